@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The source of time. `now` is wall time for documents; `monotonicMs` is for deadlines, so that a clock jump can't stretch them. */
+export interface Clock {
+  now(): Date;
+  monotonicMs(): number;
+  /** Resolves after `ms`, or at once when the signal aborts (it never rejects). */
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  async wait(ms, signal) {
+    if (signal?.aborted) return;
+    await sleep(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
+  },
+};
+
+/** `date` moved by a number of milliseconds (may be negative). */
+export const plusMs = (date: Date, ms: number): Date => new Date(date.getTime() + ms);
+
+/** `date` moved by a number of seconds (may be negative). */
+export const plusSeconds = (date: Date, seconds: number): Date => plusMs(date, seconds * 1000);

@@ -1,0 +1,47 @@
+import { action, Json, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { ConfigurationInput, ConfigurationRecord } from "./configuration.ts";
+import { By, PageParams } from "./identity.ts";
+import { TemplateInput, TemplateRecord } from "./template.ts";
+
+/** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
+export const Plan = Type.Object({
+  template_id: Uuid, version: Type.Integer(), is_active: Type.Boolean(), max_age_seconds: Type.Integer(), max_call_seconds: Type.Integer(),
+  retry_on: Nullable(Type.Array(Type.String())), configuration: Nullable(ConfigurationRecord),
+});
+export type Plan = Static<typeof Plan>;
+
+/** Templates with their versions, and call execution configurations. */
+export const config = {
+  name: "config",
+  actions: {
+    /** TEMPLATE_INVALID lists every fault: unreachable nodes, functions that lead nowhere, variables that are not in the schema. */
+    createTemplate: action(Strict({ by: By, template: TemplateInput }), TemplateRecord),
+    listTemplates: action(
+      Strict({ by: By, reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()), ...PageParams }),
+      Type.Object({ count: Type.Integer(), templates: Type.Array(TemplateRecord), next_cursor: Nullable(Type.String()) })),
+    /** TEMPLATE_NOT_FOUND when it is unknown or foreign. */
+    getTemplate: action(Strict({ by: By, id: Text(64) }), TemplateRecord),
+    /** TEMPLATE_NOT_FOUND, FORBIDDEN, CONFIGURATION_EXISTS, VALIDATION_FAILED. */
+    createConfiguration: action(Strict({ by: By, configuration: ConfigurationInput }), ConfigurationRecord),
+    listConfigurations: action(
+      Strict({ by: By, reseller_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
+      Type.Object({ count: Type.Integer(), configurations: Type.Array(ConfigurationRecord), next_cursor: Nullable(Type.String()) })),
+    /** Internal, for push: the template if it belongs to this reseller (and merchant), and its payload checked against its schema.
+     *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every fault. */
+    resolveForPush: action(
+      Strict({ template_id: Text(64), reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), payload: Json }),
+      Type.Object({
+        template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+        initial_offset: Nullable(Type.Integer()), max_age_seconds: Type.Integer(),
+      })),
+    /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. */
+    plans: action(Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }), Type.Object({ plans: Type.Array(Plan) })),
+    /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
+    templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
+  },
+  events: {
+    /** A configuration or template changed: caches drop it, the scheduler looks again. */
+    "config.changed": Type.Object({ template_id: Uuid }),
+  },
+};
+

@@ -1,0 +1,25 @@
+import { action, Json, Nothing, Nullable, Strict, Type, Uuid } from "./define.ts";
+import { TalkFacts } from "./attempt.ts";
+import { ProviderWord } from "./configuration.ts";
+import { CallRef } from "./dialer.ts";
+
+/** The talk: prepared before the dial, spoken when media joins, settled once. */
+export const conversation = {
+  name: "conversation",
+  actions: {
+    /** Makes ready for one call and gives the one-use WebSocket address for the carrier. TEMPLATE_NOT_FOUND. */
+    prepare: action(
+      Strict({
+        call_ref: CallRef, lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), provider: ProviderWord, template_id: Uuid, template_version: Type.Integer({ minimum: 1 }),
+        payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }),
+        /** Life of the address in seconds: ring time and a little more. */
+        ttl_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
+      }),
+      Type.Object({ media_url: Type.String(), language: Type.String(), voice: Nullable(Type.String()) })),
+    /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */
+    stop: action(Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "carrier_ended", "window_closed"]) }), Nothing),
+    /** What is known of a talk whose node died; null: nothing was said. */
+    salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(TalkFacts) })),
+  },
+  events: {},
+};

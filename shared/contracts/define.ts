@@ -1,0 +1,41 @@
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
+
+/** One action of a contract: JSON Schemas of what it takes and gives. Only `params` is checked at run time, in the callee. */
+export interface ActionContract<P extends TSchema = TSchema, R extends TSchema = TSchema> { params: P; result: R; timeout_ms?: number }
+
+/** All a service offers: its actions and the events it emits. */
+export interface Contract {
+  name: string;
+  actions: Record<string, ActionContract>;
+  events: Record<string, TSchema>;
+}
+
+/** Declares an action. `timeout_ms` overrides the bus's time-out where the work is known to be long. */
+export const action = <P extends TSchema, R extends TSchema>(params: P, result: R, options: { timeout_ms?: number } = {}): ActionContract<P, R> =>
+  ({ params, result, ...options });
+
+/** An object that refuses unknown fields: for everything that comes in. */
+export const Strict = <T extends TProperties>(properties: T): TObject<T> => Type.Object(properties, { additionalProperties: false });
+
+/** A value or null. */
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** A free-form JSON object. */
+export const Json = Type.Record(Type.String(), Type.Unknown());
+
+/** UTC time as ISO 8601 text with milliseconds: times on the bus are never Date objects. */
+export const IsoTime = Type.String({ format: "date-time" });
+
+/** A UUID in text. */
+export const Uuid = Type.String({ format: "uuid" });
+
+/** A non-empty text with an upper bound on its length. */
+export const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+
+/** A text that is a phone number in E.164, ASCII only. */
+export const E164 = Type.String({ pattern: "^\\+[1-9][0-9]{6,14}$" });
+
+/** Nothing of interest. */
+export const Nothing = Type.Object({});
+
+export { Type, type Static, type TSchema };

@@ -1,0 +1,59 @@
+import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { AttemptFacts } from "./attempt.ts";
+import { ProviderWord } from "./configuration.ts";
+import { EXECUTION_MODES } from "./lead.ts";
+
+/** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
+export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$" });
+
+/** All a dial needs, snapshotted by the scheduler, so that later edits touch only later claims. */
+export const DialOrder = Strict({
+  lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), reseller_id: Text(64), merchant_id: Nullable(Text(64)),
+  template_id: Uuid, template_version: Type.Integer({ minimum: 1 }), execution_mode: Type.Enum([...EXECUTION_MODES]),
+  to: E164, from: E164, number_id: Uuid, provider: ProviderWord, payload: Json,
+  /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
+  dial_until: Nullable(IsoTime),
+  enforce_blacklist: Type.Boolean(), max_call_seconds: Type.Integer({ minimum: 1 }),
+});
+export type DialOrder = Static<typeof DialOrder>;
+
+/** A carrier's callback as it came in: the body's exact bytes as text, the path and query as asked for. */
+export const RawCallback = Strict({
+  provider: ProviderWord, kind: Text(32), ref: Text(80), method: Type.Enum(["GET", "POST"]),
+  /** Path and query, as received; signatures are checked against PUBLIC_HTTP_URL + this. */
+  path: Text(4000), headers: Type.Record(Type.String(), Type.String()), body: Type.String({ maxLength: 262_144 }),
+});
+export type RawCallback = Static<typeof RawCallback>;
+
+/** What became of an attempt whose holder went silent. `never_dialled` also makes sure that it never will be. */
+export const Verdict = Type.Union([
+  Type.Object({ verdict: Type.Literal("never_dialled") }),
+  Type.Object({ verdict: Type.Literal("live"), lease_seconds: Type.Integer() }),
+  Type.Object({ verdict: Type.Literal("ended"), facts: AttemptFacts }),
+]);
+export type Verdict = Static<typeof Verdict>;
+
+/** Dialling: one document per attempt, carriers behind one port. */
+export const dialer = {
+  name: "dialer",
+  actions: {
+    /** Takes the baton and answers at once; the attempt runs on. BUSY: no room, the caller still holds the baton. */
+    dial: action(DialOrder, Nothing),
+    /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
+    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() })),
+    /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
+    verifyUpgrade: action(Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }), Type.Object({ valid: Type.Boolean() })),
+    /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. */
+    joined: action(Strict({ call_ref: CallRef, node_id: Text(200) }), Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime) })),
+    /** Ends the carrier's call if it still lives; idempotent. */
+    hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
+    /** Hands the live call to another number. */
+    transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
+    /** Facts about an attempt whose lease ran out; may ask the carrier. */
+    reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, { timeout_ms: 25_000 }),
+  },
+  events: {
+    /** The carrier's side of a call ended: a hint for whoever shows or waits. */
+    "call.ended": Type.Object({ call_ref: CallRef }),
+  },
+};

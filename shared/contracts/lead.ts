@@ -1,0 +1,51 @@
+import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "./define.ts";
+import { RetryPolicy } from "./attempt.ts";
+import { ProviderWord } from "./configuration.ts";
+
+/** Lead status, section 3.1. */
+export const LEAD_STATUSES = ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const;
+export type LeadStatus = (typeof LEAD_STATUSES)[number];
+
+/** Execution modes, section 2.4. */
+export const EXECUTION_MODES = ["TELEPHONY", "TELEPHONY_TEST", "RTC", "RTC_TEST", "RTC_STREAM"] as const;
+export type ExecutionMode = (typeof EXECUTION_MODES)[number];
+
+/** Modes that the scheduler dials; the others wait until a client joins. */
+export const DIALLED_MODES: readonly ExecutionMode[] = ["TELEPHONY", "TELEPHONY_TEST"];
+
+/** The lead record of 2.1. */
+export const LeadRecord = Type.Object({
+  id: Uuid, reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template: Type.String(), template_id: Uuid, request_id: Type.String(),
+  status: Type.Enum([...LEAD_STATUSES]), outcome: Nullable(Type.String()), attempt_count: Type.Integer(),
+  call_id: Nullable(Type.String()), call_initiated_time: Nullable(IsoTime), call_end_time: Nullable(IsoTime), recording_url: Nullable(Type.String()),
+  cost: Nullable(Type.Number()), execution_mode: Type.Enum([...EXECUTION_MODES]), call_direction: Type.Enum(["OUTBOUND", "INBOUND"]),
+  outbound_number_id: Nullable(Type.String()), trace_scores: Type.Record(Type.String(), Type.Number()), payload: Json, metaData: Json,
+  created_at: IsoTime, updated_at: IsoTime,
+});
+export type LeadRecord = Static<typeof LeadRecord>;
+
+/** The lead summary of 2.3. */
+export const LeadSummary = Type.Object({
+  id: Uuid, reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template: Type.String(), request_id: Type.String(),
+  status: Type.Enum([...LEAD_STATUSES]), outcome: Nullable(Type.String()), attempt_count: Type.Integer(), created_at: IsoTime, updated_at: IsoTime,
+});
+export type LeadSummary = Static<typeof LeadSummary>;
+
+/** What the scheduler is told of a lead that is due. */
+export const DueLead = Type.Object({
+  lead_id: Uuid, status: Type.Enum(["BACKLOG", "RETRY"]), due_at: IsoTime, created_at: IsoTime, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+  template_id: Uuid, phone_number: Type.String(), attempt_count: Type.Integer(), claim_no: Type.Integer(), execution_mode: Type.Enum([...EXECUTION_MODES]),
+  configurations_override: Nullable(Json),
+});
+export type DueLead = Static<typeof DueLead>;
+
+/** What is snapshotted into the attempt when a lead is claimed. */
+export const AttemptPlan = Type.Object({ number_id: Uuid, provider: ProviderWord, template_version: Type.Integer(), policy: RetryPolicy });
+export type AttemptPlan = Static<typeof AttemptPlan>;
+
+/** A claimed lead: whoever has it holds the baton (lead_id, claim_no). */
+export const ClaimedLead = Type.Object({
+  lead_id: Uuid, claim_no: Type.Integer(), attempt_count: Type.Integer(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template_id: Uuid,
+  phone_number: Type.String(), payload: Json, execution_mode: Type.Enum([...EXECUTION_MODES]),
+});
+export type ClaimedLead = Static<typeof ClaimedLead>;

@@ -1,0 +1,42 @@
+import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { ProviderWord } from "./configuration.ts";
+import { By, PageParams } from "./identity.ts";
+
+/** States of a number. IN_USE is derived: all its channels are taken. */
+export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
+
+/** An outbound number (caller id). reseller_id/merchant_id null: shared pool. */
+export const NumberRecord = Type.Object({
+  id: Uuid, phone_number: Type.String(), provider: ProviderWord, status: Type.Enum([...NUMBER_STATUSES]), channel: Type.String(),
+  max_concurrent_calls: Type.Integer(), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), created_at: IsoTime, updated_at: IsoTime,
+});
+export type NumberRecord = Static<typeof NumberRecord>;
+
+/** Outbound numbers and who holds their lines. A lease is named by its holder (the attempt), so a late release can't free another call's line. */
+export const numbers = {
+  name: "numbers",
+  actions: {
+    /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. */
+    create: action(
+      Strict({
+        by: By, phone_number: Text(32), provider: ProviderWord, status: Type.Optional(Type.Enum(["AVAILABLE", "DISABLED"])),
+        channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
+      }), NumberRecord),
+    list: action(
+      Strict({ by: By, provider: Type.Optional(ProviderWord), status: Type.Optional(Type.Enum([...NUMBER_STATUSES])), ...PageParams }),
+      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) })),
+    /** Internal: takes a line for `holder` until the lease's end; the same holder gets the same line again. null: none is free. */
+    reserve: action(
+      Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, to: E164, holder: Text(80), lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }) }),
+      Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))),
+    /** Internal: frees the holder's line; freeing twice is no fault. */
+    release: action(Strict({ holder: Text(80) }), Nothing),
+    /** Internal: whether any number of this provider is usable in this scope at all (busy or not), to tell "wait" from "never". */
+    any: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord }), Type.Object({ any: Type.Boolean() })),
+  },
+  events: {
+    /** A line became free or a number was added: parked leads may go on. */
+    "numbers.freed": Type.Object({ provider: ProviderWord }),
+  },
+};

@@ -1,0 +1,89 @@
+import { Json, Nullable, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
+
+const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
+
+/** What a node does when it is entered or left. */
+export const NodeAction = Type.Union([
+  Strict({ type: Type.Literal("end_call") }),
+  Strict({ type: Type.Literal("set"), variable: Name, value: Type.String({ maxLength: 2000 }) }),
+]);
+export type NodeAction = Static<typeof NodeAction>;
+
+/** A function the model may call in a node: it moves the talk on, stores what was said, decides the outcome. */
+export const FlowFunction = Strict({
+  name: Name,
+  description: Text(2000),
+  parameters: Type.Optional(Json),
+  /** Node the talk goes to; absent: it stays where it is. */
+  next_node: Type.Optional(Name),
+  /** variable -> name of the argument stored in it. */
+  set: Type.Optional(Type.Record(Name, Name)),
+  outcome: Type.Optional(Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" })),
+  action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http"])),
+  /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
+  transfer_to: Type.Optional(Text(64)),
+  /** Request of `http`; url and body may hold {{variables}}. */
+  http: Type.Optional(Strict({ method: Type.Enum(["GET", "POST"]), url: Text(2000), body: Type.Optional(Json) })),
+});
+export type FlowFunction = Static<typeof FlowFunction>;
+
+/** One step of the talk. */
+export const FlowNode = Strict({
+  name: Name,
+  prompt: Type.Optional(Text(8000)),
+  role_prompt: Type.Optional(Text(8000)),
+  functions: Type.Optional(Type.Array(FlowFunction, { maxItems: 32 })),
+  /** Fixed text, spoken without asking the model. */
+  say: Type.Optional(Text(2000)),
+  on_enter: Type.Optional(Type.Array(NodeAction, { maxItems: 16 })),
+  on_exit: Type.Optional(Type.Array(NodeAction, { maxItems: 16 })),
+  interruptible: Type.Optional(Type.Boolean()),
+  collect: Type.Optional(Type.Enum(["dtmf", "text"])),
+});
+export type FlowNode = Static<typeof FlowNode>;
+
+const LimitsFields = {
+  max_call_seconds: Type.Integer({ minimum: 10, maximum: 14_400 }),
+  idle_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
+  max_age_seconds: Type.Integer({ minimum: 60, maximum: 7_776_000 }),
+};
+const LimitsInput = Strict({
+  max_call_seconds: Type.Optional(LimitsFields.max_call_seconds),
+  idle_seconds: Type.Optional(LimitsFields.idle_seconds),
+  max_age_seconds: Type.Optional(LimitsFields.max_age_seconds),
+});
+
+/** Bounds of a template that names none, in seconds. */
+export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 } as const;
+
+const content = {
+  name: Text(200),
+  is_active: Type.Optional(Type.Boolean()),
+  payload_schema: Type.Optional(Json),
+  variables: Type.Optional(Type.Array(Name, { maxItems: 200 })),
+  initial_node: Name,
+  nodes: Type.Array(FlowNode, { minItems: 1, maxItems: 200 }),
+  global_functions: Type.Optional(Type.Array(FlowFunction, { maxItems: 32 })),
+  greeting: Type.Optional(Text(1000)),
+  voice: Type.Optional(Text(100)),
+  language: Type.Optional(Text(35)),
+  limits: Type.Optional(LimitsInput),
+  /** Outcome words that are tried again; absent: the deployment's own list. */
+  retry_on: Type.Optional(Type.Array(Text(64), { maxItems: 50 })),
+  evaluators: Type.Optional(Type.Array(Json, { maxItems: 20 })),
+};
+
+/** A template as a client writes it. */
+export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), ...content });
+export type TemplateInput = Static<typeof TemplateInput>;
+
+/** A template as it is kept and shown: one immutable version. Defaults are filled in. */
+export const TemplateRecord = Type.Object({
+  id: Uuid, version: Type.Integer({ minimum: 1 }), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+  name: Type.String(), is_active: Type.Boolean(), payload_schema: Nullable(Json), variables: Type.Array(Type.String()),
+  initial_node: Type.String(), nodes: Type.Array(FlowNode), global_functions: Type.Array(FlowFunction),
+  greeting: Nullable(Type.String()), voice: Nullable(Type.String()), language: Type.String(),
+  limits: Type.Object(LimitsFields), retry_on: Nullable(Type.Array(Type.String())), evaluators: Type.Array(Json),
+  created_at: IsoTime, updated_at: IsoTime,
+});
+export type TemplateRecord = Static<typeof TemplateRecord>;

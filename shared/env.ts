@@ -1,0 +1,69 @@
+import { IANAZone } from "luxon";
+import { VARIABLES, type Variable } from "./variables.ts";
+
+type ValueOf<V extends Variable> =
+  V extends { kind: "integer" } ? number
+    : V extends { kind: "boolean" } ? boolean
+      : V extends { kind: "word"; words: readonly (infer W)[] } ? W
+        : string;
+
+type Read<T extends Record<string, Variable>> =
+  { readonly [K in keyof T as T[K] extends { default: unknown } ? K : never]: ValueOf<T[K]> }
+  & { readonly [K in keyof T as T[K] extends { default: unknown } ? never : K]?: ValueOf<T[K]> };
+
+/** The environment, typed, defaulted, cross-checked and frozen. */
+export type Env = Read<typeof VARIABLES>;
+
+/** Says every fault of the environment at once. */
+export class EnvironmentError extends Error {
+  constructor(faults: string[]) {
+    super(`The environment is not usable:\n${faults.map((f) => `  - ${f}`).join("\n")}`);
+    this.name = "EnvironmentError";
+  }
+}
+
+const WORDS: Record<string, boolean> = { true: true, "1": true, yes: true, false: false, "0": false, no: false };
+
+function parse(name: string, text: string, v: Variable): string | number | boolean {
+  const wrong = (what: string): never => { throw new Error(`${name} must be ${what}${v.secret ? "" : `, not "${text}"`}`); };
+  if (v.kind === "integer") {
+    const n = Number(text);
+    if (!Number.isSafeInteger(n) || n < (v.min ?? -Infinity) || n > (v.max ?? Infinity)) wrong(`a whole number from ${v.min} to ${v.max}`);
+    return n;
+  }
+  if (v.kind === "boolean") return WORDS[text.toLowerCase()] ?? wrong("true or false");
+  if (v.kind === "word" && !v.words?.includes(text)) wrong(`one of ${v.words?.join(", ")}`);
+  if (v.kind === "url") {
+    if (!URL.canParse(text)) wrong("a URL");
+    return text.replace(/\/+$/, "");
+  }
+  return text;
+}
+
+function crossCheck(env: Env): string[] {
+  const faults: string[] = [];
+  if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE)) faults.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
+  if (/\s/.test(env.NAMESPACE)) faults.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+  if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined)) faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
+  if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE) faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
+  return faults;
+}
+
+/** Reads the environment. Throws EnvironmentError with every fault. An empty variable counts as unset. */
+export function readEnv(source: Record<string, string | undefined> = process.env): Env {
+  const faults: string[] = [];
+  const values: Record<string, string | number | boolean> = {};
+  for (const [name, v] of Object.entries<Variable>(VARIABLES)) {
+    const text = source[name]?.trim();
+    try {
+      const value = text === undefined || text === "" ? v.default : parse(name, text, v);
+      if (value !== undefined) values[name] = value;
+    } catch (error) {
+      faults.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  const env = Object.freeze(values) as Env;
+  if (faults.length === 0) faults.push(...crossCheck(env));
+  if (faults.length > 0) throw new EnvironmentError(faults);
+  return env;
+}

@@ -1,0 +1,105 @@
+import { Errors } from "moleculer";
+
+/**
+ * The one catalogue of what can go wrong: code -> what it means to a person, and whether the same request may succeed later.
+ * The code travels over the bus as a string (`type`); compare strings, never `instanceof`, across the wire.
+ */
+export const CATALOGUE = {
+  UNAUTHENTICATED: { title: "The bearer token is missing, expired or unknown", retryable: false },
+  FORBIDDEN: { title: "The token's role or scope does not allow this", retryable: false },
+  INVALID_CREDENTIALS: { title: "E-mail or password is missing, malformed or wrong", retryable: false },
+  VALIDATION_FAILED: { title: "The request is not valid", retryable: false },
+  PAYLOAD_INVALID: { title: "The payload does not fit the template", retryable: false },
+  INVALID_PHONE_NUMBER: { title: "A value is not a valid phone number", retryable: false },
+  MALFORMED_JSON: { title: "The body is not valid JSON", retryable: false },
+  UNSUPPORTED_MEDIA_TYPE: { title: "The body must be sent as application/json", retryable: false },
+  BODY_TOO_LARGE: { title: "The body is larger than allowed", retryable: false },
+  ROUTE_NOT_FOUND: { title: "There is no such endpoint", retryable: false },
+  METHOD_NOT_ALLOWED: { title: "The endpoint does not support this method", retryable: false },
+  TEMPLATE_UNKNOWN: { title: "No template has this id", retryable: false },
+  TEMPLATE_NOT_FOUND: { title: "The template does not exist under this reseller or merchant", retryable: false },
+  TEMPLATE_INVALID: { title: "The template can't work as it is", retryable: false },
+  TEMPLATE_INACTIVE: { title: "The template is switched off", retryable: false },
+  LEAD_NOT_FOUND: { title: "No lead was found", retryable: false },
+  RESELLER_NOT_FOUND: { title: "No such reseller", retryable: false },
+  RESELLER_UNKNOWN: { title: "The reseller_id is unknown", retryable: false },
+  MERCHANT_NOT_FOUND: { title: "No such merchant", retryable: false },
+  NUMBER_NOT_FOUND: { title: "No such outbound number", retryable: false },
+  CONFIGURATION_NOT_FOUND: { title: "No such configuration", retryable: false },
+  NUMBER_BLACKLISTED: { title: "The phone number is on the blacklist", retryable: false },
+  NUMBER_EXISTS: { title: "The phone number already exists", retryable: false },
+  NAME_EXISTS: { title: "The name already exists", retryable: false },
+  CONFIGURATION_EXISTS: { title: "The template already has a configuration", retryable: false },
+  WEBHOOK_ADDRESS_REFUSED: { title: "The webhook address is not allowed", retryable: false },
+  SIGNATURE_INVALID: { title: "The carrier's signature does not match", retryable: false },
+  PROVIDER_UNCONFIGURED: { title: "The provider has no account in this deployment", retryable: false },
+  CALL_REFUSED: { title: "The carrier refused the call", retryable: false },
+  NOT_PLACED: { title: "The carrier did not place the call", retryable: true },
+  PLACEMENT_UNCERTAIN: { title: "It is not known whether the carrier placed the call", retryable: false },
+  RATE_LIMITED: { title: "Too many requests", retryable: true },
+  BUSY: { title: "The service has no room for more work at the moment", retryable: true },
+  NOT_AVAILABLE: { title: "This part is not available in this deployment", retryable: false },
+  STORE_UNAVAILABLE: { title: "The database did not take the request", retryable: true },
+  DEPENDENCY_DOWN: { title: "A part of the service is not reachable", retryable: true },
+  TIMEOUT: { title: "A part of the service did not answer in time", retryable: true },
+  INTERNAL: { title: "An unexpected fault", retryable: true },
+} as const;
+
+/** A code of the catalogue. */
+export type ErrorCode = keyof typeof CATALOGUE;
+
+/** One fault of an input: a JSON pointer or field name, and what is wrong with it. */
+export interface Fault { path: string; message: string }
+
+/** What a failure may carry to the caller; never secrets, never full phone numbers. */
+export interface FailureData { errors?: Fault[]; retry_after_seconds?: number; allow?: string[] }
+
+const NO_STATUS = 500;
+
+/** A failure with a code of the catalogue. `message` is the sentence a person reads. */
+export class Failure extends Errors.MoleculerError {
+  constructor(code: ErrorCode, message: string, data?: FailureData) {
+    super(message, NO_STATUS, code, data ?? {});
+    this.name = "Failure";
+    this.retryable = CATALOGUE[code].retryable;
+  }
+}
+
+/** Throws the failure; `detail` says what was wrong, where, and what to do. */
+export function fail(code: ErrorCode, detail: string, data?: FailureData): never {
+  throw new Failure(code, detail, data);
+}
+
+const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
+
+const BUS_CODES: Record<string, ErrorCode> = {
+  SERVICE_NOT_FOUND: "DEPENDENCY_DOWN", SERVICE_NOT_AVAILABLE: "DEPENDENCY_DOWN", REQUEST_REJECTED: "DEPENDENCY_DOWN",
+  REQUEST_TIMEOUT: "TIMEOUT", REQUEST_SKIPPED: "TIMEOUT", VALIDATION_ERROR: "VALIDATION_FAILED", QUEUE_FULL: "BUSY",
+};
+
+const STORE_NAMES = new Set(["MongoServerSelectionError", "MongoNetworkError", "MongoNetworkTimeoutError", "MongoNotConnectedError",
+  "MongoTopologyClosedError", "MongooseServerSelectionError", "MongoWriteConcernError", "MongoPoolClearedError", "MongoOperationTimeoutError"]);
+
+/** The catalogue code of anything thrown, whether it came over the bus or not; unknown things are INTERNAL. */
+export function codeOf(error: unknown): ErrorCode {
+  if (!isRecord(error)) return "INTERNAL";
+  const type = error["type"];
+  if (typeof type === "string") {
+    if (type in CATALOGUE) return type as ErrorCode;
+    const bus = BUS_CODES[type];
+    if (bus) return bus;
+  }
+  const name = error["name"];
+  if (typeof name === "string") {
+    if (name === "ServiceNotFoundError" || name === "ServiceNotAvailableError" || name === "RequestRejectedError") return "DEPENDENCY_DOWN";
+    if (name === "RequestTimeoutError" || name === "RequestSkippedError") return "TIMEOUT";
+    if (STORE_NAMES.has(name)) return "STORE_UNAVAILABLE";
+  }
+  return "INTERNAL";
+}
+
+/** True when the thrown thing is a failure of this code. */
+export const isFailure = (error: unknown, code: ErrorCode): boolean => codeOf(error) === code;
+
+/** True for MongoDB's duplicate key error, whichever driver layer threw it. */
+export const isDuplicateKey = (error: unknown): boolean => isRecord(error) && error["code"] === 11_000;

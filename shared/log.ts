@@ -1,0 +1,27 @@
+import { pino } from "pino";
+import type { Env } from "./env.ts";
+
+/** Structured log of one service. Lines that start the word `event` are what `npm start` shows as the road of a lead. */
+export type Log = ReturnType<typeof pino>;
+
+const REDACTED = ["password", "token", "authorization", "secret", "*.password", "*.token", "*.authorization", "*.secret", "headers.authorization"];
+
+/** The process's root log, JSON lines on stdout. Transcripts and full phone numbers must never be given to it. */
+export const rootLog = (env: Env): Log => pino({
+  level: env.LOG_LEVEL, base: { node: env.NODE_ID ?? "one" }, redact: { paths: REDACTED, censor: "[hidden]" },
+  timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) },
+});
+
+const KEPT_HEAD = 5;
+const KEPT_TAIL = 4;
+
+/** A phone number fit for logs: `+1415***0100`. */
+export const maskPhone = (phone: string): string =>
+  phone.length <= KEPT_HEAD + KEPT_TAIL ? "***" : `${phone.slice(0, KEPT_HEAD)}***${phone.slice(-KEPT_TAIL)}`;
+
+/** What a thrown thing looks like in a log: name, code and message, and the stack where it is unexpected. */
+export function errorForLog(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const type = "type" in error ? error.type : undefined;
+  return { name: error.name, type, message: error.message, ...(type === undefined ? { stack: error.stack } : {}) };
+}

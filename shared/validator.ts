@@ -1,0 +1,56 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { Errors, Validators } from "moleculer";
+import type { Fault } from "./errors.ts";
+
+/** The ajv of the contracts: all faults at once, no coercion, defaults filled in, formats checked. */
+const ajv = new Ajv2020({ allErrors: true, coerceTypes: false, useDefaults: true, strict: true, allowUnionTypes: true });
+formats.default(ajv);
+
+const pathOf = (e: ErrorObject): string => {
+  const missing = e.keyword === "required" ? `/${String(e.params["missingProperty"])}` : "";
+  const extra = e.keyword === "additionalProperties" ? `/${String(e.params["additionalProperty"])}` : "";
+  return `${e.instancePath}${missing}${extra}`.replace(/^\//, "").replaceAll("/", ".");
+};
+
+const messageOf = (e: ErrorObject): string => {
+  if (e.keyword === "required") return "is required";
+  if (e.keyword === "additionalProperties") return "is not a known field";
+  if (e.keyword === "enum") return `must be one of ${(e.params["allowedValues"] as unknown[]).join(", ")}`;
+  return e.message ?? "is not valid";
+};
+
+/** ajv's errors as faults a person can read; `anyOf` wrappers are left out where their branches say more. */
+export const faultsOf = (errors: readonly ErrorObject[] | null | undefined): Fault[] =>
+  (errors ?? []).filter((e) => e.keyword !== "if").map((e) => ({ path: pathOf(e), message: messageOf(e) }));
+
+const isJsonSchema = (s: Record<string, unknown>): boolean => s["type"] === "object" && typeof s["properties"] === "object";
+
+/** Puts the contracts' JSON Schemas to ajv in Moleculer's validator slot; Moleculer's own $node actions keep theirs. */
+export class AjvValidator extends Validators.Fastest {
+  constructor() { super({ paramName: "params" }); }
+
+  override compile(schema: Record<string, unknown>): Validators.Base.CheckerFunction {
+    if (!isJsonSchema(schema)) return super.compile(schema);
+    const check = compiled(schema);
+    const checker = (params: unknown) => check(params) || faultsOf(check.errors);
+    return checker as unknown as Validators.Base.CheckerFunction; // moleculer types the checker's answer narrower than it accepts
+  }
+
+  override validate(params: Record<string, unknown>, schema: Record<string, unknown>): boolean {
+    if (!isJsonSchema(schema)) return super.validate(params, schema);
+    const check = compiled(schema);
+    if (!check(params)) throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", faultsOf(check.errors));
+    return true;
+  }
+}
+
+const cache = new WeakMap<object, ValidateFunction>();
+
+function compiled(schema: Record<string, unknown>): ValidateFunction {
+  const known = cache.get(schema);
+  if (known) return known;
+  const made = ajv.compile(schema);
+  cache.set(schema, made);
+  return made;
+}

@@ -1,0 +1,56 @@
+/** How one environment variable is read. */
+export interface Variable {
+  kind: "text" | "integer" | "boolean" | "url" | "word";
+  /** Absent: the variable is optional and its value may be undefined. */
+  default?: string | number | boolean;
+  /** Bounds of an integer, inclusive. */
+  min?: number; max?: number;
+  /** Allowed words of kind `word`. */
+  words?: readonly string[];
+  /** True for what must not appear in logs or on screens. */
+  secret?: boolean;
+  doc: string;
+}
+
+const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
+
+/** Every environment variable there is. The README's table, env.example and the compose test are checked against it. */
+export const VARIABLES = {
+  NODE_ENV: { kind: "word", words: ["development", "test", "production"], default: "development", doc: "production refuses test switches" },
+  LOG_LEVEL: { kind: "word", words: ["fatal", "error", "warn", "info", "debug", "trace", "silent"], default: "info", doc: "lowest level that is logged" },
+  NAMESPACE: { kind: "text", default: "callagent", doc: "bus namespace; no spaces" },
+  NODE_ID: { kind: "text", doc: "bus node id, unique per process; default host and pid" },
+  TRANSPORTER: { kind: "text", doc: "bus address, nats://host:4222; empty: all services in this process" },
+  MONGODB_URI: { kind: "text", default: "mongodb://127.0.0.1:27017/callagent", secret: true, doc: "database; a replica set in production" },
+  HTTP_HOST: { kind: "text", default: "0.0.0.0", doc: "address the gateway listens on" },
+  HTTP_PORT: { ...PORT, default: 3000, doc: "port the gateway listens on" },
+  PUBLIC_HTTP_URL: { kind: "url", default: "http://127.0.0.1:3000", doc: "how carriers reach the gateway; signatures are checked against it" },
+  MEDIA_HOST: { kind: "text", default: "0.0.0.0", doc: "address the conversation service's WebSocket server listens on" },
+  MEDIA_PORT: { ...PORT, default: 3001, doc: "port of the conversation service's WebSocket server" },
+  PUBLIC_WS_URL: { kind: "url", default: "ws://127.0.0.1:3001", doc: "how carriers reach the WebSocket server" },
+  ADMIN_EMAIL: { kind: "text", doc: "e-mail of the first admin, created at first start" },
+  ADMIN_PASSWORD: { kind: "text", secret: true, doc: "password of the first admin; at least 12 characters" },
+  JWT_PRIVATE_KEY: { kind: "text", secret: true, doc: "Ed25519 private key, PKCS #8 PEM (\\n allowed as two characters), that signs access tokens; required by auth" },
+  ACCESS_TOKEN_TTL_SECONDS: { kind: "integer", min: 60, max: 86_400, default: 3600, doc: "life of a login token" },
+  S2S_TOKEN_TTL_DAYS: { kind: "integer", min: 1, max: 3650, default: 365, doc: "life of a server-to-server token" },
+  DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
+  DEFAULT_COUNTRY: { kind: "text", doc: "ISO country for telling international calls apart where the caller number can't" },
+  COST_CURRENCY: { kind: "text", default: "USD", doc: "currency of lead cost" },
+  PROVIDER_ONE: { kind: "word", words: ["twilio", "none"], default: "twilio", doc: "carrier behind PROVIDER_ONE" },
+  PROVIDER_TWO: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_TWO" },
+  PROVIDER_THREE: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_THREE" },
+  TWILIO_ACCOUNT_SID: { kind: "text", doc: "Twilio account (AC…)" },
+  TWILIO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Twilio auth token; also checks callback signatures" },
+  TWILIO_API_BASE: { kind: "url", doc: "other origin for Twilio's API, for a proxy or a simulator" },
+  RING_TIMEOUT_SECONDS: { kind: "integer", min: 5, max: 600, default: 40, doc: "how long a phone may ring" },
+  OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
+  OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
+  OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },
+  WEBHOOK_ALLOW_HTTP: { kind: "boolean", default: false, doc: "allow http webhook addresses" },
+  WEBHOOK_ALLOW_PRIVATE: { kind: "boolean", default: false, doc: "allow private and loopback webhook addresses" },
+  SCHEDULER_INTERVAL_MS: { kind: "integer", min: 50, max: 60_000, default: 1000, doc: "pause between scheduler passes" },
+  SCHEDULER_BATCH: { kind: "integer", min: 1, max: 500, default: 100, doc: "leads looked at in one pass" },
+  LEASE_SECONDS: { kind: "integer", min: 5, max: 300, default: 30, doc: "how long a holder of a lead may stay silent before the sweep looks into it" },
+  SWEEP_INTERVAL_MS: { kind: "integer", min: 100, max: 60_000, default: 2000, doc: "pause between sweeps for lost leads, calls and reports" },
+  SHUTDOWN_GRACE_SECONDS: { kind: "integer", min: 1, max: 600, default: 30, doc: "how long live calls may go on after SIGTERM" },
+} as const satisfies Record<string, Variable>;
