@@ -1,0 +1,44 @@
+import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import { scopeOf, type By } from "../../shared/contracts/identity.ts";
+import { isUuid } from "../../shared/ids.ts";
+import { abort as abortMove } from "./lead-machine.ts";
+import type { LeadDoc } from "./leads.model.ts";
+import type { LeadsRepository } from "./leads.repository.ts";
+
+type Item = ParamsOf<"leads.abort">["leads"][number];
+type Answer = ResultOf<"leads.abort">["leads"][number];
+
+/** Leads aborted side by side in one request. */
+const PARALLEL = 25;
+
+const NOT_FOUND = "no lead with this id was found";
+
+async function abortOne(ground: ServiceGround, leads: LeadsRepository, by: By, item: Item, onFinished: (lead: LeadDoc) => void): Promise<Answer> {
+  const id = item.lead_id;
+  try {
+    const lead = isUuid(id) ? await leads.byId(scopeOf(by), id) : null;
+    if (!lead) return { id, status: "error", message: NOT_FOUND };
+    const now = ground.clock.now();
+    const aborted = await leads.move(abortMove(lead, { reason: item.cancellation_reason, by: `${by.kind}:${by.id}`, at: now }, now));
+    if (aborted) {
+      onFinished(aborted);
+      return { id, status: "success", message: "the lead is aborted; no call will be placed for it" };
+    }
+    const current = await leads.byId(scopeOf(by), id);
+    if (current?.status === "PROCESSING") return { id, status: "processing", message: "the call is being dialled or in conversation and can't be aborted" };
+    if (current?.status === "FINISHED") return { id, status: "already_aborted", message: "the lead had already finished" };
+    return { id, status: "error", message: "the lead changed while it was being aborted; try again" };
+  } catch (error) {
+    ground.log.error({ event: "lead.abort_failed", lead_id: id, name: error instanceof Error ? error.name : "unknown" }, "abort failed");
+    return { id, status: "error", message: "the database did not take the request; try again" };
+  }
+}
+
+/** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
+export async function abort(ground: ServiceGround, leads: LeadsRepository, params: ParamsOf<"leads.abort">, onFinished: (lead: LeadDoc) => void): Promise<ResultOf<"leads.abort">> {
+  const answers: Answer[] = [];
+  for (let i = 0; i < params.leads.length; i += PARALLEL) {
+    answers.push(...await Promise.all(params.leads.slice(i, i + PARALLEL).map((item) => abortOne(ground, leads, params.by, item, onFinished))));
+  }
+  return { leads: answers };
+}

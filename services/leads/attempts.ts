@@ -1,0 +1,60 @@
+import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import { plusSeconds } from "../../shared/clock.ts";
+import * as machine from "./lead-machine.ts";
+import { toClaimed } from "./lead-views.ts";
+import type { LeadDoc } from "./leads.model.ts";
+import type { LeadsRepository } from "./leads.repository.ts";
+import { settle as decide } from "./settling.ts";
+
+type Answer<N extends "leads.claim" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
+
+/** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
+export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: LeadDoc) => void) {
+  return {
+    async claim(p: ParamsOf<"leads.claim">): Answer<"leads.claim"> {
+      const now = ground.clock.now();
+      const lead = await leads.move(machine.claim({ lead_id: p.lead_id, due_at: new Date(p.due_at), claim_no: p.claim_no }, { ...p.attempt, claimed_at: now }, plusSeconds(now, p.lease_seconds), now));
+      return lead && toClaimed(lead);
+    },
+
+    async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
+      const lead = await leads.byBaton(p.lead_id);
+      if (!lead || lead.claim_no !== p.claim_no) return { done: false };
+      const moved = await leads.move(machine.release(p, lead, new Date(p.due_at), p.reason, ground.clock.now(), false));
+      if (moved) ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: p.reason, until: p.due_at }, "lead given back, no attempt spent");
+      return { done: moved !== null };
+    },
+
+    async drop(p: ParamsOf<"leads.drop">): Answer<"leads.drop"> {
+      const lead = await leads.byBaton(p.lead_id);
+      const moved = lead && await leads.move(machine.drop({ lead_id: p.lead_id, due_at: new Date(p.due_at) }, lead, p.outcome, p.reason, ground.clock.now()));
+      if (moved) onFinished(moved);
+      return { done: moved !== null };
+    },
+
+    async settle(p: Pick<ParamsOf<"leads.settle">, "lead_id" | "claim_no" | "facts">): Answer<"leads.settle"> {
+      const lead = await leads.byBaton(p.lead_id);
+      const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
+      if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
+      const now = ground.clock.now();
+      const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
+      const moved = await leads.move(settlement.kind === "retry" ? machine.retry(p, lead, p.facts, settlement.due_at, now) : machine.finish(p, lead, p.facts, settlement.outcome, now));
+      if (!moved) return lost;
+      if (settlement.kind === "finish") onFinished(moved);
+      else ground.log.info({ event: "lead.retry", lead_id: moved._id, after: settlement.outcome, attempt: moved.attempt_count, due_at: settlement.due_at }, "attempt ended, the lead will be called again");
+      return { done: true, status: moved.status, outcome: moved.outcome };
+    },
+
+    async annotate(p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> {
+      const facts: Record<string, unknown> = {
+        ...(p.call_id === undefined ? {} : { call_id: p.call_id }), ...(p.recording_url === undefined ? {} : { recording_url: p.recording_url }),
+        ...(p.call_initiated_time === undefined ? {} : { call_initiated_time: new Date(p.call_initiated_time) }),
+        ...(p.call_end_time === undefined ? {} : { call_end_time: new Date(p.call_end_time) }),
+        ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
+        ...(p.cost_breakdown === undefined ? {} : { "meta.cost_breakdown": p.cost_breakdown }),
+      };
+      if (Object.keys(facts).length === 0) return { done: false };
+      return { done: await leads.move(machine.annotate(p, { ...facts, updated_at: ground.clock.now() })) !== null };
+    },
+  };
+}

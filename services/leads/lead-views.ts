@@ -1,0 +1,53 @@
+import type { ClaimedLead, DueLead, LeadRecord, LeadSummary } from "../../shared/contracts/lead.ts";
+import type { LeadDoc } from "./leads.model.ts";
+
+const iso = (date: Date | null | undefined): string | null => (date ? date.toISOString() : null);
+
+/** JSON-safe copy: dates inside free-form metadata become text, as they do on the bus. */
+const plain = (value: Record<string, unknown>): Record<string, unknown> => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
+
+/** Sum of what the attempts cost; null while no carrier has sent a price. Rounded to six decimals, the carriers' own precision. */
+export function totalCost(costs: Record<string, number>): number | null {
+  const known = Object.values(costs);
+  return known.length === 0 ? null : Math.round(known.reduce((a, b) => a + b, 0) * 1e6) / 1e6;
+}
+
+/** Document -> the summary of 2.3. */
+export const toSummary = (d: LeadDoc): LeadSummary => ({
+  id: d._id, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template: d.template, request_id: d.request_id, status: d.status,
+  outcome: d.outcome, attempt_count: d.attempt_count, created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
+});
+
+/** Document -> the record of 2.1. */
+export const toRecord = (d: LeadDoc): LeadRecord => ({
+  ...toSummary(d), template_id: d.template_id, call_id: d.call_id, call_initiated_time: iso(d.call_initiated_time), call_end_time: iso(d.call_end_time),
+  recording_url: d.recording_url, cost: totalCost(d.costs), execution_mode: d.execution_mode, call_direction: d.call_direction,
+  outbound_number_id: d.outbound_number_id, trace_scores: d.trace_scores, payload: plain(d.payload), metaData: plain(d.meta),
+});
+
+/** Document -> what the scheduler is told; null for one that can't be dialled at all. */
+export function toDue(d: LeadDoc): DueLead | null {
+  if (!d.due_at || !d.phone_number || (d.status !== "BACKLOG" && d.status !== "RETRY")) return null;
+  return {
+    lead_id: d._id, status: d.status, due_at: d.due_at.toISOString(), created_at: d.created_at.toISOString(), reseller_id: d.reseller_id, merchant_id: d.merchant_id,
+    template_id: d.template_id, phone_number: d.phone_number, attempt_count: d.attempt_count, claim_no: d.claim_no, execution_mode: d.execution_mode,
+    configurations_override: d.configurations_override,
+  };
+}
+
+/** Document -> what the holder of the baton is told. */
+export const toClaimed = (d: LeadDoc): ClaimedLead => ({
+  lead_id: d._id, claim_no: d.claim_no, attempt_count: d.attempt_count, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id,
+  phone_number: d.phone_number ?? "", payload: plain(d.payload), execution_mode: d.execution_mode,
+});
+
+/** Document -> `data` of the reporting webhook (decisions.md, Webhook). */
+export function toReport(d: LeadDoc): Record<string, unknown> {
+  const meta = plain(d.meta);
+  const seconds = d.call_initiated_time && d.call_end_time ? Math.max(0, Math.round((d.call_end_time.getTime() - d.call_initiated_time.getTime()) / 1000)) : null;
+  return {
+    order_id: d.request_id, lead_call_tracker_id: d._id, status: d.status, outcome: d.outcome, attempt_count: d.attempt_count, call_id: d.call_id,
+    call_initiated_time: iso(d.call_initiated_time), call_end_time: iso(d.call_end_time), call_duration_seconds: seconds, recording_url: d.recording_url,
+    transcription: meta["transcription"] ?? [], variables: meta["variables"] ?? {}, metaData: meta,
+  };
+}

@@ -1,0 +1,78 @@
+import { Schema } from "mongoose";
+import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import type { ExecutionMode, LeadStatus } from "../../shared/contracts/lead.ts";
+import type { RetryPolicy } from "../../shared/contracts/attempt.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+
+/** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
+export interface AttemptSnapshot { number_id: string; provider: Provider; template_version: number; policy: RetryPolicy; claimed_at: Date }
+
+/** A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial indexes hold live work only. */
+export interface LeadDoc {
+  _id: string;
+  reseller_id: string;
+  merchant_id: string | null;
+  template_id: string;
+  template: string;
+  request_id: string;
+  status: LeadStatus;
+  outcome: string | null;
+  attempt_count: number;
+  claim_no: number;
+  /** Times a holder was lost; the third one parks the lead. */
+  recoveries: number;
+  phone_number: string | null;
+  payload: Record<string, unknown>;
+  execution_mode: ExecutionMode;
+  call_direction: "OUTBOUND" | "INBOUND";
+  is_test: boolean;
+  configurations_override: Record<string, unknown> | null;
+  due_at?: Date;
+  lease_until?: Date;
+  report_due_at?: Date;
+  attempt: AttemptSnapshot | null;
+  held: { why: string; until: Date } | null;
+  call_id: string | null;
+  call_initiated_time: Date | null;
+  call_end_time: Date | null;
+  recording_url: string | null;
+  outbound_number_id: string | null;
+  /** claim_no -> cost of that attempt. */
+  costs: Record<string, number>;
+  trace_scores: Record<string, number>;
+  meta: Record<string, unknown>;
+  created_at: Date;
+  updated_at: Date;
+  finished_at: Date | null;
+}
+
+const Free = Schema.Types.Mixed;
+
+/** Collection `leads`; owner: the leads service. Indexes as reliability.md 3.2. */
+export const leadSchema = new Schema<LeadDoc>({
+  _id: { type: String, required: true },
+  reseller_id: { type: String, required: true }, merchant_id: { type: String, default: null },
+  template_id: { type: String, required: true }, template: { type: String, required: true }, request_id: { type: String, required: true },
+  status: { type: String, required: true }, outcome: { type: String, default: null },
+  attempt_count: { type: Number, required: true }, claim_no: { type: Number, required: true }, recoveries: { type: Number, default: 0 },
+  phone_number: { type: String, default: null }, payload: { type: Free, required: true },
+  execution_mode: { type: String, required: true }, call_direction: { type: String, required: true }, is_test: { type: Boolean, required: true },
+  configurations_override: { type: Free, default: null },
+  due_at: Date, lease_until: Date, report_due_at: Date,
+  attempt: { type: Free, default: null }, held: { type: Free, default: null },
+  call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
+  recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },
+  costs: { type: Free, default: {} }, trace_scores: { type: Free, default: {} }, meta: { type: Free, default: {} },
+  created_at: { type: Date, required: true }, updated_at: { type: Date, required: true }, finished_at: { type: Date, default: null },
+}, SCHEMA_OPTIONS);
+
+const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
+
+leadSchema.index({ due_at: 1, _id: 1 }, { name: "due", ...whenPresent("due_at") });
+leadSchema.index({ lease_until: 1 }, { name: "lease", ...whenPresent("lease_until") });
+leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
+leadSchema.index({ reseller_id: 1, request_id: 1, created_at: -1, _id: -1 }, { name: "by_request" });
+leadSchema.index({ request_id: 1, created_at: -1, _id: -1 }, { name: "by_request_any" });
+leadSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 }, { name: "by_merchant" });
+leadSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
+leadSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
