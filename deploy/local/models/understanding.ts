@@ -1,0 +1,198 @@
+import { descriptionOf, fillArguments, isFreeText, propertiesOf, wantsMoment } from "./arguments.ts";
+import type { Said, Schema } from "./arguments.ts";
+import { weigh } from "./evidence.ts";
+import type { Evidence, Mood } from "./evidence.ts";
+import { TOOL_CONCEPTS } from "./lexicon.ts";
+import type { Concept } from "./lexicon.ts";
+import { keypadMeanings, keysPressed } from "./prompt.ts";
+import { clausesOf, contentStems, wordsOf } from "./words.ts";
+import { isOffered, momentsIn } from "./moments.ts";
+import type { Moment } from "./moments.ts";
+
+/** A function the model may call, as listed in the request. */
+export type Tool = Readonly<{ name: string; description: string; parameters: Schema }>;
+
+/** What is on the table when a person speaks. */
+export type Situation = Readonly<{
+  /** The person's latest words. */
+  text: string;
+  /** What the person said earlier in the same step, latest first. */
+  earlier: readonly string[];
+  tools: readonly Tool[];
+  /** The system prompt; keypad meanings and the offered day are read from it. */
+  prompt: string;
+  /** The question that waits for an answer, null when none. */
+  question: string | null;
+}>;
+
+/** What the person meant. */
+export type Meaning =
+  | Readonly<{ kind: "call"; tool: Tool; values: Readonly<Record<string, unknown>> }>
+  | Readonly<{ kind: "missing"; tool: Tool; parameter: string }>
+  | Readonly<{ kind: "question"; question: string }>
+  | Readonly<{ kind: "no_such_tool"; concept: Concept }>
+  | Readonly<{ kind: Exclude<Mood, "none"> | "unclear" }>;
+
+/** A tool is called from this score on: a bare "yes" reaches it, a word in common with a description does not. */
+export const CALL_THRESHOLD = 1.5;
+
+const OPEN_QUESTION = /^(?:which|what|when|where|who|how|why)\b/i;
+const DATE_BONUS = 1;
+const ENUM_BONUS = 3;
+const NAME_WORD = 0.75;
+const DESCRIPTION_WORD = 0.25;
+const MOST_OVERLAP = 1.5;
+const KEY_BONUS = 3;
+
+/** Understands what a person said in the light of the tools at hand. Same input, same answer. */
+export function understand(situation: Situation): Meaning {
+  const keys = keysPressed(situation.text);
+  if (keys !== null) return understandKeys(keys, situation);
+  const evidence = weigh(situation.text, `${situation.prompt}\n${situation.question ?? ""}`, OPEN_QUESTION.test(situation.question ?? ""));
+  const ranked = rank(situation.tools, evidence, situation.text);
+  const best = ranked[0];
+  const loudest = loudestConcept(evidence);
+  const asking = evidence.questions[0];
+  if (best !== undefined && best.score >= CALL_THRESHOLD && !unanswerable(best, loudest)) return callOrAsk(ranked, saidIn(situation, evidence, null));
+  if (asking !== undefined && !["small_talk", "repeat"].includes(evidence.mood)) return { kind: "question", question: asking };
+  if (loudest !== null && loudest.score >= CALL_THRESHOLD && evidence.mood !== "voicemail" && (loudest.concept !== "opt_out" || evidence.mood === "none")) return refusalOf(loudest.concept, situation.tools);
+  if (evidence.mood !== "none") return { kind: evidence.mood };
+  return freeAnswer(situation, evidence) ?? { kind: "unclear" };
+}
+
+/** Somebody who turns a day down while a tool waits for one is asked for another; else there is no tool for the wish. */
+function refusalOf(concept: Concept, tools: readonly Tool[]): Meaning {
+  for (const tool of concept === "move" ? tools : []) {
+    const parameter = propertiesOf(tool.parameters).find(([name, property]) => wantsMoment(name, property) === "day")?.[0];
+    if (parameter !== undefined) return { kind: "missing", tool, parameter };
+  }
+  return { kind: "no_such_tool", concept };
+}
+
+/** Fills a tool the request insists on (`tool_choice`), leaving out nothing that was said. */
+export function fillFor(tool: Tool, situation: Situation): Readonly<Record<string, unknown>> {
+  const evidence = weigh(situation.text, situation.prompt);
+  return fillArguments(tool.parameters, saidIn(situation, evidence, keysPressed(situation.text))).values;
+}
+
+/** Tools by how well they fit the person's words, best first; equal ones in the order of the request. */
+export function rankTools(situation: Situation): Tool[] {
+  return rank(situation.tools, weigh(situation.text, situation.prompt), situation.text).map(({ tool }) => tool);
+}
+
+type Ranked = Readonly<{ tool: Tool; score: number; concept: Concept | null }>;
+
+function rank(tools: readonly Tool[], evidence: Evidence, text: string): Ranked[] {
+  const common = wordsInSeveral(tools);
+  const ranked = tools.map((tool) => {
+    const concept = conceptOf(tool);
+    const explicit = concept === null ? 0 : (evidence.concepts.get(concept) ?? 0);
+    const denied = explicit < 0;
+    return { tool, concept, score: explicit + (denied ? 0 : bonus(tool, concept, evidence, text) + overlap(tool, evidence, common)) };
+  });
+  return ranked.sort((one, other) => other.score - one.score);
+}
+
+/** What a tool is for: its name tells, its description where the name is silent. */
+export function conceptOf(tool: Tool): Concept | null {
+  const name = wordsOf(tool.name).join(" ");
+  const description = clausesOf(tool.description).filter((clause) => !/\bnot\b|\bunless\b|\binstead of\b/.test(clause)).join(". ");
+  for (const text of [name, description]) {
+    for (const [concept, words] of TOOL_CONCEPTS) {
+      if (words.test(text)) return concept;
+    }
+  }
+  return null;
+}
+
+function bonus(tool: Tool, concept: Concept | null, evidence: Evidence, text: string): number {
+  const asksFacts = evidence.questions.length > 0;
+  let sum = 0;
+  for (const [name, property] of propertiesOf(tool.parameters)) {
+    const kind = wantsMoment(name, property);
+    if (kind !== null && !asksFacts && concept !== "confirm" && evidence.proposed.some((moment) => moment[kind] !== null)) sum += concept === "move" ? DATE_BONUS : DATE_BONUS + CALL_THRESHOLD;
+    if (Array.isArray(property["enum"]) && !asksFacts && fillArguments({ properties: { [name]: property }, required: [name] }, { texts: [text], moments: [], keys: null }).missing.length === 0) sum += ENUM_BONUS;
+  }
+  return sum;
+}
+
+function overlap(tool: Tool, evidence: Evidence, common: ReadonlySet<string>): number {
+  const name = contentStems(tool.name);
+  let sum = 0;
+  for (const part of name) if (evidence.stems.has(part) && !common.has(part)) sum += NAME_WORD;
+  for (const clause of clausesOf(tool.description)) {
+    if (/\bnot\b/.test(clause)) continue;
+    for (const part of contentStems(clause)) if (evidence.stems.has(part) && !common.has(part) && !name.has(part)) sum += DESCRIPTION_WORD;
+  }
+  return Math.min(sum, MOST_OVERLAP);
+}
+
+function wordsInSeveral(tools: readonly Tool[]): Set<string> {
+  const counts = new Map<string, number>();
+  for (const tool of tools) for (const part of contentStems(`${tool.name} ${tool.description}`)) counts.set(part, (counts.get(part) ?? 0) + 1);
+  return new Set([...counts].filter(([, count]) => count > 1).map(([part]) => part));
+}
+
+function loudestConcept(evidence: Evidence): Readonly<{ concept: Concept; score: number }> | null {
+  const loudest = [...evidence.concepts].sort((one, other) => other[1] - one[1])[0];
+  return loudest === undefined ? null : { concept: loudest[0], score: loudest[1] };
+}
+
+/** The person clearly wants something no tool does: the next best tool must not be taken for it. */
+function unanswerable(best: Ranked, loudest: Readonly<{ concept: Concept; score: number }> | null): boolean {
+  return loudest !== null && best.concept !== null && loudest.concept !== best.concept && loudest.score > best.score;
+}
+
+function callOrAsk(ranked: readonly Ranked[], said: Said): Meaning {
+  const best = ranked[0];
+  if (best === undefined) return { kind: "unclear" };
+  const fillings = ranked.filter(({ score, concept }) => score >= CALL_THRESHOLD && concept === best.concept).map(({ tool }) => ({ tool, ...fillArguments(tool.parameters, said) }));
+  const complete = fillings.find(({ missing }) => missing.length === 0);
+  if (complete !== undefined) return { kind: "call", tool: complete.tool, values: complete.values };
+  return { kind: "missing", tool: best.tool, parameter: fillings[0]?.missing[0] ?? "" };
+}
+
+/** One tool that takes the person's own words, after an open question: the answer is the argument. */
+function freeAnswer(situation: Situation, evidence: Evidence): Meaning | null {
+  if (situation.question === null || !/^(?:which|what|how|why|who|where|could you (?:please )?(?:tell|describe))/i.test(situation.question)) return null;
+  const takers = situation.tools.filter((tool) => {
+    const required = tool.parameters["required"];
+    return Array.isArray(required) && propertiesOf(tool.parameters).some(([name, property]) => required.includes(name) && isFreeText(name, property));
+  });
+  const [taker] = takers;
+  if (taker === undefined || takers.length > 1) return null;
+  const { values, missing } = fillArguments(taker.parameters, saidIn(situation, evidence, null));
+  return missing.length === 0 ? { kind: "call", tool: taker, values } : null;
+}
+
+/** A key stands for what the prompt or a tool's description says it does. */
+function understandKeys(keys: string, situation: Situation): Meaning {
+  const described = situation.tools.filter((tool) => keypadMeanings(tool.description).has(keys));
+  const meaning = keypadMeanings(situation.prompt).get(keys);
+  const evidence = weigh(meaning ?? "", "");
+  const ranked = rank(situation.tools, evidence, meaning ?? "").map((one) => ({ ...one, score: one.score + (described.includes(one.tool) ? KEY_BONUS : 0) })).sort((one, other) => other.score - one.score);
+  const said: Said = { texts: [], moments: [], keys };
+  if (ranked[0] !== undefined && ranked[0].score >= CALL_THRESHOLD) return callOrAsk(ranked, said);
+  const takers = situation.tools.map((tool) => ({ tool, ...fillArguments(tool.parameters, said) })).filter(({ values, missing }) => missing.length === 0 && Object.keys(values).length > 0);
+  const [taker] = takers;
+  return taker !== undefined && takers.length === 1 ? { kind: "call", tool: taker.tool, values: taker.values } : { kind: "unclear" };
+}
+
+function saidIn(situation: Situation, evidence: Evidence, keys: string | null): Said {
+  const offered = `${situation.prompt}\n${situation.question ?? ""}`;
+  const before = situation.earlier.flatMap((text) => momentsIn(text)).filter((moment) => !moment.excluded && !isOffered(moment, offered));
+  return { texts: [situation.text, ...situation.earlier], moments: [...wishes(evidence), ...before], keys };
+}
+
+/** New days first; the day on the table counts as a wish only when nothing speaks against it. */
+function wishes(evidence: Evidence): readonly Moment[] {
+  if (evidence.proposed.length > 0 || (evidence.concepts.get("move") ?? 0) > 0) return evidence.proposed;
+  return evidence.moments.filter((moment) => !moment.excluded);
+}
+
+/** What a missing argument is about, for asking: its description, else its name. */
+export function parameterTopic(tool: Tool, parameter: string): string {
+  const property = propertiesOf(tool.parameters).find(([name]) => name === parameter)?.[1];
+  const described = property === undefined ? "" : descriptionOf(property);
+  return described === "" ? wordsOf(parameter).join(" ") : described;
+}
