@@ -8,18 +8,27 @@ const LONGEST_TEXT = 32;
 const WRITTEN = /^\+[1-9][0-9 ().-]{4,29}[0-9]$/;
 const SEPARATORS = /[ ().-]/g;
 const E164 = /^\+[1-9][0-9]{6,14}$/;
+/** North American area codes begin with 2 to 9; a length check alone lets +1 000… through. */
+const NO_AREA_CODE = /^\+1[01]/;
 
 /**
  * The number in E.164 (`+14155550100`), or null when the text is no valid phone number with its country code.
  * Only ASCII is taken: other scripts' digits, invisible marks, line breaks, `tel:` and extensions are refused rather than guessed at,
- * because two spellings of one number must never be told apart by the blacklist. Validity is that of libphonenumber's numbering plan per
- * country (length and leading digits); its tables of allocated ranges are left out, since they age and the carrier knows better.
+ * because two spellings of one number must never be told apart by the blacklist. Checked is the form libphonenumber knows for the country
+ * (calling code, lengths, trunk prefix). Its tables of allocated ranges are left out: they age, a new range would be refused, and the carrier's
+ * own refusal (INVALID_NUMBER) rings nowhere.
  */
 export function toE164(text: string): string | null {
   if (text.length > LONGEST_TEXT || !WRITTEN.test(text)) return null;
-  const parsed = parse(text.replace(SEPARATORS, ""), { extract: false });
-  if (!parsed?.isValid() || parsed.ext !== undefined) return null;
-  return E164.test(parsed.number) ? parsed.number : null;
+  const e164 = parsed(text.replace(SEPARATORS, ""));
+  // a trunk zero may be dropped once; what changes again on a second reading is no number
+  return e164 !== null && parsed(e164) === e164 ? e164 : null;
+}
+
+function parsed(text: string): string | null {
+  const number = parse(text, { extract: false });
+  if (!number?.isPossible() || number.ext !== undefined) return null;
+  return E164.test(number.number) && !NO_AREA_CODE.test(number.number) ? number.number : null;
 }
 
 /**
