@@ -38,6 +38,8 @@ export const config = {
     plans: action(Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }), Type.Object({ plans: Type.Array(Plan) })),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
     templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
+    /** Internal: the template's configuration with a playground lead's override merged over it (effective.ts); null where it has none. */
+    overridden: action(Strict({ template_id: Uuid, override: Json }), Type.Object({ configuration: Nullable(ConfigurationRecord) })),
   },
   events: {
     /** A configuration or template changed: caches drop it, the scheduler looks again. */
