@@ -1,0 +1,192 @@
+import { behaviourOf } from "../people/behaviours.ts";
+import { machineTimes, meetPerson, type MachineTimes } from "../people/person.ts";
+import { between } from "./chance.ts";
+import type { Faults } from "./faults.ts";
+import type { EndedBy, Ledger } from "./ledger.ts";
+import { openLine, type Line } from "./line.ts";
+import type { SimTime } from "./time.ts";
+
+/** A call's life; it only moves forward. */
+export type CallPhase = "queued" | "initiated" | "ringing" | "answered" | "ended";
+/** How a call ended, in the words most carriers share. */
+export type EndReason = "completed" | "busy" | "no-answer" | "failed" | "canceled";
+
+/** What a protocol asks for when it places a call. Times are simulated ms. */
+export interface CallOrder {
+  sid: string;
+  account: string;
+  to: string;
+  from: string;
+  /** Something of the caller's own that tells the attempt, for the ledger. */
+  reference: string | null;
+  ringTimeoutMs: number;
+  maxTalkMs: number;
+  /** More for the ledger's `placed` entry. */
+  details: Record<string, unknown>;
+}
+
+/** One phone call, whatever the protocol that placed it. Dates are wall time. */
+export interface Call {
+  readonly order: CallOrder;
+  readonly line: Line;
+  /** Aborted when the call ends. */
+  readonly over: AbortSignal;
+  readonly createdAt: Date;
+  phase: CallPhase;
+  startedAt: Date | null;
+  answeredAt: Date | null;
+  endedAt: Date | null;
+  endReason: EndReason | null;
+  endedBy: EndedBy | null;
+  /** SIP status of the far end, null while unknown. */
+  sipCode: number | null;
+  /** Set at the answer when a machine took the call. */
+  machine: MachineTimes | null;
+}
+
+/** What a carrier's protocol does with a call. */
+export interface Protocol {
+  onPhase(call: Call): void;
+  /** Leads the answered call; when it resolves the carrier hangs up on behalf of the one named. */
+  talk(call: Call): Promise<EndedBy>;
+}
+
+/** Places calls and leads them through their life. */
+export interface Exchange {
+  place(order: CallOrder, protocol: Protocol): Call;
+  get(sid: string): Call | undefined;
+  /** Newest first. */
+  all(): Call[];
+  /** Ends a call now; does nothing when it is over. */
+  end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void;
+  live(): number;
+  close(): void;
+}
+
+/** Ended calls are forgotten beyond this many. */
+const MAX_CALLS_KEPT = 100_000;
+/** From request to the network, and from there to the ring, simulated ms. */
+const DISPATCH_MS = 150;
+const POST_DIAL_DELAY_MS = 500;
+/** How long it rings before someone answers, simulated ms. */
+const RING_MS = { least: 3_000, most: 6_000 };
+const SIP = { busy: 486, cancelled: 487, unavailable: 503, ok: 200 };
+
+/** What the calls stand on. */
+export interface ExchangeParts { time: SimTime; ledger: Ledger; faults: Faults; seed: string }
+
+function newCall(order: CallOrder, parts: ExchangeParts, over: AbortSignal): Call {
+  const { ledger, time } = parts;
+  const whose = { call_sid: order.sid, to: order.to, from: order.from };
+  const line = openLine(time, {
+    heard: (heard) => { ledger.write({ kind: "heard", ...whose, text: heard.text, interrupted: heard.interrupted, duration_ms: heard.durationMs, ...(heard.media ? { media: heard.media } : {}) }); },
+    said: (text, delivered) => { ledger.write({ kind: "said", ...whose, text, delivered }); },
+    digit: (digit, delivered) => { ledger.write({ kind: "dtmf", ...whose, digit, delivered }); },
+  }, over);
+  return {
+    order, line, over, createdAt: new Date(), phase: "queued", startedAt: null, answeredAt: null, endedAt: null,
+    endReason: null, endedBy: null, sipCode: null, machine: null,
+  };
+}
+
+/** An exchange with no calls yet. */
+export function createExchange(parts: ExchangeParts): Exchange {
+  const { time, ledger, faults, seed } = parts;
+  const calls = new Map<string, { call: Call; protocol: Protocol; ending: AbortController; answeredSimMs: number }>();
+  let live = 0;
+  const whose = (call: Call): { call_sid: string; to: string; from: string } => ({ call_sid: call.order.sid, to: call.order.to, from: call.order.from });
+
+  const forgetOldest = (): void => {
+    if (calls.size <= MAX_CALLS_KEPT) return;
+    for (const [sid, { call }] of calls) {
+      if (call.phase !== "ended") continue;
+      calls.delete(sid);
+      return;
+    }
+  };
+
+  const end: Exchange["end"] = (call, reason, by, sipCode) => {
+    const record = calls.get(call.order.sid);
+    if (!record || call.phase === "ended") return;
+    const talkedMs = call.phase === "answered" ? time.elapsedMs() - record.answeredSimMs : 0;
+    Object.assign(call, { phase: "ended", endReason: reason, endedBy: by, endedAt: new Date(), sipCode: sipCode ?? call.sipCode });
+    live -= 1;
+    record.ending.abort(); // the line reports what was heard last before the hang-up is written
+    ledger.write({ kind: "hangup", ...whose(call), status: reason, by, sip_code: call.sipCode, simulated_seconds: Math.round(talkedMs / 100) / 10 });
+    record.protocol.onPhase(call);
+  };
+
+  const ring = (call: Call, protocol: Protocol): number => {
+    const earlier = ledger.ringsOf(call.order.to);
+    call.phase = "ringing";
+    ledger.write({ kind: "ring", ...whose(call), ring: earlier + 1 });
+    protocol.onPhase(call);
+    return earlier;
+  };
+
+  /** From the request to the answer; true when someone picked up. */
+  const reach = async (call: Call, protocol: Protocol): Promise<boolean> => {
+    const { order, over } = call;
+    const behaviour = behaviourOf(order.to);
+    const held = faults.take("queue_delay", order.to);
+    if (!await time.wait(held ? 0 : DISPATCH_MS, over, held ? held.seconds * 1000 : 0)) return false;
+    call.phase = "initiated";
+    call.startedAt = new Date();
+    ledger.write({ kind: "status", ...whose(call), status: "initiated" });
+    protocol.onPhase(call);
+    if (!await time.wait(POST_DIAL_DELAY_MS, over)) return false;
+    if (behaviour.line === "fails") { end(call, "failed", "carrier", SIP.unavailable); return false; }
+    if (behaviour.line === "busy") { end(call, "busy", "callee", SIP.busy); return false; }
+    const earlierRings = ring(call, protocol);
+    const answersAfterMs = between(RING_MS.least, RING_MS.most, seed, order.to, earlierRings);
+    const ignored = behaviour.line === "ignores" || (behaviour.line === "ignores_first" && earlierRings === 0);
+    if (ignored || answersAfterMs >= order.ringTimeoutMs) {
+      if (await time.wait(order.ringTimeoutMs, over)) end(call, "no-answer", "timeout", SIP.cancelled);
+      return false;
+    }
+    return await time.wait(answersAfterMs, over);
+  };
+
+  const run = async (call: Call, protocol: Protocol): Promise<void> => {
+    if (!await reach(call, protocol)) return;
+    const record = calls.get(call.order.sid);
+    if (!record) return;
+    record.answeredSimMs = time.elapsedMs();
+    const turnSeed = `${seed}/${ledger.ringsOf(call.order.to)}`;
+    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: machineTimes(call.order.to, turnSeed) });
+    ledger.write({ kind: "answer", ...whose(call) });
+    protocol.onPhase(call);
+    const cancelLimit = time.after(call.order.maxTalkMs, () => end(call, "completed", "timeout"));
+    call.over.addEventListener("abort", cancelLimit, { once: true });
+    meetPerson({
+      number: call.order.to, turnSeed, time, line: call.line, over: call.over,
+      hangUp: () => end(call, "completed", "callee"),
+      drop: () => end(call, "completed", "carrier"),
+    });
+    const by = await protocol.talk(call);
+    end(call, "completed", by);
+  };
+
+  return {
+    place(order, protocol) {
+      const ending = new AbortController();
+      const call = newCall(order, parts, ending.signal);
+      calls.set(order.sid, { call, protocol, ending, answeredSimMs: 0 });
+      live += 1;
+      forgetOldest();
+      ledger.write({ kind: "placed", ...whose(call), account: order.account, reference: order.reference, ...order.details });
+      run(call, protocol).catch((error: unknown) => {
+        ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${String(error)}` });
+        end(call, "failed", "carrier");
+      });
+      return call;
+    },
+    get: (sid) => calls.get(sid)?.call,
+    all: () => [...calls.values()].map((r) => r.call).reverse(),
+    end,
+    live: () => live,
+    close() {
+      for (const { call, ending } of calls.values()) if (call.phase !== "ended") ending.abort();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { startVoice, type Heard, type Speech, type Voice } from "./voice.ts";
+import type { SimTime } from "./time.ts";
+
+/** Simulated speaking speed of agent and people, characters per second. */
+export const SPEECH_CHARS_PER_SECOND = 15;
+/** Speech that lasts this long over the agent's voice stops it, simulated ms (voice.md: 300 ms on the phone). */
+const BARGE_IN_MS = 300;
+/** Recognition delivers its text this long after the person stopped, simulated ms. */
+const RECOGNITION_MS = 250;
+
+/** What the carrier's protocol learns from the person's end of the line. Absent: nobody listens to the person. */
+export interface AgentSide {
+  /** Is this kind of input listened to at all? */
+  hears(kind: "speech" | "dtmf"): boolean;
+  /** May the person's voice (or a key) stop the agent now? */
+  interruptibleBy(kind: "speech" | "dtmf", agentSpeech: Speech): boolean;
+  /** Is input reported although it could not interrupt? */
+  reportsDuringSpeech(kind: "speech" | "dtmf"): boolean;
+  onPartial(text: string): void;
+  onSaid(text: string): void;
+  onDigit(digit: string): void;
+  /** The agent was cut: what the person really heard, and for how long, simulated ms. */
+  onInterrupt(heard: Heard): void;
+  /** The agent's voice starts or stops. */
+  onSpeaking(speaking: boolean): void;
+  /** An utterance was played to its end, or cut. */
+  onPlayed(heard: Heard): void;
+}
+
+/** What the person notices of the agent. */
+export interface PersonSide {
+  onAgentStarts(speech: Speech): void;
+  /** The agent's words so far have all been spoken; `finished` is false when more was announced but has not come. */
+  onAgentPauses(finished: boolean): void;
+  onHeard(heard: Heard): void;
+}
+
+/** What is written down about the line. */
+export interface LineLog {
+  heard(heard: Heard): void;
+  said(text: string, delivered: boolean): void;
+  digit(digit: string, delivered: boolean): void;
+}
+
+/** One phone call's audio, as text that takes time. */
+export interface Line {
+  readonly voice: Voice;
+  /** The protocol takes the agent's end; null when it leaves. */
+  setAgentSide(side: AgentSide | null): void;
+  setPersonSide(side: PersonSide): void;
+  /** The person speaks. Resolves when the words are out (or the line is dead); `cutAfter` stops after that share of the text. */
+  say(text: string, cutAfter?: number): Promise<void>;
+  press(digit: string): void;
+  personSpeaking(): boolean;
+}
+
+/** Opens the audio of one call; the signal is the call's end. */
+export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line {
+  let agentSide: AgentSide | null = null;
+  let personSide: PersonSide | null = null;
+  let mouthOpen = 0;
+
+  const voice = startVoice(time, SPEECH_CHARS_PER_SECOND, {
+    onStart(speech) { agentSide?.onSpeaking(true); personSide?.onAgentStarts(speech); },
+    onPause: (finished) => {
+      if (finished) agentSide?.onSpeaking(false);
+      personSide?.onAgentPauses(finished);
+    },
+    onHeard(heard) {
+      log.heard(heard);
+      agentSide?.onPlayed(heard);
+      personSide?.onHeard(heard);
+    },
+  });
+  signal.addEventListener("abort", () => voice.stop(), { once: true });
+
+  /** True when the input may reach the agent; stops the agent's voice where that is allowed. */
+  const breakIn = (kind: "speech" | "dtmf"): boolean => {
+    const speech = voice.current();
+    if (!agentSide?.hears(kind)) return false;
+    if (!speech) return true;
+    if (!agentSide.interruptibleBy(kind, speech)) return agentSide.reportsDuringSpeech(kind);
+    const heard = voice.interrupt();
+    if (heard) agentSide.onInterrupt(heard);
+    return true;
+  };
+
+  return {
+    voice,
+    setAgentSide(side) { agentSide = side; },
+    setPersonSide(side) { personSide = side; },
+    personSpeaking: () => mouthOpen > 0,
+    async say(text, cutAfter = 1) {
+      const totalMs = (text.length * cutAfter * 1000) / SPEECH_CHARS_PER_SECOND;
+      mouthOpen += 1;
+      try {
+        if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), signal)) return;
+        let reaches = breakIn("speech");
+        if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
+        if (reaches) agentSide?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
+        if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
+        if (cutAfter < 1) return;
+        reaches ||= breakIn("speech");
+        if (!await time.wait(RECOGNITION_MS, signal)) return;
+        log.said(text, reaches && agentSide !== null);
+        if (reaches) agentSide?.onSaid(text);
+      } finally {
+        mouthOpen -= 1;
+      }
+    },
+    press(digit) {
+      if (signal.aborted) return;
+      const reaches = breakIn("dtmf");
+      log.digit(digit, reaches);
+      if (reaches) agentSide?.onDigit(digit);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createExchange } from "./calls.ts";
+import { createFaults } from "./faults.ts";
+import { readRequest, sendReply, type Reply } from "./http.ts";
+import { openLedger } from "./ledger.ts";
+import { answerLedger, streamLedger } from "./ledger-http.ts";
+import { startTime } from "./time.ts";
+import { createTwilio } from "./twilio/provider.ts";
+import type { Account } from "./twilio/twilio-call.ts";
+
+/** How to start the simulated carrier. */
+export interface CarrierOptions {
+  /** 0 takes a free port. */
+  port: number;
+  /** 1 is real time; 20 makes 20 simulated seconds pass in one. */
+  timeScale: number;
+  /** Same seed, same people, same words. */
+  seed: string;
+  /** Who may use the API. */
+  accounts: readonly Account[];
+  /** Numbers calls may come from (E.164); absent: any. */
+  ownNumbers?: readonly string[];
+  /** Keeps the ledger in this file, one JSON object per line, and reads it back at the start. */
+  ledgerFile?: string;
+  /** ConversationRelay's `end` cuts what is being said; by default it is said first. */
+  endCutsSpeech?: boolean;
+}
+
+/** A carrier at work. */
+export interface Carrier { url: string; close(): Promise<void> }
+
+/** The account used when none is configured. */
+export const DEFAULT_ACCOUNT: Account = { sid: `AC${"0123456789abcdef".repeat(2)}`, authToken: "simulated-auth-token" };
+
+const HOST = "127.0.0.1";
+
+/**
+ * Starts the simulated carrier. Rejects with the system's error when the port is taken (EADDRINUSE) or the ledger file cannot
+ * be opened, and with RangeError for a time scale that is not above 0.
+ */
+export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
+  if (!(options.timeScale > 0 && options.timeScale <= 10_000)) throw new RangeError(`the time scale must be above 0 and at most 10000, not ${options.timeScale}`);
+  const ledger = openLedger(options.ledgerFile);
+  const time = startTime(options.timeScale);
+  const faults = createFaults();
+  const exchange = createExchange({ time, ledger, faults, seed: options.seed });
+  const twilio = createTwilio({
+    exchange, time, ledger, faults, accounts: options.accounts, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false,
+  });
+
+  const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = await readRequest(message);
+    if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
+    if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
+    const reply: Reply = twilio.answer(request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
+    else sendReply(response, reply);
+  };
+  const server = createServer((message, response) => {
+    serve(message, response).catch((error: unknown) => {
+      if (!response.headersSent) sendReply(response, { status: 500, body: { message: `the simulator failed: ${String(error)}` } });
+    });
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(options.port, HOST, resolve);
+    });
+  } catch (error) {
+    time.close();
+    await ledger.close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://${HOST}:${port}`,
+    async close() {
+      exchange.close();
+      twilio.close();
+      time.close();
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+      await ledger.close();
+    },
+  };
+}

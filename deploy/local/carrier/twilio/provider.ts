@@ -1,0 +1,94 @@
+import type { Call, CallPhase, Exchange, Protocol } from "../calls.ts";
+import type { Faults } from "../faults.ts";
+import type { Reply, Request } from "../http.ts";
+import type { Ledger } from "../ledger.ts";
+import type { SimTime } from "../time.ts";
+import { detect } from "./amd.ts";
+import { createCallbacks } from "./callbacks.ts";
+import type { StatusEvent } from "./params.ts";
+import { runProgram } from "./program.ts";
+import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
+import type { Account, TwilioCall } from "./twilio-call.ts";
+
+/** Twilio's protocol over the exchange. */
+export interface TwilioProvider {
+  /** Answers a REST request; null when it is not for this provider. */
+  answer(request: Request): Reply | null;
+  close(): void;
+}
+
+/** What the provider stands on. */
+export interface TwilioOptions {
+  exchange: Exchange;
+  time: SimTime;
+  ledger: Ledger;
+  faults: Faults;
+  accounts: readonly Account[];
+  ownNumbers: readonly string[] | null;
+  endCutsSpeech: boolean;
+}
+
+/** Ended calls are forgotten beyond this many. */
+const MAX_CALLS_KEPT = 100_000;
+const EVENTS: Partial<Record<CallPhase, StatusEvent>> = { initiated: "initiated", ringing: "ringing", answered: "answered", ended: "completed" };
+
+/** Sets up Twilio's REST API, callbacks and relay. */
+export function createTwilio(options: TwilioOptions): TwilioProvider {
+  const { exchange, ledger, time } = options;
+  const calls = new Map<string, TwilioCall>();
+  const callbacks = createCallbacks(options);
+  const parts = { ...options, callbacks };
+
+  /** The call is known to the exchange before Twilio's own record of it exists, but nothing happens to it in between. */
+  const record = (call: Call): TwilioCall => {
+    const found = calls.get(call.order.sid);
+    if (!found) throw new Error(`no record of call ${call.order.sid}`);
+    return found;
+  };
+  const protocol: Protocol = {
+    onPhase(call) {
+      const event = EVENTS[call.phase];
+      if (event) callbacks.status(record(call), event);
+    },
+    async talk(call) {
+      const twilioCall = record(call);
+      const { amd } = twilioCall.params;
+      const detecting = amd ? detect(twilioCall, amd, parts) : null;
+      if (detecting && !amd?.async) await detecting; // without AsyncAmd the document waits for the verdict
+      return runProgram(parts, twilioCall);
+    },
+  };
+  const rest: RestParts = {
+    exchange, faults: options.faults, calls,
+    accounts: new Map(options.accounts.map((a) => [a.sid, a])),
+    ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
+    place(sid, account, params, reference) {
+      const call = exchange.place({
+        sid, account: account.sid, to: params.to, from: params.from, reference, ringTimeoutMs: ringTimeoutMs(params), maxTalkMs: params.timeLimitSeconds * 1000,
+        details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
+      }, protocol);
+      const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0, lastCallback: Promise.resolve() };
+      calls.set(sid, twilioCall);
+      const oldest = calls.entries().next();
+      if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
+      return twilioCall;
+    },
+  };
+
+  return {
+    answer(request) {
+      const reply = answerRest(rest, request);
+      if (reply) ledger.write({
+        kind: "request", method: request.method, path: request.path, status: reply.drop ? null : reply.status,
+        params: Object.fromEntries([...new Set([...request.query.keys(), ...request.form.keys()])].map((name) => {
+          const all = [...request.query.getAll(name), ...request.form.getAll(name)];
+          return [name, all.length === 1 ? all[0] : all];
+        })),
+        ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body ? { call_sid: String(reply.body.sid) } : {}),
+        simulated_ms: Math.round(time.elapsedMs()),
+      });
+      return reply;
+    },
+    close: () => callbacks.close(),
+  };
+}
