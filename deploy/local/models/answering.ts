@@ -83,6 +83,7 @@ const MOOD_REPLIES = {
   small_talk: "It is nice to talk to you.",
   unsure: "Of course, take your time.",
   present: "Thank you.",
+  silent: "Are you still there?",
   unclear: "I am sorry, I did not understand that.",
 } as const;
 

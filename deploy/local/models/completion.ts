@@ -4,11 +4,12 @@ import { fillArguments, propertiesOf } from "./arguments.ts";
 import type { Schema } from "./arguments.ts";
 import { readPrompt } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
+import type { Tool } from "./ranking.ts";
 import { ApiFault } from "./request.ts";
 import type { ChatRequest, Message } from "./request.ts";
 import { speakTask } from "./speaking.ts";
 import { fillFor, parameterTopic, rankTools, understand } from "./understanding.ts";
-import type { Meaning, Situation, Tool } from "./understanding.ts";
+import type { Meaning, Situation } from "./understanding.ts";
 
 /** What the model answers, whole; how it travels (one body or a stream) is not decided here. */
 export type Plan = Readonly<{

@@ -25,6 +25,7 @@ export type Evidence = Readonly<{
 const BARE_WEIGHT = 1.5;
 const VOICEMAIL_WEIGHT = 4;
 const EXPLICIT = 1.5;
+const SOFT = 2;
 const OTHER_DAY: readonly Weight[] = [{ concept: "move", weight: 2.5 }, { concept: "confirm", weight: -1.5 }];
 const NEGATION = /\b(?:not|never|no|no longer|hardly|neither|without|nothing)(?: \w+){0,4} ?$/;
 // Suggestions in the form of a question ("why don't we", "what about Friday?") ask for a change, not for a fact.
@@ -68,7 +69,9 @@ function weighClause(clause: string, unfinished: boolean, concepts: Map<Concept,
   for (const { pattern, says, denied } of PHRASES) {
     const match = pattern.exec(plain);
     if (match === null) continue;
-    add(concepts, NEGATION.test(plain.slice(0, match.index)) ? denied : says);
+    const weights = NEGATION.test(plain.slice(0, match.index)) ? denied : says;
+    // "Is that possible?" approves of nothing.
+    add(concepts, unfinished ? weights.filter(({ concept, weight }) => concept !== "confirm" || weight < 0 || weight > SOFT) : weights);
   }
   for (const match of plain.matchAll(/[a-z0-9]+/g)) {
     if (!NEGATION.test(plain.slice(0, match.index))) stems.add(stem(match[0]));

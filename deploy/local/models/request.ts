@@ -1,5 +1,5 @@
 import type { Schema } from "./arguments.ts";
-import type { Tool } from "./understanding.ts";
+import type { Tool } from "./ranking.ts";
 
 /** Reads an OpenAI chat completion request. Pure; field names as in the API reference, "Create chat completion". */
 
