@@ -1,7 +1,10 @@
 import { SCRIPTS } from "../../deploy/local/people/scripts.ts";
 import type { Cue } from "../../deploy/local/people/scripts.ts";
+import { gistOf } from "../../deploy/local/people/understanding.ts";
+import { complete } from "../../deploy/local/models/completion.ts";
+import { readRequest } from "../../deploy/local/models/request.ts";
 import { sampleTemplates } from "../../deploy/local/sample/templates.ts";
-import { reaction } from "./talk.ts";
+import { fill, reaction, requestAt } from "./talk.ts";
 
 /** What the model must do with every sentence the simulated people may say: a function's name, or null for going on talking. */
 const FIRST: Readonly<Record<string, Readonly<{ node: string; answers: Partial<Record<Cue, string | null>> }>>> = {
@@ -43,4 +46,12 @@ describe.each(SCRIPTS.map(({ template, script }) => [template, script] as const)
   test.each(script.ask_who)("asks who is calling, then confirms: %s", (words) => {
     for (const confirmation of script.confirm) expect(called(reaction(template, first.node, words, confirmation))).toBe(first.answers.confirm);
   });
+});
+
+test.each(sampleTemplates.map((template) => [template.name, template] as const))("people take what is said in %s for what it is", (name, template) => {
+  for (const node of template.nodes) {
+    const spoken = node.say === undefined ? (complete(readRequest(requestAt(template, node.name, []))).content ?? "") : fill(node.say);
+    const expected = node.name === FIRST[name]!.node ? "question" : node.name === SECOND[name]!.node ? "which_day" : "goodbye";
+    expect([spoken, gistOf(node.name === template.initial_node ? `${template.greeting} ${spoken}` : spoken)]).toEqual([spoken, expected]);
+  }
 });
