@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import twilio from "twilio";
+import type { default as SdkClient } from "twilio/lib/base/RequestClient.js";
 import { WebSocketServer, type WebSocket } from "ws";
 import { startCarrier, DEFAULT_ACCOUNT, type Carrier, type CarrierOptions } from "../../deploy/local/carrier/server.ts";
 import type { Entry } from "../../deploy/local/carrier/ledger.ts";
@@ -114,11 +115,11 @@ export interface Bench {
 /** The SDK as the service uses it: only the origin differs. */
 export function sdk(origin: string, sid = account.sid, token = account.authToken): ReturnType<typeof twilio> {
   class Redirected extends twilio.RequestClient {
-    override request<T>(options: Parameters<twilio.RequestClient["request"]>[0]): ReturnType<twilio.RequestClient["request"]> {
-      return super.request<T>({ ...options, uri: options.uri.replace(/^https:\/\/[^/]+/, origin) } as never);
+    override request<T>(options: SdkClient.RequestOptions<T>) {
+      return super.request({ ...options, uri: options.uri.replace(/^https:\/\/[^/]+/, origin) });
     }
   }
-  return twilio(sid, token, { httpClient: new Redirected({ timeout: 5_000 }) });
+  return twilio(sid, token, { httpClient: new Redirected({ timeout: 5_000 }) as twilio.RequestClient });
 }
 
 export const FROM = "+15005550006";

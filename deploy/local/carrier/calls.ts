@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { behaviourOf } from "../people/behaviours.ts";
 import { machineTimes, meetPerson, type MachineTimes } from "../people/person.ts";
 import { between } from "./chance.ts";
@@ -55,8 +56,6 @@ export interface Protocol {
 export interface Exchange {
   place(order: CallOrder, protocol: Protocol): Call;
   get(sid: string): Call | undefined;
-  /** Newest first. */
-  all(): Call[];
   /** Ends a call now; does nothing when it is over. */
   end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void;
   live(): number;
@@ -90,103 +89,118 @@ function newCall(order: CallOrder, parts: ExchangeParts, over: AbortSignal): Cal
 }
 
 /** An exchange with no calls yet. */
-export function createExchange(parts: ExchangeParts): Exchange {
-  const { time, ledger, faults, seed } = parts;
-  const calls = new Map<string, { call: Call; protocol: Protocol; ending: AbortController; answeredSimMs: number }>();
-  let live = 0;
-  const whose = (call: Call): { call_sid: string; to: string; from: string } => ({ call_sid: call.order.sid, to: call.order.to, from: call.order.from });
+export const createExchange = (parts: ExchangeParts): Exchange => new SimulatedExchange(parts);
 
-  const forgetOldest = (): void => {
-    if (calls.size <= MAX_CALLS_KEPT) return;
-    for (const [sid, { call }] of calls) {
-      if (call.phase !== "ended") continue;
-      calls.delete(sid);
-      return;
-    }
-  };
+interface CallRecord { call: Call; protocol: Protocol; ending: AbortController; answeredSimMs: number }
 
-  const end: Exchange["end"] = (call, reason, by, sipCode) => {
-    const record = calls.get(call.order.sid);
+const whose = ({ order }: Call): { call_sid: string; to: string; from: string } => ({ call_sid: order.sid, to: order.to, from: order.from });
+
+class SimulatedExchange implements Exchange {
+  readonly #parts: ExchangeParts;
+  readonly #calls = new Map<string, CallRecord>();
+  #live = 0;
+
+  constructor(parts: ExchangeParts) { this.#parts = parts; }
+
+  place(order: CallOrder, protocol: Protocol): Call {
+    const { ledger } = this.#parts;
+    const ending = new AbortController();
+    setMaxListeners(0, ending.signal); // every wait of a call listens for its end
+    const call = newCall(order, this.#parts, ending.signal);
+    const record: CallRecord = { call, protocol, ending, answeredSimMs: 0 };
+    this.#calls.set(order.sid, record);
+    this.#live += 1;
+    this.#forgetOldest();
+    ledger.write({ kind: "placed", ...whose(call), account: order.account, reference: order.reference, ...order.details });
+    this.#run(record).catch((error: unknown) => {
+      ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${String(error)}` });
+      this.end(call, "failed", "carrier");
+    });
+    return call;
+  }
+
+  get(sid: string): Call | undefined { return this.#calls.get(sid)?.call; }
+
+  live(): number { return this.#live; }
+
+  end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void {
+    const { time, ledger } = this.#parts;
+    const record = this.#calls.get(call.order.sid);
     if (!record || call.phase === "ended") return;
     const talkedMs = call.phase === "answered" ? time.elapsedMs() - record.answeredSimMs : 0;
     Object.assign(call, { phase: "ended", endReason: reason, endedBy: by, endedAt: new Date(), sipCode: sipCode ?? call.sipCode });
-    live -= 1;
+    this.#live -= 1;
     record.ending.abort(); // the line reports what was heard last before the hang-up is written
     ledger.write({ kind: "hangup", ...whose(call), status: reason, by, sip_code: call.sipCode, simulated_seconds: Math.round(talkedMs / 100) / 10 });
     record.protocol.onPhase(call);
-  };
+  }
 
-  const ring = (call: Call, protocol: Protocol): number => {
+  close(): void {
+    for (const { call, ending } of this.#calls.values()) if (call.phase !== "ended") ending.abort();
+  }
+
+  async #run(record: CallRecord): Promise<void> {
+    const { call, protocol } = record;
+    const { time, ledger, seed } = this.#parts;
+    if (!await this.#reach(record)) return;
+    const turnSeed = `${seed}/${ledger.ringsOf(call.order.to)}`;
+    record.answeredSimMs = time.elapsedMs();
+    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: machineTimes(call.order.to, turnSeed) });
+    ledger.write({ kind: "answer", ...whose(call) });
+    protocol.onPhase(call);
+    const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"));
+    call.over.addEventListener("abort", cancelLimit, { once: true });
+    meetPerson({
+      number: call.order.to, turnSeed, time, line: call.line, over: call.over,
+      hangUp: () => this.end(call, "completed", "callee"),
+      drop: () => this.end(call, "completed", "carrier"),
+    });
+    this.end(call, "completed", await protocol.talk(call));
+  }
+
+  /** From the request to the answer; true when someone picked up. */
+  async #reach(record: CallRecord): Promise<boolean> {
+    const { call } = record;
+    const { time, faults, seed } = this.#parts;
+    const { order, over } = call;
+    const behaviour = behaviourOf(order.to);
+    const held = faults.take("queue_delay", order.to);
+    if (!await time.wait(held ? 0 : DISPATCH_MS, over, held ? held.seconds * 1000 : 0)) return false;
+    this.#dispatch(record);
+    if (!await time.wait(POST_DIAL_DELAY_MS, over)) return false;
+    if (behaviour.line === "fails") { this.end(call, "failed", "carrier", SIP.unavailable); return false; }
+    if (behaviour.line === "busy") { this.end(call, "busy", "callee", SIP.busy); return false; }
+    const earlierRings = this.#ring(record);
+    const answersAfterMs = between(RING_MS.least, RING_MS.most, seed, order.to, earlierRings);
+    const ignored = behaviour.line === "ignores" || (behaviour.line === "ignores_first" && earlierRings === 0);
+    if (!ignored && answersAfterMs < order.ringTimeoutMs) return time.wait(answersAfterMs, over);
+    if (await time.wait(order.ringTimeoutMs, over)) this.end(call, "no-answer", "timeout", SIP.cancelled);
+    return false;
+  }
+
+  #dispatch({ call, protocol }: CallRecord): void {
+    call.phase = "initiated";
+    call.startedAt = new Date();
+    this.#parts.ledger.write({ kind: "status", ...whose(call), status: "initiated" });
+    protocol.onPhase(call);
+  }
+
+  /** The phone rings; how often it had rung before. */
+  #ring({ call, protocol }: CallRecord): number {
+    const { ledger } = this.#parts;
     const earlier = ledger.ringsOf(call.order.to);
     call.phase = "ringing";
     ledger.write({ kind: "ring", ...whose(call), ring: earlier + 1 });
     protocol.onPhase(call);
     return earlier;
-  };
+  }
 
-  /** From the request to the answer; true when someone picked up. */
-  const reach = async (call: Call, protocol: Protocol): Promise<boolean> => {
-    const { order, over } = call;
-    const behaviour = behaviourOf(order.to);
-    const held = faults.take("queue_delay", order.to);
-    if (!await time.wait(held ? 0 : DISPATCH_MS, over, held ? held.seconds * 1000 : 0)) return false;
-    call.phase = "initiated";
-    call.startedAt = new Date();
-    ledger.write({ kind: "status", ...whose(call), status: "initiated" });
-    protocol.onPhase(call);
-    if (!await time.wait(POST_DIAL_DELAY_MS, over)) return false;
-    if (behaviour.line === "fails") { end(call, "failed", "carrier", SIP.unavailable); return false; }
-    if (behaviour.line === "busy") { end(call, "busy", "callee", SIP.busy); return false; }
-    const earlierRings = ring(call, protocol);
-    const answersAfterMs = between(RING_MS.least, RING_MS.most, seed, order.to, earlierRings);
-    const ignored = behaviour.line === "ignores" || (behaviour.line === "ignores_first" && earlierRings === 0);
-    if (ignored || answersAfterMs >= order.ringTimeoutMs) {
-      if (await time.wait(order.ringTimeoutMs, over)) end(call, "no-answer", "timeout", SIP.cancelled);
-      return false;
+  #forgetOldest(): void {
+    if (this.#calls.size <= MAX_CALLS_KEPT) return;
+    for (const [sid, { call }] of this.#calls) {
+      if (call.phase !== "ended") continue;
+      this.#calls.delete(sid);
+      return;
     }
-    return await time.wait(answersAfterMs, over);
-  };
-
-  const run = async (call: Call, protocol: Protocol): Promise<void> => {
-    if (!await reach(call, protocol)) return;
-    const record = calls.get(call.order.sid);
-    if (!record) return;
-    record.answeredSimMs = time.elapsedMs();
-    const turnSeed = `${seed}/${ledger.ringsOf(call.order.to)}`;
-    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: machineTimes(call.order.to, turnSeed) });
-    ledger.write({ kind: "answer", ...whose(call) });
-    protocol.onPhase(call);
-    const cancelLimit = time.after(call.order.maxTalkMs, () => end(call, "completed", "timeout"));
-    call.over.addEventListener("abort", cancelLimit, { once: true });
-    meetPerson({
-      number: call.order.to, turnSeed, time, line: call.line, over: call.over,
-      hangUp: () => end(call, "completed", "callee"),
-      drop: () => end(call, "completed", "carrier"),
-    });
-    const by = await protocol.talk(call);
-    end(call, "completed", by);
-  };
-
-  return {
-    place(order, protocol) {
-      const ending = new AbortController();
-      const call = newCall(order, parts, ending.signal);
-      calls.set(order.sid, { call, protocol, ending, answeredSimMs: 0 });
-      live += 1;
-      forgetOldest();
-      ledger.write({ kind: "placed", ...whose(call), account: order.account, reference: order.reference, ...order.details });
-      run(call, protocol).catch((error: unknown) => {
-        ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${String(error)}` });
-        end(call, "failed", "carrier");
-      });
-      return call;
-    },
-    get: (sid) => calls.get(sid)?.call,
-    all: () => [...calls.values()].map((r) => r.call).reverse(),
-    end,
-    live: () => live,
-    close() {
-      for (const { call, ending } of calls.values()) if (call.phase !== "ended") ending.abort();
-    },
-  };
+  }
 }

@@ -56,110 +56,150 @@ function wholeWords(text: string, chars: number): string {
   return /\s/.test(text[chars] ?? " ") ? prefix : prefix.replace(/\S*$/, "").trimEnd();
 }
 
-/** Starts a silent voice at `charsPerSecond` (simulated). */
-export function startVoice(time: SimTime, charsPerSecond: number, listener: VoiceListener): Voice {
-  const queue: Speech[] = [];
-  let waiting: (() => void)[] = [];
-  let playedMs = 0; // of the current utterance, up to `since`
-  let since: number | null = null; // simulated instant from which it has been playing; null: silent
-  let cancelTimer: Cancel = () => undefined;
-  let sounding = false; // from the first word until a pause
-  let stopped = false;
+/** A silent voice at `charsPerSecond` (simulated). */
+export const startVoice = (time: SimTime, charsPerSecond: number, listener: VoiceListener): Voice => new AgentVoice(time, charsPerSecond, listener);
 
-  const lengthMs = (s: Speech): number => s.media ? s.media.durationMs : (s.text.length * 1000) / charsPerSecond;
-  const spokenMs = (): number => playedMs + (since === null ? 0 : time.elapsedMs() - since);
-  const chars = (s: Speech): number => Math.min(s.text.length, Math.floor((spokenMs() * charsPerSecond) / 1000));
-  const report = (s: Speech, interrupted: boolean): Heard => ({
-    text: interrupted ? wholeWords(s.text, chars(s)) : s.text,
-    interrupted,
-    durationMs: Math.round(Math.min(spokenMs(), lengthMs(s))),
-    ...(s.media ? { media: s.media.source } : {}),
-  });
-  const settle = (): void => {
-    if (queue.length > 0 && !stopped) return;
-    const done = waiting;
-    waiting = [];
-    for (const resolve of done) resolve();
-  };
+class AgentVoice implements Voice {
+  readonly #time: SimTime;
+  readonly #charsPerSecond: number;
+  readonly #listener: VoiceListener;
+  readonly #queue: Speech[] = [];
+  #waiting: (() => void)[] = [];
+  /** Spoken of the first utterance up to `#since`, simulated ms. */
+  #playedMs = 0;
+  /** The simulated instant from which it has been playing; null: silent. */
+  #since: number | null = null;
+  #cancelTimer: Cancel = () => undefined;
+  /** From the first word until a pause. */
+  #sounding = false;
+  #stopped = false;
 
-  const pause = (finished: boolean): void => {
-    sounding = false;
-    listener.onPause(finished);
-  };
+  constructor(time: SimTime, charsPerSecond: number, listener: VoiceListener) {
+    this.#time = time;
+    this.#charsPerSecond = charsPerSecond;
+    this.#listener = listener;
+  }
 
-  /** Plays what is there; called whenever text arrives or a stretch has been spoken. */
-  const pump = (): void => {
-    const s = queue[0];
-    if (!s || since !== null) return;
-    const restMs = lengthMs(s) - playedMs;
-    if (restMs > 0) {
-      if (!sounding) { sounding = true; listener.onStart(s); }
-      since = time.elapsedMs();
-      cancelTimer = time.after(restMs, () => { since = null; playedMs += restMs; pump(); });
-      return;
-    }
-    if (!s.closed) { pause(false); return; }
-    const heard = report(s, false);
-    queue.shift();
-    playedMs = 0;
-    if (s.text !== "" || s.media) listener.onHeard(heard);
-    if (queue.length === 0) pause(true);
-    settle();
-    pump();
-  };
+  say(text: string, options: SayOptions): void {
+    if (this.#stopped) return;
+    const tail = this.#queue.at(-1);
+    if (text === "" && (!tail || tail.closed)) return; // an empty closing token of nothing
+    const speech = tail && !tail.closed ? tail : this.#open(options);
+    speech.text += text;
+    if (options.interruptible !== undefined) speech.interruptible = options.interruptible;
+    if (options.preemptible !== undefined) speech.preemptible = options.preemptible;
+    speech.closed = options.last;
+    this.#pump();
+  }
 
-  const cut = (): Heard | null => {
-    const s = queue[0];
-    if (!s) return null;
-    const heard = report(s, true);
-    cancelTimer();
-    queue.length = 0;
-    since = null;
-    playedMs = 0;
-    if (heard.text !== "" || heard.media) listener.onHeard(heard);
-    pause(true);
-    settle();
+  play(source: string, durationMs: number, options: Omit<SayOptions, "last">): void {
+    if (this.#stopped) return;
+    const tail = this.#queue.at(-1);
+    if (tail) tail.closed = true;
+    const speech = this.#open(options);
+    speech.media = { source, durationMs };
+    speech.closed = true;
+    this.#pump();
+  }
+
+  current(): Speech | null { return this.#queue[0] ?? null; }
+
+  spoken(): string {
+    const [speech] = this.#queue;
+    return speech ? wholeWords(speech.text, this.#chars(speech)) : "";
+  }
+
+  interrupt(): Heard | null {
+    const [speech] = this.#queue;
+    if (!speech) return null;
+    const heard = this.#report(speech, true);
+    this.#cancelTimer();
+    this.#queue.length = 0;
+    this.#since = null;
+    this.#playedMs = 0;
+    if (heard.text !== "" || heard.media) this.#listener.onHeard(heard);
+    this.#pause(true);
+    this.#settle();
     return heard;
-  };
+  }
+
+  drained(): Promise<void> {
+    if (this.#queue.length === 0 || this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => { this.#waiting.push(resolve); });
+  }
+
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.interrupt();
+    this.#settle();
+  }
 
   /** Text of a new talk cycle may cut a preemptible one that is still being spoken. */
-  const open = (options: Omit<SayOptions, "last">): Speech => {
-    if (queue[0]?.closed && queue.every((s) => s.preemptible)) cut();
-    const s: Speech = { text: "", closed: false, interruptible: options.interruptible, preemptible: options.preemptible ?? false };
-    queue.push(s);
-    return s;
-  };
+  #open({ interruptible, preemptible }: Omit<SayOptions, "last">): Speech {
+    if (this.#queue.length > 0 && this.#queue.every((s) => s.closed && s.preemptible)) this.interrupt();
+    const speech: Speech = { text: "", closed: false, interruptible, preemptible: preemptible ?? false };
+    this.#queue.push(speech);
+    return speech;
+  }
 
-  return {
-    say(text, options) {
-      if (stopped) return;
-      const tail = queue.at(-1);
-      if (text === "" && (!tail || tail.closed)) return; // an empty closing token of nothing
-      const s = tail && !tail.closed ? tail : open(options);
-      s.text += text;
-      if (options.interruptible !== undefined) s.interruptible = options.interruptible;
-      if (options.preemptible !== undefined) s.preemptible = options.preemptible;
-      s.closed = options.last;
-      pump();
-    },
-    play(source, durationMs, options) {
-      if (stopped) return;
-      const tail = queue.at(-1);
-      if (tail) tail.closed = true;
-      const s = open(options);
-      s.media = { source, durationMs };
-      s.closed = true;
-      pump();
-    },
-    current: () => queue[0] ?? null,
-    spoken: () => (queue[0] ? wholeWords(queue[0].text, chars(queue[0])) : ""),
-    interrupt: () => cut(),
-    drained: () => (queue.length === 0 || stopped ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    stop() {
-      if (stopped) return;
-      stopped = true;
-      cut();
-      settle();
-    },
-  };
+  /** Plays what is there; called whenever text arrives or a stretch has been spoken. */
+  #pump(): void {
+    const [speech] = this.#queue;
+    if (!speech || this.#since !== null) return;
+    const restMs = this.#lengthMs(speech) - this.#playedMs;
+    if (restMs > 0) { this.#playFor(speech, restMs); return; }
+    if (!speech.closed) { this.#pause(false); return; }
+    const heard = this.#report(speech, false);
+    this.#queue.shift();
+    this.#playedMs = 0;
+    if (speech.text !== "" || speech.media) this.#listener.onHeard(heard);
+    if (this.#queue.length === 0) this.#pause(true);
+    this.#settle();
+    this.#pump();
+  }
+
+  #playFor(speech: Speech, restMs: number): void {
+    if (!this.#sounding) {
+      this.#sounding = true;
+      this.#listener.onStart(speech);
+    }
+    this.#since = this.#time.elapsedMs();
+    this.#cancelTimer = this.#time.after(restMs, () => {
+      this.#since = null;
+      this.#playedMs += restMs;
+      this.#pump();
+    });
+  }
+
+  #pause(finished: boolean): void {
+    this.#sounding = false;
+    this.#listener.onPause(finished);
+  }
+
+  #settle(): void {
+    if (this.#queue.length > 0 && !this.#stopped) return;
+    const done = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of done) resolve();
+  }
+
+  #lengthMs(speech: Speech): number {
+    return speech.media ? speech.media.durationMs : (speech.text.length * 1000) / this.#charsPerSecond;
+  }
+
+  #spokenMs(): number { return this.#playedMs + (this.#since === null ? 0 : this.#time.elapsedMs() - this.#since); }
+
+  #chars(speech: Speech): number {
+    return Math.min(speech.text.length, Math.floor((this.#spokenMs() * this.#charsPerSecond) / 1000));
+  }
+
+  #report(speech: Speech, interrupted: boolean): Heard {
+    return {
+      text: interrupted ? wholeWords(speech.text, this.#chars(speech)) : speech.text,
+      interrupted,
+      durationMs: Math.round(Math.min(this.#spokenMs(), this.#lengthMs(speech))),
+      ...(speech.media ? { media: speech.media.source } : {}),
+    };
+  }
 }

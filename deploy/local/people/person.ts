@@ -1,9 +1,9 @@
 import { between, choose } from "../carrier/chance.ts";
 import { SPEECH_CHARS_PER_SECOND, type Line } from "../carrier/line.ts";
 import type { Cancel, SimTime } from "../carrier/time.ts";
-import { behaviourOf } from "./behaviours.ts";
+import { behaviourOf, type Temper } from "./behaviours.ts";
 import { scriptFor, type Cue } from "./scripts.ts";
-import { FRESH, react } from "./tempers.ts";
+import { FRESH, react, type Memory } from "./tempers.ts";
 import { gistOf } from "./understanding.ts";
 
 /** A delay in simulated ms with the least it takes in real ms: the service's own speed is not compressed, so waiting for it must not be either. */
@@ -56,106 +56,130 @@ export function machineTimes(number: string, turnSeed: string): MachineTimes | n
 
 /** A person (or their mailbox) picks up and lives through the call until it is over. */
 export function meetPerson(meeting: Meeting): void {
-  const { number, turnSeed, time, line, over, hangUp } = meeting;
+  const { number, turnSeed, time, over, hangUp } = meeting;
   const { temper } = behaviourOf(number);
+  if (temper === "silent") return;
   if (temper === "voicemail") { mailbox(meeting); return; }
   if (temper === "hangs_up") {
     const soon = time.after(between(HANGS_UP_AT_ONCE_MS.least, HANGS_UP_AT_ONCE_MS.most, turnSeed, number), hangUp);
     over.addEventListener("abort", soon, { once: true });
     return;
   }
-  if (temper === "silent") return;
+  new Person(meeting, temper).pickUp();
+}
 
-  let memory = FRESH;
-  let turn = 0;
-  let heard = ""; // since they last spoke
-  let talk = ""; // all of it, to know what it is about
-  let day = "";
-  let broughtIn = temper !== "barges_in"; // has the interruption happened?
-  let greetedBack = false;
-  let next: Cancel = () => undefined;
+class Person {
+  readonly #m: Meeting;
+  readonly #temper: Temper;
+  #memory: Memory = FRESH;
+  #turn = 0;
+  /** Heard since they last spoke. */
+  #heard = "";
+  /** All they heard, to know what it is about. */
+  #talk = "";
+  #day = "";
+  /** Has the one who interrupts done so? */
+  #brokenIn = false;
+  #saidHello = false;
+  #next: Cancel = () => undefined;
 
-  const plan = (wait: Wait, act: () => void): void => {
-    next();
-    if (!over.aborted) next = time.after(wait.simMs, act, wait.realMs);
-  };
-  const think = (): number => between(THINKING_MS.least, THINKING_MS.most, turnSeed, number, turn);
-  const words = (cue: Cue): string => {
-    const text = choose(scriptFor(talk)[cue], turnSeed, number, turn);
-    if (cue === "day") day = text;
-    return text.replace("{day}", day);
-  };
-  const speak = async (cue: Cue, cutAfter?: number): Promise<void> => {
-    next();
-    heard = "";
-    turn += 1;
-    await line.say(words(cue), cutAfter);
-  };
+  constructor(meeting: Meeting, temper: Temper) {
+    this.#m = meeting;
+    this.#temper = temper;
+  }
+
+  pickUp(): void {
+    const { line, over, time, hangUp } = this.#m;
+    line.setPersonSide({
+      onAgentStarts: () => this.#onAgentStarts(),
+      onAgentPauses: (finished) => {
+        if (over.aborted || line.personSpeaking()) return;
+        if (this.#temper !== "drops") this.#considerReply(finished);
+      },
+      onHeard: (piece) => {
+        this.#talk = `${this.#talk} ${piece.text}`;
+        if (!(line.personSpeaking() && piece.interrupted)) this.#heard = `${this.#heard} ${piece.text}`;
+      },
+    });
+    over.addEventListener("abort", () => this.#next(), { once: true });
+    const enough = time.after(LONGEST_TALK.simMs, hangUp, LONGEST_TALK.realMs);
+    over.addEventListener("abort", enough, { once: true });
+    this.#waitForAgent();
+  }
+
+  #plan(wait: Wait, act: () => void): void {
+    this.#next();
+    if (!this.#m.over.aborted) this.#next = this.#m.time.after(wait.simMs, act, wait.realMs);
+  }
+
+  #between(least: number, most: number): number { return between(least, most, this.#m.turnSeed, this.#m.number, this.#turn); }
+
+  #words(cue: Cue): string {
+    const text = choose(scriptFor(this.#talk)[cue], this.#m.turnSeed, this.#m.number, this.#turn);
+    if (cue === "day") this.#day = text;
+    return text.replace("{day}", this.#day);
+  }
+
+  async #speak(cue: Cue, cutAfter?: number): Promise<void> {
+    this.#next();
+    this.#heard = "";
+    this.#turn += 1;
+    await this.#m.line.say(this.#words(cue), cutAfter);
+  }
+
+  #onAgentStarts(): void {
+    if (this.#m.line.personSpeaking()) return;
+    this.#next();
+    if (this.#temper === "drops") {
+      this.#plan({ simMs: this.#between(DROPS_AFTER_MS.least, DROPS_AFTER_MS.most), realMs: 0 }, () => { void this.#speak("dropping", DROPS_IN_MID_WORD).then(this.#m.drop); });
+    } else if (this.#temper === "barges_in" && !this.#brokenIn) {
+      const afterMs = (this.#between(BARGE_IN_CHARS.least, BARGE_IN_CHARS.most) * 1000) / SPEECH_CHARS_PER_SECOND;
+      this.#plan({ simMs: afterMs, realMs: 0 }, () => {
+        this.#brokenIn = true;
+        void this.#speak("barge_in").then(() => this.#listenOn());
+      });
+    }
+  }
 
   /** Nobody speaks: how long until they ask, close, or give up. */
-  const waitForAgent = (): void => {
-    if (memory.decided) { plan(CLOSES_AFTER, () => { void speak("thanks").then(hangUp); }); return; }
-    if (greetedBack) { plan(GIVES_UP_AFTER, hangUp); return; }
-    plan(HELLO_AFTER, () => {
-      greetedBack = true;
-      void speak("hello").then(listenOn);
+  #waitForAgent(): void {
+    const { hangUp } = this.#m;
+    if (this.#memory.decided) this.#plan(CLOSES_AFTER, () => { void this.#speak("thanks").then(hangUp); });
+    else if (this.#saidHello) this.#plan(GIVES_UP_AFTER, hangUp);
+    else this.#plan(HELLO_AFTER, () => {
+      this.#saidHello = true;
+      void this.#speak("hello").then(() => this.#listenOn());
     });
-  };
-  /** After their own words: the agent may already be talking, or have finished talking meanwhile. */
-  const listenOn = (): void => {
-    if (over.aborted) return;
-    if (line.voice.current() !== null) { next(); return; }
-    if (heard !== "") considerReply(true);
-    else waitForAgent();
-  };
-  const reply = (): void => {
-    const { act, memory: after } = react(temper, memory, gistOf(heard + line.voice.spoken()));
-    memory = after;
-    if (turn >= MOST_ANSWERS || act.do === "leave") { plan(LEAVES_AFTER, hangUp); return; }
-    greetedBack = false;
-    if (act.do === "wait") { heard = ""; waitForAgent(); return; }
-    if (act.do === "press") {
-      heard = "";
-      turn += 1;
-      line.press(act.digit);
-      waitForAgent();
-      return;
-    }
-    void speak(act.cue).then(act.thenHangUp ? hangUp : listenOn);
-  };
-  const considerReply = (finished: boolean): void => {
-    const question = finished && gistOf(heard) !== "statement";
-    plan(question ? { simMs: think(), realMs: 0 } : { simMs: PAUSE.simMs + think(), realMs: PAUSE.realMs }, reply);
-  };
+  }
 
-  line.setPersonSide({
-    onAgentStarts() {
-      if (line.personSpeaking()) return;
-      next();
-      if (temper === "drops") {
-        plan({ simMs: between(DROPS_AFTER_MS.least, DROPS_AFTER_MS.most, turnSeed, number), realMs: 0 }, () => { void speak("dropping", DROPS_IN_MID_WORD).then(meeting.drop); });
-      } else if (!broughtIn) {
-        const afterChars = between(BARGE_IN_CHARS.least, BARGE_IN_CHARS.most, turnSeed, number);
-        plan({ simMs: (afterChars * 1000) / SPEECH_CHARS_PER_SECOND, realMs: 0 }, () => {
-          broughtIn = true;
-          void speak("barge_in").then(listenOn);
-        });
-      }
-    },
-    onAgentPauses(finished) {
-      if (over.aborted || line.personSpeaking()) return;
-      if (temper === "drops" && turn === 0) return; // already on the way down
-      considerReply(finished);
-    },
-    onHeard(piece) {
-      talk = `${talk} ${piece.text}`;
-      if (!(line.personSpeaking() && piece.interrupted)) heard = `${heard} ${piece.text}`;
-    },
-  });
-  over.addEventListener("abort", () => next(), { once: true });
-  const enough = time.after(LONGEST_TALK.simMs, hangUp, LONGEST_TALK.realMs);
-  over.addEventListener("abort", enough, { once: true });
-  waitForAgent();
+  /** After their own words: the agent may already be talking, or have finished talking meanwhile. */
+  #listenOn(): void {
+    if (this.#m.over.aborted) return;
+    if (this.#m.line.voice.current() !== null) this.#next();
+    else if (this.#heard !== "") this.#considerReply(true);
+    else this.#waitForAgent();
+  }
+
+  #considerReply(finished: boolean): void {
+    const thinkMs = this.#between(THINKING_MS.least, THINKING_MS.most);
+    const asked = finished && gistOf(this.#heard) !== "statement";
+    this.#plan(asked ? { simMs: thinkMs, realMs: 0 } : { simMs: PAUSE.simMs + thinkMs, realMs: PAUSE.realMs }, () => this.#reply());
+  }
+
+  #reply(): void {
+    const { line, hangUp } = this.#m;
+    const { act, memory } = react(this.#temper, this.#memory, gistOf(this.#heard + line.voice.spoken()));
+    this.#memory = memory;
+    this.#saidHello = false;
+    if (this.#turn >= MOST_ANSWERS || act.do === "leave") { this.#plan(LEAVES_AFTER, hangUp); return; }
+    if (act.do === "say") { void this.#speak(act.cue).then(act.thenHangUp ? hangUp : () => this.#listenOn()); return; }
+    this.#heard = "";
+    if (act.do === "press") {
+      this.#turn += 1;
+      line.press(act.digit);
+    }
+    this.#waitForAgent();
+  }
 }
 
 /** An answering machine: greeting, beep, and then it listens until nothing comes any more. */

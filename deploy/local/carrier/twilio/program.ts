@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { behaviourOf } from "../../people/behaviours.ts";
 import type { EndedBy } from "../ledger.ts";
 import type { Callbacks } from "./callbacks.ts";
@@ -32,88 +33,121 @@ function relayFields(end: RelayEnd): Record<string, string> {
 }
 
 /** Leads an answered call through its call documents. Resolves with who is to be named for the hang-up. */
-export async function runProgram(parts: ProgramParts, twilioCall: TwilioCall): Promise<EndedBy> {
-  const { time, ledger, callbacks } = parts;
-  const { call, params } = twilioCall;
-  const { sid, to, from } = call.order;
-  let by: EndedBy = "carrier";
-  let leave: AbortSignal = call.over;
-  const warn = (message: string): void => { ledger.write({ kind: "warning", call_sid: sid, to, from, message }); };
+export const runProgram = (parts: ProgramParts, twilioCall: TwilioCall): Promise<EndedBy> => new Program(parts, twilioCall).run();
 
-  /** Asks an action URL how to go on; its document replaces the present one. */
-  const action = async (url: string | null, method: string, fields: Record<string, string>): Promise<Outcome> => {
-    if (url === null) return ON;
-    const text = await callbacks.fetchDocument(twilioCall, asHook(url, method), fields);
-    return { go: "to", target: { twiml: text } };
-  };
-  const relay = async (verb: Verb & { verb: "Relay" }): Promise<Outcome> => {
-    const end = await runRelay(parts, twilioCall, verb.relay, leave);
-    if (end.error) warn(`${end.error.code}: ${end.error.message}`);
-    by = end.status === "ended" ? "relay_end" : "carrier";
-    if (twilioCall.redirect.leave.signal.aborted) return ON;
-    return action(verb.action, verb.method, relayFields(end));
-  };
-  const dial = async (verb: Verb & { verb: "Dial" }): Promise<Outcome> => {
-    const { line } = behaviourOf(verb.number);
-    const legSid = `CA${randomBytes(16).toString("hex")}`;
-    await time.wait(BRIDGE_RING_MS, leave);
-    const status = line === "busy" ? "busy" : line === "ignores" ? "no-answer" : line === "answers" || line === "ignores_first" ? "completed" : "failed";
-    ledger.write({ kind: "dial", call_sid: sid, to, from, number: verb.number, leg_sid: legSid, status });
-    if (status === "completed") await time.wait(BRIDGE_TALK_MS, leave);
-    by = "carrier";
-    const duration = status === "completed" ? { DialCallDuration: String(Math.round(BRIDGE_TALK_MS / 1000)), DialBridged: "true" } : { DialBridged: "false" };
-    return action(verb.action, verb.method, { DialCallSid: legSid, DialCallStatus: status, ...duration });
-  };
-  const voiced = async (speak: () => void): Promise<Outcome> => {
-    speak();
-    await call.line.voice.drained();
-    return ON;
-  };
-  const perform = async (verb: Verb): Promise<Outcome> => {
-    const { voice } = call.line;
-    switch (verb.verb) {
-      case "Relay": return relay(verb);
-      case "Dial": return dial(verb);
-      case "Say": return voiced(() => { for (let n = 0; n < Math.max(1, verb.loop); n += 1) voice.say(verb.text, { last: true, interruptible: false }); });
-      case "Play": return voiced(() => voice.play(verb.source, SOUND_MS * Math.max(1, verb.loop), {}));
-      case "PlayDigits": return voiced(() => voice.play(`keys:${verb.digits}`, verb.digits.length * TONE_MS, {}));
-      case "Pause": await time.wait(verb.seconds * 1000, leave); return ON;
-      case "Redirect": return { go: "to", target: { ...asHook(verb.url, verb.method) } };
-      case "Hangup": case "Reject": return { go: "end" };
+class Program {
+  readonly #parts: ProgramParts;
+  readonly #twilioCall: TwilioCall;
+  #by: EndedBy = "carrier";
+  /** Aborts when the call is over or was sent elsewhere. */
+  #leave: AbortSignal;
+
+  constructor(parts: ProgramParts, twilioCall: TwilioCall) {
+    this.#parts = parts;
+    this.#twilioCall = twilioCall;
+    this.#leave = twilioCall.call.over;
+  }
+
+  async run(): Promise<EndedBy> {
+    const { call, params } = this.#twilioCall;
+    let target: RedirectTarget | null = params.twiml === null ? params.answer : { twiml: params.twiml };
+    for (let documents = 0; target && documents < MAX_DOCUMENTS && !call.over.aborted; documents += 1) {
+      this.#leave = AbortSignal.any([call.over, this.#twilioCall.redirect.leave.signal]);
+      setMaxListeners(0, this.#leave);
+      let next: RedirectTarget | null = null;
+      try {
+        const outcome = await this.#follow(target);
+        if (outcome.go === "to") next = outcome.target;
+      } catch (error) {
+        this.#warn(error instanceof TwimlError ? `${error.code}: ${error.message}` : String(error instanceof Error ? error.message : error));
+        if (documents === 0) next = params.fallback;
+      }
+      target = this.#redirected() ?? next;
     }
-  };
-  const follow = async (target: RedirectTarget): Promise<Outcome> => {
-    const text = "twiml" in target ? target.twiml : await callbacks.fetchDocument(twilioCall, target, {});
+    return this.#by;
+  }
+
+  /** Where an update of the call sends it meanwhile; null when none came. */
+  #redirected(): RedirectTarget | null {
+    const { redirect, call } = this.#twilioCall;
+    if (!redirect.leave.signal.aborted) return null;
+    call.line.voice.interrupt();
+    this.#by = "carrier";
+    this.#twilioCall.redirect = { leave: new AbortController(), next: null };
+    return redirect.next;
+  }
+
+  async #follow(target: RedirectTarget): Promise<Outcome> {
+    const text = "twiml" in target ? target.twiml : await this.#parts.callbacks.fetchDocument(this.#twilioCall, target, {});
     if (text.trim() === "") return { go: "end" }; // 204 and the like: nothing more to do
     const { verbs, warnings } = parseTwiml(text);
-    for (const message of warnings) warn(message);
+    for (const message of warnings) this.#warn(message);
     for (const verb of verbs) {
-      if (leave.aborted) return ON;
-      const outcome = await perform(verb);
+      if (this.#leave.aborted) return ON;
+      const outcome = await this.#perform(verb);
       if (outcome.go !== "on") return outcome;
     }
     return { go: "end" };
-  };
-
-  let target: RedirectTarget | null = params.twiml === null ? params.answer : { twiml: params.twiml };
-  for (let documents = 0; target && documents < MAX_DOCUMENTS && !call.over.aborted; documents += 1) {
-    leave = AbortSignal.any([call.over, twilioCall.redirect.leave.signal]);
-    let next: RedirectTarget | null = null;
-    try {
-      const outcome = await follow(target);
-      if (outcome.go === "to") next = outcome.target;
-    } catch (error) {
-      warn(error instanceof TwimlError ? `${error.code}: ${error.message}` : String(error instanceof Error ? error.message : error));
-      if (documents === 0 && params.fallback && !call.over.aborted) next = params.fallback;
-    }
-    const { redirect } = twilioCall;
-    if (redirect.leave.signal.aborted) {
-      call.line.voice.interrupt();
-      next = redirect.next;
-      by = "carrier";
-      twilioCall.redirect = { leave: new AbortController(), next: null };
-    }
-    target = next;
   }
-  return by;
+
+  async #perform(verb: Verb): Promise<Outcome> {
+    const { voice } = this.#twilioCall.call.line;
+    const fixed = { last: true, interruptible: false };
+    switch (verb.verb) {
+      case "Relay": return this.#relay(verb);
+      case "Dial": return this.#dial(verb);
+      case "Say": return this.#voiced(() => { for (let n = 0; n < Math.max(1, verb.loop); n += 1) voice.say(verb.text, fixed); });
+      case "Play": return this.#voiced(() => voice.play(verb.source, SOUND_MS * Math.max(1, verb.loop), fixed));
+      case "PlayDigits": return this.#voiced(() => voice.play(`keys:${verb.digits}`, verb.digits.length * TONE_MS, fixed));
+      case "Pause": await this.#parts.time.wait(verb.seconds * 1000, this.#leave); return ON;
+      case "Redirect": return { go: "to", target: asHook(verb.url, verb.method) };
+      case "Hangup": case "Reject": return { go: "end" };
+    }
+  }
+
+  /** Speaks to the end, or until the call goes elsewhere. */
+  async #voiced(speak: () => void): Promise<Outcome> {
+    const { voice } = this.#twilioCall.call.line;
+    const cut = (): void => { voice.interrupt(); };
+    this.#leave.addEventListener("abort", cut, { once: true });
+    speak();
+    await voice.drained();
+    this.#leave.removeEventListener("abort", cut);
+    return ON;
+  }
+
+  async #relay(verb: Verb & { verb: "Relay" }): Promise<Outcome> {
+    const end = await runRelay(this.#parts, this.#twilioCall, verb.relay, this.#leave);
+    if (end.error) this.#warn(`${end.error.code}: ${end.error.message}`);
+    this.#by = end.status === "ended" ? "relay_end" : "carrier";
+    if (this.#twilioCall.redirect.leave.signal.aborted) return ON;
+    return this.#action(verb.action, verb.method, relayFields(end));
+  }
+
+  /** A bridged leg, as far as the ledger needs it: it rings, talks a little and ends. */
+  async #dial(verb: Verb & { verb: "Dial" }): Promise<Outcome> {
+    const { time, ledger } = this.#parts;
+    const { sid, to, from } = this.#twilioCall.call.order;
+    const { line } = behaviourOf(verb.number);
+    const legSid = `CA${randomBytes(16).toString("hex")}`;
+    await time.wait(BRIDGE_RING_MS, this.#leave);
+    const status = line === "busy" ? "busy" : line === "ignores" ? "no-answer" : line === "answers" || line === "ignores_first" ? "completed" : "failed";
+    ledger.write({ kind: "dial", call_sid: sid, to, from, number: verb.number, leg_sid: legSid, status });
+    if (status === "completed") await time.wait(BRIDGE_TALK_MS, this.#leave);
+    this.#by = "carrier";
+    if (this.#leave.aborted) return ON;
+    const talked = status === "completed" ? { DialCallDuration: String(Math.round(BRIDGE_TALK_MS / 1000)), DialBridged: "true" } : { DialBridged: "false" };
+    return this.#action(verb.action, verb.method, { DialCallSid: legSid, DialCallStatus: status, ...talked });
+  }
+
+  /** Asks an action URL how to go on; its document replaces the present one. */
+  async #action(url: string | null, method: string, fields: Record<string, string>): Promise<Outcome> {
+    if (url === null) return ON;
+    return { go: "to", target: { twiml: await this.#parts.callbacks.fetchDocument(this.#twilioCall, asHook(url, method), fields) } };
+  }
+
+  #warn(message: string): void {
+    const { sid, to, from } = this.#twilioCall.call.order;
+    this.#parts.ledger.write({ kind: "warning", call_sid: sid, to, from, message });
+  }
 }

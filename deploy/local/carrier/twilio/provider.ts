@@ -5,6 +5,7 @@ import type { Ledger } from "../ledger.ts";
 import type { SimTime } from "../time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
+import { recallCalls } from "./recall.ts";
 import type { StatusEvent } from "./params.ts";
 import { runProgram } from "./program.ts";
 import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
@@ -35,7 +36,7 @@ const EVENTS: Partial<Record<CallPhase, StatusEvent>> = { initiated: "initiated"
 /** Sets up Twilio's REST API, callbacks and relay. */
 export function createTwilio(options: TwilioOptions): TwilioProvider {
   const { exchange, ledger, time } = options;
-  const calls = new Map<string, TwilioCall>();
+  const calls = recallCalls(ledger, options.accounts);
   const callbacks = createCallbacks(options);
   const parts = { ...options, callbacks };
 

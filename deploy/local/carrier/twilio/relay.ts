@@ -78,80 +78,123 @@ function obey(frame: Exclude<FrameIn, { type: "end" }>, twilioCall: TwilioCall, 
 
 /** Runs one ConversationRelay session from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
 export function runRelay(parts: RelayParts, twilioCall: TwilioCall, settings: RelaySettings, leave: AbortSignal): Promise<RelayEnd> {
-  const { time, ledger, faults, endCutsSpeech } = parts;
-  const { call, account } = twilioCall;
-  const { sid, to, from } = call.order;
-  const sessionId = `VX${randomBytes(16).toString("hex")}`;
-  const startedAt = performance.now();
-  const language = { now: settings.transcriptionLanguage };
-  const note = (event: string, more: Record<string, unknown> = {}): void => { ledger.write({ kind: "relay", call_sid: sid, to, from, event, session_id: sessionId, ...more }); };
-
   return new Promise((resolve) => {
-    const socket = new WebSocket(settings.url, {
-      headers: { "x-twilio-signature": sign(account.authToken, settings.url), "user-agent": "TwilioProxy/1.1" },
+    const session = new RelaySession(parts, twilioCall, settings, resolve);
+    session.open(leave);
+  });
+}
+
+class RelaySession {
+  readonly #parts: RelayParts;
+  readonly #twilioCall: TwilioCall;
+  readonly #settings: RelaySettings;
+  readonly #resolve: (end: RelayEnd) => void;
+  readonly #id = `VX${randomBytes(16).toString("hex")}`;
+  readonly #startedAt = performance.now();
+  readonly #language: { now: string };
+  readonly #socket: WebSocket;
+  #over = false;
+  /** `end` has come: what was said is played out, nothing more is passed on. */
+  #ending = false;
+  #release = (): void => undefined;
+
+  constructor(parts: RelayParts, twilioCall: TwilioCall, settings: RelaySettings, resolve: (end: RelayEnd) => void) {
+    this.#parts = parts;
+    this.#twilioCall = twilioCall;
+    this.#settings = settings;
+    this.#resolve = resolve;
+    this.#language = { now: settings.transcriptionLanguage };
+    this.#socket = new WebSocket(settings.url, {
+      headers: { "x-twilio-signature": sign(twilioCall.account.authToken, settings.url), "user-agent": "TwilioProxy/1.1" },
       handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false,
     });
-    let over = false;
-    let ending = false;
-    let cancelDrop = (): void => undefined;
-    const send = (frame: FrameOut): void => { if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame)); };
+  }
 
-    const finish = (status: RelayEnd["status"], more: Pick<RelayEnd, "handoffData" | "error"> = {}): void => {
-      if (over) return;
-      over = true;
-      cancelDrop();
-      leave.removeEventListener("abort", onLeave);
-      call.line.setAgentSide(null);
-      if (call.endedBy === "carrier" || socket.readyState !== WebSocket.OPEN) socket.terminate();
-      else {
-        socket.close(1000);
-        const grace = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);
-        socket.once("close", () => clearTimeout(grace));
-      }
-      note("closed", { status, ...more });
-      resolve({ sessionId, status, seconds: Math.round((performance.now() - startedAt) / 1000), ...more });
-    };
-    const onLeave = (): void => finish("completed");
-
-    const end = async (handoffData: string | undefined): Promise<void> => {
-      ending = true;
-      call.line.setAgentSide(null); // nothing of the person's is passed on any more
-      if (endCutsSpeech) call.line.voice.interrupt();
-      call.line.voice.say("", { last: true });
-      await call.line.voice.drained();
-      finish("ended", handoffData === undefined ? {} : { handoffData });
-    };
-
-    socket.on("open", () => {
-      note("connected");
-      send({
-        type: "setup", sessionId, accountSid: account.sid, callSid: sid, parentCallSid: "", from, to, forwardedFrom: "", callerName: "",
-        callType: "PSTN", direction: "outbound-api", callStatus: "IN_PROGRESS", customParameters: settings.parameters,
-      });
-      if (settings.welcomeGreeting !== "") call.line.voice.say(settings.welcomeGreeting, { last: true, preemptible: settings.preemptible });
-      call.line.setAgentSide(relaySide(twilioCall, settings, language, send));
-      const drop = faults.take("drop_socket", to);
-      if (drop) cancelDrop = time.after(0, () => { note("dropped by a fault"); socket.terminate(); }, drop.seconds * 1000);
-    });
-    socket.on("message", (data, isBinary) => {
-      if (over || ending) return;
-      const frame = isBinary ? "Invalid message received: it is binary" : readFrame(String(data));
-      if (typeof frame === "string") {
-        ledger.write({ kind: "warning", call_sid: sid, to, from, message: `64107: ${frame}` });
-        send({ type: "error", description: frame });
-      } else if (frame.type === "end") void end(frame.handoffData);
-      else obey(frame, twilioCall, settings, language);
-    });
-    socket.on("close", (code) => {
-      if (ending) return;
-      call.line.voice.interrupt();
-      if (code === 1000 || code === 1005) finish("ended");
-      else finish("failed", { error: { code: "64105", message: `WebSocket ended with code ${code}` } });
-    });
+  open(leave: AbortSignal): void {
+    const socket = this.#socket;
+    socket.on("open", () => this.#onOpen());
+    socket.on("message", (data, isBinary) => this.#onMessage(isBinary ? null : String(data)));
+    socket.on("close", (code) => this.#onClose(code));
     socket.on("error", (error) => {
-      if (!over && socket.readyState !== WebSocket.OPEN) finish("failed", { error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` } });
+      if (socket.readyState !== WebSocket.OPEN) this.#finish("failed", { error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` } });
     });
+    const onLeave = (): void => this.#finish("completed");
     leave.addEventListener("abort", onLeave, { once: true });
+    this.#release = () => leave.removeEventListener("abort", onLeave);
     if (leave.aborted) onLeave();
-  });
+  }
+
+  #send(frame: FrameOut): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+
+  #write(kind: "relay" | "warning", facts: Record<string, unknown>): void {
+    const { sid, to, from } = this.#twilioCall.call.order;
+    this.#parts.ledger.write({ kind, call_sid: sid, to, from, session_id: this.#id, ...facts });
+  }
+
+  #onOpen(): void {
+    const { call, account } = this.#twilioCall;
+    const { sid, to, from } = call.order;
+    const { welcomeGreeting, preemptible, parameters } = this.#settings;
+    if (this.#over) return;
+    this.#write("relay", { event: "connected" });
+    this.#send({
+      type: "setup", sessionId: this.#id, accountSid: account.sid, callSid: sid, parentCallSid: "", from, to, forwardedFrom: "", callerName: "",
+      callType: "PSTN", direction: "outbound-api", callStatus: "IN_PROGRESS", customParameters: parameters,
+    });
+    if (welcomeGreeting !== "") call.line.voice.say(welcomeGreeting, { last: true, preemptible });
+    call.line.setAgentSide(relaySide(this.#twilioCall, this.#settings, this.#language, (frame) => this.#send(frame)));
+    const drop = this.#parts.faults.take("drop_socket", to);
+    if (!drop) return;
+    const cancelDrop = this.#parts.time.after(0, () => {
+      this.#write("relay", { event: "dropped by a fault" });
+      this.#socket.terminate();
+    }, drop.seconds * 1000);
+    const release = this.#release;
+    this.#release = () => { release(); cancelDrop(); };
+  }
+
+  #onMessage(data: string | null): void {
+    if (this.#over || this.#ending) return;
+    const frame = data === null ? "Invalid message received: it is binary" : readFrame(data);
+    if (typeof frame === "string") {
+      this.#write("warning", { message: `64107: ${frame}` });
+      this.#send({ type: "error", description: frame });
+    } else if (frame.type === "end") void this.#end(frame.handoffData);
+    else obey(frame, this.#twilioCall, this.#settings, this.#language);
+  }
+
+  async #end(handoffData: string | undefined): Promise<void> {
+    const { line } = this.#twilioCall.call;
+    this.#ending = true;
+    line.setAgentSide(null);
+    if (this.#parts.endCutsSpeech) line.voice.interrupt();
+    line.voice.say("", { last: true });
+    await line.voice.drained();
+    this.#finish("ended", handoffData === undefined ? {} : { handoffData });
+  }
+
+  #onClose(code: number): void {
+    if (this.#ending || this.#over) return;
+    this.#twilioCall.call.line.voice.interrupt();
+    if (code === 1000 || code === 1005) this.#finish("ended");
+    else this.#finish("failed", { error: { code: "64105", message: `WebSocket ended with code ${code}` } });
+  }
+
+  #finish(status: RelayEnd["status"], more: Pick<RelayEnd, "handoffData" | "error"> = {}): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#release();
+    const { call } = this.#twilioCall;
+    call.line.setAgentSide(null);
+    if (call.endedBy === "carrier" || this.#socket.readyState !== WebSocket.OPEN) this.#socket.terminate(); // the line went dead
+    else {
+      this.#socket.close(1000);
+      const grace = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
+      this.#socket.once("close", () => clearTimeout(grace));
+    }
+    this.#write("relay", { event: "closed", status, ...more });
+    this.#resolve({ sessionId: this.#id, status, seconds: Math.round((performance.now() - this.#startedAt) / 1000), ...more });
+  }
 }
