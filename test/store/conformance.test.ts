@@ -6,12 +6,6 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BSON } from "mongodb";
-import { fromExtendedJson } from "../../deploy/local/store/conformance/bson-values.ts";
-import { readArguments } from "../../deploy/local/store/conformance/command-line.ts";
-import { exactDifferences, match, type MatchScope, type Rootness } from "../../deploy/local/store/conformance/matching.ts";
-import { compareVersions, parseVersion } from "../../deploy/local/store/conformance/requirements.ts";
-import { withUriOptions } from "../../deploy/local/store/conformance/server-under-test.ts";
 
 const RUN_TIMEOUT_MS = 60_000;
 const command = join(import.meta.dirname, "../../deploy/local/store/conformance.ts");
@@ -65,6 +59,34 @@ function soundFile(): Json {
       outcome: [{ databaseName: database, collectionName: "things", documents: [{ _id: 1, x: { y: 11 } }, { _id: 2, big: { $numberLong: "5" } }, { tags: ["a", "b"], _id: 3 }] }],
     }],
   };
+}
+
+/** A second sound file: the operations beyond reading and writing documents. */
+function wideFile(): Json {
+  const base = soundFile();
+  const names = { databaseName: "conformance-runner-test", collectionName: "things" };
+  const operations = [
+    { object: "collection0", name: "createFindCursor", arguments: { filter: {}, sort: { _id: 1 }, batchSize: 1 }, saveResultAsEntity: "cursor0" },
+    { object: "cursor0", name: "iterateUntilDocumentOrError", expectResult: { _id: 1 } },
+    { object: "cursor0", name: "iterateOnce", expectResult: { _id: 2 } },
+    { object: "cursor0", name: "close" },
+    { object: "testRunner", name: "createEntities", arguments: { entities: [{ collection: { id: "collection1", database: "database0", collectionName: "things", collectionOptions: { writeConcern: { w: "majority" }, readPreference: { mode: "primary" } } } }] } },
+    { object: "collection1", name: "createIndex", arguments: { keys: { "x.y": 1 }, name: "by_y", unique: true, sparse: true }, expectResult: "by_y" },
+    { object: "testRunner", name: "assertIndexExists", arguments: { ...names, indexName: "by_y" } },
+    { object: "collection1", name: "listIndexes", expectResult: [{ name: "_id_" }, { name: "by_y", key: { "x.y": 1 }, unique: true, sparse: true }] },
+    { object: "collection1", name: "bulkWrite", arguments: { requests: [{ insertOne: { document: { _id: 4, x: { y: 11 } } } }, { deleteOne: { filter: { _id: 1 } } }] }, expectError: { errorCodeName: "DuplicateKey", expectResult: { insertedCount: 0, deletedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, upsertedIds: {} } } },
+    { object: "collection1", name: "insertOne", arguments: { document: { _id: 1 } }, ignoreResultAndError: true },
+    { object: "collection1", name: "findOneAndUpdate", arguments: { filter: { _id: 1 }, update: { $inc: { "x.y": 1 } }, returnDocument: "After" }, expectResult: { _id: 1, x: { y: 12 } } },
+    { object: "collection1", name: "distinct", arguments: { fieldName: "_id", filter: {} }, expectResult: [1, 2] },
+    { object: "collection1", name: "dropIndex", arguments: { name: "by_y" } },
+    { object: "testRunner", name: "assertIndexNotExists", arguments: { ...names, indexName: "by_y" } },
+    { object: "database0", name: "runCommand", arguments: { commandName: "count", command: { count: "things", query: { _id: 2 } } }, expectResult: { n: 1, ok: 1 } },
+    { object: "testRunner", name: "assertEventCount", arguments: { client: "client0", event: { commandStartedEvent: { commandName: "getMore" } }, count: 1 } },
+    { object: "database0", name: "dropCollection", arguments: { collection: "things" } },
+    { object: "testRunner", name: "assertCollectionNotExists", arguments: names },
+    { object: "session0", name: "endSession" },
+  ];
+  return { ...base, tests: [{ description: "goes all round", operations, outcome: [{ ...names, documents: [] }] }] };
 }
 
 const REMOVED = Symbol("removed");
@@ -136,6 +158,7 @@ const VARIANTS: Variant[] = [
   ["unknown-runner-operation", "failed", { [FIND]: { object: "testRunner", name: "assertAllIsWell" } }, 'unknown operation "assertAllIsWell"'],
   ["unknown-argument", "failed", { [`${FIND}.arguments.patience`]: 1 }, "unknown key patience"],
   ["unknown-argument-in-error", "failed", { "operations.3.arguments.patience": 1 }, "unknown key patience"],
+  ["unknown-request", "failed", { "operations.1": { object: "collection0", name: "bulkWrite", arguments: { requests: [{ upsertOne: {} }] }, ignoreResultAndError: true } }, 'unknown bulkWrite request "upsertOne"'],
   ["unknown-key", "failed", { expectNothing: [] }, "unknown key expectNothing"],
   ["unknown-file-key", "failed", { "file.expectNothing": [] }, "unknown key expectNothing"],
   ["unknown-event-key", "failed", { [`${EVENTS}.0.commandStartedEvent.mood`]: 1 }, "unknown key mood"],
@@ -170,14 +193,16 @@ afterAll(async () => {
 });
 
 describe("the command", () => {
-  test("passes a sound file and exits 0", async () => {
+  test("passes sound files and exits 0", async () => {
     const folder = join(scratch, "sound");
     await mkdir(folder);
     await writeFile(join(folder, "sound.json"), JSON.stringify(soundFile()));
+    await writeFile(join(folder, "wide.json"), JSON.stringify(wideFile()));
     const { status, lines, stderr } = await conformance(folder);
     expect(stderr).toBe("");
     expect(linesOf(lines, "sound")).toEqual(["passed  sound.json — 1 test"]);
-    expect(lines.slice(-2)).toEqual(["tests: 1 passed, 0 failed, 0 refused", "1 passed, 0 failed, 0 refused"]);
+    expect(linesOf(lines, "wide")).toEqual(["passed  wide.json — 1 test"]);
+    expect(lines.slice(-2)).toEqual(["tests: 2 passed, 0 failed, 0 refused", "2 passed, 0 failed, 0 refused"]);
     expect(status).toBe(0);
   }, RUN_TIMEOUT_MS);
 
@@ -211,75 +236,4 @@ describe("the command", () => {
     const none = await conformance();
     expect([none.status, none.stderr]).toEqual([1, expect.stringMatching(/^usage:/)]);
   }, RUN_TIMEOUT_MS);
-});
-
-describe("matching", () => {
-  const scope: MatchScope = { valueEntity: () => ({ a: 1 }), sessionId: () => ({ id: "s" }) };
-  const { Long, Double, Decimal128, Int32, ObjectId } = BSON;
-  const id = new ObjectId();
-  const cases: [name: string, expected: unknown, actual: unknown, rootness: Rootness, places: string[]][] = [
-    ["equal numbers of any width", [1, 2, 3], [new Long(1), new Double(2), new Int32(3)], "nested", []],
-    ["64 bits compare exactly", new Long("9007199254740993"), new Long("9007199254740992"), "nested", ["v"]],
-    ["a decimal is no flexible number", 1, Decimal128.fromString("1"), "nested", ["v"]],
-    ["number against text", 1, "1", "nested", ["v"]],
-    ["null against absent", { a: null }, {}, "nested", ["v.a"]],
-    ["false against 0", false, 0, "nested", ["v"]],
-    ["key order", { a: 1, b: 2 }, { b: 2, a: 1 }, "nested", []],
-    ["extra field at the root", { a: 1 }, { a: 1, b: 2 }, "root", []],
-    ["extra field inside", { a: { b: 1 } }, { a: { b: 1, c: 1 } }, "root", ["v.a.c"]],
-    ["extra field in an iterated document", [{ a: 1 }], [{ a: 1, b: 1 }], "roots", []],
-    ["extra field in a listed value", [{ a: 1 }], [{ a: 1, b: 1 }], "root", ["v[0].b"]],
-    ["array order", [1, 2], [2, 1], "nested", ["v[0]", "v[1]"]],
-    ["array is no document", {}, [], "root", ["v"]],
-    ["dates", new Date(5), new Date(6), "nested", ["v"]],
-    ["object ids", id, new ObjectId(id.toHexString()), "nested", []],
-    ["$$exists true and null", { a: { $$exists: true } }, { a: null }, "nested", []],
-    ["$$exists false and null", { a: { $$exists: false } }, { a: null }, "nested", ["v.a"]],
-    ["$$unsetOrMatches on null", { a: { $$unsetOrMatches: 1 } }, { a: null }, "nested", ["v.a"]],
-    ["$$unsetOrMatches keeps the root", { $$unsetOrMatches: { a: 1 } }, { a: 1, b: 1 }, "root", []],
-    ["$$type wants a value", { a: { $$type: "null" } }, {}, "nested", ["v.a"]],
-    ["$$type of a promoted number", { $$type: ["int", "long"] }, 1.5, "nested", ["v"]],
-    ["$$matchesEntity", { $$matchesEntity: "e" }, { a: 2 }, "nested", ["v.a"]],
-    ["$$sessionLsid", { $$sessionLsid: "s" }, { id: "t" }, "nested", ["v"]],
-    ["$$matchesHexBytes", { $$matchesHexBytes: "6162" }, "ab", "nested", []],
-    ["$$matchesHexBytes differing", { $$matchesHexBytes: "6163" }, "ab", "nested", ["v"]],
-    ["$$matchAsDocument", { $$matchAsDocument: { a: 1 } }, '{"a":1,"b":1}', "nested", ["v.b"]],
-    ["$$matchAsDocument as root", { $$matchAsDocument: { $$matchAsRoot: { a: 1 } } }, '{"a":1,"b":1}', "nested", []],
-    ["two dollars in a value", { a: "$$ROOT" }, { a: "$$ROOT" }, "nested", []],
-  ];
-
-  test.each(cases)("%s", (_name, expected, actual, rootness, places) => {
-    expect(match(expected, actual, scope, "v", rootness).map(mismatch => mismatch.place)).toEqual(places);
-  });
-
-  test("contents are compared without operators and without leniency", () => {
-    expect(exactDifferences({ a: { $$exists: true } }, { a: 1 }, "d")).toHaveLength(1);
-    expect(exactDifferences([{ a: 1 }], [{ a: 1, b: 1 }], "d").map(one => one.place)).toEqual(["d[0].b"]);
-    expect(exactDifferences({ a: null }, {}, "d")).toHaveLength(1);
-    expect(exactDifferences(fromExtendedJson({ a: { $numberInt: "1" } }), { a: new Long(1) }, "d")).toHaveLength(1);
-    expect(exactDifferences({ b: 1, a: [1] }, { a: [new Int32(1)], b: new Double(1) }, "d")).toEqual([]);
-  });
-});
-
-test("Extended JSON wrappers become BSON values, query operators stay documents", () => {
-  const parsed = fromExtendedJson({ l: { $numberLong: "9007199254740993" }, d: { $date: { $numberLong: "5" } }, q: { $regex: "a" }, n: 1.5, t: { $type: "int" } });
-  expect(BSON.EJSON.stringify(parsed, { relaxed: false })).toBe('{"l":{"$numberLong":"9007199254740993"},"d":{"$date":{"$numberLong":"5"}},"q":{"$regex":"a"},"n":{"$numberDouble":"1.5"},"t":{"$type":"int"}}');
-});
-
-test("versions compare by number, without what follows the third part", () => {
-  const order = (left: string, right: string): number => Math.sign(compareVersions(parseVersion(left), parseVersion(right)));
-  expect([order("4.0.10", "4.0.9"), order("8", "8.0.0"), order("4.9.0-alpha4-271-g7d5cf02", "4.9"), order("3.6", "4.2.0"), order("10.0", "9.9.9")]).toEqual([1, 0, 0, -1, 1]);
-  expect(() => parseVersion("four")).toThrow(/not a version/);
-});
-
-test("URI options override those of the address, whatever their case", () => {
-  expect(withUriOptions("mongodb://a:1,b:2/?RetryReads=true&serverSelectionTimeoutMS=9", { retryReads: "false" })).toBe("mongodb://a:1,b:2/?serverSelectionTimeoutMS=9&retryReads=false");
-});
-
-test("the arguments name one folder and a MongoDB address", () => {
-  expect(readArguments(["x"], {})).toEqual({ folder: "x", uri: undefined });
-  expect(readArguments(["x"], { MONGODB_URI: "mongodb://e" })).toEqual({ folder: "x", uri: "mongodb://e" });
-  expect(readArguments(["x", "--uri", "mongodb://u"], { MONGODB_URI: "mongodb://e" })).toEqual({ folder: "x", uri: "mongodb://u" });
-  expect(readArguments(["x", "--uri", "http://u"], {})).toMatch(/must begin with mongodb/);
-  expect(readArguments(["x", "--port", "1"], {})).toMatch(/--port/);
 });
