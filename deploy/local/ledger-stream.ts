@@ -1,0 +1,26 @@
+/** One line of the simulated carrier's ledger, as far as it is shown. */
+export interface LedgerEntry { seq: number; at: string; kind: string; call_sid?: string; to?: string; text?: string; by?: string; status?: string | number; digit?: string; interrupted?: boolean }
+
+const RECONNECT_MS = 300;
+
+/** Follows the ledger over its event stream until stopped; reconnects when the carrier was restarted. */
+export function followLedger(carrierUrl: string, onEntry: (entry: LedgerEntry) => void): { stop(): void } {
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        const answer = await fetch(`${carrierUrl}/ledger/stream`, { signal: stopping.signal });
+        let rest = "";
+        for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          rest += chunk;
+          const lines = rest.split("\n");
+          rest = lines.pop() ?? "";
+          for (const line of lines) if (line.startsWith("data:")) onEntry(JSON.parse(line.slice("data:".length)) as LedgerEntry);
+        }
+      } catch { /* the carrier is away or we are stopping: the loop decides */ }
+      if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    }
+  };
+  void run();
+  return { stop: () => stopping.abort() };
+}

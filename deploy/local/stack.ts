@@ -1,0 +1,133 @@
+import { createWriteStream, existsSync, type WriteStream } from "node:fs";
+import { delimiter, join } from "node:path";
+import { StartFault, type Folder } from "./folder.ts";
+import { freePort } from "./ports.ts";
+import { localSecrets, type LocalSecrets } from "./secrets.ts";
+import { startChild, type Child } from "./supervisor.ts";
+
+/** The project's root folder. */
+export const ROOT = join(import.meta.dirname, "..", "..");
+
+/** Every service, in the order in which a split stack starts them. */
+export const SERVICES = ["merchants", "blacklist", "numbers", "config", "leads", "webhook", "auth", "conversation", "dialer", "scheduler", "gateway"] as const;
+
+/** A line of a service's log. */
+export interface LogLine { level?: string; event?: string; service?: string; msg?: string; [field: string]: unknown }
+
+/** What a stack is made of. Ports 0 are chosen. `env` goes to the services on top of the defaults. */
+export interface StackOptions {
+  folder: Folder; split: boolean; httpPort: number; mediaPort: number; carrierPort: number; timeScale: number; seed: string;
+  env?: Record<string, string>; onLog(line: LogLine): void; onDeath(said: string): void;
+}
+
+/** A running stack. */
+export interface Stack {
+  baseUrl: string; httpUrl: string; carrierUrl: string; secrets: LocalSecrets; mongoUri: string; children: Map<string, Child>;
+  /** The names of the children that run services. */
+  serviceChildren: string[];
+  stop(): Promise<void>;
+}
+
+const BASE_PATH = "/agent/voice/callagent";
+const READY_MS = 30_000;
+const POLL_MS = 100;
+const SERVICES_GRACE_MS = 3500;
+const CHILD_GRACE_MS = 1000;
+
+const script = (name: string): string => join(ROOT, "deploy", "local", name);
+
+function parseLog(line: string): LogLine | null {
+  if (!line.startsWith("{")) return null;
+  try { return JSON.parse(line) as LogLine; } catch { return null; }
+}
+
+const onPath = (program: string): boolean => (process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, program)));
+
+/** The environment the services run in: the laptop's defaults under whatever the person set. */
+function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; secrets: LocalSecrets; extra: Record<string, string> }): Record<string, string> {
+  const own = process.env["OPENAI_API_KEY"];
+  const model: Record<string, string> = own
+    ? { OPENAI_API_KEY: own, OPENAI_MODEL: process.env["OPENAI_MODEL"] ?? "gpt-5-mini", ...(process.env["OPENAI_BASE_URL"] ? { OPENAI_BASE_URL: process.env["OPENAI_BASE_URL"] } : {}) }
+    : { OPENAI_API_KEY: o.secrets.model_key, OPENAI_BASE_URL: o.models, OPENAI_MODEL: "callagent-sim" };
+  return {
+    LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info", HTTP_HOST: "127.0.0.1", HTTP_PORT: String(o.http), PUBLIC_HTTP_URL: `http://127.0.0.1:${o.http}`,
+    MEDIA_HOST: "127.0.0.1", MEDIA_PORT: String(o.media), PUBLIC_WS_URL: `ws://127.0.0.1:${o.media}`, MONGODB_URI: o.mongo,
+    ADMIN_EMAIL: o.secrets.admin_email, ADMIN_PASSWORD: o.secrets.admin_password, JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
+    TWILIO_ACCOUNT_SID: o.secrets.twilio_account_sid, TWILIO_AUTH_TOKEN: o.secrets.twilio_auth_token, TWILIO_API_BASE: o.carrier,
+    WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SHUTDOWN_GRACE_SECONDS: "2", ...model, ...o.extra,
+  };
+}
+
+const RUNNER = [join(ROOT, "node_modules", "moleculer", "bin", "moleculer-runner.js"), "--config", join(ROOT, "moleculer.config.ts"), "--mask", "**/*.service.ts"];
+const TETHER = ["--import", script("tether.ts")];
+
+async function waitReady(httpUrl: string, dead: () => string | null): Promise<void> {
+  const end = performance.now() + READY_MS;
+  let reason = "the gateway does not answer";
+  while (performance.now() < end) {
+    const said = dead();
+    if (said) throw new StartFault(said);
+    const answer = await fetch(`${httpUrl}/health/ready`).catch(() => null);
+    if (answer?.ok) return;
+    if (answer) reason = (await answer.text()).slice(0, 500);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new StartFault(`The service did not become ready within ${READY_MS / 1000} s: ${reason}`);
+}
+
+/** Starts store, carrier, models and services, and waits until leads can be pushed. What was started is stopped again when something fails. */
+export async function startStack(o: StackOptions): Promise<Stack> {
+  const secrets = localSecrets(o.folder);
+  const children = new Map<string, Child>();
+  const log: WriteStream = createWriteStream(o.folder.at("callagent.log"), { flags: "w" });
+  let death: string | null = null;
+  const begin = async (name: string, args: string[], options: { env?: Record<string, string>; ready: "line" | "none"; command?: string; restart?: boolean }): Promise<Child> => {
+    const child = await startChild({
+      name, args, env: options.env ?? {}, ready: options.ready, restart: options.restart ?? true, ...(options.command ? { command: options.command } : {}),
+      onLine: (line) => { log.write(`${line}\n`); const parsed = parseLog(line); if (parsed) o.onLog(parsed); },
+      onDeath: (said) => { log.write(`${said}\n`); death = said; o.onDeath(said); },
+    });
+    children.set(name, child);
+    return child;
+  };
+  const serviceChildren: string[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(serviceChildren.map((name) => children.get(name)?.stop(SERVICES_GRACE_MS)));
+    await Promise.all([...children].filter(([name]) => !serviceChildren.includes(name) && name !== "store").map(([, c]) => c.stop(CHILD_GRACE_MS)));
+    await children.get("store")?.stop(CHILD_GRACE_MS);
+    await new Promise<void>((resolve) => log.end(() => resolve()));
+  };
+
+  try {
+    const given = process.env["MONGODB_URI"];
+    const [storePort, modelsPort, natsPort] = [await freePort(), await freePort(), await freePort()];
+    const account = `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`;
+    const [store, carrier, models] = await Promise.all([
+      given ? null : begin("store", [script("store/main.ts"), "--port", String(storePort), "--dir", o.folder.at("store")], { ready: "line" }),
+      begin("carrier", [script("carrier/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed, "--account", account, "--ledger-file", o.folder.at("ledger.ndjson")], { ready: "line" }),
+      begin("models", [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key], { ready: "line" }),
+    ]);
+    const mongo = new URL(given ?? store?.url ?? "");
+    if (!given) mongo.pathname = "/callagent";
+    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: carrier.url, models: models.url, mongo: mongo.href, secrets, extra: o.env ?? {} });
+    if (o.split) {
+      if (!onPath("nats-server")) throw new StartFault("nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.");
+      await begin("nats", ["--addr", "127.0.0.1", "--port", String(natsPort)], { ready: "none", command: "nats-server" });
+      for (const name of SERVICES) {
+        serviceChildren.push(name);
+        await begin(name, [...TETHER, ...RUNNER, join("services", name)], { ready: "none", env: { ...env, TRANSPORTER: `nats://127.0.0.1:${natsPort}`, NODE_ID: name } });
+      }
+    } else {
+      serviceChildren.push("services");
+      await begin("services", [...TETHER, ...RUNNER, "services"], { ready: "none", env });
+    }
+    const httpUrl = `http://127.0.0.1:${o.httpPort}`;
+    await waitReady(httpUrl, () => death);
+    o.folder.writeJson("run.json", { pid: process.pid, http_url: httpUrl, carrier_url: carrier.url, children: Object.fromEntries([...children].map(([name, c]) => [name, c.pid()])) });
+    return { baseUrl: `${httpUrl}${BASE_PATH}`, httpUrl, carrierUrl: carrier.url, secrets, mongoUri: mongo.href, children, serviceChildren, stop: async () => { await stop(); o.folder.remove("run.json"); } };
+  } catch (error) {
+    await stop();
+    o.folder.remove("run.json");
+    throw error;
+  }
+}
