@@ -7,7 +7,7 @@ let bench: Bench;
 const sids: Record<string, string> = {};
 
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startBench({ timeScale: 100 });
   bench.agent.script = orderAgent;
   for (const suffix of Object.keys(BEHAVIOURS)) {
     if (suffix !== "10") sids[suffix] = await bench.call(`+155500000${suffix}`, { timeout: 5 }, "dtmfDetection=\"true\"");
@@ -93,6 +93,8 @@ test("11 asks who is calling, then confirms", async () => {
 });
 
 test("12 talks over the agent, then confirms", async () => {
+  await Promise.all(Object.keys(sids).filter((suffix) => suffix !== "05" && suffix !== "09").map(ended)); // a quiet machine keeps the compressed moment exact
+  sids["12"] = await bench.call("+15550000012");
   const row = await ended("12");
   const cut = row.transcript.find((t) => t.interrupted)!;
   const interrupt = session("12").frames.find((f) => f.type === "interrupt")!;

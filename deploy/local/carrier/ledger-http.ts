@@ -10,6 +10,8 @@ export interface Pages { ledger: Ledger; faults: Faults; liveCalls(): number }
 const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
 const HEARTBEAT_MS = 15_000;
+/** A reader of the stream that falls further behind than this is cut off; it may come back with Last-Event-ID. */
+const MAX_UNREAD_BYTES = 32_000_000;
 
 const whole = (text: string | null, byDefault: number): number => (text !== null && /^\d{1,12}$/.test(text) ? Number(text) : byDefault);
 
@@ -44,7 +46,10 @@ export function streamLedger(ledger: Ledger, { query, headers }: Request, respon
   const last = headers["last-event-id"];
   let next = whole(query.get("since") ?? (typeof last === "string" ? last : null), 0);
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  const send = (entry: Entry): void => { response.write(`id: ${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`); };
+  const send = (entry: Entry): void => {
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+    else response.write(`id: ${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`);
+  };
   for (let page = ledger.read(next, MAX_LIMIT); page.entries.length > 0; page = ledger.read(next, MAX_LIMIT)) {
     for (const entry of page.entries) send(entry);
     next = page.next;

@@ -41,7 +41,7 @@ export interface Voice {
   current(): Speech | null;
   /** What has been spoken of the current utterance. */
   spoken(): string;
-  /** Cuts everything queued; null when nothing was being said. */
+  /** Cuts everything queued; null when nothing was being said any more. */
   interrupt(): Heard | null;
   /** Resolves when nothing is left to say: all played, cut, or the line is dead. */
   drained(): Promise<void>;
@@ -112,7 +112,9 @@ class AgentVoice implements Voice {
   interrupt(): Heard | null {
     const [speech] = this.#queue;
     if (!speech) return null;
-    const heard = this.#report(speech, true);
+    // Its last word is out although its timer has not run yet: that is no interruption.
+    const complete = this.#queue.length === 1 && speech.closed && this.#spokenMs() >= this.#lengthMs(speech);
+    const heard = this.#report(speech, !complete);
     this.#cancelTimer();
     this.#queue.length = 0;
     this.#since = null;
@@ -120,7 +122,7 @@ class AgentVoice implements Voice {
     if (heard.text !== "" || heard.media) this.#listener.onHeard(heard);
     this.#pause(true);
     this.#settle();
-    return heard;
+    return complete ? null : heard;
   }
 
   drained(): Promise<void> {

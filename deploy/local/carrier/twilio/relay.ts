@@ -93,6 +93,7 @@ class RelaySession {
   readonly #startedAt = performance.now();
   readonly #language: { now: string };
   readonly #socket: WebSocket;
+  #opened = false;
   #over = false;
   /** `end` has come: what was said is played out, nothing more is passed on. */
   #ending = false;
@@ -116,7 +117,7 @@ class RelaySession {
     socket.on("message", (data, isBinary) => this.#onMessage(isBinary ? null : String(data)));
     socket.on("close", (code) => this.#onClose(code));
     socket.on("error", (error) => {
-      if (socket.readyState !== WebSocket.OPEN) this.#finish("failed", { error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` } });
+      if (!this.#opened) this.#finish("failed", { error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` } });
     });
     const onLeave = (): void => this.#finish("completed");
     leave.addEventListener("abort", onLeave, { once: true });
@@ -137,6 +138,7 @@ class RelaySession {
     const { call, account } = this.#twilioCall;
     const { sid, to, from } = call.order;
     const { welcomeGreeting, preemptible, parameters } = this.#settings;
+    this.#opened = true;
     if (this.#over) return;
     this.#write("relay", { event: "connected" });
     this.#send({

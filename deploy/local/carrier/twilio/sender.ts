@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Hook } from "./params.ts";
 import { sign } from "./signature.ts";
 
@@ -21,13 +22,13 @@ const MAX_ATTEMPTS = 2;
 const RETRY_AFTER_MS = 250;
 const MAX_DOCUMENT_CHARS = 64_000;
 
-async function request(hook: Hook, form: URLSearchParams, authToken: string, closed: AbortSignal): Promise<{ status: number; text: string }> {
+async function request(hook: Hook, form: URLSearchParams, authToken: string, token: string, closed: AbortSignal): Promise<{ status: number; text: string }> {
   const get = hook.method === "GET";
   const url = get ? `${hook.url}${hook.url.includes("?") ? "&" : "?"}${form}` : hook.url;
   const response = await fetch(url, {
     method: hook.method, redirect: "follow", signal: AbortSignal.any([closed, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     headers: {
-      "x-twilio-signature": sign(authToken, url, get ? undefined : form), "user-agent": "TwilioProxy/1.1", accept: "*/*",
+      "x-twilio-signature": sign(authToken, url, get ? undefined : form), "i-twilio-idempotency-token": token, "user-agent": "TwilioProxy/1.1", accept: "*/*",
       ...(get ? {} : { "content-type": "application/x-www-form-urlencoded; charset=utf-8" }),
     },
     ...(get ? {} : { body: form.toString() }),
@@ -48,11 +49,12 @@ export function createSender(): Sender {
     pause,
     closed: closing.signal,
     async send(hook, fields, authToken) {
+      const token = randomUUID(); // the same on a second try
       let last: Sent = { status: null, text: "", attempts: 0, error: "the carrier is closing" };
       for (let attempt = 1; attempt <= MAX_ATTEMPTS && !closing.signal.aborted; attempt += 1) {
         if (attempt > 1) await pause(RETRY_AFTER_MS);
         try {
-          const { status, text } = await request(hook, new URLSearchParams(fields), authToken, closing.signal);
+          const { status, text } = await request(hook, new URLSearchParams(fields), authToken, token, closing.signal);
           last = { status, text, attempts: attempt };
           if (status < 500) return last;
         } catch (error) {
