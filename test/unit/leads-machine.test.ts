@@ -1,0 +1,100 @@
+import { noFacts } from "../../shared/contracts/attempt.ts";
+import type { LeadStatus } from "../../shared/contracts/lead.ts";
+import * as machine from "../../services/leads/lead-machine.ts";
+import type { LeadDoc } from "../../services/leads/leads.model.ts";
+import { toDue, toReport, totalCost } from "../../services/leads/lead-views.ts";
+
+const NOW = new Date("2026-11-21T10:00:00.000Z");
+const DUE = new Date("2026-11-21T09:59:00.000Z");
+const LATER = new Date("2026-11-21T10:05:00.000Z");
+const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+
+const lead = (over: Partial<LeadDoc> = {}): LeadDoc => ({
+  _id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, template: "t", request_id: "o-1", status: "BACKLOG", outcome: null, attempt_count: 1, claim_no: 3, recoveries: 0,
+  phone_number: "+14155550100", payload: { reporting_webhook_url: "https://x.example/" }, execution_mode: "TELEPHONY", call_direction: "OUTBOUND", is_test: false, configurations_override: null,
+  due_at: DUE, attempt: null, held: null, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
+  created_at: NOW, updated_at: NOW, finished_at: null, ...over,
+});
+const attempt = { number_id: ID, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 0, retry_on: null }, claimed_at: NOW };
+const baton = { lead_id: ID, claim_no: 3 };
+const seen = { lead_id: ID, due_at: DUE };
+
+/** Whether the guard lets a document through: the few operators the machine uses. */
+function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): boolean {
+  return Object.entries(filter).every(([key, want]) => {
+    const value = doc[key];
+    const same = (a: unknown, b: unknown): boolean => (a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b);
+    if (want === null || typeof want !== "object" || want instanceof Date) return same(value, want);
+    return Object.entries(want).every(([op, operand]) => {
+      if (op === "$in") return (operand as unknown[]).includes(value);
+      if (op === "$eq") return same(value, operand);
+      if (op === "$lte") return value instanceof Date && operand instanceof Date && value <= operand;
+      throw new Error(`the machine used an operator this test does not know: ${op}`);
+    });
+  });
+}
+
+const MOVES: Record<string, { move: machine.Move; from: LeadStatus[] }> = {
+  defer: { move: machine.defer(seen, LATER, "outside_window", NOW), from: ["BACKLOG", "RETRY"] },
+  claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
+  extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
+  release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
+  retry: { move: machine.retry(baton, lead(), noFacts("no_answer"), LATER, NOW), from: ["PROCESSING"] },
+  finish: { move: machine.finish(baton, lead(), noFacts("no_answer"), "no_answer", NOW), from: ["PROCESSING"] },
+  drop: { move: machine.drop(seen, lead(), "EXPIRED", "too old", NOW), from: ["BACKLOG", "RETRY"] },
+  abort: { move: machine.abort(lead(), { reason: "r", by: "b", at: NOW }, NOW), from: ["BACKLOG", "RETRY"] },
+};
+
+describe("every (state, move) pair", () => {
+  const pairs = Object.keys(MOVES).flatMap((name) => (["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const).map((status) => [name, status] as const));
+  test.each(pairs)("%s on %s", (name, status) => {
+    const { move, from } = MOVES[name]!;
+    expect(passes(move.filter, { ...lead({ status }) })).toBe(from.includes(status));
+  });
+
+  test.each(["extend", "release", "retry", "finish"])("%s is fenced by claim_no", (name) => {
+    expect(passes(MOVES[name]!.move.filter, { ...lead({ status: "PROCESSING", claim_no: 4 }) })).toBe(false);
+  });
+  test.each(["defer", "claim", "drop"])("%s is fenced by the due time seen", (name) => {
+    expect(passes(MOVES[name]!.move.filter, { ...lead({ due_at: NOW }) })).toBe(false);
+  });
+  test("a lead that is not due yet can't be claimed", () => {
+    const move = machine.claim({ lead_id: ID, due_at: LATER, claim_no: 3 }, attempt, LATER, NOW);
+    expect(passes(move.filter, { ...lead({ due_at: LATER }) })).toBe(false);
+  });
+});
+
+describe("what the moves write", () => {
+  test("every way into FINISHED owes the report in the same write, if there is a webhook", () => {
+    for (const name of ["finish", "drop", "abort"]) expect(MOVES[name]!.move.update.$set).toMatchObject({ status: "FINISHED", report_due_at: NOW, finished_at: NOW });
+    expect(machine.finish(baton, lead({ payload: {} }), noFacts("busy"), "busy", NOW).update.$set).not.toHaveProperty("report_due_at");
+  });
+  test("a claim raises both counters, a release gives only the attempt back", () => {
+    expect(MOVES["claim"]!.move.update.$inc).toEqual({ attempt_count: 1, claim_no: 1 });
+    expect(MOVES["release"]!.move.update.$inc).toEqual({ attempt_count: -1 });
+  });
+  test("a first attempt given back leads to BACKLOG, a later one to RETRY", () => {
+    expect(machine.release(baton, lead({ attempt_count: 1 }), LATER, "x", NOW, false).update.$set["status"]).toBe("BACKLOG");
+    expect(machine.release(baton, lead({ attempt_count: 2 }), LATER, "x", NOW, false).update.$set["status"]).toBe("RETRY");
+  });
+  test("an attempt that asked no carrier is not counted", () => {
+    expect(machine.finish(baton, lead(), { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" }, "BLACKLISTED", NOW).update.$inc).toEqual({ attempt_count: -1 });
+    expect(machine.finish(baton, lead(), noFacts("busy"), "busy", NOW).update.$inc).toBeUndefined();
+  });
+});
+
+describe("views", () => {
+  test("cost sums the attempts and is null while unknown", () => {
+    expect(totalCost({})).toBeNull();
+    expect(totalCost({ "1": 0.1, "2": 0.2 })).toBe(0.3);
+  });
+  test("a lead without a number or in another state is not due", () => {
+    expect(toDue(lead())).toMatchObject({ lead_id: ID, due_at: DUE.toISOString() });
+    expect(toDue(lead({ phone_number: null }))).toBeNull();
+    expect(toDue(lead({ status: "FINISHED" }))).toBeNull();
+  });
+  test("the report names the order by the client's own id", () => {
+    expect(toReport(lead({ status: "FINISHED", outcome: "confirmed", meta: { transcription: [{ role: "user", content: "yes" }], variables: { day: "Friday" } } })))
+      .toMatchObject({ order_id: "o-1", lead_call_tracker_id: ID, outcome: "confirmed", variables: { day: "Friday" }, transcription: [{ role: "user", content: "yes" }] });
+  });
+});
