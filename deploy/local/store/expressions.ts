@@ -1,0 +1,48 @@
+import { MingoError } from "mingo/util";
+import { StoreError } from "./errors.ts";
+import { prepareExpression } from "./expression-check.ts";
+import { OWN_OPERATORS } from "./expression-operators.ts";
+import { promote } from "./expression-values.ts";
+import { contextWith, evaluator } from "./mingo-core.ts";
+import type { Doc, Value } from "./values.ts";
+
+/** What an expression may refer to besides the document: the command's time and the variables of `let`. */
+export interface Scope {
+  now: Date;
+  variables: Doc;
+}
+
+const CONTEXT = contextWith(OWN_OPERATORS);
+
+/** An error of mingo in MongoDB's form; other errors unchanged. */
+export function storeErrorOf(error: unknown): unknown {
+  if (!(error instanceof MingoError)) return error;
+  if (error.message.startsWith("Use of undefined variable")) return new StoreError(17276, error.message);
+  return new StoreError("BadValue", error.message);
+}
+
+/**
+ * Compiles an aggregation expression to a function of a document; undefined means missing.
+ * Errors: those of prepareExpression, and at run time MongoDB's for wrong operand types.
+ */
+export function compileExpression(expr: Value, scope: Scope): (doc: Value) => Value | undefined {
+  const prepared = prepareExpression(expr, scope.now);
+  const evaluate = evaluator(CONTEXT, scope.variables);
+  return doc => {
+    try {
+      return promote(evaluate(doc, prepared));
+    } catch (error) {
+      throw storeErrorOf(error);
+    }
+  };
+}
+
+/** The values of a command's `let`, each an expression without a document. */
+export function evaluateLet(let_: Doc, now: Date): Doc {
+  const variables: Doc = {};
+  for (const [name, expr] of Object.entries(let_)) {
+    if (!/^[a-z\u0080-\uffff]\w*$/u.test(name)) throw new StoreError(16867, `'${name}' is not a valid variable name`);
+    variables[name] = compileExpression(expr, { now, variables: {} })({}) ?? null;
+  }
+  return variables;
+}

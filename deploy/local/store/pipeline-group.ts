@@ -1,0 +1,94 @@
+import { averageOf, extremeOf, sumOf } from "./expression-arrays.ts";
+import { StoreError } from "./errors.ts";
+import { prepareExpression } from "./expression-check.ts";
+import { demoteDeep, promote } from "./expression-values.ts";
+import { compileExpression, storeErrorOf } from "./expressions.ts";
+import type { Scope } from "./expressions.ts";
+import { encodeKey } from "./keys.ts";
+import { evaluator, MINGO_ACCUMULATORS, PLAIN_CONTEXT } from "./mingo-core.ts";
+import { setField } from "./paths.ts";
+import type { Stage } from "./pipeline.ts";
+import { isDoc } from "./values.ts";
+import type { Doc, Value } from "./values.ts";
+
+/** Folds the documents of one group to a value. */
+type Accumulator = (docs: Doc[]) => Value;
+
+function distinctValues(values: (Value | undefined)[]): Value[] {
+  const found = new Map<string, Value>();
+  for (const v of values) if (v !== undefined) found.set(keyText(v), v);
+  return [...found.values()];
+}
+
+function keyText(v: Value | undefined): string {
+  // Null and missing are one group; the key does not tell them apart either.
+  return Buffer.from(encodeKey([v], [false])).toString("latin1");
+}
+
+function merged(values: (Value | undefined)[]): Value {
+  const out: Doc = {};
+  for (const v of values) if (isDoc(v)) for (const [k, x] of Object.entries(v)) setField(out, k, x);
+  return out;
+}
+
+const FOLDS: Readonly<Record<string, (values: (Value | undefined)[]) => Value>> = {
+  $sum: sumOf, $avg: averageOf, $min: v => extremeOf(v, -1), $max: v => extremeOf(v, 1),
+  $push: v => v.filter(x => x !== undefined), $addToSet: distinctValues, $mergeObjects: merged,
+};
+
+function accumulator(field: string, spec: Value, scope: Scope): Accumulator {
+  const [entry, ...more] = isDoc(spec) ? Object.entries(spec) : [];
+  if (entry === undefined || more.length > 0) throw new StoreError(40234, `The field '${field}' must be an accumulator object`);
+  const [op, arg] = entry;
+  const fold = FOLDS[op];
+  if (fold !== undefined) {
+    const evaluate = compileExpression(arg, scope);
+    return docs => fold(docs.map(doc => evaluate(doc)));
+  }
+  if (op === "$first" || op === "$last") {
+    const evaluate = compileExpression(arg, scope);
+    return docs => evaluate(docs.at(op === "$first" ? 0 : -1) ?? {}) ?? null;
+  }
+  if (op === "$count") return docs => docs.length;
+  if (!MINGO_ACCUMULATORS.has(op)) throw new StoreError(15952, `unknown group operator '${op}'`);
+  return byMingo(op, arg, scope);
+}
+
+/** The rarer accumulators ($stdDevPop, $topN …) see plain JavaScript numbers. */
+function byMingo(op: string, arg: Value, scope: Scope): Accumulator {
+  const prepared = demoteDeep(prepareExpression(arg, scope.now));
+  const evaluate = evaluator(PLAIN_CONTEXT, scope.variables);
+  return docs => {
+    try {
+      return promote(evaluate(docs.map(demoteDeep), { [op]: prepared })) ?? null;
+    } catch (error) {
+      throw storeErrorOf(error);
+    }
+  };
+}
+
+/** Compiles $group. Groups come out in the order of their first document. */
+export function compileGroup(arg: Value, scope: Scope): Stage {
+  if (!isDoc(arg)) throw new StoreError(15947, "a group's fields must be specified in an object");
+  if (arg["_id"] === undefined) throw new StoreError(15955, "a group specification must include an _id");
+  const idOf = compileExpression(arg["_id"], scope);
+  const fields = Object.entries(arg).filter(([k]) => k !== "_id").map(([k, spec]): [string, Accumulator] => {
+    if (k.includes(".")) throw new StoreError(40235, `The field name '${k}' cannot contain '.'`);
+    return [k, accumulator(k, spec, scope)];
+  });
+  return function* group(docs) {
+    const groups = new Map<string, { id: Value; docs: Doc[] }>();
+    for (const doc of docs) {
+      const id = idOf(doc);
+      const key = keyText(id);
+      const there = groups.get(key);
+      if (there === undefined) groups.set(key, { id: id ?? null, docs: [doc] });
+      else there.docs.push(doc);
+    }
+    for (const g of groups.values()) {
+      const out: Doc = { _id: g.id };
+      for (const [k, fold] of fields) out[k] = fold(g.docs);
+      yield out;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import { Aggregator } from "mingo";
+import { StoreError } from "./errors.ts";
+import { prepareExpression } from "./expression-check.ts";
+import { demoteDeep, promote } from "./expression-values.ts";
+import { storeErrorOf } from "./expressions.ts";
+import { mingoOptions, PLAIN_CONTEXT } from "./mingo-core.ts";
+import type { PipelineSite, Stage } from "./pipeline.ts";
+import { isDoc } from "./values.ts";
+import type { Doc, Value } from "./values.ts";
+
+/** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
+const STAGES = new Set(["$bucket", "$bucketAuto", "$densify", "$fill", "$graphLookup", "$redact", "$sample", "$setWindowFields"]);
+
+function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
+  return [...docs].map(doc => {
+    const plain = demoteDeep(doc);
+    return typeof plain === "object" && plain !== null ? { ...plain } : {};
+  });
+}
+
+/** One of the stages that mingo runs. Errors: 40324 for a stage nobody knows. */
+export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage {
+  if (!STAGES.has(name)) throw new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);
+  // $setWindowFields has operators that are no expressions (window functions): mingo checks those itself.
+  const spec = name === "$setWindowFields" ? arg : withoutCheck(name, arg, site);
+  return docs => {
+    try {
+      const options = { ...mingoOptions(PLAIN_CONTEXT, site.scope.variables), collectionResolver: (from: string): Record<string, unknown>[] => plainDocs(site.read(from, { filter: {} })) };
+      const out = new Aggregator([{ [name]: demoteDeep(spec) }], options).run(plainDocs(docs));
+      return out.map(doc => {
+        const v = promote(doc);
+        return isDoc(v) ? v : {};
+      });
+    } catch (error) {
+      throw storeErrorOf(error);
+    }
+  };
+}
+
+/** Accumulators and filters inside these stages are no expressions; everything else in them is checked. */
+function withoutCheck(name: string, arg: Value, site: PipelineSite): Value {
+  if (!isDoc(arg) || name === "$redact") return prepareExpression(arg, site.scope.now);
+  const out: Doc = {};
+  for (const [k, v] of Object.entries(arg)) out[k] = k === "output" || k === "restrictSearchWithMatch" ? v : prepareExpression(v, site.scope.now);
+  return out;
+}

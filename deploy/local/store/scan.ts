@@ -1,0 +1,104 @@
+import type { Interval } from "./bounds.ts";
+import type { Collection, Index, Stored } from "./collection.ts";
+import { StoreError } from "./errors.ts";
+import type { Plan } from "./planner.ts";
+import { blob, integer } from "./storage.ts";
+import type { Storage } from "./storage.ts";
+
+const FIRST_PAGE = 32;
+const LARGEST_PAGE = 1024;
+/** Keys counted at most to compare two plans. */
+const ESTIMATE_KEYS = 1000;
+/** Beyond every key: no key begins with this byte (KIND.maxKey is 127, inverted 128). */
+const ABOVE_ALL = Uint8Array.of(255, 255, 255, 255);
+const NO_RID = -1;
+
+/** What a scan has looked at so far, for explain; and when it must stop. */
+export interface ScanCounters {
+  keys: number;
+  docs: number;
+  /** Milliseconds since the epoch after which the scan fails with MaxTimeMSExpired. */
+  deadline?: number;
+}
+
+/** Roughly how many keys lie in the intervals, counted up to a bound. */
+export function estimate(storage: Storage, index: Index, intervals: readonly Interval[]): number {
+  let n = 0;
+  for (const { lo, hi } of intervals) {
+    n += integer(storage.one(`SELECT count(*) AS n FROM (SELECT 1 FROM x_${index.id} WHERE key >= ? AND key < ? LIMIT ?)`, lo, hi ?? ABOVE_ALL, ESTIMATE_KEYS)?.["n"]);
+    if (n >= ESTIMATE_KEYS) return ESTIMATE_KEYS;
+  }
+  return n;
+}
+
+/** Counts the keys of a plan whose bounds say it all. */
+export function countKeys(storage: Storage, index: Index, intervals: readonly Interval[]): number {
+  let n = 0;
+  for (const { lo, hi } of intervals) n += integer(storage.one(`SELECT count(*) AS n FROM x_${index.id} WHERE key >= ? AND key < ?`, lo, hi ?? ABOVE_ALL)?.["n"]);
+  return n;
+}
+
+function checkDeadline(counters: ScanCounters): void {
+  if (counters.deadline !== undefined && Date.now() > counters.deadline) throw new StoreError("MaxTimeMSExpired", "operation exceeded time limit");
+}
+
+interface Entry extends Stored { key: Uint8Array }
+
+function pageOf(storage: Storage, collection: Collection, index: Index, interval: Interval, after: { key: Uint8Array; rid: number } | undefined, reverse: boolean, limit: number): Entry[] {
+  const from = `FROM x_${index.id} AS x CROSS JOIN d_${collection.id} AS d ON d.rid = x.rid`;
+  const hi = interval.hi ?? ABOVE_ALL;
+  const rows = after === undefined
+    ? storage.all(`SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} LIMIT ?`, interval.lo, hi, limit)
+    : reverse
+      ? storage.all(`SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC LIMIT ?`, interval.lo, after.key, after.rid, limit)
+      : storage.all(`SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid LIMIT ?`, after.key, after.rid, hi, limit);
+  return rows.map(row => ({ key: blob(row["key"]), rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+}
+
+function* scanIndex(storage: Storage, collection: Collection, p: Plan, index: Index, first: number, counters: ScanCounters): Generator<Stored, void> {
+  const seen = index.multikey ? new Set<number>() : undefined;
+  const intervals = p.reverse ? [...p.bounds.intervals].reverse() : p.bounds.intervals;
+  let limit = first;
+  for (const interval of intervals) {
+    let after: { key: Uint8Array; rid: number } | undefined;
+    for (;;) {
+      checkDeadline(counters);
+      const page = pageOf(storage, collection, index, interval, after, p.reverse, limit);
+      for (const entry of page) {
+        counters.keys++;
+        if (seen?.has(entry.rid) === true) continue;
+        seen?.add(entry.rid);
+        counters.docs++;
+        yield entry;
+      }
+      if (page.length < limit) break;
+      after = page.at(-1);
+      limit = Math.min(limit * 4, LARGEST_PAGE);
+    }
+  }
+}
+
+function* scanCollection(collection: Collection, reverse: boolean, first: number, counters: ScanCounters): Generator<Stored, void> {
+  let rid = reverse ? Number.MAX_SAFE_INTEGER : NO_RID;
+  let limit = first;
+  for (;;) {
+    checkDeadline(counters);
+    const page = collection.page(rid, limit, reverse);
+    for (const entry of page) {
+      counters.docs++;
+      yield entry;
+    }
+    if (page.length < limit) return;
+    rid = page.at(-1)?.rid ?? rid;
+    limit = Math.min(limit * 4, LARGEST_PAGE);
+  }
+}
+
+/**
+ * The documents a plan leads to, page by page: between two pages no statement is open, so a scan may rest for as long as its
+ * cursor lives, and sees what is written meanwhile. `first` bounds the first page (the number of documents wanted, if known).
+ */
+export function scan(storage: Storage, collection: Collection, p: Plan, first: number | undefined, counters: ScanCounters): Generator<Stored, void> {
+  const page = Math.min(Math.max(first ?? FIRST_PAGE, 1), LARGEST_PAGE);
+  return p.index === undefined ? scanCollection(collection, p.reverse, page, counters) : scanIndex(storage, collection, p, p.index, page, counters);
+}

@@ -1,0 +1,120 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+
+const PAGE_BYTES = 8192;
+const CACHE_KIB = 128 * 1024;
+const CHECKPOINT_PAGES = 8000;
+const WAL_LIMIT_BYTES = 128 * 1024 * 1024;
+const FILE_NAME = "store.sqlite";
+const FORMAT = 1;
+
+/**
+ * The sqlite file and its one transaction. All writes of one event-loop turn share a transaction, committed before any of
+ * their answers leave (see connection.ts).
+ *
+ * Durability: WAL with synchronous=NORMAL. A commit is in the operating system's hands before it is acknowledged, so it
+ * survives the death of this process (SIGKILL included). It is not fsynced one by one: after a power loss or kernel panic the
+ * last commits (since the last checkpoint) may be gone, but the file is consistent, with no half-written document or index.
+ */
+export class Storage {
+  readonly db: DatabaseSync;
+  private readonly statements = new Map<string, StatementSync>();
+  private transaction = false;
+
+  /** Opens or creates the store. Errors: the folder is not writable, or another process has the store open. */
+  constructor(dir: string) {
+    if (dir !== ":memory:") mkdirSync(dir, { recursive: true });
+    this.db = new DatabaseSync(dir === ":memory:" ? dir : join(dir, FILE_NAME));
+    this.db.exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+      PRAGMA cache_size=-${CACHE_KIB}; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${WAL_LIMIT_BYTES}; PRAGMA temp_store=MEMORY;`);
+    // Taking a write lock now makes a second store on the same folder fail at once, with a clear error.
+    this.db.exec("BEGIN IMMEDIATE");
+    const version = this.one("PRAGMA user_version")?.["user_version"];
+    if (version !== 0 && version !== FORMAT) throw new Error(`${dir} holds a store of format ${String(version)}, this program reads format ${FORMAT}: move the folder away`);
+    this.db.exec(`
+      CREATE TABLE IF NOT EXISTS collections(id INTEGER PRIMARY KEY, db TEXT NOT NULL, name TEXT NOT NULL, uuid BLOB NOT NULL, UNIQUE(db, name));
+      CREATE TABLE IF NOT EXISTS indexes(id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, spec BLOB NOT NULL, multikey INTEGER NOT NULL DEFAULT 0);
+      CREATE TABLE IF NOT EXISTS retries(session BLOB PRIMARY KEY, txn INTEGER NOT NULL, at INTEGER NOT NULL, reply BLOB NOT NULL) WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS retries_at ON retries(at);
+      PRAGMA user_version=${FORMAT};`);
+    this.db.exec("COMMIT");
+  }
+
+  /** A prepared statement, made once per text. */
+  prepare(sql: string): StatementSync {
+    let statement = this.statements.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      this.statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /** The first row, or undefined. */
+  one(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
+    return this.prepare(sql).get(...values);
+  }
+
+  /** All rows. */
+  all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
+    return this.prepare(sql).all(...values);
+  }
+
+  /** Runs a writing statement inside the open transaction, which it opens if need be. */
+  write(sql: string, ...values: SQLInputValue[]): void {
+    this.begin();
+    this.prepare(sql).run(...values);
+  }
+
+  /** Runs schema changes; statements prepared on dropped tables are forgotten. */
+  schema(sql: string): void {
+    this.begin();
+    this.statements.clear();
+    this.db.exec(sql);
+  }
+
+  private begin(): void {
+    if (this.transaction) return;
+    this.db.exec("BEGIN");
+    this.transaction = true;
+  }
+
+  /** True while writes wait for their commit. */
+  get dirty(): boolean { return this.transaction; }
+
+  /** Commits what this turn wrote. */
+  commit(): void {
+    if (!this.transaction) return;
+    this.db.exec("COMMIT");
+    this.transaction = false;
+  }
+
+  /** Takes back what this turn wrote. */
+  rollback(): void {
+    if (!this.transaction) return;
+    this.transaction = false;
+    // sqlite has already rolled back by itself after some errors (disk full).
+    if (this.db.isTransaction) this.db.exec("ROLLBACK");
+  }
+
+  /** Commits and closes. */
+  close(): void {
+    if (!this.db.isOpen) return;
+    this.commit();
+    this.db.close();
+  }
+}
+
+/** A blob column as bytes. */
+export function blob(v: unknown): Uint8Array {
+  if (v instanceof Uint8Array) return v;
+  throw new TypeError("the store's file holds no blob where one belongs");
+}
+
+/** An integer column. */
+export function integer(v: unknown): number {
+  if (typeof v === "number") return v;
+  throw new TypeError("the store's file holds no integer where one belongs");
+}
