@@ -1,0 +1,71 @@
+import { service } from "../../shared/bus.ts";
+import { fail } from "../../shared/errors.ts";
+import { sha256 } from "../../shared/ids.ts";
+import { VARIABLES } from "../../shared/variables.ts";
+import { relayEngine } from "./engines/relay/relay-engine.ts";
+import { keptFlows } from "./flows.ts";
+import { mediaPath, startMediaServer, type MediaServer } from "./media-server.ts";
+import { relayLeg } from "./media/relay-leg.ts";
+import { chatModel } from "./models/llm.ts";
+import { openAiChat } from "./models/openai-chat.ts";
+import { webCaller } from "./models/web-request.ts";
+import { salvaged } from "./salvage.ts";
+import { sessionSchema } from "./sessions.model.ts";
+import { sessionsOn } from "./sessions.repository.ts";
+import { liveTalks } from "./talks.ts";
+
+const TOKEN_BYTES = 16;
+/** Talks one process holds at most. */
+const MAX_TALKS = 400;
+const MS_PER_SECOND = 1000;
+/** Of the grace at shutdown, what is kept for goodbyes and settling, seconds. */
+const GOODBYE_SECONDS = 5;
+
+/** Where carriers find the media server: the public address, or on a port taken at random the local one. */
+const publicUrl = (configured: string, askedPort: number, port: number): string =>
+  askedPort === 0 && configured === VARIABLES.PUBLIC_WS_URL.default ? `ws://127.0.0.1:${port}` : configured;
+
+/** The talk: prepared before the dial, spoken when media joins, settled once. Owns the media port. */
+export default service("conversation", (ground) => {
+  const { env, clock, ids, log, bus, nodeId } = ground;
+  const model = env.OPENAI_MODEL ?? fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+  const sessions = sessionsOn(ground.store().model("conversation_sessions", sessionSchema));
+  const flows = keptFlows();
+  const chat = chatModel(openAiChat({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model }), clock);
+  const web = webCaller({ http: env.WEBHOOK_ALLOW_HTTP, private: env.WEBHOOK_ALLOW_PRIVATE });
+  const shop = { bus, clock, log, sessions, web, engine: relayEngine(chat, clock), lease_seconds: env.LEASE_SECONDS };
+  const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop });
+  let server: MediaServer | null = null;
+
+  return {
+    actions: {
+      async prepare({ call_ref, ttl_seconds, template_id, template_version, ...call }, handling) {
+        const { template } = await flows.get(handling.bus, template_id, template_version);
+        const token = ids.hex(TOKEN_BYTES);
+        const prepared = await sessions.prepare({ _id: call_ref, template_id, template_version, ttl_seconds, token_hash: sha256(token), ...call }, clock.now());
+        if (!prepared) fail("BUSY", `The talk of ${call_ref} has begun already; it can't be prepared again.`);
+        const url = publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
+        return { media_url: `${url}${mediaPath(call.provider, token)}`, language: template.language, voice: template.voice };
+      },
+      stop({ call_ref, reason }) {
+        talks.get(call_ref)?.stop(reason);
+        return {};
+      },
+      async salvage({ call_ref }) {
+        return { talk: salvaged(await sessions.find(call_ref)) };
+      },
+    },
+    async started() {
+      server = await startMediaServer({
+        host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
+        onSocket: (socket, doc) => { void talks.hold(relayLeg(socket), doc); },
+      });
+      log.info({ event: "conversation.listening", url: publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server.port) }, "Carriers can connect.");
+    },
+    async stopped() {
+      server?.refuse();
+      await talks.drain(Math.max(0, env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS) * MS_PER_SECOND);
+      await server?.close();
+    },
+  };
+});

@@ -1,0 +1,37 @@
+import type { Effect, TalkEvent } from "../flow/state.ts";
+import type { ModelAnswer } from "../models/port.ts";
+
+/** The effects of the brain that an engine carries out; the session does the others. */
+export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "end" }>;
+
+/** The talk as an engine sees it. */
+export interface TalkHost {
+  /** The carrier is there; `call_id` is its own name of the call. */
+  ready(call_id: string | null): void;
+  /** Something happened. What it leads to comes back through `perform`. */
+  tell(event: TalkEvent): void;
+  /** True while the talk waits for the customer. */
+  listening(): boolean;
+  /** True while keys are gathered to one entry instead of counting each by itself. */
+  gathersKeys(): boolean;
+  /** Silence of the customer, after our speech, that counts as idle. */
+  readonly idle_ms: number;
+  /** A thought's cost, for the log. */
+  thought(answer: ModelAnswer): void;
+  /** Something of the engine's own went wrong; a code only. */
+  fault(code: string): void;
+}
+
+/** A running engine. */
+export interface Voice {
+  perform(effect: SpeechEffect): void;
+  /** What of the running thought has been handed to speech. */
+  said(): string;
+  /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
+  quiet(): Promise<void>;
+  /** Resolves when the leg is closed and everything is let go. */
+  readonly over: Promise<void>;
+}
+
+/** A way of talking: it listens and speaks on a leg, the brain decides. Engines differ in who does recognition and synthesis. */
+export interface VoiceEngine<Leg> { open(leg: Leg, host: TalkHost): Voice }

@@ -1,0 +1,128 @@
+import { callFunction, httpDone, transferDone, transferFailed } from "./calling.ts";
+import type { ModelCall } from "./chat.ts";
+import type { Flow } from "./flow.ts";
+import { addHeard, addPending, addSpoken, cutSpeech } from "./hearing.ts";
+import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./moves.ts";
+import { phrasesFor } from "./phrases.ts";
+import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState } from "./state.ts";
+import { render } from "./variables.ts";
+
+/** The brain: state and event in, state and effects out. It knows no audio, no carrier, no clock; every engine shares it. */
+
+const none = (state: TalkState): Step => ({ state, effects: [] });
+
+/** The greeting comes first; the initial node follows at once, unless the greeting asks something: then the answer is awaited. */
+function begin(flow: Flow, s: TalkState): Step {
+  if (s.node !== "") return none(s);
+  if (flow.greeting === null) return enter(flow, s, flow.initial_node);
+  const text = render(flow.greeting, [s.payload]);
+  const greeted = say(flow, s, text);
+  const entered = enter(flow, greeted.state, flow.initial_node);
+  const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
+  return after(greeted.effects, awaitsAnswer ? listen(flow, entered.state) : entered);
+}
+
+/** The customer said or keyed something. */
+function heard(flow: Flow, before: TalkState, text: string, said: string): Step {
+  if (text.trim() === "") return none(before);
+  const s: TalkState = { ...before, user_turns: before.user_turns + 1, reprompts: 0 };
+  if (s.closing !== "no") return none(addPending(s, text));
+  switch (s.mode) {
+    case "listening": return think(flow, { ...addHeard(s, text), chain: 0, faults: 0 });
+    // words already on their way are let out; before the first one, the thought begins anew
+    case "thinking": return said === "" ? think(flow, { ...addHeard(s, text), chain: 0, faults: 0 }) : none(addPending(s, text));
+    default: return none(addPending(s, text));
+  }
+}
+
+/** The customer talked over us: history and transcript keep what they heard; the thought under way is void. */
+function interrupted(flow: Flow, before: TalkState, spoken: string, said: string): Step {
+  const s = cutSpeech(before, spoken, before.mode === "thinking" ? said : "");
+  if (s.mode !== "thinking") return none(s);
+  const silenced: TalkState = { ...s, turn: s.turn + 1 };
+  return silenced.closing === "no" ? listen(flow, silenced) : finish(silenced, "agent", { at_once: true });
+}
+
+/** Output that can't be used: tried again at most twice, then the talk goes on without it. */
+const again = (flow: Flow, s: TalkState): Step => s.faults > MAX_FAULTS ? withoutModel(flow, { ...s, faults: 0 }) : think(flow, s);
+
+function answered(flow: Flow, before: TalkState, text: string, calls: readonly ModelCall[]): Step {
+  const s: TalkState = { ...before, failures: 0 };
+  const words = text.trim();
+  if (s.closing !== "no") return words === "" ? withoutModel(flow, s) : finish(addSpoken(s, words), "agent");
+  if (calls.length === 0) {
+    if (words !== "") return listen(flow, addSpoken(s, words));
+    const noted = noteError({ ...s, faults: s.faults + 1 }, "EMPTY_ANSWER");
+    return after(noted.effects, again(flow, noted.state));
+  }
+  let state = s;
+  const effects: Effect[] = [];
+  for (const [i, call] of calls.entries()) {
+    const { step: done, stays } = callFunction(flow, state, call, i === 0 ? words : "");
+    state = done.state;
+    effects.push(...done.effects);
+    if (!stays) return { state, effects };
+  }
+  return after(effects, again(flow, state));
+}
+
+/** The model gave nothing: an apology once, a goodbye when it happens again. */
+function failed(flow: Flow, before: TalkState, code: string, said: string): Step {
+  const noted = noteError(addSpoken({ ...before, failures: before.failures + 1 }, said), code);
+  const s = noted.state;
+  if (s.closing !== "no") return after(noted.effects, withoutModel(flow, s));
+  if (s.failures > MAX_FAILURES) return after(noted.effects, finish(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
+  return after(noted.effects, withoutModel(flow, s));
+}
+
+function idle(flow: Flow, s: TalkState): Step {
+  if (s.mode !== "listening") return none(s);
+  const phrases = phrasesFor(flow.language);
+  if (s.reprompts >= MAX_REPROMPTS) return finish({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
+  return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
+}
+
+function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
+  const phrases = phrasesFor(flow.language);
+  switch (reason) {
+    case "hung_up":
+    case "carrier_ended":
+      // a transfer closes our socket before the carrier has said that it worked
+      if (s.mode === "transferring" && s.awaiting) return none({ ...s, awaiting: { ...s.awaiting, line_gone: true } });
+      return finish(s, "customer", { at_once: true });
+    case "window_closed": return finish(s, "agent", { goodbye: phrases.time_up });
+    case "shutdown": {
+      const noted = noteError(s, "SHUTDOWN");
+      return after(noted.effects, finish(noted.state, "error", { goodbye: phrases.trouble }));
+    }
+    default: {
+      const noted = noteError(s, reason === "lease_lost" ? "LEASE_LOST" : "MEDIA_FAILED");
+      return after(noted.effects, finish(noted.state, "error", { at_once: true }));
+    }
+  }
+}
+
+const isAwaited = (s: TalkState, call_id: string): boolean => s.awaiting?.call_id === call_id;
+
+/** One step of the talk. After the end there are no effects; what was heard of the goodbye is still corrected. */
+export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
+  const said = event.said ?? "";
+  if (state.mode === "ended") return event.type === "interrupted" ? none(cutSpeech(state, event.spoken, "")) : none(state);
+  /** The state with what had already been said of the thought that ends here. */
+  const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
+  switch (event.type) {
+    case "started": return begin(flow, state);
+    case "heard": return heard(flow, state, event.text, said);
+    case "dtmf": return heard(flow, state, `[keypad] ${event.digits}`, said);
+    case "interrupted": return interrupted(flow, state, event.spoken, said);
+    case "model_answered": return state.mode === "thinking" && event.turn === state.turn ? answered(flow, state, event.text, event.calls) : none(state);
+    case "model_failed": return state.mode === "thinking" && event.turn === state.turn ? failed(flow, state, event.code, said) : none(state);
+    case "http_done": return state.mode === "fetching" && isAwaited(state, event.call_id) ? httpDone(flow, state, event.call_id, event.ok, event.result) : none(state);
+    case "transfer_done": return state.mode === "transferring" && isAwaited(state, event.call_id) ? transferDone(flow, state, event.call_id) : none(state);
+    case "transfer_failed": return state.mode === "transferring" && isAwaited(state, event.call_id) ? transferFailed(flow, state, event.call_id, event.code) : none(state);
+    case "idle": return idle(flow, state);
+    case "time_up": return finish({ ...cutOff, time_limit: true }, "timeout", { goodbye: phrasesFor(flow.language).time_up });
+    case "machine": return finish({ ...cutOff, machine: true }, "agent", { at_once: true });
+    case "stopped": return stopped(flow, cutOff, event.reason);
+  }
+}

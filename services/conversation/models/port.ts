@@ -1,0 +1,44 @@
+import type { ChatMessage, ChatTool, ModelCall } from "../flow/chat.ts";
+
+/** One question to a language model. */
+export interface ChatRequest { readonly messages: readonly ChatMessage[]; readonly tools: readonly ChatTool[] }
+
+/** A piece of a streamed answer. A call comes in parts that belong together by `index`. */
+export type ChatPiece =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "call"; readonly index: number; readonly id: string; readonly name: string; readonly arguments: string }
+  | { readonly type: "usage"; readonly prompt_tokens: number; readonly completion_tokens: number };
+
+/** Asks once and streams; must let go of the request when the signal aborts. */
+export type ChatStream = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatPiece>;
+
+/** A whole answer with what it cost. Times in milliseconds from the question; `tries` counts the retry. */
+export interface ModelAnswer {
+  readonly text: string;
+  readonly calls: readonly ModelCall[];
+  readonly first_token_ms: number;
+  readonly total_ms: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly tries: number;
+}
+
+/** A language model as the engines use it: text goes out as it comes. Rejects with ModelFault, also when the signal aborts. */
+export interface ChatModel {
+  answer(request: ChatRequest, how: { signal: AbortSignal; onText(text: string): void }): Promise<ModelAnswer>;
+}
+
+/** Why a model gave no answer; `retryable` when the same question may be answered a moment later. */
+export type ModelFaultCode = "MODEL_TIMEOUT" | "MODEL_REFUSED" | "MODEL_BUSY" | "MODEL_ERROR" | "MODEL_ABORTED";
+
+/** A failed question to the model. The message never holds what was said. */
+export class ModelFault extends Error {
+  readonly code: ModelFaultCode;
+  readonly retryable: boolean;
+  constructor(code: ModelFaultCode, message: string, retryable: boolean) {
+    super(message);
+    this.name = "ModelFault";
+    this.code = code;
+    this.retryable = retryable;
+  }
+}

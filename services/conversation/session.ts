@@ -1,0 +1,207 @@
+import type { Bus } from "../../shared/bus.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { noFacts } from "../../shared/contracts/attempt.ts";
+import { codeOf } from "../../shared/errors.ts";
+import { errorForLog, type Log } from "../../shared/log.ts";
+import { holdBaton, type Baton } from "./baton.ts";
+import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "./engines/port.ts";
+import { step } from "./flow/brain.ts";
+import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "./flow/state.ts";
+import { talkFacts } from "./flow/talk-facts.ts";
+import type { ReadyTemplate } from "./flows.ts";
+import type { WebCaller } from "./models/web-request.ts";
+import { progressWriter, type Progress } from "./progress.ts";
+import type { SessionDoc } from "./sessions.model.ts";
+import type { Sessions } from "./sessions.repository.ts";
+import { startTimer } from "./timer.ts";
+
+/** The carrier's session must be ready this long after its socket opened. */
+const SETUP_MS = 10_000;
+const MS_PER_SECOND = 1000;
+
+/** What talks are held with. */
+export interface Workshop<Leg> { bus: Bus; clock: Clock; log: Log; sessions: Sessions; engine: VoiceEngine<Leg>; web: WebCaller; lease_seconds: number }
+
+/** A live talk. */
+export interface Session {
+  readonly call_ref: string;
+  /** Ends the talk from outside. */
+  stop(reason: StopReason | "machine"): void;
+  /** Resolves when the talk is over and its facts are settled, or left to the sweep. */
+  readonly over: Promise<void>;
+}
+
+/** One talk: runs the brain's effects against the ports, keeps the lease alive, settles exactly once. */
+class Talk<Leg> implements Session, TalkHost {
+  readonly call_ref: string;
+  readonly idle_ms: number;
+  readonly over: Promise<void>;
+  readonly #shop: Workshop<Leg>;
+  readonly #ready: ReadyTemplate;
+  readonly #answered_at: Date;
+  readonly #log: Log;
+  readonly #baton: Baton;
+  readonly #progress: Progress;
+  readonly #ended = new AbortController();
+  #state: TalkState;
+  #queue: TalkEvent[] = [];
+  #voice: Voice | null = null;
+  #call_id: string | null = null;
+  #transferred = false;
+  #leaseLost = false;
+  #cancelTimers: (() => void)[] = [];
+
+  constructor(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered_at: Date, leg: Leg) {
+    this.#shop = shop;
+    this.#ready = ready;
+    this.#answered_at = answered_at;
+    this.call_ref = doc._id;
+    this.idle_ms = ready.template.limits.idle_seconds * MS_PER_SECOND;
+    this.#state = newTalk(doc.payload);
+    this.#log = shop.log.child({ lead_id: doc.lead_id, claim_no: doc.claim_no });
+    this.#progress = progressWriter(this.#log, { call_ref: doc._id });
+    const { bus, clock, lease_seconds } = shop;
+    this.#baton = holdBaton({
+      bus, clock, lease_seconds, log: this.#log, lead_id: doc.lead_id, claim_no: doc.claim_no,
+      onLost: () => { this.#leaseLost = true; this.tell({ type: "stopped", reason: "lease_lost" }); },
+    });
+    this.#cancelTimers = [
+      startTimer(clock, SETUP_MS, () => { if (this.#state.node === "") this.tell({ type: "stopped", reason: "media_failed" }); }),
+      startTimer(clock, doc.max_call_seconds * MS_PER_SECOND, () => this.tell({ type: "time_up" })),
+    ];
+    this.#voice = shop.engine.open(leg, this);
+    this.over = this.#run(this.#voice);
+    this.#drain();
+  }
+
+  stop(reason: StopReason | "machine"): void {
+    this.tell(reason === "machine" ? { type: "machine" } : { type: "stopped", reason });
+  }
+
+  ready(call_id: string | null): void {
+    this.#call_id = call_id;
+    this.tell({ type: "started" });
+  }
+
+  tell(event: TalkEvent): void {
+    this.#queue.push(event.said === undefined && this.#voice ? { ...event, said: this.#voice.said() } : event);
+    if (this.#queue.length === 1) this.#drain();
+  }
+
+  listening(): boolean { return this.#state.mode === "listening" && this.#state.node !== ""; }
+
+  gathersKeys(): boolean { return this.#ready.flow.nodes.get(this.#state.node)?.collect === "dtmf"; }
+
+  thought(answer: Parameters<TalkHost["thought"]>[0]): void {
+    const { text, calls, ...figures } = answer;
+    this.#log.info({ event: "talk.thought", ...figures, chars: text.length, calls: calls.length }, "The model has answered.");
+  }
+
+  fault(code: string): void { this.#log.warn({ event: "talk.fault", code }, "The carrier's relay did not take something we sent."); }
+
+  /** One event at a time: an effect may lead to the next event at once. */
+  #drain(): void {
+    const voice = this.#voice;
+    if (!voice) return;
+    for (let event = this.#queue[0]; event; event = this.#queue[0]) {
+      const before = this.#state;
+      try {
+        const { state, effects } = step(this.#ready.flow, before, event);
+        this.#state = state;
+        for (const effect of effects) this.#perform(voice, effect);
+        if (state.transcript !== before.transcript || state.traversal !== before.traversal || state.decided !== before.decided) this.#keep(before);
+      } catch (error) {
+        this.#breakOff(voice, error);
+      }
+      this.#queue.shift();
+    }
+  }
+
+  /** Our own fault: nobody is left on a line that no longer answers. */
+  #breakOff(voice: Voice, error: unknown): void {
+    this.#log.error({ event: "talk.broken", error: errorForLog(error) }, "A step of a talk failed; the call is ended.");
+    if (this.#ended.signal.aborted) return;
+    this.#state = { ...this.#state, mode: "ended", ended_by: "error", errors: [...this.#state.errors, { code: "INTERNAL", node: this.#state.node }] };
+    this.#ended.abort();
+    voice.perform({ type: "end", ended_by: "error", goodbye: null, at_once: true, transferred: false });
+  }
+
+  #perform(voice: Voice, effect: Effect): void {
+    switch (effect.type) {
+      case "http": void this.#ask(effect); return;
+      case "transfer": void this.#transfer(voice, effect); return;
+      case "note_error": this.#log.warn({ event: "talk.fault", code: effect.code, flow_node: effect.node }, "Something in the talk did not go as it should."); return;
+      case "end": {
+        this.#transferred = effect.transferred;
+        this.#ended.abort();
+        break;
+      }
+    }
+    voice.perform(effect satisfies SpeechEffect);
+  }
+
+  async #ask(effect: Extract<Effect, { type: "http" }>): Promise<void> {
+    const { ok, result } = await this.#shop.web(effect, this.#ended.signal);
+    this.tell({ type: "http_done", call_id: effect.call_id, ok, result });
+  }
+
+  async #transfer(voice: Voice, effect: Extract<Effect, { type: "transfer" }>): Promise<void> {
+    const { call_id, to } = effect;
+    try {
+      await voice.quiet();
+      await this.#shop.bus.call("dialer.transfer", { call_ref: this.call_ref, to });
+      this.tell({ type: "transfer_done", call_id });
+    } catch (error) {
+      this.#log.warn({ event: "talk.not_transferred", error: errorForLog(error) }, "The call could not be transferred; the talk goes on.");
+      this.tell({ type: "transfer_failed", call_id, code: codeOf(error) });
+    }
+  }
+
+  #keep(before: TalkState): void {
+    const known = { talk: talkFacts(this.#state), call_id: this.#call_id };
+    const now = this.#shop.clock.now();
+    this.#progress.save(() => this.#shop.sessions.progress(this.call_ref, known, now));
+    const turns = this.#state.transcript.length;
+    if (turns > before.transcript.length) {
+      const line = this.#state.transcript.at(-1);
+      this.#log.info({ event: "talk.turn", turn: turns, role: line?.role, chars: line?.content.length, flow_node: this.#state.node }, "Somebody has spoken.");
+    }
+  }
+
+  async #run(voice: Voice): Promise<void> {
+    await voice.over;
+    for (const cancel of this.#cancelTimers) cancel();
+    // the engine has told that the leg is gone; a transfer under way may still have to say how it went
+    await this.#untilEnded();
+    await this.#progress.settled();
+    await this.#settle();
+  }
+
+  async #untilEnded(): Promise<void> {
+    if (this.#ended.signal.aborted) return;
+    await new Promise<void>((resolve) => this.#ended.signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+
+  async #settle(): Promise<void> {
+    const { sessions, clock, bus } = this.#shop;
+    const ended_at = clock.now();
+    const talk = talkFacts(this.#state);
+    this.#log.info({ event: "talk.ended", ended_by: talk.ended_by, seconds: Math.round((ended_at.getTime() - this.#answered_at.getTime()) / MS_PER_SECOND), turns: talk.transcription.length, faults: talk.errors.length }, "The talk is over.");
+    if (this.#leaseLost) await this.#quietly("close", sessions.close(this.call_ref, ended_at));
+    else {
+      await this.#quietly("keep", sessions.ended(this.call_ref, { talk, call_id: this.#call_id, ended_at }, ended_at));
+      const facts = { ...noFacts("completed"), call_id: this.#call_id, answered_at: this.#answered_at.toISOString(), ended_at: ended_at.toISOString(), machine: talk.machine, talk };
+      if (await this.#baton.settle(facts)) await this.#quietly("close", sessions.close(this.call_ref, clock.now()));
+      this.#baton.drop();
+    }
+    if (!this.#transferred) await this.#quietly("hang up", bus.call("dialer.hangUp", { call_ref: this.call_ref }));
+  }
+
+  /** What may fail without harm: the sweep and the carrier's own time limit stand behind it. */
+  async #quietly(what: string, work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => this.#log.warn({ event: "talk.cleanup_failed", what, error: errorForLog(error) }, "Something at the end of a talk did not work; the sweep will see to it."));
+  }
+}
+
+/** Starts a talk on a leg; the baton must have been taken. */
+export const startSession = <Leg>(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered_at: Date, leg: Leg): Session => new Talk(shop, doc, ready, answered_at, leg);

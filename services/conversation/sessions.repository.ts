@@ -1,0 +1,64 @@
+import type { Model } from "mongoose";
+import { plusSeconds } from "../../shared/clock.ts";
+import type { TalkFacts } from "../../shared/contracts/attempt.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { SessionDoc } from "./sessions.model.ts";
+
+/** How long a session is kept that nobody settled: until the sweep has surely seen it. */
+const KEPT_SECONDS = 7 * 86_400;
+/** How long a settled one is kept: its transcript lives in the lead. */
+const KEPT_SETTLED_SECONDS = 3600;
+
+/** What prepare gives. */
+export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "provider" | "template_id" | "template_version" | "payload" | "max_call_seconds"> & { token_hash: string; ttl_seconds: number };
+
+/** The talks' documents. Every move is one guarded write. */
+export interface Sessions {
+  /** Makes or renews a session: preparing again voids the token before. False: the talk has begun already. */
+  prepare(session: NewSession, now: Date): Promise<boolean>;
+  /** The session an unused, unexpired token stands for; leaves it unused. */
+  peek(token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null>;
+  /** Uses the token up, once over all nodes; null: somebody else did, or it has expired. */
+  redeem(token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null>;
+  begin(id: string, answered_at: Date, now: Date): Promise<void>;
+  /** Keeps what is known so far. */
+  progress(id: string, known: { talk: TalkFacts; call_id: string | null }, now: Date): Promise<void>;
+  /** The talk has ended; its facts wait to be settled. */
+  ended(id: string, known: { talk: TalkFacts; call_id: string | null; ended_at: Date }, now: Date): Promise<void>;
+  /** Nothing more will come of it: settled, or over before it began. */
+  close(id: string, now: Date): Promise<void>;
+  find(id: string): Promise<SessionDoc | null>;
+}
+
+const BEFORE_TALK = ["PREPARED", "REDEEMED"] as const;
+
+/** The repository on its model. */
+export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
+  async prepare({ ttl_seconds, ...session }, now) {
+    const times = { token_expires_at: plusSeconds(now, ttl_seconds), updated_at: now, purge_at: plusSeconds(now, KEPT_SECONDS) };
+    const { _id, ...fields } = session;
+    const done = await model.updateOne({ _id, state: "PREPARED" }, { $set: { ...fields, ...times } });
+    if (done.matchedCount > 0) return true;
+    const before = await model.findOne({ _id }, { _id: 1 }).lean();
+    if (before) return false;
+    await model.create({ ...session, ...times, state: "PREPARED", node_id: null, call_id: null, talk: null, answered_at: null, ended_at: null, created_at: now });
+    return true;
+  },
+  peek: (token_hash, provider, now) => model.findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } }).lean<SessionDoc>(),
+  redeem: (token_hash, provider, node_id, now) => model.findOneAndUpdate(
+    { token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } },
+    { $set: { state: "REDEEMED", node_id, updated_at: now }, $unset: { token_hash: 1 } }, { returnDocument: "after" }).lean<SessionDoc>(),
+  async begin(id, answered_at, now) {
+    await model.updateOne({ _id: id, state: "REDEEMED" }, { $set: { state: "TALKING", answered_at, updated_at: now } });
+  },
+  async progress(id, { talk, call_id }, now) {
+    await model.updateOne({ _id: id, state: { $in: [...BEFORE_TALK, "TALKING"] } }, { $set: { talk, call_id, updated_at: now } });
+  },
+  async ended(id, { talk, call_id, ended_at }, now) {
+    await model.updateOne({ _id: id, state: { $ne: "CLOSED" } }, { $set: { state: "ENDED_UNSETTLED", talk, call_id, ended_at, updated_at: now } });
+  },
+  async close(id, now) {
+    await model.updateOne({ _id: id }, { $set: { state: "CLOSED", updated_at: now, purge_at: plusSeconds(now, KEPT_SETTLED_SECONDS) }, $unset: { token_hash: 1 } });
+  },
+  find: (id) => model.findOne({ _id: id }).lean<SessionDoc>(),
+});

@@ -1,0 +1,104 @@
+import type { Bus } from "../../shared/bus.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { sha256 } from "../../shared/ids.ts";
+import { errorForLog, type Log } from "../../shared/log.ts";
+import type { Flows } from "./flows.ts";
+import type { Knock } from "./media-server.ts";
+import type { TextLeg } from "./media/port.ts";
+import { startSession, type Session, type Workshop } from "./session.ts";
+import type { SessionDoc } from "./sessions.model.ts";
+import type { Sessions } from "./sessions.repository.ts";
+
+/** Tries to ask whether the attempt goes on, and the pause between them. */
+const JOIN_TRIES = 3;
+const JOIN_PAUSE_MS = 500;
+/** The carrier gets this long to close a leg that no talk is held on. */
+const DISMISS_MS = 3000;
+
+/** Ends a leg politely: the carrier is told and given time to close it. */
+async function dismiss(leg: TextLeg, clock: Clock): Promise<void> {
+  const gone = new AbortController();
+  const ignore = (): void => undefined;
+  leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, fault: ignore, closed: () => gone.abort() });
+  leg.end();
+  await clock.wait(DISMISS_MS, gone.signal);
+  leg.close();
+}
+
+/** All live talks of this process. */
+export interface Talks {
+  /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. */
+  admit(knock: Knock): Promise<SessionDoc | null>;
+  /** Holds the talk on an admitted leg; never rejects. */
+  hold(leg: TextLeg, doc: SessionDoc): Promise<void>;
+  get(call_ref: string): Session | undefined;
+  /** Waits until the last talk is over; after `grace_ms` those left are ended politely. */
+  drain(grace_ms: number): Promise<void>;
+}
+
+/** What the talks are made with. */
+export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop<TextLeg> }
+
+/** Keeps the talks of a process. */
+export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: TalksParts): Talks {
+  const live = new Map<string, Session>();
+  const held = new Set<Promise<void>>();
+
+  const join = async (call_ref: string): Promise<{ go: boolean; answered_at: string | null }> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await bus.call("dialer.joined", { call_ref, node_id });
+      } catch (error) {
+        if (tries >= JOIN_TRIES) throw error;
+        await clock.wait(JOIN_PAUSE_MS);
+      }
+    }
+  };
+
+  const talk = async (leg: TextLeg, doc: SessionDoc): Promise<void> => {
+    // the template first: once the baton is taken nothing may stand in the way of settling
+    const ready = await flows.get(bus, doc.template_id, doc.template_version);
+    const { go, answered_at } = await join(doc._id);
+    if (!go) {
+      log.info({ event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media joined an attempt that is over; hung up.");
+      await dismiss(leg, clock);
+      await sessions.close(doc._id, clock.now());
+      return;
+    }
+    const since = answered_at === null ? clock.now() : new Date(answered_at);
+    const session = startSession(shop, doc, ready, since, leg);
+    live.set(doc._id, session);
+    log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");
+    await sessions.begin(doc._id, since, clock.now()).catch((error: unknown) => log.warn({ event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) }, "The beginning of a talk could not be written."));
+    await session.over;
+    live.delete(doc._id);
+  };
+
+  return {
+    async admit({ provider, token, path, headers }) {
+      const hash = sha256(token);
+      if (!await sessions.peek(hash, provider, clock.now())) return null;
+      // a wrong signature must not use the token up
+      const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
+      return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
+    },
+    async hold(leg, doc) {
+      const work = talk(leg, doc).catch(async (error: unknown) => {
+        log.error({ event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) }, "A talk could not be begun as it should; the sweep will see to it.");
+        if (!live.has(doc._id)) await dismiss(leg, clock);
+      });
+      held.add(work);
+      await work;
+      held.delete(work);
+    },
+    get: (call_ref) => live.get(call_ref),
+    async drain(grace_ms) {
+      const patience = new AbortController();
+      const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
+      await Promise.race([all(), clock.wait(grace_ms, patience.signal)]);
+      patience.abort();
+      for (const session of live.values()) session.stop("shutdown");
+      await all();
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import type { Clock } from "../../shared/clock.ts";
+
+/** Does `act` after `ms`, unless what is returned is called first. */
+export function startTimer(clock: Clock, ms: number, act: () => void): () => void {
+  const cancelled = new AbortController();
+  const run = async (): Promise<void> => {
+    await clock.wait(ms, cancelled.signal);
+    if (!cancelled.signal.aborted) act();
+  };
+  void run();
+  return () => cancelled.abort();
+}
