@@ -1,0 +1,66 @@
+import type { Model } from "mongoose";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { fail, isDuplicateKey } from "../../shared/errors.ts";
+import { tombstone, type Move } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+
+/** Reads and writes of `calls`; moves come from the machine. */
+export interface Calls {
+  /** Writes an intent record or a tombstone; false: the place was taken. */
+  insert(call: CallDoc): Promise<boolean>;
+  /** The call of this attempt, or a tombstone in its place. */
+  findOrVoid(ref: string, baton: { lead_id: string; claim_no: number }, now: Date): Promise<CallDoc>;
+  find(ref: string): Promise<CallDoc | null>;
+  /** Makes a move; null: its guard no longer holds, or the carrier's id belongs to another call. */
+  run(move: Move): Promise<CallDoc | null>;
+  /** Takes the call that waits longest to be looked at and keeps other lookers off until `next_due`. */
+  takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
+  /** Live calls whose lead's lease this node keeps alive. */
+  tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
+  /** Which of these carrier ids already belong to calls. */
+  known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
+}
+
+/** Most time the database may take over one of these, in milliseconds. */
+const MAX_TIME_MS = 8000;
+
+/** The repository on its model. */
+export function createCalls(model: Model<CallDoc>): Calls {
+  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
+  const insert = async (call: CallDoc): Promise<boolean> => {
+    try {
+      await model.create(call);
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  };
+
+  return {
+    insert, find,
+    async findOrVoid(ref, { lead_id, claim_no }, now) {
+      const known = await find(ref);
+      if (known) return known;
+      const empty = tombstone(lead_id, claim_no, now);
+      if (await insert(empty)) return empty;
+      return await find(ref) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`);
+    },
+    async run({ filter, update }) {
+      try {
+        return await model.findOneAndUpdate(filter, update, { returnDocument: "after", maxTimeMS: MAX_TIME_MS }).lean<CallDoc>().exec();
+      } catch (error) {
+        if (isDuplicateKey(error)) return null;
+        throw error;
+      }
+    },
+    takeDue: (now, next_due) => model.findOneAndUpdate({ due_at: { $lte: now } }, { $set: { due_at: next_due } }, { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
+      .lean<CallDoc>().exec(),
+    tendedBy: (node, after, limit) => model.find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
+      .sort({ _id: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec(),
+    async known(provider, call_ids) {
+      const found = await model.find({ provider, carrier_call_id: { $in: call_ids } }, { carrier_call_id: 1 }).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec();
+      return new Set(found.flatMap((c) => (c.carrier_call_id === undefined ? [] : [c.carrier_call_id])));
+    },
+  };
+}

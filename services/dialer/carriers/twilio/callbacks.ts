@@ -1,0 +1,50 @@
+import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
+import { fail } from "../../../../shared/errors.ts";
+import type { AnsweredBy, CallbackKind, CallProgress, SignedRequest, Translated } from "../port.ts";
+
+const ENDS: Record<string, CarrierEnd> = { completed: "completed", busy: "busy", "no-answer": "no_answer", failed: "failed", canceled: "canceled" };
+const STEPS: Record<string, "queued" | "ringing" | "answered"> = { queued: "queued", initiated: "queued", ringing: "ringing", "in-progress": "answered" };
+/** SIP 603: the callee pressed "decline", which Twilio reports as busy. */
+const DECLINED = "603";
+
+/** Twilio's times, RFC 2822 with whole seconds, as ISO text; null for anything else. */
+export function timeOf(text: string | null): string | null {
+  const ms = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+const wholeOf = (text: string | null): number | null => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null);
+
+/** Twilio's AnsweredBy (human, machine_start, machine_end_…, fax, unknown) in our words; null when detection has not decided. */
+export function answeredBy(word: string | null): AnsweredBy | null {
+  if (word === null || word === "") return null;
+  if (word === "human") return "human";
+  return word.startsWith("machine") || word === "fax" ? "machine" : "unknown";
+}
+
+/** Where a call is, from Twilio's CallStatus; null for a word we do not know, which changes nothing. */
+export function stepOf(status: string, at: string | null, call_id: string, more: { sip: string | null; seconds: number | null }): CallProgress | null {
+  const step = STEPS[status];
+  if (step) return { call_id, at, type: step };
+  const end = ENDS[status];
+  if (!end) return null;
+  return {
+    call_id, at, type: "ended", end: end === "busy" && more.sip === DECLINED ? "rejected" : end,
+    cause: more.sip === null ? null : `sip ${more.sip}`, seconds: more.seconds,
+  };
+}
+
+/** A status, machine detection or relay-end callback in our words (voice.md 1.1). */
+export function translate(kind: CallbackKind, request: SignedRequest): Translated {
+  const query = request.path.split("?").slice(1).join("?");
+  const form = new URLSearchParams(request.method === "GET" ? query : request.body);
+  const call_id = form.get("CallSid") ?? "";
+  if (!/^CA[0-9a-f]{32}$/i.test(call_id)) fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", { errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }] });
+  if (kind === "relay-end") return { call_id, sequence: null, progress: [] };
+  if (kind === "amd") {
+    const verdict = answeredBy(form.get("AnsweredBy"));
+    return { call_id, sequence: null, progress: verdict === null ? [] : [{ call_id, at: null, type: "machine", verdict }] };
+  }
+  const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, { sip: form.get("SipResponseCode"), seconds: wholeOf(form.get("CallDuration")) });
+  return { call_id, sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
+}

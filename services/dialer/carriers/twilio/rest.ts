@@ -1,0 +1,41 @@
+import type { Twilio } from "twilio";
+import type RequestClient from "twilio/lib/base/RequestClient.js";
+import type response from "twilio/lib/http/response.js";
+import { refusalOf } from "./answers.ts";
+
+/** What the REST client needs. `api_base` null: Twilio's own. */
+export interface RestOptions { account_sid: string; auth_token: string; api_base: string | null }
+
+/** How long a dial request may take: longer ones count as "maybe placed". */
+export const DIAL_TIMEOUT_MS = 15_000;
+/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
+const ASK_TIMEOUT_MS = 8000;
+/** Sockets: more than the dialer ever has requests in flight, so that none waits in line past its intent's deadline. */
+const MAX_SOCKETS = 256;
+
+/** The same address at another origin, for a proxy or a simulator. */
+export function movedTo(api_base: string | null, uri: string): string {
+  if (api_base === null) return uri;
+  const { pathname, search } = new URL(uri);
+  return `${api_base}${pathname}${search}`;
+}
+
+const isDial = (method: string, uri: string): boolean => method.toLowerCase() === "post" && new URL(uri).pathname.endsWith("/Calls.json");
+
+/**
+ * Twilio's own SDK, loaded when first needed (it is large), with its retries off: a request that rings a phone is sent once.
+ * Answers of 400 and above are thrown as Refusal, so that Retry-After is not lost.
+ */
+export async function openRest(options: RestOptions): Promise<Twilio> {
+  const { default: twilio } = await import("twilio");
+  class OnceClient extends twilio.RequestClient {
+    override async request<TData>(asked: RequestClient.RequestOptions<TData>): Promise<response.default<TData>> {
+      const timeout = isDial(asked.method, asked.uri) ? DIAL_TIMEOUT_MS : ASK_TIMEOUT_MS;
+      const answer = await super.request<TData>({ ...asked, uri: movedTo(options.api_base, asked.uri), timeout, allowRedirects: false });
+      if (answer.statusCode >= 400) throw refusalOf(answer.statusCode, answer.body, answer.headers, new Date());
+      return answer;
+    }
+  }
+  const httpClient = new OnceClient({ timeout: DIAL_TIMEOUT_MS, autoRetry: false, keepAlive: true, maxSockets: MAX_SOCKETS, maxTotalSockets: MAX_SOCKETS });
+  return twilio(options.account_sid, options.auth_token, { httpClient, autoRetry: false });
+}

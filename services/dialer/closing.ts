@@ -1,0 +1,68 @@
+import { plusSeconds } from "../../shared/clock.ts";
+import { errorForLog } from "../../shared/log.ts";
+import { close, price } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+import { factsOf } from "./facts.ts";
+import { COST_LOOKS_SECONDS } from "./timing.ts";
+import { logCall, type Works } from "./works.ts";
+
+const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
+
+/** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
+export async function stopTalk(w: Works, call: CallDoc, reason: "machine" | "carrier_ended" | "window_closed"): Promise<void> {
+  if (call.holder === undefined) return;
+  try {
+    await w.bus.call("conversation.stop", { call_ref: call._id, reason }, { node: call.holder });
+  } catch (error) {
+    w.log.warn({ call_ref: call._id, holder: call.holder, error: errorForLog(error) }, "the node that leads the talk could not be told to stop");
+  }
+}
+
+/** The lead's side of an end: given back, settled, or, where a conversation holds the baton, only told. */
+async function tellLead(w: Works, call: CallDoc): Promise<void> {
+  const baton = batonOf(call);
+  if (call.ended === "not_dialled") {
+    const { due_at, reason } = call.release ?? { due_at: w.clock.now(), reason: "nothing was dialled" };
+    await w.bus.call("leads.release", { ...baton, due_at: new Date(due_at).toISOString(), reason });
+    return;
+  }
+  if (call.holder === undefined) {
+    await w.bus.call("leads.settle", { ...baton, facts: factsOf(call, null) });
+    return;
+  }
+  await stopTalk(w, call, "carrier_ended");
+  const { call_id, ended_at } = factsOf(call, null);
+  await w.bus.call("leads.annotate", { ...baton, ...(call_id === null ? {} : { call_id }), ...(ended_at === null ? {} : { call_end_time: ended_at }) });
+}
+
+/** When the price of a call is asked for next; null: it has none, or was asked for often enough. */
+function nextCostLook(w: Works, call: CallDoc): Date | null {
+  const wait = COST_LOOKS_SECONDS[call.cost_looks ?? 0];
+  const talked = factsOf(call, null).answered_at !== null;
+  return call.carrier_call_id === undefined || !talked || wait === undefined ? null : plusSeconds(w.clock.now(), wait);
+}
+
+/** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
+export async function closeCall(w: Works, call: CallDoc): Promise<void> {
+  if (call.state !== "ENDED" || call.closed_at) return;
+  await tellLead(w, call);
+  await w.bus.call("numbers.release", { holder: call._id });
+  await w.calls.run(close(call._id, w.clock.now(), nextCostLook(w, call)));
+}
+
+/** After the move that ended a call: says so and closes it. */
+export async function ended(w: Works, call: CallDoc): Promise<void> {
+  logCall(w, "call.ended", call, "the call ended", { ended: call.ended, cause: call.cause, hang_up: call.hang_up });
+  w.bus.broadcast("call.ended", { call_ref: call._id });
+  await closeCall(w, call);
+}
+
+/** Asks for the price of a talk, which carriers know some time after its end. */
+export async function askPrice(w: Works, call: CallDoc): Promise<void> {
+  if (call.provider === undefined || call.carrier_call_id === undefined) return;
+  const cost = (await w.carriers.of(call.provider).fetch(call.carrier_call_id))?.cost ?? null;
+  if (cost) {
+    await w.bus.call("leads.annotate", { ...batonOf(call), cost: cost.amount, cost_breakdown: { carrier: cost.amount, currency: cost.currency } });
+  }
+  await w.calls.run(price(call._id, cost, nextCostLook(w, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 })));
+}

@@ -1,0 +1,37 @@
+import { isLive, join } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+import { endCall } from "./hanging-up.ts";
+import { dueAfterJoining } from "./timing.ts";
+import { logCall, type Works } from "./works.ts";
+
+/** What a conversation node is told when media joined. */
+export interface JoinAnswer { go: boolean; reason: string | null; answered_at: string | null }
+
+const no = (reason: string): JoinAnswer => ({ go: false, reason, answered_at: null });
+const yes = (call: CallDoc): JoinAnswer => ({ go: true, reason: null, answered_at: call.answered_at?.toISOString() ?? null });
+
+/** Why a call may not be talked on, in one word. Pure. */
+export function whyNot(call: CallDoc, now: Date): string {
+  if (!isLive(call)) return "ended";
+  if (call.machine === "machine") return "machine";
+  if (call.hang_up !== undefined) return call.hang_up;
+  if (call.holder !== undefined) return "taken";
+  return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";
+}
+
+/** The fence at answer: hands the baton to the node whose media joined, or says why not and ends the call. The same node may ask again. */
+export async function joinCall(w: Works, ref: string, node: string): Promise<JoinAnswer> {
+  const call = await w.calls.find(ref);
+  if (!call) return no("unknown_call");
+  if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(call);
+
+  const now = w.clock.now();
+  const moved = await w.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
+  if (moved) {
+    if (call.state !== "ANSWERED") logCall(w, "call.answered", moved, "somebody or something answered");
+    return yes(moved);
+  }
+  const reason = whyNot(await w.calls.find(ref) ?? call, now);
+  if (reason === "machine" || reason === "window_closed") w.background.run("ending a call that may not be talked on", () => endCall(w, ref, reason));
+  return no(reason);
+}

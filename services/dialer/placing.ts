@@ -1,0 +1,102 @@
+import { exponentialMs, jitterMs } from "../../shared/backoff.ts";
+import { plusMs } from "../../shared/clock.ts";
+import type { DialOrder } from "../../shared/contracts/dialer.ts";
+import { errorForLog } from "../../shared/log.ts";
+import { lookAgain, notDialled, place, refuse } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+import type { DialAnswer, DialRequest } from "./carriers/port.ts";
+import { ended } from "./closing.ts";
+import { cutLine } from "./hanging-up.ts";
+import { CARRIER_LIMIT_MARGIN_SECONDS, DIAL_TIMEOUT_MS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
+import { logCall, type Works } from "./works.ts";
+
+/** Where the conversation waits for this call. */
+export interface Media { media_url: string; language: string; voice: string | null }
+
+/** First and longest pause after a carrier did not take a dial request, and its spread. */
+const PAUSE_FIRST_MS = 2000;
+const PAUSE_LONGEST_MS = 60_000;
+const PAUSE_SPREAD = 0.2;
+/** The carrier's own client gives up at DIAL_TIMEOUT_MS; this much later we do, whatever it does. */
+const DIAL_TIMEOUT_MARGIN_MS = 1000;
+
+/** Why the request may not go out any more, at the last moment before it would; null: it may. */
+function tooLate(w: Works, intentMs: number, ring_seconds: number): string | null {
+  if (w.stopping()) return "the dialer is shutting down";
+  if (w.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS) return "the process stood still between the intent and the dial";
+  return ring_seconds === 0 ? "the calling window closed" : null;
+}
+
+function requestOf(w: Works, order: DialOrder, call: CallDoc, media: Media, ring_seconds: number): DialRequest {
+  return {
+    call_ref: call._id, to: order.to, from: order.from, ring_seconds,
+    talk_seconds: order.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
+    media: { url: media.media_url, language: media.language, voice: media.voice },
+    callback_base: `${w.env.PUBLIC_HTTP_URL}/carriers/${order.provider}`,
+  };
+}
+
+/** Asks the carrier once, within the time a dial request may take. */
+async function askOnce(w: Works, order: DialOrder, request: DialRequest): Promise<DialAnswer> {
+  const answered = new AbortController();
+  const overtime = async (): Promise<DialAnswer> => {
+    await w.clock.wait(DIAL_TIMEOUT_MS + DIAL_TIMEOUT_MARGIN_MS, answered.signal);
+    return { kind: "uncertain", reason: "the carrier did not answer in time" };
+  };
+  try {
+    return await Promise.race([w.carriers.of(order.provider).dial(request), overtime()]);
+  } finally {
+    answered.abort();
+  }
+}
+
+/** When a lead whose call was not placed may come back: as the carrier says, else later with every miss in a row. */
+function comeBackAt(w: Works, order: DialOrder, retry_after_seconds: number | null): Date {
+  const misses = w.misses.get(order.provider) ?? 0;
+  w.misses.set(order.provider, misses + 1);
+  const backOff = jitterMs(exponentialMs(misses, PAUSE_FIRST_MS, PAUSE_LONGEST_MS), PAUSE_SPREAD, w.random());
+  return plusMs(w.clock.now(), retry_after_seconds === null ? backOff : retry_after_seconds * 1000);
+}
+
+async function recordPlaced(w: Works, order: DialOrder, call: CallDoc, call_id: string): Promise<void> {
+  const now = w.clock.now();
+  const moved = await w.calls.run(place(call._id, call_id, now, dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)));
+  if (moved?.hang_up !== undefined) await cutLine(w, moved); // wished for while the carrier was being asked
+  await w.bus.call("leads.annotate", { lead_id: order.lead_id, claim_no: order.claim_no, call_id, call_initiated_time: (moved?.placed_at ?? now).toISOString() });
+}
+
+/** Writes down what became of the request, and ends the attempt where it is over. */
+async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAnswer): Promise<void> {
+  if (answer.kind !== "not_placed") w.misses.delete(order.provider);
+  const now = w.clock.now();
+  if (answer.kind === "placed") { await recordPlaced(w, order, call, answer.call_id); return; }
+  if (answer.kind === "uncertain") {
+    w.log.warn({ lead_id: order.lead_id, call_ref: call._id, reason: answer.reason }, "it is not known whether the phone rings; the carrier is asked");
+    await w.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+    return;
+  }
+  const move = answer.kind === "not_placed"
+    ? notDialled(call._id, { due_at: comeBackAt(w, order, answer.retry_after_seconds), reason: answer.reason }, now)
+    : refuse(call._id, answer.invalid_number ? "invalid_number" : "failed", { code: "CALL_REFUSED", carrier_code: answer.carrier_code, message: answer.reason }, now);
+  const over = await w.calls.run(move);
+  if (over) await ended(w, over);
+}
+
+/** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
+export async function placeCall(w: Works, order: DialOrder, call: CallDoc, media: Media, intentMs: number): Promise<void> {
+  const ring_seconds = ringSeconds(w.clock.now(), w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
+  const late = tooLate(w, intentMs, ring_seconds);
+  if (late !== null) {
+    const now = w.clock.now();
+    const over = await w.calls.run(notDialled(call._id, { due_at: now, reason: late }, now));
+    if (over) await ended(w, over);
+    return;
+  }
+  logCall(w, "call.dialling", call, "dialling", { claim_no: order.claim_no });
+  const answer = await askOnce(w, order, requestOf(w, order, call, media, ring_seconds));
+  try {
+    await record(w, order, call, answer);
+  } catch (error) {
+    w.log.error({ call_ref: call._id, answer: answer.kind, error: errorForLog(error) }, "the carrier's answer could not be written down; the call is looked up at the carrier");
+  }
+}

@@ -1,0 +1,53 @@
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { isLive, progress } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+import type { CarrierEventDoc } from "./carrier-events.model.ts";
+import type { CallProgress } from "./carriers/port.ts";
+import { ended, stopTalk } from "./closing.ts";
+import { momentOf } from "./facts.ts";
+import { cutLine, endCall } from "./hanging-up.ts";
+import { logCall, type Works } from "./works.ts";
+
+/** A machine answered: a talk that began is stopped by its own node, else the call is ended here. */
+async function machineAnswered(w: Works, call: CallDoc): Promise<void> {
+  if (call.holder === undefined) await endCall(w, call._id, "machine");
+  else await stopTalk(w, call, "machine");
+}
+
+const NEVER_RANG: readonly (string | undefined)[] = ["unknown", "not_dialled"];
+
+/** True for a phone that rings although its attempt was given up or never begun. */
+const isStray = (call: CallDoc, step: CallProgress): boolean =>
+  step.type !== "ended" && (call.state === "VOID" || (call.state === "ENDED" && NEVER_RANG.includes(call.ended)));
+
+async function afterMove(w: Works, call: CallDoc, step: CallProgress): Promise<void> {
+  if (step.type === "ended") { await ended(w, call); return; }
+  if (step.type === "ringing") logCall(w, "call.ringing", call, "the phone rings");
+  if (step.type === "answered") logCall(w, "call.answered", call, "somebody or something answered");
+  if (call.hang_up !== undefined) await cutLine(w, call); // the wish came before the carrier's name for the call
+}
+
+/** Applies one step the carrier reported, by callback or when asked. Gives what was odd about it, or null. */
+export async function applyStep(w: Works, provider: Provider, ref: string, step: CallProgress, received: Date): Promise<string | null> {
+  const moved = await w.calls.run(progress(ref, step, momentOf(step.at, received), w.clock.now()));
+  const call = moved ?? await w.calls.find(ref);
+  if (!call) return "unknown_call";
+  if (isStray(call, step)) {
+    w.log.error({ call_ref: ref, ended: call.ended, state: call.state }, "a call lives that was given up; it is ended");
+    await w.carriers.of(provider).hangUp(step.call_id, step.type === "answered");
+    return "stray_call";
+  }
+  if (moved) await afterMove(w, moved, step);
+  else if (call.carrier_call_id !== undefined && call.carrier_call_id !== step.call_id) return "other_call";
+  // from the document, not from the move: a repeat after a crash must still act
+  if (step.type === "machine" && call.machine === "machine" && isLive(call) && call.carrier_call_id === step.call_id) await machineAnswered(w, call);
+  return null;
+}
+
+/** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
+export async function applyEvent(w: Works, event: CarrierEventDoc): Promise<void> {
+  let odd: string | null = null;
+  for (const step of event.progress) odd = await applyStep(w, event.provider, event.ref, step, event.received_at) ?? odd;
+  if (odd !== null) w.log.warn({ call_ref: event.ref, provider: event.provider, kind: event.kind, odd }, "a carrier's callback changed nothing");
+  await w.events.applied(event._id, odd);
+}

@@ -1,0 +1,62 @@
+import type { Bus } from "../../shared/bus.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Env } from "../../shared/env.ts";
+import { errorForLog, maskPhone, type Log } from "../../shared/log.ts";
+import type { CallDoc } from "./calls.model.ts";
+import type { Calls } from "./calls.repository.ts";
+import type { CarrierEvents } from "./carrier-events.model.ts";
+import type { Carriers } from "./carriers/registry.ts";
+
+/** What every part of the dialer stands on. */
+export interface Works {
+  env: Env;
+  clock: Clock;
+  log: Log;
+  bus: Bus;
+  nodeId: string;
+  random(): number;
+  calls: Calls;
+  events: CarrierEvents;
+  carriers: Carriers;
+  /** Dial requests in a row that a carrier provably did not take; any other answer sets it back. */
+  misses: Map<Provider, number>;
+  background: Background;
+  /** True from SIGTERM on: no phone may ring any more. */
+  stopping(): boolean;
+}
+
+/** Work that goes on after its action has answered. */
+export interface Background {
+  /** Starts it; a failure is logged, and the documents bring it up again. */
+  run(what: string, work: () => Promise<void>): void;
+  /** Resolves when all of it is done, or after `limitMs`. */
+  settled(limitMs: number): Promise<void>;
+}
+
+/** Background work of this process. */
+export function createBackground(log: Log, clock: Clock): Background {
+  const running = new Set<Promise<void>>();
+  return {
+    run(what, work) {
+      const task: Promise<void> = work()
+        .catch((error: unknown) => { log.warn({ error: errorForLog(error) }, `${what} did not finish; the next sweep takes it up`); })
+        .finally(() => { running.delete(task); });
+      running.add(task);
+    },
+    async settled(limitMs) {
+      const over = new AbortController();
+      const all = (async () => { while (running.size > 0) await Promise.all(running); })();
+      await Promise.race([all, clock.wait(limitMs, over.signal)]);
+      over.abort();
+    },
+  };
+}
+
+/** The words of a call's road that a person follows in the log. */
+export type CallEvent = "call.dialling" | "call.ringing" | "call.answered" | "call.ended";
+
+/** Logs a step of a call; the number is masked. */
+export function logCall(w: Works, event: CallEvent, call: CallDoc, sentence: string, more: Record<string, unknown> = {}): void {
+  w.log.info({ event, lead_id: call.lead_id, call_ref: call._id, to: maskPhone(call.order?.to ?? ""), ...more }, sentence);
+}
