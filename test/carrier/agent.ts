@@ -119,7 +119,7 @@ export function sdk(origin: string, sid = account.sid, token = account.authToken
       return super.request({ ...options, uri: options.uri.replace(/^https:\/\/[^/]+/, origin) });
     }
   }
-  return twilio(sid, token, { httpClient: new Redirected({ timeout: 5_000 }) as twilio.RequestClient });
+  return twilio(sid, token, { httpClient: new Redirected({ timeout: 20_000 }) as twilio.RequestClient });
 }
 
 export const FROM = "+15005550006";
