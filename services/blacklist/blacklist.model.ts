@@ -1,0 +1,26 @@
+import { Schema } from "mongoose";
+import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+
+/** A listed number as it is kept. `_id` is `<reseller or *>:<e164>`, so that a number can be listed once per lister and a check reads by id only. */
+export interface EntryDoc {
+  _id: string;
+  /** null: listed by an admin, holds for everybody. */
+  reseller_id: string | null;
+  phone_number: string;
+  /** Id of the person or token that listed it. */
+  listed_by: string;
+  created_at: Date;
+}
+
+/** Collection `blacklist`; owner: the blacklist service. */
+export const entrySchema = new Schema<EntryDoc>({
+  _id: { type: String, required: true },
+  reseller_id: { type: String, default: null },
+  phone_number: { type: String, required: true },
+  listed_by: { type: String, required: true },
+  created_at: { type: Date, required: true },
+}, SCHEMA_OPTIONS);
+
+entrySchema.index({ created_at: -1, _id: -1 });
+entrySchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
+entrySchema.index({ phone_number: 1 });

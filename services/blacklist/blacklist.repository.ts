@@ -1,0 +1,40 @@
+import mongoose, { type Model } from "mongoose";
+import type { Scope } from "../../shared/contracts/identity.ts";
+import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import type { EntryDoc } from "./blacklist.model.ts";
+
+/** Reads and writes of the collection `blacklist`. */
+export interface BlacklistRepository {
+  /** Writes the entries that are not there yet; how many that were, exactly, also when others list the same numbers meanwhile. */
+  add(entries: EntryDoc[]): Promise<number>;
+  /** Entries that hold in the scope (its own and everybody's), newest first. */
+  page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
+  /** Those of the ids that exist. */
+  existing(ids: string[]): Promise<Set<string>>;
+}
+
+const MAX_QUERY_MS = 8000;
+const DUPLICATE_KEY = 11_000;
+
+/** How many documents an unordered insert wrote although some were there already; other faults are thrown on. */
+function insertedDespiteDuplicates(error: unknown): number {
+  if (!(error instanceof mongoose.mongo.MongoBulkWriteError)) throw error;
+  const faults = [error.writeErrors].flat();
+  if (faults.length === 0 || faults.some((f) => f.code !== DUPLICATE_KEY) || error.result.getWriteConcernError()) throw error;
+  return error.insertedCount;
+}
+
+/** The repository over a mongoose model. */
+export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository => ({
+  async add(entries) {
+    if (entries.length === 0) return 0;
+    return model.insertMany(entries, { ordered: false, lean: true, rawResult: true }).then((r) => r.insertedCount, insertedDespiteDuplicates);
+  },
+  page: (scope, phone_number, after, size) => model
+    .find({ $and: [scope.reseller_id === null ? {} : { reseller_id: { $in: [scope.reseller_id, null] } }, phone_number === undefined ? {} : { phone_number }, after] })
+    .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<EntryDoc[]>().exec(),
+  async existing(ids) {
+    const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
+    return new Set(found.map((d) => d._id));
+  },
+});

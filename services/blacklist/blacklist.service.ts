@@ -1,0 +1,34 @@
+import { service } from "../../shared/bus.ts";
+import { scopeOf } from "../../shared/contracts/identity.ts";
+import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { entrySchema } from "./blacklist.model.ts";
+import { blacklistRepository } from "./blacklist.repository.ts";
+import { entryId, forbiddingIds, listOf, numbersOf, soughtNumber, toEntry } from "./entries.ts";
+
+/** Numbers that must not be called (interface.md 4.5). An entry belongs to the reseller that made it; an admin's holds for everybody. */
+export default service("blacklist", (ground) => {
+  const blacklist = blacklistRepository(ground.store().model("blacklist", entrySchema));
+
+  return {
+    actions: {
+      async add({ by, phone_numbers }) {
+        const reseller_id = listOf(by);
+        const numbers = numbersOf(phone_numbers);
+        const created_at = ground.clock.now();
+        const added = await blacklist.add(numbers.map((phone_number) => ({ _id: entryId(reseller_id, phone_number), reseller_id, phone_number, listed_by: by.id, created_at })));
+        ground.log.info({ event: "blacklist.added", reseller_id, by: by.id, added, already_listed: numbers.length - added }, "numbers were put on the blacklist");
+        return { added, already_listed: numbers.length - added, phone_numbers: numbers };
+      },
+      async list({ by, phone_number, limit, cursor }) {
+        const sought = phone_number === undefined ? undefined : soughtNumber(phone_number);
+        const page = pageOf(await blacklist.page(scopeOf(by), sought, pageFilter(cursor), pageSize(limit)), limit);
+        return { count: page.items.length, entries: page.items.map(toEntry), next_cursor: page.next_cursor };
+      },
+      async check({ pairs }) {
+        const ids = pairs.map(forbiddingIds);
+        const existing = await blacklist.existing([...new Set(ids.flat())]);
+        return { listed: ids.map((both) => both.some((id) => existing.has(id))) };
+      },
+    },
+  };
+});

@@ -1,0 +1,124 @@
+import blacklist from "../../services/blacklist/blacklist.service.ts";
+import { codeOf, type FailureData } from "../../shared/errors.ts";
+import { asAdmin, asMerchant, asReseller, asUser, setStage, type Stage } from "../support/stage.ts";
+
+const A = asReseller("rs-a");
+const B = asReseller("rs-b");
+let stage: Stage;
+let nextNumber = 0;
+const fresh = (): string => `+1415555${String(nextNumber++).padStart(4, "0")}`;
+
+beforeAll(async () => { stage = await setStage({ services: [blacklist] }); });
+afterAll(() => stage.stop());
+
+const failing = async (call: Promise<unknown>): Promise<{ code: string; data: FailureData }> => {
+  const error: unknown = await call.then(() => { throw new Error("it was taken"); }, (e: unknown) => e);
+  return { code: codeOf(error), data: (error as { data?: FailureData }).data ?? {} };
+};
+const listed = async (reseller_id: string, ...phones: string[]): Promise<boolean[]> =>
+  (await stage.bus.call("blacklist.check", { pairs: phones.map((phone_number) => ({ reseller_id, phone_number })) })).listed;
+
+describe("add", () => {
+  test("normalises, and a number given twice is listed once", async () => {
+    const phone = fresh();
+    const written = `+1 (${phone.slice(2, 5)}) ${phone.slice(5, 8)}-${phone.slice(8)}`;
+    const answer = await stage.bus.call("blacklist.add", { by: A, phone_numbers: [written, phone] });
+    expect(answer).toEqual({ added: 1, already_listed: 0, phone_numbers: [phone] });
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+
+  test("is idempotent and counts exactly", async () => {
+    const [one, two, three] = [fresh(), fresh(), fresh()] as const;
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] })).toMatchObject({ added: 2, already_listed: 0 });
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [two, three, one] })).toMatchObject({ added: 1, already_listed: 2 });
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two, three] })).toMatchObject({ added: 0, already_listed: 3 });
+  });
+
+  test("counts exactly when many list the same numbers at once", async () => {
+    const phones = Array.from({ length: 40 }, fresh);
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) })));
+    expect(answers.reduce((sum, a) => sum + a.added, 0)).toBe(40);
+    expect(await listed("rs-a", ...phones)).toEqual(phones.map(() => true));
+  });
+
+  test("one bad number: every bad one is named and none is listed", async () => {
+    const good = fresh();
+    const { code, data } = await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [good, "12345", fresh(), "+1415555010\u0660"] }));
+    expect(code).toBe("INVALID_PHONE_NUMBER");
+    expect(data.errors?.map((e) => e.path)).toEqual(["phone_numbers.1", "phone_numbers.3"]);
+    expect(await listed("rs-a", good)).toEqual([false]);
+  });
+
+  test.each([["merchant", asMerchant("rs-a", "m-1")], ["user", asUser("rs-a", "m-1")]])("a %s may not write", async (_role, by) => {
+    expect((await failing(stage.bus.call("blacklist.add", { by, phone_numbers: [fresh()] }))).code).toBe("FORBIDDEN");
+  });
+
+  test("an empty list is refused", async () => {
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [] }))).code).toBe("VALIDATION_FAILED");
+  });
+
+  test("ten thousand at once, twice", async () => {
+    const phones = Array.from({ length: 10_000 }, (_, i) => `+1206${String(2_000_000 + i)}`);
+    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({ added: 10_000, already_listed: 0 });
+    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({ added: 0, already_listed: 10_000 });
+  }, 30_000);
+});
+
+describe("check", () => {
+  test("an entry holds for its reseller only, an admin's for everybody; answers come in order", async () => {
+    const [own, all, none] = [fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [own] });
+    await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [all] });
+    expect(await listed("rs-a", none, own, all, none, own)).toEqual([false, true, true, false, true]);
+    expect(await listed("rs-b", own, all, none)).toEqual([false, true, false]);
+  });
+
+  test("the same number by several resellers is several entries", async () => {
+    const phone = fresh();
+    for (const by of [A, B, asAdmin]) expect(await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] })).toMatchObject({ added: 1 });
+  });
+
+  test("another spelling of a number does not slip through", async () => {
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: ["+442079460958"] });
+    expect(await listed("rs-a", "+4402079460958")).toEqual([true]);
+  });
+
+  test("no pairs, no answers; five hundred pairs are one call", async () => {
+    expect(await listed("rs-a")).toEqual([]);
+    expect(await listed("rs-b", ...Array.from({ length: 500 }, (_, i) => `+1206${String(2_000_000 + i)}`))).toEqual(Array.from({ length: 500 }, () => true));
+  });
+});
+
+describe("list", () => {
+  test("pages newest first, each entry once, only what holds for the asker", async () => {
+    const mine = asReseller("rs-list");
+    const phones = Array.from({ length: 7 }, fresh);
+    for (const phone of phones) await stage.bus.call("blacklist.add", { by: mine, phone_numbers: [phone] });
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { count: number; entries: { phone_number: string; reseller_id: string | null; created_at: string }[]; next_cursor: string | null } =
+        await stage.bus.call("blacklist.list", { by: mine, limit: 3, ...(cursor ? { cursor } : {}) });
+      expect(page.count).toBe(page.entries.length);
+      for (const e of page.entries) expect([null, "rs-list"]).toContain(e.reseller_id);
+      seen.push(...page.entries.filter((e) => e.reseller_id !== null).map((e) => e.phone_number));
+      if (cursor === null) await stage.bus.call("blacklist.add", { by: mine, phone_numbers: [fresh()] });
+      cursor = page.next_cursor;
+    } while (cursor);
+    expect([...seen].sort()).toEqual([...phones].sort());
+  });
+
+  test("a number can be looked for, in any spelling", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    const written = `${phone.slice(0, 5)} ${phone.slice(5)}`;
+    const { entries } = await stage.bus.call("blacklist.list", { by: asMerchant("rs-a", "m-1"), phone_number: written });
+    expect(entries).toEqual([{ phone_number: phone, reseller_id: "rs-a", created_at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+    expect((await stage.bus.call("blacklist.list", { by: B, phone_number: phone })).count).toBe(0);
+    expect((await stage.bus.call("blacklist.list", { by: asAdmin, phone_number: phone })).count).toBe(1);
+  });
+
+  test.each([["phone_number", { phone_number: "nonsense" }, "INVALID_PHONE_NUMBER"], ["cursor", { cursor: "nonsense" }, "VALIDATION_FAILED"]])("a nonsense %s is refused", async (_what, params, code) => {
+    expect((await failing(stage.bus.call("blacklist.list", { by: A, ...params }))).code).toBe(code);
+  });
+});
