@@ -1,0 +1,44 @@
+import type { ParamsOf } from "../../shared/bus.ts";
+import type { NumberRecord } from "../../shared/contracts/numbers.ts";
+import type { Static } from "../../shared/contracts/define.ts";
+import { fail } from "../../shared/errors.ts";
+import { countryOf, toE164 } from "../../shared/phone.ts";
+import { HAS_NO_ROOM, HAS_ROOM } from "./number-leases.ts";
+import type { NumberDoc } from "./numbers.model.ts";
+import type { Owner } from "./owning.ts";
+
+type NumberView = Static<typeof NumberRecord>;
+
+const DEFAULT_CHANNEL = "voice";
+const DEFAULT_LINES = 1;
+const NEVER = new Date(0);
+
+/** A new number, free and never used. INVALID_PHONE_NUMBER. */
+export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: Owner, now: Date): NumberDoc {
+  const phone_number = toE164(asked.phone_number) ?? fail("INVALID_PHONE_NUMBER", "phone_number is no valid phone number; write it in E.164, such as +14155550100.",
+    { errors: [{ path: "phone_number", message: "is not a phone number in E.164" }] });
+  return {
+    _id: id, phone_number, provider: asked.provider, status: asked.status ?? "AVAILABLE", channel: asked.channel ?? DEFAULT_CHANNEL,
+    max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES, reseller_id: owner.reseller_id, merchant_id: owner.merchant_id,
+    country: countryOf(phone_number), slots: [], used_at: NEVER, created_at: now, updated_at: now,
+  };
+}
+
+/** The status a person sees: IN_USE while every line is taken. */
+export function statusOf(d: Pick<NumberDoc, "status" | "slots" | "max_concurrent_calls">, now: Date): NumberView["status"] {
+  if (d.status === "DISABLED") return "DISABLED";
+  return d.slots.filter((s) => s.until > now).length >= d.max_concurrent_calls ? "IN_USE" : "AVAILABLE";
+}
+
+/** Filter of the numbers that show this status. */
+export const withStatus = (status: NumberView["status"] | undefined): Record<string, unknown> => {
+  if (status === undefined) return {};
+  if (status === "DISABLED") return { status };
+  return { status: "AVAILABLE", ...(status === "IN_USE" ? HAS_NO_ROOM : HAS_ROOM) };
+};
+
+/** A number as it is shown. */
+export const toRecord = (d: NumberDoc, now: Date): NumberView => ({
+  id: d._id, phone_number: d.phone_number, provider: d.provider, status: statusOf(d, now), channel: d.channel, max_concurrent_calls: d.max_concurrent_calls,
+  reseller_id: d.reseller_id, merchant_id: d.merchant_id, created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
+});

@@ -1,0 +1,53 @@
+import { Schema } from "mongoose";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+
+/** One taken line of a number. It is free again when its holder lets go or when `until` (the server's time) has passed. */
+export interface Slot { holder: string; until: Date }
+
+/** An outbound number as it is kept. IN_USE is never stored: it follows from the slots. */
+export interface NumberDoc {
+  _id: string;
+  phone_number: string;
+  provider: Provider;
+  status: "AVAILABLE" | "DISABLED";
+  channel: string;
+  max_concurrent_calls: number;
+  /** null: shared pool. */
+  reseller_id: string | null;
+  /** null: every merchant of the reseller. */
+  merchant_id: string | null;
+  /** ISO country of the number, to prefer a caller id from the callee's country; null where it has none. */
+  country: string | null;
+  slots: Slot[];
+  /** When a line of it was taken last; the epoch for a number that never was. */
+  used_at: Date;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const slotSchema = new Schema<Slot>({ holder: { type: String, required: true }, until: { type: Date, required: true } }, { _id: false, strict: "throw" });
+
+/** Collection `numbers`; owner: the numbers service. */
+export const numberSchema = new Schema<NumberDoc>({
+  _id: { type: String, required: true },
+  phone_number: { type: String, required: true },
+  provider: { type: String, required: true },
+  status: { type: String, required: true },
+  channel: { type: String, required: true },
+  max_concurrent_calls: { type: Number, required: true },
+  reseller_id: { type: String, default: null },
+  merchant_id: { type: String, default: null },
+  country: { type: String, default: null },
+  slots: { type: [slotSchema], required: true },
+  used_at: { type: Date, required: true },
+  created_at: { type: Date, required: true },
+  updated_at: { type: Date, required: true },
+}, SCHEMA_OPTIONS);
+
+numberSchema.index({ reseller_id: 1, phone_number: 1 }, { unique: true, name: "one_per_reseller" });
+numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
+/** Unique: one holder can never have lines of two numbers, whatever races there are. */
+numberSchema.index({ "slots.holder": 1 }, { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" });
+numberSchema.index({ created_at: -1, _id: -1 });
+numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

@@ -1,0 +1,72 @@
+import type { Model } from "mongoose";
+import { isDuplicateKey } from "../../shared/errors.ts";
+import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { forget, keep, preferences, scopesOf, take, type LeaseMove, type Wanted } from "./number-leases.ts";
+import type { NumberDoc } from "./numbers.model.ts";
+
+/** Reads and guarded writes of the collection `numbers`. */
+export interface NumbersRepository {
+  /** False when the reseller has this phone number already. */
+  insert(number: NumberDoc): Promise<boolean>;
+  /** Numbers that match every filter, newest first. */
+  page(filters: Record<string, unknown>[], after: PageFilter, size: number): Promise<NumberDoc[]>;
+  /** Takes a line for the holder, or keeps the one it has; null: none is free. */
+  reserve(wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null>;
+  /** Frees the holder's line; the number it was a line of, or null. */
+  release(holder: string): Promise<NumberDoc | null>;
+  /** Whether there is any usable number, busy or not. */
+  any(wanted: Omit<Wanted, "country">): Promise<boolean>;
+}
+
+const MAX_QUERY_MS = 8000;
+/** Candidates read at a time; each is tried in turn. */
+const CANDIDATES = 16;
+/** Lost races after which a reserve gives up: each one means that somebody else got a line, so this is only reached under extreme contention. */
+const MAX_LOST_RACES = 500;
+
+/** The repository over a mongoose model. */
+export function numbersRepository(model: Model<NumberDoc>): NumbersRepository {
+  const apply = (move: LeaseMove): Promise<NumberDoc | null> =>
+    model.findOneAndUpdate(move.filter, move.update, { returnDocument: "after", updatePipeline: true, maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
+
+  const candidates = (filter: Record<string, unknown>): Promise<{ _id: string }[]> =>
+    model.find(filter, { _id: 1 }).sort({ used_at: 1 }).limit(CANDIDATES).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
+
+  const takeOne = async (wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null> => {
+    let lost = 0;
+    for (const filter of preferences(wanted, holder)) {
+      for (let found = await candidates(filter); found.length > 0 && lost < MAX_LOST_RACES; found = await candidates(filter)) {
+        for (const { _id } of found) {
+          const taken = await apply(take(_id, holder, lease_seconds));
+          if (taken) return taken;
+          lost++;
+        }
+      }
+    }
+    return null;
+  };
+
+  return {
+    insert: (number) => model.create(number).then(() => true, (error: unknown) => {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }),
+    page: (filters, after, size) => model.find({ $and: [...filters, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
+    async reserve(wanted, holder, lease_seconds) {
+      const kept = await apply(keep(holder, lease_seconds));
+      if (kept) return kept;
+      await apply(forget(holder));
+      const taken = await takeOne(wanted, holder, lease_seconds).catch((error: unknown) => {
+        if (isDuplicateKey(error)) return null;
+        throw error;
+      });
+      // nothing free, or the same holder asked twice at once and the other request got a line: that line is the answer of both
+      return taken ?? apply(keep(holder, lease_seconds));
+    },
+    release: (holder) => model.findOneAndUpdate({ "slots.holder": holder }, { $pull: { slots: { holder } } }, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec(),
+    async any(wanted) {
+      const usable = { provider: wanted.provider, status: "AVAILABLE" as const, $or: scopesOf(wanted) };
+      return (await model.findOne(usable, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null;
+    },
+  };
+}
