@@ -59,6 +59,7 @@ export function droppedEarly(facts: AttemptFacts): boolean {
 /** Whether an attempt with these facts is tried again, the budget aside. A template's `retry_on` list replaces the rule. */
 export function isRetried(facts: AttemptFacts, retry_on: readonly string[] | null): boolean {
   const outcome = outcomeOf(facts);
+  if (facts.ended === "not_dialled") return false; // what may be tried again before a dial is given back, not settled
   if (retry_on) return retry_on.includes(outcome);
   if (outcome === "voicemail") return !(facts.talk?.message_left ?? false);
   return (outcome in OUTCOMES && OUTCOMES[outcome as ClosedOutcome].retried) || droppedEarly(facts);

@@ -21,6 +21,7 @@ describe("the outcome is computed from facts alone", () => {
     ["number refused by the carrier", facts({ ended: "invalid_number" }), "INVALID_NUMBER", false],
     ["unknown whether it rang", facts({ ended: "unknown" }), "PLACEMENT_UNKNOWN", false],
     ["dropped by a gate", facts({ ended: "not_dialled", dropped_as: "BLACKLISTED" }), "BLACKLISTED", false],
+    ["given up before any carrier was asked", facts({ ended: "not_dialled", error: { code: "HOLDER_LOST" } }), "failed", false],
     ["decided by the talk", talked(30, { decided: "confirmed" }), "confirmed", false],
     ["decided, then the customer hung up", talked(30, { decided: "rescheduled", ended_by: "customer" }), "rescheduled", false],
     ["a machine answered", facts({ machine: true }), "voicemail", true],
