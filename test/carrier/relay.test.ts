@@ -151,6 +151,26 @@ test("events tell when the agent speaks and what was played; sounds and keys are
   await bench.client.calls(sid).update({ status: "completed" });
 });
 
+test("speaker events tell when the person speaks, before their words are known", async () => {
+  bench.agent.script = (session, f) => { if (f.type === "setup") session.say("Shall I confirm it?"); };
+  const sid = await bench.call("+15554440001", {}, "events=\"speaker-events\"");
+  const session = await sessionOf(sid);
+  await frame(session, "prompt");
+  expect(session.frames.slice(1).map((f) => `${f.type} ${String(f["name"] ?? "")} ${String(f["value"] ?? "")}`.trim()))
+    .toEqual(["info agentSpeaking on", "info agentSpeaking off", "info clientSpeaking on", "info clientSpeaking off", "prompt"]);
+  await bench.client.calls(sid).update({ status: "completed" });
+});
+
+test("welcomeGreetingInterruptible rules the greeting alone", async () => {
+  const sid = await bench.call("+15554440012", {}, `welcomeGreeting="${LONG}" welcomeGreetingInterruptible="none" events="speaker-events"`);
+  const session = await sessionOf(sid);
+  await frame(session, "prompt"); // the answer, for the words spoken over the greeting were lost
+  expect(session.frames[1]).toEqual({ type: "info", name: "agentSpeaking", value: "on" });
+  expect(session.frames.filter((f) => f.type === "interrupt")).toEqual([]);
+  expect((await bench.row(sid)).transcript).toContainEqual(expect.objectContaining({ text: LONG, interrupted: false }));
+  await bench.client.calls(sid).update({ status: "completed" });
+});
+
 test("a preemptible utterance gives way to the next one", async () => {
   const sid = await bench.call("+15554440005");
   const session = await sessionOf(sid);

@@ -21,8 +21,8 @@ export interface AgentSide {
   onDigit(digit: string): void;
   /** The agent was cut: what the person really heard, and for how long, simulated ms. */
   onInterrupt(heard: Heard): void;
-  /** The agent's voice starts or stops. */
-  onSpeaking(speaking: boolean): void;
+  /** A voice starts or stops: the agent's, the person's. */
+  onSpeaking(who: "agent" | "person", speaking: boolean): void;
   /** An utterance was played to its end, or cut. */
   onPlayed(heard: Heard): void;
 }
@@ -61,9 +61,9 @@ export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line
   let mouthOpen = 0;
 
   const voice = startVoice(time, SPEECH_CHARS_PER_SECOND, {
-    onStart(speech) { agentSide?.onSpeaking(true); personSide?.onAgentStarts(speech); },
+    onStart(speech) { agentSide?.onSpeaking("agent", true); personSide?.onAgentStarts(speech); },
     onPause: (finished) => {
-      if (finished) agentSide?.onSpeaking(false);
+      if (finished) agentSide?.onSpeaking("agent", false);
       personSide?.onAgentPauses(finished);
     },
     onHeard(heard) {
@@ -95,10 +95,12 @@ export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line
       mouthOpen += 1;
       try {
         if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), signal)) return;
+        agentSide?.onSpeaking("person", true);
         let reaches = breakIn("speech");
         if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
         if (reaches) agentSide?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
         if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
+        agentSide?.onSpeaking("person", false);
         if (cutAfter < 1) return;
         reaches ||= breakIn("speech");
         if (!await time.wait(RECOGNITION_MS, signal)) return;

@@ -4,6 +4,7 @@ import type { Faults } from "../faults.ts";
 import type { Ledger } from "../ledger.ts";
 import type { AgentSide } from "../line.ts";
 import type { SimTime } from "../time.ts";
+import type { Speech } from "../voice.ts";
 import { readFrame, type FrameIn, type FrameOut } from "./relay-frames.ts";
 import { sign } from "./signature.ts";
 import type { Interruptible, RelaySettings } from "./twiml.ts";
@@ -40,15 +41,13 @@ const MAX_SOUND_LOOPS = 100;
 const allows = (setting: Interruptible, kind: "speech" | "dtmf"): boolean => setting === "any" || setting === kind;
 
 /** The agent's end of the line while the relay has it. */
-function relaySide(twilioCall: TwilioCall, settings: RelaySettings, language: { now: string }, send: (frame: FrameOut) => void): AgentSide {
-  const { voice } = twilioCall.call.line;
-  let speaking = false;
-  const greeting = voice.current();
+function relaySide(settings: RelaySettings, greeting: { speech: Speech | null }, language: { now: string }, send: (frame: FrameOut) => void): AgentSide {
+  const speaking = { agent: false, person: false };
   const subscribed = (event: string): boolean => settings.events.includes(event);
   return {
     hears: (kind) => kind === "speech" || settings.dtmfDetection,
     interruptibleBy(kind, speech) {
-      if (speech === greeting) return allows(settings.welcomeGreetingInterruptible, kind);
+      if (speech === greeting.speech) return allows(settings.welcomeGreetingInterruptible, kind);
       if (speech.interruptible === false) return false;
       return allows(settings.interruptible, kind);
     },
@@ -57,9 +56,9 @@ function relaySide(twilioCall: TwilioCall, settings: RelaySettings, language: { 
     onSaid: (text) => send({ type: "prompt", voicePrompt: text, lang: language.now, last: true }),
     onDigit: (digit) => send({ type: "dtmf", digit }),
     onInterrupt: (heard) => send({ type: "interrupt", utteranceUntilInterrupt: heard.text, durationUntilInterruptMs: heard.durationMs }),
-    onSpeaking(now) {
-      if (speaking !== now && subscribed("speaker-events")) send({ type: "info", name: "agentSpeaking", value: now ? "on" : "off" });
-      speaking = now;
+    onSpeaking(who, now) {
+      if (speaking[who] !== now && subscribed("speaker-events")) send({ type: "info", name: who === "agent" ? "agentSpeaking" : "clientSpeaking", value: now ? "on" : "off" });
+      speaking[who] = now;
     },
     onPlayed(heard) { if (subscribed("tokens-played") && heard.text !== "") send({ type: "info", name: "tokensPlayed", value: heard.text }); },
   };
@@ -145,8 +144,12 @@ class RelaySession {
       type: "setup", sessionId: this.#id, accountSid: account.sid, callSid: sid, parentCallSid: "", from, to, forwardedFrom: "", callerName: "",
       callType: "PSTN", direction: "outbound-api", callStatus: "IN_PROGRESS", customParameters: parameters,
     });
-    if (welcomeGreeting !== "") call.line.voice.say(welcomeGreeting, { last: true, preemptible });
-    call.line.setAgentSide(relaySide(this.#twilioCall, this.#settings, this.#language, (frame) => this.#send(frame)));
+    const greeting: { speech: Speech | null } = { speech: null };
+    call.line.setAgentSide(relaySide(this.#settings, greeting, this.#language, (frame) => this.#send(frame)));
+    if (welcomeGreeting !== "") {
+      call.line.voice.say(welcomeGreeting, { last: true, preemptible });
+      greeting.speech = call.line.voice.current();
+    }
     const drop = this.#parts.faults.take("drop_socket", to);
     if (!drop) return;
     const cancelDrop = this.#parts.time.after(0, () => {
