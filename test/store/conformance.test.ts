@@ -9,6 +9,7 @@ import { join } from "node:path";
 
 const RUN_TIMEOUT_MS = 60_000;
 const command = join(import.meta.dirname, "../../deploy/local/store/conformance.ts");
+const embedded = (process.env["MONGODB_URI"] ?? "") === "";
 let scratch = "";
 
 interface Finished { status: number; lines: string[]; stderr: string }
@@ -82,11 +83,24 @@ function wideFile(): Json {
     { object: "testRunner", name: "assertIndexNotExists", arguments: { ...names, indexName: "by_y" } },
     { object: "database0", name: "runCommand", arguments: { commandName: "count", command: { count: "things", query: { _id: 2 } } }, expectResult: { n: 1, ok: 1 } },
     { object: "testRunner", name: "assertEventCount", arguments: { client: "client0", event: { commandStartedEvent: { commandName: "getMore" } }, count: 1 } },
+    clientBulk(77, { expectResult: { insertedCount: 1, deletedCount: 0, insertResults: { 0: { insertedId: 77 } } } }),
+    clientBulk(77, { expectError: { isClientError: false, writeErrors: { 0: { code: 11000 } }, writeConcernErrors: [], expectResult: { $$unsetOrMatches: { insertedCount: 0 } } } }),
     { object: "database0", name: "dropCollection", arguments: { collection: "things" } },
     { object: "testRunner", name: "assertCollectionNotExists", arguments: names },
     { object: "session0", name: "endSession" },
   ];
   return { ...base, tests: [{ description: "goes all round", operations, outcome: [{ ...names, documents: [] }] }] };
+}
+
+/** A staged failure, which only the embedded store (or a mongod with test commands) offers: hit once, then switched off. */
+function failPointFile(): Json {
+  const failPoint = { configureFailPoint: "failCommand", mode: "alwaysOn", data: { failCommands: ["count"], errorCode: 8 } };
+  const operations = [
+    { object: "testRunner", name: "failPoint", arguments: { client: "client0", failPoint } },
+    { object: "collection0", name: "estimatedDocumentCount", expectError: { errorCode: 8 } },
+  ];
+  const afterwards = [{ object: "collection0", name: "estimatedDocumentCount", expectResult: 2 }];
+  return { ...soundFile(), tests: [{ description: "fails", operations, expectEvents: [] }, { description: "no longer fails", operations: afterwards }] };
 }
 
 const REMOVED = Symbol("removed");
@@ -120,6 +134,12 @@ const EVENTS = "expectEvents.0.events";
 const FIRST_COMMAND = `${EVENTS}.0.commandStartedEvent.command`;
 const OUTCOME = "outcome.0.documents";
 const counting = { object: "collection0", name: "countDocuments", arguments: { filter: {} }, expectResult: 3 };
+
+/** A client-level bulkWrite that inserts one document with the given _id. */
+function clientBulk(id: number, expectation: Json = { expectResult: { insertedCount: 1, insertResults: { 0: { insertedId: 99 } } } }): Json {
+  const models = [{ insertOne: { namespace: "conformance-runner-test.things", document: { _id: id } } }];
+  return { object: "client0", name: "clientBulkWrite", arguments: { models, verboseResults: true }, ...expectation };
+}
 
 /** One change each to the sound file, and what the report must then say. */
 const VARIANTS: Variant[] = [
@@ -168,9 +188,13 @@ const VARIANTS: Variant[] = [
   ["unknown-requirement", "failed", { runOnRequirements: [{ moonPhase: "full" }] }, "unknown key moonPhase"],
   ["schema-too-new", "failed", { "file.schemaVersion": "2.0" }, "schemaVersion 2.0"],
   ["no-tests", "failed", { "file.tests": [] }, "has no tests"],
-  ["refused-feature", "refused", { [FIND]: { object: "testRunner", name: "failPoint", arguments: {} } }, "fail points"],
   ["refused-transaction", "refused", { [FIND]: { object: "session0", name: "startTransaction" } }, "transactions"],
-  ["refused-client-bulk", "refused", { [FIND]: { object: "client0", name: "clientBulkWrite", arguments: {} } }, "client-level bulkWrite"],
+  ["refused-change-stream", "refused", { [FIND]: { object: "collection0", name: "createChangeStream", arguments: {} } }, "change streams"],
+  ["refused-null-id", "refused", { "operations.1.arguments.document._id": null }, "the driver puts an ObjectId"],
+  ["refused-entity", "refused", { "file.createEntities.4": { bucket: { id: "bucket0", database: "database0" } } }, "GridFS"],
+  ["refused-log-messages", "refused", { expectLogMessages: [] }, "log messages"],
+  ["client-bulk-result", "failed", { [FIND]: clientBulk(77) }, "at result.insertResults.0.insertedId"],
+  ["client-bulk-error", "failed", { [FIND]: clientBulk(1, { expectError: { writeErrors: { 1: { code: 11000 } } } }) }, "at writeErrors.0"],
   ["refused-file-version", "refused", { "file.runOnRequirements": [{ minServerVersion: "999.0" }] }, "needs server 999.0 or later"],
   ["refused-test-topology", "refused", { runOnRequirements: [{ topologies: ["load-balanced"] }] }, "is for load-balanced"],
   ["refused-skipped", "refused", { skipReason: "known to be odd" }, "the file says: known to be odd"],
@@ -198,11 +222,13 @@ describe("the command", () => {
     await mkdir(folder);
     await writeFile(join(folder, "sound.json"), JSON.stringify(soundFile()));
     await writeFile(join(folder, "wide.json"), JSON.stringify(wideFile()));
+    if (embedded) await writeFile(join(folder, "fail-point.json"), JSON.stringify(failPointFile()));
     const { status, lines, stderr } = await conformance(folder);
     expect(stderr).toBe("");
+    expect(linesOf(lines, "fail-point")).toEqual(embedded ? ["passed  fail-point.json — 2 tests"] : []);
     expect(linesOf(lines, "sound")).toEqual(["passed  sound.json — 1 test"]);
     expect(linesOf(lines, "wide")).toEqual(["passed  wide.json — 1 test"]);
-    expect(lines.slice(-2)).toEqual(["tests: 2 passed, 0 failed, 0 refused", "2 passed, 0 failed, 0 refused"]);
+    expect(lines.slice(-2)).toEqual([`tests: ${embedded ? 4 : 2} passed, 0 failed, 0 refused`, `${embedded ? 3 : 2} passed, 0 failed, 0 refused`]);
     expect(status).toBe(0);
   }, RUN_TIMEOUT_MS);
 

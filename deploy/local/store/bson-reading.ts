@@ -90,7 +90,7 @@ function readRareValue(r: Reader, type: number): Value {
     case 0x0d: return new Code(readString(r));
     case 0x0e: return new BSONSymbol(readString(r));
     case 0x0f: return readCodeWithScope(r);
-    case 0x11: { const v = readLong(r); return Timestamp.fromBits(v.low, v.high); }
+    case 0x11: { const v = readLong(r); return new Timestamp({ t: v.high >>> 0, i: v.low >>> 0 }); }
     case 0x13: return new Decimal128(readBytes(r, 16));
     case 0xff: return new MinKey();
     case 0x7f: return new MaxKey();
@@ -167,9 +167,14 @@ function guarded<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw invalid("it ends too early");
+    if (isOutOfBounds(error)) throw invalid("it ends too early");
     throw error;
   }
+}
+
+/** True for what Buffer throws on a read past its end; told by the code, since the class differs between realms. */
+export function isOutOfBounds(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && (error.code === "ERR_OUT_OF_RANGE" || error.code === "ERR_BUFFER_OUT_OF_BOUNDS");
 }
 
 /** Decodes one BSON document. Errors: InvalidBSON, BadValue for deprecated types and dates JavaScript cannot hold. */

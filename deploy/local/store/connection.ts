@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { isOutOfBounds } from "./bson-reading.ts";
 import { answer, ConnectionDropped, errorReply } from "./commands.ts";
 import type { Engine } from "./context.ts";
 import { StoreError } from "./errors.ts";
@@ -36,7 +37,7 @@ export class Connection {
     try {
       this.readMessages();
     } catch (error) {
-      if (!(error instanceof WireError) && !(error instanceof RangeError)) throw error;
+      if (!(error instanceof WireError) && !isOutOfBounds(error)) throw error;
       this.socket.destroy();
     }
   }

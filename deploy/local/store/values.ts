@@ -1,6 +1,5 @@
-import {
-  Binary, BSONRegExp, BSONSymbol, Code, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp,
-} from "bson";
+import { Code, Decimal128, Double, Long, Timestamp } from "bson";
+import type { Binary, BSONRegExp, BSONSymbol, MaxKey, MinKey, ObjectId } from "bson";
 
 /**
  * A BSON value in memory. Every BSON type has exactly one form, so that a field that is not touched is written back as it came:
