@@ -27,11 +27,11 @@ async function withEmbeddedStore<Result>(work: (uri: string) => Promise<Result>)
   }
 }
 
-async function runAgainst(uri: string, files: readonly string[]): Promise<boolean> {
-  const server = await connectToServer(uri);
+async function runAgainst(uri: string, embedded: boolean, files: readonly string[]): Promise<boolean> {
+  const server = await connectToServer(uri, embedded);
   try {
     const { version, topology } = server.facts;
-    console.log(`${files.length} files against MongoDB ${version.join(".")} (${topology}) at ${withoutPassword(uri)}`);
+    console.log(`${files.length} files against ${embedded ? "the embedded store as MongoDB" : "MongoDB"} ${version.join(".")} (${topology}) at ${withoutPassword(uri)}`);
     return await runFiles(files, server, line => console.log(line));
   } finally {
     await server.close();
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   }
   try {
     const files = await testFilesIn(request.folder);
-    const run = (uri: string): Promise<boolean> => runAgainst(uri, files);
+    const run = (uri: string): Promise<boolean> => runAgainst(uri, request.uri === undefined, files);
     return (await (request.uri === undefined ? withEmbeddedStore(run) : run(request.uri))) ? 0 : 1;
   } catch (error) {
     if (error instanceof FolderUnusable) console.error(error.message);

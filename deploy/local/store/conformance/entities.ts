@@ -28,6 +28,7 @@ function isOf<Kind extends Entity["kind"]>(entity: Entity, kind: Kind): entity i
 /** Names of one test. Every look-up throws RunnerFault if the name is undefined or of another kind. */
 export class EntityMap implements MatchScope {
   readonly #entities = new Map<string, Entity>();
+  #undo: (() => Promise<void>)[] = [];
 
   set(name: string, entity: Entity): void {
     if (this.#entities.has(name)) throw new RunnerFault(`the entity name "${name}" is already in use`);
@@ -57,6 +58,18 @@ export class EntityMap implements MatchScope {
   /** Stops recording events on every client; what was recorded stays. */
   stopObserving(): void {
     for (const entity of this.#entities.values()) if (entity.kind === "client") entity.log.stop();
+  }
+
+  /** Keeps what must be undone on the server when the operations of the test are over. */
+  undoLater(action: () => Promise<void>): void {
+    this.#undo.push(action);
+  }
+
+  /** Undoes, latest first, what was kept with undoLater. Throws what an action throws. */
+  async undo(): Promise<void> {
+    const actions = this.#undo.toReversed();
+    this.#undo = [];
+    for (const action of actions) await action();
   }
 
   /** Closes cursors, ends sessions, closes clients; errors of closing are no result of a test. */

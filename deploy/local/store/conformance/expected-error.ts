@@ -1,12 +1,13 @@
 /** expectError: does the error an operation raised fit what the file says of it? */
-import { MongoBulkWriteError, MongoError, MongoOperationTimeoutError, MongoServerError } from "mongodb";
+import { MongoBulkWriteError, MongoClientBulkWriteError, MongoError, MongoOperationTimeoutError, MongoServerError } from "mongodb";
 import { type Doc, bsonTag, isDocument, shown } from "./bson-values.ts";
+import { clientBulkWriteDocument } from "./client-bulk-write.ts";
 import { type Mismatch, RunnerFault } from "./faults.ts";
 import { match, type MatchScope } from "./matching.ts";
 import { resultValue } from "./results.ts";
-import { flagAt, onlyKeys, stringAt, stringsAt } from "./shape.ts";
+import { documentAt, flagAt, onlyKeys, stringAt, stringsAt } from "./shape.ts";
 
-const KEYS = ["isError", "isClientError", "isTimeoutError", "errorContains", "errorCode", "errorCodeName", "errorLabelsContain", "errorLabelsOmit", "errorResponse", "expectResult"];
+const KEYS = ["isError", "isClientError", "isTimeoutError", "errorContains", "errorCode", "errorCodeName", "errorLabelsContain", "errorLabelsOmit", "errorResponse", "expectResult", "writeErrors", "writeConcernErrors"];
 
 /** Names of the codes that write errors carry: the driver keeps a write error's code, but not its codeName. */
 const CODE_NAMES: Readonly<Record<number, string>> = {
@@ -79,10 +80,33 @@ function labels(expected: Doc, error: Error): Mismatch[] {
   ];
 }
 
+function partialResult(error: Error): unknown {
+  if (error instanceof MongoBulkWriteError) return resultValue(error.result);
+  if (!(error instanceof MongoClientBulkWriteError) || error.partialResult === undefined) return undefined;
+  return clientBulkWriteDocument(error.partialResult);
+}
+
+/** The lists of a client-level bulkWrite's error: exactly the expected ones, each matched as a root-level document. */
+function clientBulkErrors(expected: Doc, error: Error, scope: MatchScope): Mismatch[] {
+  const { writeErrors: wanted, writeConcernErrors: concerns } = expected;
+  const actual = error instanceof MongoClientBulkWriteError ? error : undefined;
+  const found: Mismatch[] = [];
+  if (wanted !== undefined) {
+    const errors = Object.fromEntries([...(actual?.writeErrors ?? [])].map(([index, one]) => [String(index), one]));
+    const byIndex = documentAt("writeErrors", wanted);
+    for (const index of new Set([...Object.keys(byIndex), ...Object.keys(errors)])) {
+      const one = byIndex[index];
+      found.push(...one === undefined ? differ(`writeErrors.${index}`, "no error", shown(errors[index])) : match(one, errors[index], scope, `writeErrors.${index}`, "root"));
+    }
+  }
+  if (concerns !== undefined) found.push(...match(concerns, actual?.writeConcernErrors ?? [], scope, "writeConcernErrors", "roots"));
+  return found;
+}
+
 function attached(expected: Doc, error: Error, scope: MatchScope): Mismatch[] {
   const response = error instanceof MongoServerError ? error.errorResponse : undefined;
   const reply = expected["errorResponse"] === undefined ? [] : match(expected["errorResponse"], response, scope, "errorResponse", "root");
-  const partial = error instanceof MongoBulkWriteError ? resultValue(error.result) : undefined;
+  const partial = partialResult(error);
   const result = expected["expectResult"] === undefined ? [] : match(expected["expectResult"], partial, scope, "expectError.expectResult", "root");
   return [...reply, ...result];
 }
@@ -96,5 +120,7 @@ export function errorDifferences(expected: Doc, error: unknown, scope: MatchScop
   if (Object.keys(expected).length === 0) throw new RunnerFault("expectError must say something of the error");
   if (expected["isError"] === false) throw new RunnerFault("expectError.isError cannot be false");
   if (!isOfDriver(error)) throw isDocument(error) || bsonTag(error) !== undefined ? new RunnerFault(`the operation threw ${shown(error)}`) : error;
-  return [...origin(expected, error), ...contents(expected, error), ...labels(expected, error), ...attached(expected, error, scope)];
+  // A client-level bulkWrite wraps the error that stopped it: code and text are those of the inner one.
+  const told = error instanceof MongoClientBulkWriteError && error.cause instanceof MongoError ? error.cause : error;
+  return [...origin(expected, error), ...contents(expected, told), ...labels(expected, told), ...attached(expected, error, scope), ...clientBulkErrors(expected, error, scope)];
 }

@@ -1,5 +1,6 @@
 /** Operations on clients, databases, sessions and cursors. */
 import type { ClientSession, Db, Document, MongoClient, RunCommandCursor } from "mongodb";
+import { clientBulkWriteDocument, clientModel } from "./client-bulk-write.ts";
 import { AGGREGATE_OPTIONS } from "./collection-operations.ts";
 import type { Doc } from "./bson-values.ts";
 import { RunnerFault } from "./faults.ts";
@@ -81,6 +82,10 @@ export const clientOperations: Readonly<Record<string, Operation<MongoClient>>> 
       const where = given["filter"] === undefined ? {} : { filter: filter(given) };
       return (await target.db("admin").admin().listDatabases({ ...options, ...where, nameOnly: true })).databases.map(found => found.name);
     },
+  },
+  clientBulkWrite: {
+    needs: ["models"], options: ["bypassDocumentValidation", "let", "ordered", "verboseResults"], yields: "root",
+    run: async (target, given, options) => clientBulkWriteDocument(await target.bulkWrite(documentsAt("models", given["models"]).map(clientModel), options)),
   },
   close: { yields: "nested", run: target => target.close() },
 };

@@ -2,17 +2,16 @@
 import { type Doc, isDocument } from "./bson-values.ts";
 
 const TRANSACTIONS = "multi-document transactions are not offered by the embedded store";
-const FAIL_POINTS = "fail points are a testing hook inside mongod that the embedded store does not have";
 const CHANGE_STREAMS = "change streams are not offered by the embedded store";
-const CLIENT_BULK = "client-level bulkWrite (a command of MongoDB 8.0) is not offered by the embedded store";
+const VIEWS = "views are not offered by the embedded store";
+const NULL_ID = "the driver puts an ObjectId in place of a null _id before it sends the insert (NODE-6468; its own suite leaves these out)";
 const SEARCH = "search indexes exist on Atlas only";
 const THREADS = "this runner has no test threads and observes no topology";
 const POOLS = "this runner observes commands, not connection pools and topologies";
 const ENCRYPTION = "client-side encryption is not part of this project";
 
 const OPERATIONS: Readonly<Record<string, string>> = {
-  clientBulkWrite: CLIENT_BULK,
-  failPoint: FAIL_POINTS, targetedFailPoint: FAIL_POINTS,
+  targetedFailPoint: TRANSACTIONS,
   startTransaction: TRANSACTIONS, commitTransaction: TRANSACTIONS, abortTransaction: TRANSACTIONS, withTransaction: TRANSACTIONS,
   assertSessionTransactionState: TRANSACTIONS, assertSessionPinned: TRANSACTIONS, assertSessionUnpinned: TRANSACTIONS,
   createChangeStream: CHANGE_STREAMS,
@@ -49,11 +48,19 @@ function refusedEntity(entity: Doc): string | undefined {
   return event === undefined ? undefined : `${String(event)}: ${POOLS}`;
 }
 
-function refusedOperation(operation: Doc): string | undefined {
+/** The documents that an operation inserts through the driver, which looks at their _id. */
+function inserted(args: Doc): Doc[] {
+  const requests = [...listed(args["requests"]), ...listed(args["models"])].map(request => request["insertOne"]).filter(isDocument);
+  return [args["document"], ...listed(args["documents"]), ...requests.map(request => request["document"])].filter(isDocument);
+}
+
+function refusedOperation(operation: Doc, embedded: boolean): string | undefined {
   const { name, object } = operation;
   if (typeof name === "string" && Object.hasOwn(OPERATIONS, name)) return `${name}: ${OPERATIONS[name]}`;
-  const created = object === "testRunner" && name === "createEntities" && isDocument(operation["arguments"]) ? operation["arguments"]["entities"] : [];
-  return firstOf(listed(created), refusedEntity);
+  const args = isDocument(operation["arguments"]) ? operation["arguments"] : {};
+  if (inserted(args).some(document => document["_id"] === null)) return `insert of a null _id: ${NULL_ID}`;
+  if (embedded && name === "createCollection" && args["viewOn"] !== undefined) return `createCollection with viewOn: ${VIEWS}`;
+  return object === "testRunner" && name === "createEntities" ? firstOf(listed(args["entities"]), refusedEntity) : undefined;
 }
 
 function firstOf(values: readonly Doc[], find: (value: Doc) => string | undefined): string | undefined {
@@ -64,10 +71,13 @@ function firstOf(values: readonly Doc[], find: (value: Doc) => string | undefine
   return undefined;
 }
 
-/** Why a test of a file is refused, "feature: reason"; undefined if nothing in it is. Takes the raw JSON. */
-export function refusalOf(file: Doc, test: Doc): string | undefined {
+/**
+ * Why a test of a file is refused, "feature: reason"; undefined if nothing in it is. Takes the raw JSON. `embedded`:
+ * it would run on the embedded store, not on a MongoDB that has what the store leaves out.
+ */
+export function refusalOf(file: Doc, test: Doc, embedded: boolean): string | undefined {
   if (test["expectLogMessages"] !== undefined) return "expectLogMessages: the driver's log messages are not observed";
   const otherEvents = listed(test["expectEvents"]).find(events => events["eventType"] === "cmap" || events["eventType"] === "sdam");
   if (otherEvents !== undefined) return `${String(otherEvents["eventType"])} events: ${POOLS}`;
-  return firstOf(listed(test["operations"]), refusedOperation) ?? firstOf(listed(file["createEntities"]), refusedEntity);
+  return firstOf(listed(test["operations"]), operation => refusedOperation(operation, embedded)) ?? firstOf(listed(file["createEntities"]), refusedEntity);
 }

@@ -43,7 +43,7 @@ async function judgeTest(file: Doc, test: Doc, server: ServerUnderTest): Promise
   try {
     onlyKeys(`test "${description}"`, test, TEST_KEYS);
     const skip = test["skipReason"] === undefined ? undefined : `the file says: ${stringAt("skipReason", test["skipReason"])}`;
-    const reason = skip ?? (await unmetRequirements(test["runOnRequirements"], server)) ?? refusalOf(file, test);
+    const reason = skip ?? (await unmetRequirements(test["runOnRequirements"], server)) ?? refusalOf(file, test, server.embedded);
     if (reason !== undefined) return { description, status: "refused", reason };
     const failure = await runTest(file, test, server);
     return failure === undefined ? { description, status: "passed" } : { description, status: "failed", failure };

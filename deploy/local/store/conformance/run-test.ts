@@ -44,6 +44,7 @@ async function perform(file: Doc, test: Doc, entities: EntityMap, server: Server
   for (const entity of optionalDocumentsAt("createEntities", file["createEntities"])) createEntity(entity, entities, server);
   for (const operation of documentsAt("operations", test["operations"])) await executeOperation(operation, entities, server);
   entities.stopObserving();
+  await entities.undo();
   assertEvents(test, entities);
   for (const data of optionalDocumentsAt("outcome", test["outcome"])) await assertCollection(data, server);
 }
@@ -79,6 +80,7 @@ export async function runTest(rawFile: Doc, rawTest: Doc, server: ServerUnderTes
     if (error instanceof ExpectationFailure) return { reason: error.message, mismatches: error.mismatches };
     return { reason: describe(error), mismatches: [] };
   } finally {
+    await entities.undo().catch(() => undefined);
     await entities.close();
   }
 }

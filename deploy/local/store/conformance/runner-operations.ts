@@ -54,8 +54,17 @@ function expectThat(holds: boolean, otherwise: string): void {
   if (!holds) throw new ExpectationFailure(otherwise);
 }
 
+/** Sets a fail point over the client entity and has it switched off after the operations of the test. */
+async function setFailPoint(args: Doc, entities: EntityMap, server: ServerUnderTest): Promise<void> {
+  const { client } = entities.get(stringAt("client", args["client"]), "client");
+  const command = documentAt("failPoint", args["failPoint"]);
+  const name = stringAt("configureFailPoint", command["configureFailPoint"]);
+  entities.undoLater(async () => { await server.internal.db("admin").command({ configureFailPoint: name, mode: "off" }); });
+  await client.db("admin").command(command, { readPreference: "primary" });
+}
+
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  createEntities: ["entities"], wait: ["ms"], waitForEvent: ["client", "event", "count"], assertEventCount: ["client", "event", "count"],
+  createEntities: ["entities"], failPoint: ["client", "failPoint"], wait: ["ms"], waitForEvent: ["client", "event", "count"], assertEventCount: ["client", "event", "count"],
   assertSameLsidOnLastTwoCommands: ["client"], assertDifferentLsidOnLastTwoCommands: ["client"],
   assertCollectionExists: ["databaseName", "collectionName"], assertCollectionNotExists: ["databaseName", "collectionName"],
   assertIndexExists: ["databaseName", "collectionName", "indexName"], assertIndexNotExists: ["databaseName", "collectionName", "indexName"],
@@ -80,6 +89,7 @@ export async function runnerOperation(name: string, args: Doc, entities: EntityM
     case "createEntities":
       for (const entity of documentsAt("entities", args["entities"])) createEntity(entity, entities, server);
       return;
+    case "failPoint": await setFailPoint(args, entities, server); return;
     case "wait": await sleep(Math.min(countAt("ms", args["ms"]), LONGEST_WAIT_MS)); return;
     case "waitForEvent": await waitForEvent(args, entities); return;
     case "assertEventCount": assertEventCount(args, entities); return;

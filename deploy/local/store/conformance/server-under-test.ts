@@ -12,6 +12,8 @@ export interface ServerUnderTest {
   uri: string;
   internal: MongoClient;
   facts: ServerFacts;
+  /** Is it the embedded store of this project? */
+  embedded: boolean;
   /** A server parameter by getParameter; undefined when the server does not know it. */
   parameter(name: string): Promise<unknown>;
   close(): Promise<void>;
@@ -49,7 +51,7 @@ export function topologyOf(hello: Document): Topology {
 }
 
 /** Connects and asks the server what it is. Throws the driver's error if it cannot be reached within 5 s. */
-export async function connectToServer(uri: string): Promise<ServerUnderTest> {
+export async function connectToServer(uri: string, embedded: boolean): Promise<ServerUnderTest> {
   const internal = new MongoClient(withUriOptions(uri, {}));
   try {
     await internal.connect();
@@ -59,7 +61,7 @@ export async function connectToServer(uri: string): Promise<ServerUnderTest> {
       topology: topologyOf(await admin.command({ hello: 1 })),
       auth: internal.options.credentials !== undefined,
     };
-    return { uri, internal, facts, parameter: name => readParameter(internal, name), close: () => internal.close() };
+    return { uri, internal, facts, embedded, parameter: name => readParameter(internal, name), close: () => internal.close() };
   } catch (error) {
     await internal.close();
     throw error;
