@@ -44,15 +44,29 @@ export const take = (id: string, holder: string, lease_seconds: number): LeaseMo
   update: [{ $set: { slots: { $concatArrays: [LIVE, [{ holder: { $literal: holder }, until: ends(lease_seconds) }]] }, used_at: "$$NOW" } }],
 });
 
-/** Keeps the line its holder already has, for at least this long from now; does not match when there is none or its time is over. */
+/**
+ * Keeps the line the holder has, for at least this long from now. A line whose time is over is forgotten instead, so the number that comes back
+ * must be asked with `holds`.
+ */
 export const keep = (holder: string, lease_seconds: number): LeaseMove => {
   const isHis = { $eq: ["$$slot.holder", { $literal: holder }] };
   const longer = { holder: "$$slot.holder", until: { $max: ["$$slot.until", ends(lease_seconds)] } };
   return {
-    filter: { "slots.holder": holder, $expr: { $in: [{ $literal: holder }, { $map: { input: LIVE, as: "slot", in: "$$slot.holder" } }] } },
+    filter: { "slots.holder": holder },
     update: [{ $set: { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isHis, longer, "$$slot"] } } } } }],
   };
 };
 
-/** Forgets lines whose time is over on the number where this holder had one. */
-export const forget = (holder: string): LeaseMove => ({ filter: { "slots.holder": holder }, update: [{ $set: { slots: LIVE } }] });
+/** True when the number carries a line of this holder. */
+export const holds = (number: { slots: readonly { holder: string }[] }, holder: string): boolean => number.slots.some((s) => s.holder === holder);
+
+/**
+ * The order in which candidates are tried: the least recently used first, the others by chance, so that many who want a line at once don't
+ * all run after the same numbers. `random` gives numbers in [0, 1).
+ */
+export function tryOrder<T>(candidates: readonly T[], random: () => number): T[] {
+  const [first, ...rest] = candidates;
+  if (first === undefined) return [];
+  const drawn = rest.map((candidate) => ({ candidate, lot: random() })).sort((a, b) => a.lot - b.lot);
+  return [first, ...drawn.map((d) => d.candidate)];
+}

@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { forget, keep, preferences, scopesOf, take, type LeaseMove, type Wanted } from "./number-leases.ts";
+import { holds, keep, preferences, scopesOf, take, tryOrder, type LeaseMove, type Wanted } from "./number-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 
 /** Reads and guarded writes of the collection `numbers`. */
@@ -19,24 +19,31 @@ export interface NumbersRepository {
 }
 
 const MAX_QUERY_MS = 8000;
-/** Candidates read at a time; each is tried in turn. */
-const CANDIDATES = 16;
+/** Candidates read at a time. */
+const CANDIDATES = 32;
+/** Candidates tried before they are read afresh: what was read grows stale with every race that is lost. */
+const TRIES = 8;
 /** Lost races after which a reserve gives up: each one means that somebody else got a line, so this is only reached under extreme contention. */
 const MAX_LOST_RACES = 500;
 
-/** The repository over a mongoose model. */
-export function numbersRepository(model: Model<NumberDoc>): NumbersRepository {
+/** The repository over a mongoose model; `random` gives numbers in [0, 1). */
+export function numbersRepository(model: Model<NumberDoc>, random: () => number): NumbersRepository {
   const apply = (move: LeaseMove): Promise<NumberDoc | null> =>
     model.findOneAndUpdate(move.filter, move.update, { returnDocument: "after", updatePipeline: true, maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
 
   const candidates = (filter: Record<string, unknown>): Promise<{ _id: string }[]> =>
     model.find(filter, { _id: 1 }).sort({ used_at: 1 }).limit(CANDIDATES).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
 
+  const keepOne = async (holder: string, lease_seconds: number): Promise<NumberDoc | null> => {
+    const number = await apply(keep(holder, lease_seconds));
+    return number && holds(number, holder) ? number : null;
+  };
+
   const takeOne = async (wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null> => {
     let lost = 0;
     for (const filter of preferences(wanted, holder)) {
       for (let found = await candidates(filter); found.length > 0 && lost < MAX_LOST_RACES; found = await candidates(filter)) {
-        for (const { _id } of found) {
+        for (const { _id } of tryOrder(found, random).slice(0, TRIES)) {
           const taken = await apply(take(_id, holder, lease_seconds));
           if (taken) return taken;
           lost++;
@@ -53,15 +60,14 @@ export function numbersRepository(model: Model<NumberDoc>): NumbersRepository {
     }),
     page: (filters, after, size) => model.find({ $and: [...filters, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
     async reserve(wanted, holder, lease_seconds) {
-      const kept = await apply(keep(holder, lease_seconds));
+      const kept = await keepOne(holder, lease_seconds);
       if (kept) return kept;
-      await apply(forget(holder));
       const taken = await takeOne(wanted, holder, lease_seconds).catch((error: unknown) => {
         if (isDuplicateKey(error)) return null;
         throw error;
       });
       // nothing free, or the same holder asked twice at once and the other request got a line: that line is the answer of both
-      return taken ?? apply(keep(holder, lease_seconds));
+      return taken ?? keepOne(holder, lease_seconds);
     },
     release: (holder) => model.findOneAndUpdate({ "slots.holder": holder }, { $pull: { slots: { holder } } }, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec(),
     async any(wanted) {

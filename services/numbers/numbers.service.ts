@@ -15,7 +15,7 @@ async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
 
 /** Outbound numbers and who holds their lines (interface.md 2.5, 3.2, 4.3; reliability.md 3.6). */
 export default service("numbers", (ground) => {
-  const numbers = numbersRepository(ground.store().model("numbers", numberSchema));
+  const numbers = numbersRepository(ground.store().model("numbers", numberSchema), ground.random);
 
   return {
     actions: {
