@@ -12,6 +12,8 @@ export interface Folder {
   readJson<T>(name: string): T | null;
   /** Written whole or not at all, readable by the owner only. */
   writeJson(name: string, value: unknown): void;
+  /** The same for plain text. */
+  writeText(name: string, text: string): void;
   remove(name: string): void;
 }
 
@@ -28,13 +30,15 @@ export function openFolder(path: string, fresh: boolean): Folder {
     throw new StartFault(`The data folder ${path} can't be written (${error instanceof Error && "code" in error ? String(error.code) : "unknown reason"}): make it writable, or name another with CALLAGENT_DATA.`, { cause: error });
   }
   const at = (name: string): string => join(path, name);
+  const writeText = (name: string, text: string): void => {
+    writeFileSync(at(`${name}.new`), text, { mode: OWNER_ONLY });
+    renameSync(at(`${name}.new`), at(name));
+  };
   return {
     path, at,
     readJson: <T>(name: string) => (existsSync(at(name)) ? JSON.parse(readFileSync(at(name), "utf8")) as T : null),
-    writeJson(name, value) {
-      writeFileSync(at(`${name}.new`), `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY });
-      renameSync(at(`${name}.new`), at(name));
-    },
+    writeJson: (name, value) => writeText(name, `${JSON.stringify(value, null, 2)}\n`),
+    writeText,
     remove: (name) => rmSync(at(name), { force: true }),
   };
 }

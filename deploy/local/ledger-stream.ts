@@ -3,19 +3,25 @@ export interface LedgerEntry { seq: number; at: string; kind: string; call_sid?:
 
 const RECONNECT_MS = 300;
 
-/** Follows the ledger over its event stream until stopped; reconnects when the carrier was restarted. */
+/** Follows the ledger over its event stream until stopped, from now on; reconnects when the carrier was restarted. */
 export function followLedger(carrierUrl: string, onEntry: (entry: LedgerEntry) => void): { stop(): void } {
   const stopping = new AbortController();
+  const began = new Date().toISOString();
+  let last = 0;
+  const take = (entry: LedgerEntry): void => {
+    last = entry.seq;
+    if (entry.at >= began) onEntry(entry);
+  };
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        const answer = await fetch(`${carrierUrl}/ledger/stream`, { signal: stopping.signal });
+        const answer = await fetch(`${carrierUrl}/ledger/stream?since=${last}`, { signal: stopping.signal });
         let rest = "";
         for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
           rest += chunk;
           const lines = rest.split("\n");
           rest = lines.pop() ?? "";
-          for (const line of lines) if (line.startsWith("data:")) onEntry(JSON.parse(line.slice("data:".length)) as LedgerEntry);
+          for (const line of lines) if (line.startsWith("data:")) take(JSON.parse(line.slice("data:".length)) as LedgerEntry);
         }
       } catch { /* the carrier is away or we are stopping: the loop decides */ }
       if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));

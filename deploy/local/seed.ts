@@ -55,3 +55,10 @@ export async function seed(stack: Stack, folder: Folder, times: SampleTimes): Pr
   folder.writeJson("sample.json", sample);
   return { sample, client };
 }
+
+/** Shell variables of the sample tenant, for the README's walkthrough: `. .callagent/sample.env`. */
+export const shellVariables = (stack: Stack, sample: Sample): string => [
+  `BASE=${stack.baseUrl}`, `EMAIL=${stack.secrets.admin_email}`, `PASSWORD=${stack.secrets.admin_password}`,
+  `RESELLER_ID=${sample.reseller_id}`, `MERCHANT_ID=${sample.merchant_id}`, `TEMPLATE_ID=${sample.templates[0]?.id ?? ""}`,
+  `WEBHOOK_SECRET=${sample.webhook_secret}`, `LEDGER=${stack.carrierUrl}/ledger`, "",
+].join("\n");

@@ -4,7 +4,7 @@ import { holdFolder, openFolder, StartFault } from "./folder.ts";
 import { followLedger } from "./ledger-stream.ts";
 import { fromLedger, fromLog } from "./lines.ts";
 import { wantedPort } from "./ports.ts";
-import { seed, type Sample } from "./seed.ts";
+import { seed, shellVariables, type Sample } from "./seed.ts";
 import { ROOT, startStack, type Stack } from "./stack.ts";
 
 const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
@@ -65,6 +65,7 @@ async function run(): Promise<void> {
   process.on("SIGTERM", stop);
   const stack = await starting;
   const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
+  folder.writeText("sample.env", shellVariables(stack, sample));
   if (abandon.signal.aborted) return;
   console.log(banner(stack, sample));
   const ledger = followLedger(stack.carrierUrl, (entry) => { const shown = fromLedger(entry); if (shown) console.log(shown); });

@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { readRows } from "../../deploy/local/demo/csv.ts";
+import { ROOT } from "../../deploy/local/stack.ts";
+import { isDone } from "../../deploy/local/demo/run.ts";
+import { OUTCOMES } from "../../services/leads/outcomes.ts";
+import { invariants } from "../support/invariants.ts";
+import { startProduct, type Product } from "../support/product.ts";
+
+const START_MS = 90_000;
+const RUN_MS = 200_000;
+const rows = readRows(join(ROOT, "deploy", "local", "sample", "leads.csv"));
+
+/** Leases are short here, so that a lost holder is noticed within the test's time; the rules are the same. */
+const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
+
+describe("SIGKILL of the service process in the middle of the demo", () => {
+  let product: Product;
+  beforeAll(async () => { product = await startProduct({ env: ENV }); }, START_MS);
+  afterAll(() => product.stop(), START_MS);
+
+  test("every lead still ends, no attempt rings twice, every report arrives", async () => {
+    const killAt = [5, 12];
+    let kills = 0;
+    const all = await product.run(rows, (progress) => {
+      const next = killAt[kills];
+      if (next !== undefined && progress.filter(isDone).length >= next && progress.some((p) => p.state === "PROCESSING")) {
+        kills++;
+        product.stack.children.get("services")?.kill("SIGKILL");
+      }
+    });
+    expect(kills).toBe(killAt.length);
+    expect(all.filter((p) => !isDone(p)).map((p) => `${p.row.request_id} is ${p.state}`)).toEqual([]);
+    const words = new Set([...Object.keys(OUTCOMES), "confirmed", "rescheduled", "declined"]);
+    for (const p of all) if (p.state === "FINISHED") expect(words).toContain(p.outcome);
+    await invariants(product, all);
+  }, RUN_MS);
+});

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "../../deploy/local/client.ts";
+import { runRows, type Progress } from "../../deploy/local/demo/run.ts";
+import type { Row } from "../../deploy/local/demo/csv.ts";
+import { startSink, type Sink } from "../../deploy/local/demo/sink.ts";
+import { openFolder, type Folder } from "../../deploy/local/folder.ts";
+import { freePort } from "../../deploy/local/ports.ts";
+import { seed, type Sample } from "../../deploy/local/seed.ts";
+import { startStack, type LogLine, type Stack } from "../../deploy/local/stack.ts";
+
+/** The whole product, started as a newcomer starts it, with a webhook receiver. */
+export interface Product {
+  stack: Stack; sample: Sample; admin: Client; sink: Sink; folder: Folder; log: LogLine[];
+  run(rows: Row[], onChange?: (all: Progress[]) => void): Promise<Progress[]>;
+  ledgerCalls(): Promise<LedgerCall[]>;
+  ledger(): Promise<LedgerLine[]>;
+  stop(): Promise<void>;
+}
+
+/** A call as the simulated carrier saw it. */
+export interface LedgerCall { sid: string; to: string; from: string; status: string; rang: boolean; rings: number; reference: string | null; answered: boolean; ended_at: string | null; ended_by: string | null }
+
+/** A line of the ledger. */
+export interface LedgerLine { seq: number; kind: string; call_sid?: string; to?: string; reference?: string | null; [field: string]: unknown }
+
+/** How the product is started for a test. */
+export interface ProductOptions { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
+
+const DEFAULT_TIME_SCALE = 20;
+const LEDGER_PAGE = 10_000;
+
+/** Starts the product on free ports in a folder of its own. */
+export async function startProduct(options: ProductOptions = {}): Promise<Product> {
+  const path = mkdtempSync(join(tmpdir(), "callagent-test-"));
+  const folder = openFolder(path, false);
+  const log: LogLine[] = [];
+  const stack = await startStack({
+    folder, split: options.split ?? false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
+    env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
+  });
+  try {
+    const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: options.retryOffsetSeconds ?? 1 });
+    const sink = await startSink(sample.webhook_secret, () => undefined);
+    const fromCarrier = async <T>(what: string): Promise<T> => (await fetch(`${stack.carrierUrl}${what}`)).json() as Promise<T>;
+    return {
+      stack, sample, admin: client, sink, folder, log,
+      run: (rows, onChange) => runRows(client, stack.baseUrl, sample, sink, rows, onChange ?? (() => undefined)),
+      ledgerCalls: async () => (await fromCarrier<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
+      async ledger() {
+        const all: LedgerLine[] = [];
+        for (let since = 0; ;) {
+          const page = await fromCarrier<{ entries: LedgerLine[]; next: number }>(`/ledger?since=${since}&limit=${LEDGER_PAGE}`);
+          all.push(...page.entries);
+          if (page.entries.length === 0) return all;
+          since = page.next;
+        }
+      },
+      async stop() { await stack.stop(); await sink.close(); rmSync(path, { recursive: true, force: true }); },
+    };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
