@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import webhooks from "twilio/lib/webhooks/webhooks.js";
 import { dialAnswerOf, refusalOf, retryAfter, withoutNumbers } from "../../services/dialer/carriers/twilio/answers.ts";
 import { answeredBy, translate } from "../../services/dialer/carriers/twilio/callbacks.ts";
@@ -132,7 +132,7 @@ describe("documents", () => {
       const relay = parseXml(xml.replace(/^<\?.*?\?>/, "")).children[0] as { attributes: Record<string, string>; children: { attributes: Record<string, string> }[] };
       expect(relay.attributes["action"]).toBe(`${url}&x=1`);
       // oxlint-disable-next-line no-control-regex -- XML can't hold them
-      expect(relay.children[0]?.attributes).toMatchObject({ url, voice: voice.replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, ""), dtmfDetection: "true", interruptible: "speech" });
+      expect(relay.children[0]?.attributes).toMatchObject({ url, voice: voice.replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, ""), dtmfDetection: "true", interruptible: "any", events: "speaker-events" });
     }));
   });
   test("no voice, no attribute; too long is refused", () => {

@@ -148,7 +148,8 @@ class SimulatedExchange implements Exchange {
     Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: machineTimes(call.order.to, turnSeed) });
     ledger.write({ kind: "answer", ...whose(call) });
     protocol.onPhase(call);
-    const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"));
+    // the limit is set by the service, which lives in real time, and so are its pauses: it is not compressed
+    const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"), call.order.maxTalkMs);
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
       number: call.order.to, turnSeed, time, line: call.line, over: call.over,

@@ -27,7 +27,7 @@ export const appointmentReminder: SampleTemplate = {
   greeting: "Good day, this is Noah, the automated assistant of Lakeside Dental.",
   voice: "en-US-Journey-D",
   language: "en-US",
-  limits: { max_call_seconds: 120, idle_seconds: 2, max_age_seconds: 86_400 },
+  limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
   evaluators: [],
   global_functions: [],
   nodes: [

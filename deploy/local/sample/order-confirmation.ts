@@ -27,7 +27,7 @@ export const orderConfirmation: SampleTemplate = {
   greeting: "Good day, this is Mia, the automated assistant of Northwind Outfitters.",
   voice: "en-US-Journey-O",
   language: "en-US",
-  limits: { max_call_seconds: 120, idle_seconds: 2, max_age_seconds: 86_400 },
+  limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
   evaluators: [],
   global_functions: [
     {

@@ -26,7 +26,7 @@ export interface RelayOptions { url: string; action: string; language: string; v
 
 /** Connects the answered call to our WebSocket, the carrier doing the speech (https://www.twilio.com/docs/voice/twiml/connect/conversationrelay). */
 export function relayDocument({ url, action, language, voice }: RelayOptions): string {
-  const relay = attributes({ url, language, voice, dtmfDetection: "true", interruptible: "speech", reportInputDuringAgentSpeech: "speech" });
+  const relay = attributes({ url, language, voice, dtmfDetection: "true", interruptible: "any", reportInputDuringAgentSpeech: "any", events: "speaker-events" });
   const text = response(`<Connect${attributes({ action })}><ConversationRelay${relay}/></Connect>`);
   if (text.length > MAX_DOCUMENT_CHARS) {
     fail("VALIDATION_FAILED", `The call document has ${text.length} characters, ${MAX_DOCUMENT_CHARS} are allowed: shorten PUBLIC_WS_URL, PUBLIC_HTTP_URL or the template's voice.`);
