@@ -21,6 +21,8 @@ export interface Playout {
 /** Starts with silence. */
 export function playout(clock: Clock): Playout {
   let until = 0;
+  /** The end by the text's length alone: what counts again when the carrier says that it speaks after all. */
+  let estimated = 0;
   let lastSent = 0;
   let sentSinceAudible = false;
   return {
@@ -29,16 +31,17 @@ export function playout(clock: Clock): Playout {
       const now = clock.monotonicMs();
       const from = until > now ? until : now + SYNTHESIS_MS;
       until = from + (text.length * 1000) / CHARS_PER_SECOND;
+      estimated = until;
       lastSent = now;
       sentSinceAudible = true;
     },
     audible(on) {
       const now = clock.monotonicMs();
-      if (on) { sentSinceAudible = false; return; }
-      // text sent a moment ago may not have begun to sound: the silence is not about it
-      if (!sentSinceAudible || now - lastSent > SETTLED_MS) until = now;
+      if (on) { sentSinceAudible = false; until = Math.max(until, estimated); return; }
+      // text sent a moment ago may not have begun to sound: the silence may not be about it, so it must last a little
+      until = sentSinceAudible && now - lastSent <= SETTLED_MS ? Math.min(until, now + SETTLED_MS) : now;
     },
-    cut() { until = clock.monotonicMs(); },
+    cut() { until = clock.monotonicMs(); estimated = until; },
     leftMs: () => Math.max(0, until - clock.monotonicMs()),
   };
 }
