@@ -4,7 +4,8 @@ import { emailForm } from "./login.ts";
 import type { Passwords } from "./passwords.ts";
 
 const MIN_PASSWORD = 12;
-const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
+/** As narrow as the log-in contract: an address that could never log in must not become the admin. */
+const EMAIL = /^[^\s@]{1,64}@[^\s@.]{1,63}(?:\.[^\s@.]{1,63}){1,8}$/;
 
 /**
  * Creates the first admin from ADMIN_EMAIL and ADMIN_PASSWORD. One that exists is left as it is, password included; of several replicas

@@ -1,0 +1,42 @@
+import type { ActionName, Bus, ParamsOf } from "../../shared/bus.ts";
+import { fail } from "../../shared/errors.ts";
+import { refuse } from "./authorize.ts";
+import type { Identifier } from "./bearer.ts";
+import { parseJson, readBytes } from "./body.ts";
+import { answerJson, type Exchange, type Handler, type Refuser } from "./exchange.ts";
+import { paramsReader } from "./params.ts";
+import type { Row } from "./routes.ts";
+
+/** The query of a request target, exactly as sent. */
+const queryOf = (target: string): URLSearchParams => {
+  const at = target.indexOf("?");
+  return new URLSearchParams(at < 0 ? "" : target.slice(at + 1));
+};
+
+/** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
+const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> => bus.call(action, params as ParamsOf<ActionName>);
+
+async function whoAsks(row: Row, exchange: Exchange, identifier: Identifier) {
+  if (row.roles === "public") return null;
+  const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
+  const why = refuse(row, by);
+  if (why !== null) fail("FORBIDDEN", why);
+  return by;
+}
+
+/** A row of the table as a handler, in this order: who asks, may they, what is asked, is it theirs, the action itself. */
+export function endpoint(row: Row, identifier: Identifier, refused: Refuser): Handler {
+  const reader = paramsReader(row);
+  return async (exchange) => {
+    try {
+      const by = await whoAsks(row, exchange, identifier);
+      const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
+      const given = { body, path: exchange.path, query: queryOf(exchange.target) };
+      const params = reader.read(given, by);
+      if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
+      answerJson(exchange.res, row.success, await ask(exchange.bus, row.action, params));
+    } catch (error) {
+      refused(exchange, error, { answers: row.answers, body: row.body });
+    }
+  };
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Bus } from "../../shared/bus.ts";
+import { Failure } from "../../shared/errors.ts";
+import type { Ground } from "../../shared/ground.ts";
+import { identifier } from "./bearer.ts";
+import { carrierCallbacks } from "./carriers.ts";
+import { DOCS_POLICY, docsPage } from "./docs-page.ts";
+import { endpoint } from "./endpoint.ts";
+import { answer, answerJson, refuser, type Handler, type Refuser } from "./exchange.ts";
+import { readiness } from "./health.ts";
+import { statusOf } from "./http-errors.ts";
+import { API_VERSION } from "./http-server.ts";
+import { openApi } from "./openapi.ts";
+import { inMatchingOrder, ROUTES } from "./routes.ts";
+
+/** All that answers, by `METHOD /path` as the router wants it. */
+export interface Gateway {
+  /** Below the base path: the table. */
+  api: Record<string, Handler>;
+  /** Beside it: health, documentation, carrier callbacks. */
+  beside: Record<string, Handler>;
+  /** Answers OPTIONS with the methods that are there. */
+  options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
+  refused: Refuser;
+  listening(url: string): void;
+  close(): void;
+}
+
+const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
+
+/** GET answers HEAD too: Node leaves the body out. */
+const withHead = (path: string, handle: Handler): Record<string, Handler> => ({ [`GET ${path}`]: handle, [`HEAD ${path}`]: handle });
+const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+
+function healthHandlers(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
+  const ready = readiness(ROUTES, bus, ground.clock, visible);
+  return {
+    ...withHead("/health/live", async ({ res }) => { answerJson(res, 200, { status: "live" }); }),
+    ...withHead("/health/ready", async ({ res }) => {
+      const found = await ready();
+      answerJson(res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, found);
+    }),
+  };
+}
+
+function documentation(base: string): Record<string, Handler> {
+  const document = JSON.stringify(openApi(ROUTES, API_VERSION));
+  const page = docsPage(ROUTES, API_VERSION, base);
+  return {
+    ...withHead("/openapi.json", async ({ res }) => { answer(res, 200, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache" }, document); }),
+    ...withHead("/docs", async ({ res }) => { answer(res, 200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": DOCS_POLICY, "Cache-Control": "no-cache" }, page); }),
+  };
+}
+
+/** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
+export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
+  const refused = refuser(ground.log, `${ground.env.PUBLIC_HTTP_URL}/docs`);
+  const who = identifier();
+  const callbacks = carrierCallbacks(refused);
+  const api = Object.assign({}, ...inMatchingOrder(ROUTES).map((row) => {
+    const handle = endpoint(row, who, refused);
+    return row.method === "GET" ? withHead(asPattern(row.path), handle) : { [`${row.method} ${asPattern(row.path)}`]: handle };
+  })) as Record<string, Handler>;
+  return {
+    api,
+    beside: {
+      ...healthHandlers(ground, bus, visible), ...documentation(ground.env.PUBLIC_HTTP_URL),
+      [`GET ${CARRIER_PATH}`]: callbacks, [`POST ${CARRIER_PATH}`]: callbacks,
+    },
+    options({ req, res }, methods) {
+      if (methods.length > 0) answer(res, 204, { Allow: methods.join(", ") }, "");
+      else refused({ req, res, request_id: String(req.headers["x-request-id"]) }, new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."), { answers: "plain" });
+    },
+    refused,
+    listening: (url) => { ground.log.info({ event: "gateway.listening", url }, "the gateway listens"); },
+    close: () => who.close(),
+  };
+}

@@ -1,0 +1,60 @@
+import type { ActionName, Bus } from "../../shared/bus.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { CATALOGUE, codeOf } from "../../shared/errors.ts";
+import type { Row } from "./routes.ts";
+
+/** Services whose absence the API survives for a while: leads are taken, and wait. */
+const WORKING_BEHIND = ["scheduler", "conversation"];
+/** Services the gateway calls without a row. */
+const BEYOND_THE_TABLE = ["dialer"];
+/** Asks for a row of the store and changes nothing. */
+const STORE_PROBE_MS = 2000;
+/** Probes come from every side; one answer serves them for this long. */
+const REMEMBER_MS = 500;
+
+/** One thing looked at. */
+export interface Check { name: string; ok: boolean; needed: boolean; reason?: string }
+
+/** Whether requests can be served. `degraded`: they can, but calls wait. */
+export interface Readiness { status: "ready" | "degraded" | "not_ready"; checks: Check[] }
+
+/** The verdict over the checks. */
+export const verdictOf = (checks: readonly Check[]): Readiness["status"] => {
+  if (checks.some((c) => c.needed && !c.ok)) return "not_ready";
+  return checks.every((c) => c.ok) ? "ready" : "degraded";
+};
+
+const serviceOf = (action: ActionName): string => action.split(".")[0] ?? action;
+
+/** What the gateway needs on the bus: every service a row calls, and those beyond the table. */
+export const neededServices = (rows: readonly Row[]): string[] =>
+  [...new Set([...rows.flatMap((row) => [row.action, ...(row.guard ? [row.guard] : [])]).map(serviceOf), ...BEYOND_THE_TABLE])].sort();
+
+async function checkStore(bus: Bus): Promise<Check> {
+  const check = { name: "store", needed: true };
+  try {
+    await bus.call("merchants.lookup", { reseller_id: "-" }, { timeout_ms: STORE_PROBE_MS });
+    return { ...check, ok: true };
+  } catch (error) {
+    return { ...check, ok: false, reason: CATALOGUE[codeOf(error)].title };
+  }
+}
+
+/** Looks at the bus and, through a service that owns a collection, at the store. */
+export function readiness(rows: readonly Row[], bus: Bus, clock: Clock, visible: () => ReadonlySet<string>): () => Promise<Readiness> {
+  const needed = neededServices(rows);
+  let last: { at: number; answer: Promise<Readiness> } | null = null;
+  const look = async (): Promise<Readiness> => {
+    const seen = visible();
+    const services = [...needed, ...WORKING_BEHIND].map((name): Check => ({
+      name, ok: seen.has(name), needed: needed.includes(name), ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
+    }));
+    const checks = [...services, await checkStore(bus)];
+    return { status: verdictOf(checks), checks };
+  };
+  return () => {
+    const now = clock.monotonicMs();
+    if (last === null || now - last.at >= REMEMBER_MS) last = { at: now, answer: look() };
+    return last.answer;
+  };
+}

@@ -1,0 +1,97 @@
+import { CATALOGUE, type ErrorCode } from "../../shared/errors.ts";
+import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
+import { statusOf } from "./http-errors.ts";
+import { BASE_PATH, pathNames, type Row } from "./routes.ts";
+
+const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
+const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN"];
+const WITH_BODY: readonly ErrorCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE"];
+
+/** Every way a row fails: status -> codes, lowest status first. */
+export function failuresOf(row: Row): [number, ErrorCode[]][] {
+  const takesInput = row.body !== undefined || row.query !== undefined;
+  const codes: ErrorCode[] = [
+    ...(takesInput ? ["VALIDATION_FAILED" as const] : []), ...(row.body === undefined ? [] : WITH_BODY), ...(row.roles === "public" ? [] : WITH_TOKEN), ...row.errors ?? [], ...EVERYWHERE,
+  ];
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) byStatus.set(statusOf(code, row.answers), [...byStatus.get(statusOf(code, row.answers)) ?? [], code]);
+  if (row.answers === "push") byStatus.get(statusOf("PAYLOAD_INVALID", row.answers))?.unshift("VALIDATION_FAILED");
+  return [...byStatus].sort(([a], [b]) => a - b);
+}
+
+/** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out. */
+export function bodySchemaOf(row: Row): Schema | null {
+  if (row.body === undefined) return null;
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  if (row.body !== "*") return properties[row.body] ?? null;
+  const filled = new Set(["by", ...pathNames(row.path), ...row.query ?? []]);
+  return {
+    ...params, properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !filled.has(name))), required: requiredOf(params).filter((name) => !filled.has(name)),
+  };
+}
+
+/** A parameter outside the body. */
+export interface Parameter { name: string; in: "path" | "query"; required: boolean; schema: Schema }
+
+/** Parameters of a row outside its body, with their schemas. */
+export function parametersOf(row: Row): Parameter[] {
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  const required = requiredOf(params);
+  return [
+    ...pathNames(row.path).map((name): Parameter => ({ name, in: "path", required: true, schema: properties[name] ?? { type: "string" } })),
+    ...(row.query ?? []).map((name): Parameter => ({ name, in: "query", required: required.includes(name), schema: properties[name] ?? { type: "string" } })),
+  ];
+}
+
+const PROBLEM: Schema = {
+  type: "object", description: "RFC 9457 problem. `code` is stable; branch on it, not on the texts.", required: ["type", "title", "status", "detail", "code", "request_id"],
+  properties: {
+    type: { type: "string", format: "uri" }, title: { type: "string" }, status: { type: "integer" }, detail: { type: "string" },
+    code: { type: "string", enum: Object.keys(CATALOGUE) }, request_id: { type: "string", description: "Also in the X-Request-Id header; name it when you ask for help." },
+    errors: { type: "array", items: { type: "object", required: ["path", "message"], properties: { path: { type: "string" }, message: { type: "string" } } } },
+  },
+};
+
+const componentName = (row: Row, suffix: string): string => row.action.split(".").map((w) => w.charAt(0).toUpperCase() + w.slice(1)).join("") + suffix;
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: Schema): Schema => ({ "application/json": { schema } });
+const roleText = (row: Row): string => (row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.join(", ")}.`);
+
+function operationOf(row: Row): Schema {
+  const parameters = parametersOf(row);
+  return {
+    operationId: row.action, tags: [row.tag], summary: row.summary, description: roleText(row),
+    ...(row.roles === "public" ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(row.body === undefined ? {} : { requestBody: { required: true, content: json(ref(componentName(row, "Request"))) } }),
+    responses: {
+      [row.success]: { description: "Done", content: json(ref(componentName(row, "Response"))) },
+      ...Object.fromEntries(failuresOf(row).map(([status, codes]) => [status, {
+        description: codes.map((code) => `${code}: ${CATALOGUE[code].title}`).join(". "), content: { "application/problem+json": { schema: ref("Problem") } },
+      }])),
+    },
+  };
+}
+
+/** The API as an OpenAPI 3.1 document: the table's rows with the contracts' schemas. */
+export function openApi(rows: readonly Row[], version: string): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  const schemas: Record<string, Schema> = { Problem: PROBLEM };
+  for (const row of rows) {
+    (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row);
+    const body = bodySchemaOf(row);
+    if (body) schemas[componentName(row, "Request")] = body;
+    schemas[componentName(row, "Response")] = schemasOf(row.action).result;
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "callagent", version, description: "Outbound voice calls: push a lead, the phone rings, they talk, a webhook reports.", license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    servers: [{ url: BASE_PATH }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name })),
+    paths,
+    components: { securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "Access token of POST /login, or a server-to-server token." } }, schemas },
+  };
+}

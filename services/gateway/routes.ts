@@ -1,0 +1,105 @@
+import type { ActionName, ParamsOf } from "../../shared/bus.ts";
+import type { Role } from "../../shared/contracts/identity.ts";
+import type { ErrorCode } from "../../shared/errors.ts";
+import type { Answering } from "./http-errors.ts";
+
+/** Path before every endpoint of the API. */
+export const BASE_PATH = "/agent/voice/callagent";
+
+/** One endpoint. Who asks goes into `by` where the action takes it; names in `{}` of the path become parameters of the same name. */
+export interface Row {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below BASE_PATH, with `{name}` for path parameters. */
+  path: string;
+  /** The action that answers; what it takes and gives is the contract's. */
+  action: ActionName;
+  /** Asked first, with the path's parameters: its failure is the answer. For actions that leave the scope to the owner of the thing. */
+  guard?: ActionName;
+  roles: "public" | readonly Role[];
+  success: 200 | 201;
+  /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
+  body?: string;
+  /** Query parameters. */
+  query?: readonly string[];
+  /** How invalid input is answered (http-errors.ts). */
+  answers: Answering;
+  tag: string;
+  summary: string;
+  /** Failures of its own, beside those every endpoint of its kind has. */
+  errors?: readonly ErrorCode[];
+}
+
+type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
+type RowOf<N extends ActionName> = Row & { action: N; body?: "*" | Keys<N>; query?: readonly Keys<N>[] };
+
+/** Makes the compiler check a row's names against its action. */
+const row = <N extends ActionName>(r: RowOf<N>): Row => r;
+
+const ALL: readonly Role[] = ["admin", "reseller", "merchant", "user"];
+const WRITERS: readonly Role[] = ["admin", "reseller", "merchant"];
+const OWNERS: readonly Role[] = ["admin", "reseller"];
+const ADMIN: readonly Role[] = ["admin"];
+
+/** The whole API, and with it the role matrix. The order is that of the documentation. */
+export const ROUTES: readonly Row[] = [
+  row({ method: "POST", path: "/login", action: "auth.login", roles: "public", success: 200, body: "*", answers: "unprocessable", tag: "Authentication",
+    summary: "Exchange e-mail and password for a short-lived access token", errors: ["INVALID_CREDENTIALS", "RATE_LIMITED", "BUSY"] }),
+  row({ method: "POST", path: "/s2s-token", action: "auth.issueS2s", roles: OWNERS, success: 200, body: "*", answers: "unprocessable", tag: "Authentication",
+    summary: "Issue a long-lived token for a backend; it is shown this once", errors: ["RESELLER_UNKNOWN"] }),
+
+  row({ method: "POST", path: "/resellers", action: "merchants.createReseller", roles: ADMIN, success: 201, body: "*", answers: "plain", tag: "Resellers and merchants",
+    summary: "Create a reseller" }),
+  row({ method: "GET", path: "/resellers", action: "merchants.listResellers", roles: OWNERS, success: 200, query: ["limit", "cursor"], answers: "plain",
+    tag: "Resellers and merchants", summary: "List resellers; a reseller sees itself" }),
+  row({ method: "POST", path: "/merchants", action: "merchants.create", roles: OWNERS, success: 201, body: "*", answers: "plain", tag: "Resellers and merchants",
+    summary: "Create a merchant under a reseller", errors: ["RESELLER_NOT_FOUND"] }),
+  row({ method: "GET", path: "/merchants", action: "merchants.list", roles: ALL, success: 200, query: ["reseller_id", "limit", "cursor"], answers: "plain",
+    tag: "Resellers and merchants", summary: "List the merchants of your scope" }),
+
+  row({ method: "POST", path: "/templates", action: "config.createTemplate", roles: WRITERS, success: 201, body: "template", answers: "plain", tag: "Templates",
+    summary: "Create a template: the flow of a conversation", errors: ["TEMPLATE_INVALID", "RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"] }),
+  row({ method: "GET", path: "/templates", action: "config.listTemplates", roles: ALL, success: 200, query: ["reseller_id", "merchant_id", "is_active", "limit", "cursor"],
+    answers: "plain", tag: "Templates", summary: "List the templates of your scope" }),
+  row({ method: "GET", path: "/templates/{id}", action: "config.getTemplate", roles: ALL, success: 200, answers: "plain", tag: "Templates",
+    summary: "Read a template in its newest version", errors: ["TEMPLATE_NOT_FOUND"] }),
+
+  row({ method: "POST", path: "/configurations", action: "config.createConfiguration", roles: WRITERS, success: 201, body: "configuration", answers: "plain",
+    tag: "Configurations", summary: "Create the call execution configuration of a template", errors: ["TEMPLATE_NOT_FOUND", "CONFIGURATION_EXISTS"] }),
+  row({ method: "GET", path: "/configurations", action: "config.listConfigurations", roles: ALL, success: 200,
+    query: ["reseller_id", "template_id", "merchant_id", "limit", "cursor"], answers: "plain", tag: "Configurations", summary: "List the configurations of your scope" }),
+
+  row({ method: "POST", path: "/numbers", action: "numbers.create", roles: OWNERS, success: 201, body: "*", answers: "plain", tag: "Outbound numbers",
+    summary: "Add an outbound number", errors: ["INVALID_PHONE_NUMBER", "NUMBER_EXISTS", "RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"] }),
+  row({ method: "GET", path: "/numbers", action: "numbers.list", roles: ALL, success: 200, query: ["provider", "status", "limit", "cursor"], answers: "plain",
+    tag: "Outbound numbers", summary: "List the outbound numbers you may call from" }),
+
+  row({ method: "POST", path: "/blacklist", action: "blacklist.add", roles: OWNERS, success: 201, body: "*", answers: "plain", tag: "Blacklist",
+    summary: "List phone numbers that must not be called", errors: ["INVALID_PHONE_NUMBER"] }),
+  row({ method: "GET", path: "/blacklist", action: "blacklist.list", roles: ALL, success: 200, query: ["phone_number", "limit", "cursor"], answers: "plain",
+    tag: "Blacklist", summary: "List the numbers that must not be called" }),
+
+  row({ method: "POST", path: "/leads", action: "leads.push", roles: ALL, success: 201, body: "lead", answers: "push", tag: "Leads", summary: "Push a lead: a request to call somebody",
+    errors: ["TEMPLATE_UNKNOWN", "TEMPLATE_NOT_FOUND", "TEMPLATE_INACTIVE", "PAYLOAD_INVALID", "INVALID_PHONE_NUMBER", "NUMBER_BLACKLISTED", "WEBHOOK_ADDRESS_REFUSED"] }),
+  row({ method: "GET", path: "/leads", action: "leads.list", roles: ALL, success: 200, query: ["status", "outcome", "template_id", "merchant_id", "include_test", "limit", "cursor"],
+    answers: "plain", tag: "Leads", summary: "List the leads of your scope; playground and test leads only with include_test" }),
+  row({ method: "GET", path: "/leads/request/{request_id}", action: "leads.byRequest", roles: ALL, success: 200, answers: "plain", tag: "Leads",
+    summary: "Read every lead pushed with this request_id", errors: ["LEAD_NOT_FOUND"] }),
+  row({ method: "GET", path: "/leads/{lead_id}", action: "leads.get", roles: ALL, success: 200, answers: "plain", tag: "Leads",
+    summary: "Read a lead with its call, transcript and outcome", errors: ["LEAD_NOT_FOUND"] }),
+  row({ method: "GET", path: "/leads/{lead_id}/deliveries", action: "webhook.deliveries", guard: "leads.get", roles: ALL, success: 200, answers: "plain", tag: "Leads",
+    summary: "Read the webhook deliveries of a lead and every try of them", errors: ["LEAD_NOT_FOUND"] }),
+  row({ method: "POST", path: "/lead/abort", action: "leads.abort", roles: ALL, success: 200, body: "*", answers: "plain", tag: "Leads",
+    summary: "Abort leads that are not being called; each gets its own result" }),
+
+  row({ method: "GET", path: "/webhook-secret", action: "webhook.secret", roles: WRITERS, success: 200, query: ["reseller_id", "merchant_id"], answers: "plain", tag: "Webhooks",
+    summary: "Read the secret that signs the webhooks of a merchant, or of a reseller", errors: ["RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"] }),
+];
+
+/** Names of the path parameters, in order. */
+export const pathNames = (path: string): string[] => [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name = ""]) => name);
+
+/** Rows in the order they must be tried: a fixed word goes before a parameter in the same place. */
+export function inMatchingOrder(rows: readonly Row[]): Row[] {
+  const key = (path: string): string => path.split("/").map((part) => (part.startsWith("{") ? "1" : "0")).join("");
+  return [...rows].sort((a, b) => key(a.path).localeCompare(key(b.path)));
+}
