@@ -16,7 +16,7 @@ const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
 describe("SIGKILL of the service process in the middle of the demo", () => {
   let product: Product;
   beforeAll(async () => { product = await startProduct({ env: ENV }); }, START_MS);
-  afterAll(() => product.stop(), START_MS);
+  afterAll(async () => { if (product) await product.stop(); }, START_MS);
 
   test("every lead still ends, no attempt rings twice, every report arrives", async () => {
     const killAt = [5, 12];

@@ -14,7 +14,7 @@ const ONE_OF_EACH = SAMPLE.filter((row, i) => SAMPLE.findIndex((r) => (r.payload
 describe.each([["one process", false, SAMPLE], ["one process per service over NATS", true, ONE_OF_EACH]] as const)("the whole road, %s", (_name, split, rows) => {
   let product: Product;
   beforeAll(async () => { product = await startProduct({ split }); }, START_MS);
-  afterAll(() => product.stop(), START_MS);
+  afterAll(async () => { if (product) await product.stop(); }, START_MS);
 
   test("every kind of lead ends as its row says, and everything that must hold holds", async () => {
     const all = await product.run([...rows]);
