@@ -1,0 +1,63 @@
+import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import { fail } from "../../shared/errors.ts";
+import { isUuid } from "../../shared/ids.ts";
+import type { Check } from "./json-schemas.ts";
+import { memory } from "./remembered.ts";
+import { payloadCheck } from "./payload-check.ts";
+import { versionId, type TemplateDoc } from "./templates.model.ts";
+import type { TemplatesRepository } from "./templates.repository.ts";
+import { EVERYTHING } from "./tenancy.ts";
+
+type Pushed = ParamsOf<"config.resolveForPush">;
+
+/** Compiled payload schemas kept, one per template version. */
+const REMEMBERED_CHECKS = 500;
+
+/** Where a push finds its template and has its payload checked. */
+export interface Pushing {
+  /** The template, if it may be used for this lead and the payload fits it; else the codes of the contract. */
+  templateFor(pushed: Pushed, bus: Bus): Promise<TemplateDoc>;
+}
+
+const elsewhere = (): never => fail("TEMPLATE_NOT_FOUND", "template_id does not exist under this reseller and merchant; check reseller_id and merchant_id.");
+
+/** Whether the template serves this reseller and merchant: 2.1's scope, and 4.2's "required if the template belongs to a merchant". */
+function checkScope(template: TemplateDoc, pushed: Pushed): void {
+  if (template.reseller_id !== pushed.reseller_id) elsewhere();
+  if (template.merchant_id === null) return;
+  if (pushed.merchant_id === undefined) {
+    fail("VALIDATION_FAILED", "merchant_id is required: the template belongs to a merchant.", { errors: [{ path: "merchant_id", message: "is required: the template belongs to a merchant" }] });
+  }
+  if (pushed.merchant_id !== template.merchant_id) elsewhere();
+}
+
+/** A reseller's own template serves all its merchants, but only those that exist. */
+async function checkMerchant(template: TemplateDoc, pushed: Pushed, bus: Bus): Promise<void> {
+  if (template.merchant_id !== null || pushed.merchant_id === undefined) return;
+  const found: ResultOf<"merchants.lookup"> = await bus.call("merchants.lookup", { reseller_id: pushed.reseller_id, merchant_id: pushed.merchant_id });
+  if (!found.merchant) elsewhere();
+}
+
+/** Resolving over the repository; compiled schemas are remembered. */
+export function pushing(templates: TemplatesRepository): Pushing {
+  const checks = memory<Check>(REMEMBERED_CHECKS);
+  const checkFor = (t: TemplateDoc): Promise<Check | null> => checks.get(versionId(t._id, t.version), async () => {
+    const record = await templates.version(t._id, t.version);
+    return record && payloadCheck(record.payload_schema);
+  });
+
+  return {
+    async templateFor(pushed, bus) {
+      const unknown = (): never => fail("TEMPLATE_UNKNOWN", "template_id is the id of no template; templates are found by id only, never by name.", { errors: [{ path: "template_id", message: "is unknown" }] });
+      if (!isUuid(pushed.template_id)) return unknown();
+      const template = await templates.head(EVERYTHING, pushed.template_id) ?? unknown();
+      checkScope(template, pushed);
+      await checkMerchant(template, pushed, bus);
+      if (!template.is_active) fail("TEMPLATE_INACTIVE", "The template is switched off (is_active is false), so it takes no leads.");
+      const check = await checkFor(template) ?? unknown();
+      const errors = check(pushed.payload);
+      if (errors.length > 0) fail("PAYLOAD_INVALID", `The payload does not fit the template's payload_schema in ${errors.length} ${errors.length === 1 ? "place" : "places"}; see errors.`, { errors });
+      return template;
+    },
+  };
+}
