@@ -65,10 +65,12 @@ function faultsIn(error: unknown, body: string | undefined): Fault[] {
   return Array.isArray(errors) ? errors.filter(isFault).map(({ path, message }) => ({ path, message })) : [];
 }
 
-/** The validator's words (shared/validator.ts) for what push answers with 400 rather than 422. */
-const BAD_REQUEST_WORDS = new Set(["is required", "is not a known field"]);
-const isBadRequest = (fault: Fault): boolean =>
-  fault.path === "" || fault.path === "execution_mode" || (!fault.path.includes(".") && BAD_REQUEST_WORDS.has(fault.message));
+/** Words of the validator (shared/validator.ts) and of the services for what push answers with 400 rather than 422. */
+const BAD_REQUEST_WORDS = /^is (?:required|not a known field)/;
+/** Fields whose wrong value is 400; their wrong type is 422 like any other. */
+const BAD_REQUEST_FIELDS = new Set(["execution_mode", "template_id"]);
+const isBadRequest = ({ path, message }: Fault): boolean =>
+  path === "" || (BAD_REQUEST_FIELDS.has(path) && message !== "must be string") || (!path.includes(".") && BAD_REQUEST_WORDS.test(message));
 
 /** The status of a code for an endpoint that answers in this style. `faults` matter for push alone. */
 export function statusOf(code: ErrorCode, answers: Answering, faults: readonly Fault[] = []): number {

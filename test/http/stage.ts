@@ -44,7 +44,8 @@ export interface AskOptions { token?: string | null; body?: unknown; headers?: R
 /** What came back; `body` parsed where it is JSON. */
 export interface Answer { status: number; headers: Headers; body: Record<string, unknown>; text: string }
 
-const STANDING_IN: (keyof Contracts)[] = ["config", "numbers", "blacklist", "leads", "webhook", "dialer", "scheduler", "conversation"];
+/** Every service but the gateway, auth and merchants. */
+const OTHERS: (keyof Contracts)[] = ["config", "numbers", "blacklist", "leads", "webhook", "dialer", "scheduler", "conversation"];
 const VISIBLE_DEADLINE_MS = 5000;
 
 function scripted(name: keyof Contracts, script: Script, calls: HttpStage["calls"]): ServiceSchema {
@@ -55,14 +56,15 @@ function scripted(name: keyof Contracts, script: Script, calls: HttpStage["calls
   return standIn(name, actions as Parameters<typeof standIn>[1]);
 }
 
-/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. */
-export async function setHttpStage(): Promise<HttpStage> {
+/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. `real`: services to run instead of their stand-ins. */
+export async function setHttpStage(real: ServiceSchema[] = []): Promise<HttpStage> {
+  const standing = OTHERS.filter((name) => !real.some((s) => s.name === name));
   const script: Script = {};
   const calls: HttpStage["calls"] = [];
   const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const stage = await setStage({
-    services: [auth, merchants, ...STANDING_IN.map((name) => scripted(name, script, calls))],
-    env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
+    services: [auth, merchants, ...real, ...standing.map((name) => scripted(name, script, calls))],
+    env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, SWEEP_INTERVAL_MS: "60000" },
   });
   const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: "0", PUBLIC_HTTP_URL: "https://calls.example.com", MONGODB_URI: stage.uri });
   const broker = new ServiceBroker({
@@ -72,7 +74,7 @@ export async function setHttpStage(): Promise<HttpStage> {
   provideGround(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
   broker.createService(gateway);
   await broker.start();
-  await broker.waitForServices(["auth", "merchants", ...STANDING_IN], VISIBLE_DEADLINE_MS);
+  await broker.waitForServices(["auth", "merchants", ...OTHERS], VISIBLE_DEADLINE_MS);
   const service = broker.getLocalService("gateway") as unknown as { server: { address(): AddressInfo } };
   const origin = `http://127.0.0.1:${service.server.address().port}`;
 

@@ -27,7 +27,8 @@ describe("statuses", () => {
   test.each([
     ["plain", at(["a.b", "must be string"]), 400], ["unprocessable", at(["email", "is required"]), 422],
     ["push", at(["request_id", "is required"]), 400], ["push", at(["extra", "is not a known field"]), 400], ["push", at(["execution_mode", "must be one of A, B"]), 400],
-    ["push", at(["request_id", "must be string"]), 422], ["push", at(["payload.name", "is required"]), 422], ["push", at(["payload.x", "is not a known field"]), 422],
+    ["push", at(["merchant_id", "is required: the template belongs to a merchant"]), 400], ["push", at(["template_id", "must NOT have fewer than 1 characters"]), 400],
+    ["push", at(["template_id", "must be string"]), 422], ["push", at(["request_id", "must be string"]), 422], ["push", at(["payload.name", "is required"]), 422], ["push", at(["payload.x", "is not a known field"]), 422],
     ["push", at(["payload", "must be object"], ["request_id", "is required"]), 400], ["push", at(["", "must be a JSON object"]), 400], ["push", [], 400],
   ] as const)("VALIDATION_FAILED, %s, %j: %i", (answers, faults, status) => { expect(statusOf("VALIDATION_FAILED", answers, faults)).toBe(status); });
 });
