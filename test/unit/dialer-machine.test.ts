@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { Query } from "mingo";
 import * as machine from "../../services/dialer/call-machine.ts";
 import type { CallDoc, CallState } from "../../services/dialer/calls.model.ts";

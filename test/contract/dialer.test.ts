@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { fail, type ErrorCode } from "../../shared/errors.ts";
+import { plusSeconds } from "../../shared/clock.ts";
+import type { DialOrder } from "../../shared/contracts/dialer.ts";
+import { until } from "../support/stage.ts";
+import { virtualClock } from "../support/virtual-clock.ts";
+import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "./dialer-stage.ts";
+
+jest.setTimeout(20_000);
+const clock = virtualClock();
+let d: DialerStage;
+beforeAll(async () => { d = await setDialerStage({ clock }); });
+afterAll(() => d.stop());
+beforeEach(() => { d.reset(); clock.set(new Date()); });
+
+const pass = () => clock.advance(200);
+const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
+const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
+
+describe("an attempt in order", () => {
+  test("checks, media, intent, dial, answer, hand-over; after the end the conversation settles and the number is freed", async () => {
+    const order = d.order("01");
+    let atTheDoor: unknown = null;
+    d.script.onDial = async () => { atTheDoor = await d.calls.findOne({ _id: refOf(order) }); return false; };
+    expect(await dial(order)).toEqual({});
+    const release = await toldIs(d, order, "numbers.release");
+
+    expect(atTheDoor).toMatchObject({ state: "DIALING", rank: 1, order: { to: order.to, template_version: 1 } });
+    expect(atTheDoor).not.toHaveProperty("carrier_call_id");
+    expect(names(order)).toEqual(["leads.extend", "blacklist.check", "conversation.prepare", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.release"]);
+    expect(release).toEqual({ holder: refOf(order) });
+    const [row, ...more] = await d.ledger(order);
+    expect([row?.rings, more.length, row?.reference, row?.answered]).toEqual([1, 0, refOf(order), true]);
+    const [placed, ended] = d.toldOf(order).filter((t) => t.what === "leads.annotate").map((t) => t.params);
+    expect(placed).toMatchObject({ call_id: row?.sid, call_initiated_time: expect.any(String), claim_no: 1 });
+    expect(ended).toMatchObject({ call_id: row?.sid, call_end_time: expect.any(String) });
+    expect(d.joins.find((j) => j.ref === refOf(order))?.answer).toMatchObject({ go: true, reason: null, answered_at: expect.any(String) });
+    expect(d.toldOf(order).find((t) => t.what === "conversation.stop")?.params).toEqual({ call_ref: refOf(order), reason: "carrier_ended" });
+    expect(await d.calls.findOne({ _id: refOf(order) })).toMatchObject({ state: "ENDED", ended: "completed", holder: "services", provider: "PROVIDER_ONE", carrier_call_id: row?.sid });
+  });
+
+  test("the price is asked for after the talk and told once", async () => {
+    const order = d.order("01");
+    await dial(order);
+    await callIs(d, order, "price", (c) => c.cost !== undefined, pass);
+    expect(d.toldOf(order).filter((t) => t.params["cost"] !== undefined)).toMatchObject([{ what: "leads.annotate", params: { cost: 0.014, cost_breakdown: { currency: "USD" } } }]);
+    expect(await d.calls.findOne({ _id: refOf(order) })).not.toHaveProperty("due_at");
+  });
+
+  test.each<[string, string, object]>([
+    ["06", "busy", { ended: "busy", answered_at: null }], ["07", "no answer", { ended: "no_answer", answered_at: null }], ["15", "failed", { ended: "failed" }],
+    ["10", "refused number", { ended: "invalid_number", call_id: null, error: { code: "CALL_REFUSED", carrier_code: "21211" } }],
+  ])("%s (%s): settled with the carrier's facts, then the number is freed", async (ending, _name, facts) => {
+    const order = d.order(ending);
+    await dial(order);
+    await toldIs(d, order, "numbers.release");
+    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.release"]);
+    expect(d.toldOf(order).find((t) => t.what === "leads.settle")?.params).toMatchObject({ lead_id: order.lead_id, claim_no: 1, facts: { ...facts, talk: null, machine: false } });
+    expect(names(order).filter((n) => n === "leads.settle" || n === "numbers.release")).toHaveLength(2);
+  });
+
+  test("answered and never joined: settled as completed, without a talk", async () => {
+    const order = d.order("04");
+    d.script.join = false;
+    await dial(order);
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: { ended: "completed", answered_at: expect.any(String), talk: null } });
+  });
+
+  test("an answering machine that media did not join is hung up on and settled as a machine", async () => {
+    const order = d.order("07");
+    await d.fault("lose_callbacks", order);
+    await dial(order);
+    const { carrier_call_id: CallSid = "" } = await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "status", { CallSid, CallStatus: "in-progress", SequenceNumber: "2" }));
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "machine_start" }));
+    await callIs(d, order, "hang-up", (c) => c.hang_up === "machine");
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({ go: false, reason: "machine", answered_at: null });
+    await until("the carrier's hang-up", async () => (await d.ledger(order))[0]?.ended_by === "api" || undefined);
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "status", { CallSid, CallStatus: "completed", SequenceNumber: "3", CallDuration: "4" }));
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: { ended: "completed", machine: true, talk: null } });
+    expect(names(order)).not.toContain("conversation.stop");
+  });
+
+  test("an answering machine found out after media joined: the node that talks is told", async () => {
+    const order = d.order("07");
+    await d.fault("lose_callbacks", order);
+    await dial(order);
+    const { carrier_call_id: CallSid = "" } = await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({ go: true });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({ go: true });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "other" })).toEqual({ go: false, reason: "taken", answered_at: null });
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "fax" }));
+    expect(await toldIs(d, order, "conversation.stop")).toEqual({ call_ref: refOf(order), reason: "machine" });
+    expect(names(order)).not.toContain("leads.settle");
+    await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+    await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+    expect((await d.ledger(order))[0]?.ended_by).toBe("api");
+  });
+});
+
+test("a transfer sends the live call elsewhere with our caller id; one that is over can't be transferred", async () => {
+  const order = d.order("01");
+  d.script.hold = true;
+  await dial(order);
+  await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+  await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
+  expect(d.changes.at(-1)?.form["Twiml"]).toContain(`<Dial callerId="${order.from}"><Number>+14155550106</Number></Dial>`);
+  await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+  await toldIs(d, order, "numbers.release");
+  await expect(d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" })).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
+});
+
+test("the dial request, field by field", async () => {
+  const order = d.order("06", { dial_until: plusSeconds(clock.now(), 33.5).toISOString(), max_call_seconds: 300 });
+  let form = new URLSearchParams();
+  d.script.onDial = async (_request, _response, body) => { form = new URLSearchParams(body); return false; };
+  await dial(order);
+  await toldIs(d, order, "numbers.release");
+  const base = `${d.stage.env.PUBLIC_HTTP_URL}/carriers/PROVIDER_ONE`;
+  const { Twiml, ...fields } = Object.fromEntries(form);
+  expect(form.getAll("StatusCallbackEvent")).toEqual(["initiated", "ringing", "answered", "completed"]);
+  expect(fields).toEqual({
+    To: order.to, From: order.from, Timeout: "33", TimeLimit: "330", MachineDetection: "Enable", AsyncAmd: "true", StatusCallbackEvent: "completed",
+    StatusCallback: `${base}/status/${refOf(order)}`, StatusCallbackMethod: "POST", AsyncAmdStatusCallback: `${base}/amd/${refOf(order)}`, AsyncAmdStatusCallbackMethod: "POST",
+  });
+  expect(Twiml).toContain(`<Connect action="${base}/relay-end/${refOf(order)}"><ConversationRelay url="${d.stage.env.PUBLIC_WS_URL}/media/PROVIDER_ONE/${refOf(order)}" language="en-US" dtmfDetection="true" interruptible="speech"`);
+});
+
+describe("attempts that stop before the carrier is asked", () => {
+  const failing = (code: ErrorCode) => { d.script.prepare = () => fail(code, "out of order"); };
+  test.each<[string, () => void, Partial<DialOrder>, string[], object]>([
+    ["listed since", () => { d.script.listed = true; }, {}, ["leads.settle", "numbers.release"], { facts: { ended: "not_dialled", dropped_as: "BLACKLISTED" } }],
+    ["baton lost", () => { d.script.extend = () => false; }, {}, ["numbers.release"], {}],
+    ["template gone", () => failing("TEMPLATE_NOT_FOUND"), {}, ["leads.settle", "numbers.release"], { facts: { ended: "not_dialled", error: { code: "TEMPLATE_NOT_FOUND" } } }],
+    ["conversation away", () => failing("DEPENDENCY_DOWN"), {}, ["leads.release", "numbers.release"], { reason: "DEPENDENCY_DOWN" }],
+    ["window closed", () => undefined, { dial_until: "2026-01-01T00:00:00.000Z" }, ["leads.release", "numbers.release"], { reason: "the calling window closed" }],
+    ["no such carrier", () => undefined, { provider: "PROVIDER_TWO" }, ["leads.settle", "numbers.release"], { facts: { error: { code: "PROVIDER_UNCONFIGURED" } } }],
+  ])("%s", async (_name, arrange, over, ending, params) => {
+    const order = d.order("01", over);
+    arrange();
+    await dial(order);
+    await toldIs(d, order, "numbers.release");
+    expect(names(order).filter((n) => !["leads.extend", "blacklist.check", "conversation.prepare"].includes(n))).toEqual(ending);
+    if (ending.length > 1) expect(d.toldOf(order).find((t) => t.what === ending[0])?.params).toMatchObject(params);
+    expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
+  });
+  test("a listed number is dialled when the configuration says so, and nobody is asked", async () => {
+    const order = d.order("06", { enforce_blacklist: false });
+    d.script.listed = true;
+    await dial(order);
+    await toldIs(d, order, "leads.settle");
+    expect([dialled(order), names(order).includes("blacklist.check")]).toEqual([1, false]);
+  });
+  test("the window closes while media is made ready: given back until it closed, not dialled", async () => {
+    const order = d.order("01", { dial_until: plusSeconds(clock.now(), 60).toISOString() });
+    d.script.prepare = () => clock.advance(58_000);
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({ due_at: order.dial_until });
+    expect(dialled(order)).toBe(0);
+  });
+  test("a process that stood still after the intent does not dial: provably unsent, given back", async () => {
+    const order = d.order("01");
+    const { monotonicMs } = clock;
+    d.script.prepare = () => {
+      // the next reading is the one at the intent: as if the process was stopped right after it
+      clock.monotonicMs = () => { clock.monotonicMs = monotonicMs; return monotonicMs() - 10_001; };
+    };
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({ reason: expect.stringContaining("stood still") });
+    await toldIs(d, order, "numbers.release");
+    expect([dialled(order), (await d.calls.findOne({ _id: refOf(order) }))?.ended]).toEqual([0, "not_dialled"]);
+    expect(await d.stage.bus.call("dialer.reconcile", { lead_id: order.lead_id, claim_no: 1 })).toEqual({ verdict: "never_dialled" });
+  });
+  test("the same attempt twice makes one call; a full house says BUSY", async () => {
+    const order = d.order("06");
+    await Promise.all(Array.from({ length: 5 }, () => dial(order)));
+    await toldIs(d, order, "numbers.release");
+    await dial(order);
+    await until("the repeat to be turned away", () => names(order).filter((n) => n === "numbers.release").length === 2 || undefined);
+    expect([dialled(order), (await d.ledger(order)).length]).toEqual([1, 1]);
+
+    let open = (): void => undefined;
+    const closed = new Promise<void>((resolve) => { open = resolve; });
+    d.script.prepare = () => closed;
+    const crowd = Array.from({ length: 100 }, () => d.order("06", { enforce_blacklist: false }));
+    await Promise.all(crowd.map(dial));
+    await expect(dial(d.order("06"))).rejects.toMatchObject({ type: "BUSY", data: { retry_after_seconds: 1 } });
+    open();
+    for (const each of crowd) await toldIs(d, each, "numbers.release");
+    expect(crowd.map(dialled)).toEqual(crowd.map(() => 1));
+  });
+});
+
+describe("the carrier says no", () => {
+  test("429: not placed, the attempt is given back until Retry-After", async () => {
+    const order = d.order("01");
+    await d.fault("rate_limit", order, { seconds: 7 });
+    await dial(order);
+    const { due_at } = await toldIs(d, order, "leads.release") as { due_at: string };
+    expect(Math.round((Date.parse(due_at) - clock.now().getTime()) / 1000)).toBe(7);
+    await toldIs(d, order, "numbers.release");
+    expect([(await d.calls.findOne({ _id: refOf(order) }))?.ended, dialled(order), await d.ledger(order)]).toEqual(["not_dialled", 1, []]);
+  });
+  test("another 4xx settles as failed, with the carrier's code and without the number", async () => {
+    const order = d.order("01");
+    d.script.onDial = async (_request, response) => {
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ code: 21215, message: `Account not authorized to call ${order.to}.`, status: 400 }));
+      return true;
+    };
+    await dial(order);
+    const { facts } = await toldIs(d, order, "leads.settle") as { facts: object };
+    expect(facts).toMatchObject({ ended: "failed", error: { code: "CALL_REFUSED", carrier_code: "21215" } });
+    expect(JSON.stringify(facts)).not.toContain(order.to);
+  });
+});
