@@ -57,6 +57,16 @@ export const keep = (holder: string, lease_seconds: number): LeaseMove => {
   };
 };
 
+/** Frees the lines of a holder on one number: its own, and those taken in its name as `<holder>~<who>`. */
+export const letGo = (holder: string): { filter: Record<string, unknown>; update: Record<string, unknown> } => {
+  const inHisName = { $gte: `${holder}~`, $lt: `${holder}~\uffff` };
+  // each branch of the filter is served by the index on slots.holder
+  return {
+    filter: { $or: [{ "slots.holder": holder }, { slots: { $elemMatch: { holder: inHisName } } }] },
+    update: { $pull: { slots: { $or: [{ holder }, { holder: inHisName }] } } },
+  };
+};
+
 /** True when the number carries a line of this holder. */
 export const holds = (number: { slots: readonly { holder: string }[] }, holder: string): boolean => number.slots.some((s) => s.holder === holder);
 

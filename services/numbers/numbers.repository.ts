@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { holds, keep, preferences, scopesOf, take, tryOrder, type LeaseMove, type Wanted } from "./number-leases.ts";
+import { holds, keep, letGo, preferences, scopesOf, take, tryOrder, type LeaseMove, type Wanted } from "./number-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 
 /** Reads and guarded writes of the collection `numbers`. */
@@ -12,8 +12,8 @@ export interface NumbersRepository {
   page(filters: Record<string, unknown>[], after: PageFilter, size: number): Promise<NumberDoc[]>;
   /** Takes a line for the holder, or keeps the one it has; null: none is free. */
   reserve(wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null>;
-  /** Frees the holder's line; the number it was a line of, or null. */
-  release(holder: string): Promise<NumberDoc | null>;
+  /** Frees the holder's line, and those taken in its name (`<holder>~…`); the numbers they were lines of. */
+  release(holder: string): Promise<NumberDoc[]>;
   /** Whether there is any usable number, busy or not. */
   any(wanted: Omit<Wanted, "country">): Promise<boolean>;
 }
@@ -23,6 +23,8 @@ const MAX_QUERY_MS = 8000;
 const CANDIDATES = 32;
 /** Candidates tried before they are read afresh: what was read grows stale with every race that is lost. */
 const TRIES = 8;
+/** Numbers freed by one release; a holder has one line, or one for each scheduler that wanted the same lead. */
+const MAX_FREED = 100;
 /** Lost races after which a reserve gives up: each one means that somebody else got a line, so this is only reached under extreme contention. */
 const MAX_LOST_RACES = 500;
 
@@ -69,7 +71,16 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
       // nothing free, or the same holder asked twice at once and the other request got a line: that line is the answer of both
       return taken ?? keepOne(holder, lease_seconds);
     },
-    release: (holder) => model.findOneAndUpdate({ "slots.holder": holder }, { $pull: { slots: { holder } } }, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec(),
+    async release(holder) {
+      const { filter, update } = letGo(holder);
+      const freed: NumberDoc[] = [];
+      while (freed.length < MAX_FREED) {
+        const number = await model.findOneAndUpdate(filter, update, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
+        if (!number) break;
+        freed.push(number);
+      }
+      return freed;
+    },
     async any(wanted) {
       const usable = { provider: wanted.provider, status: "AVAILABLE" as const, $or: scopesOf(wanted) };
       return (await model.findOne(usable, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null;

@@ -39,8 +39,8 @@ export default service("numbers", (ground) => {
         return line && { id: line._id, phone_number: line.phone_number, provider: line.provider };
       },
       async release({ holder }, { bus }) {
-        const freed = await numbers.release(holder);
-        if (freed) bus.broadcast("numbers.freed", { provider: freed.provider });
+        const providers = new Set((await numbers.release(holder)).map((number) => number.provider));
+        for (const provider of providers) bus.broadcast("numbers.freed", { provider });
         return {};
       },
       async any(wanted) {

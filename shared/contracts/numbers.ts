@@ -30,7 +30,8 @@ export const numbers = {
     reserve: action(
       Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, to: E164, holder: Text(80), lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }) }),
       Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))),
-    /** Internal: frees the holder's line; freeing twice is no fault. */
+    /** Internal: frees the holder's line, and every line taken in its name as `<holder>~<who>` (schedulers that race for one lead each take their own,
+     *  so that the loser can't free the winner's); freeing twice is no fault. */
     release: action(Strict({ holder: Text(80) }), Nothing),
     /** Internal: whether any number of this provider is usable in this scope at all (busy or not), to tell "wait" from "never". */
     any: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord }), Type.Object({ any: Type.Boolean() })),

@@ -250,6 +250,19 @@ describe("release", () => {
   });
 });
 
+describe("release in somebody's name", () => {
+  test("the end of an attempt frees what any scheduler took for it; a loser frees its own only", async () => {
+    const r = tenant();
+    for (let i = 0; i < 3; i++) await create({ by: asReseller(r), max_concurrent_calls: 2 });
+    const holders = async () => (await stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots.map((s) => s.holder)).sort();
+    for (const holder of [`${r}.1~a`, `${r}.1~b`, `${r}.1`, `${r}.10`, `${r}.1x`, `${r}.2~a`]) await reserve(r, holder);
+    await release(`${r}.1~b`);
+    expect(await holders()).toEqual([`${r}.1`, `${r}.10`, `${r}.1x`, `${r}.1~a`, `${r}.2~a`].sort());
+    await release(`${r}.1`);
+    expect(await holders()).toEqual([`${r}.10`, `${r}.1x`, `${r}.2~a`].sort());
+  });
+});
+
 describe("any", () => {
   test("tells busy from none at all", async () => {
     const r = tenant();
