@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { step } from "../../services/conversation/flow/brain.ts";
 import { functionsIn } from "../../services/conversation/flow/flow.ts";
 import { heardOf } from "../../services/conversation/flow/hearing.ts";
