@@ -32,6 +32,7 @@ describe("SIGKILL of the service process in the middle of the demo", () => {
     expect(all.filter((p) => !isDone(p)).map((p) => `${p.row.request_id} is ${p.state}`)).toEqual([]);
     const words = new Set([...Object.keys(OUTCOMES), "confirmed", "rescheduled", "declined"]);
     for (const p of all) if (p.state === "FINISHED") expect(words).toContain(p.outcome);
+    expect(product.log.filter((l) => l.event === "lead.recovered").length).toBeGreaterThan(0);
     await invariants(product, all);
   }, RUN_MS);
 });
