@@ -9,6 +9,9 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 /** A guarded change of one number: what must hold, and what becomes of it. */
 export interface LeaseMove { filter: Record<string, unknown>; update: PipelineStage.Set[] }
 
+/** A line given back: no guard beyond the holder's name, so a late release can't free another call's line. */
+export interface LineFreed { filter: Record<string, unknown>; update: Record<string, unknown> }
+
 /** Who wants a line: the scope decides which numbers may be used, `country` which are preferred. */
 export interface Wanted { reseller_id: string; merchant_id: string | null; provider: Provider; country: string | null }
 
@@ -57,14 +60,13 @@ export const keep = (holder: string, lease_seconds: number): LeaseMove => {
   };
 };
 
-/** Frees the lines of a holder on one number: its own, and those taken in its name as `<holder>~<who>`. */
-export const letGo = (holder: string): { filter: Record<string, unknown>; update: Record<string, unknown> } => {
-  const inHisName = { $gte: `${holder}~`, $lt: `${holder}~\uffff` };
-  // each branch of the filter is served by the index on slots.holder
-  return {
-    filter: { $or: [{ "slots.holder": holder }, { slots: { $elemMatch: { holder: inHisName } } }] },
-    update: { $pull: { slots: { $or: [{ holder }, { holder: inHisName }] } } },
-  };
+/** Frees a line of this holder on one number. */
+export const letGo = (holder: string): LineFreed => ({ filter: { "slots.holder": holder }, update: { $pull: { slots: { holder } } } });
+
+/** Frees lines taken in this holder's name, as `<holder>~<who>`, on one number. */
+export const letGoInName = (holder: string): LineFreed => {
+  const named = { holder: { $gte: `${holder}~`, $lt: `${holder}~\uffff` } };
+  return { filter: { slots: { $elemMatch: named } }, update: { $pull: { slots: named } } };
 };
 
 /** True when the number carries a line of this holder. */

@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { holds, keep, letGo, preferences, scopesOf, take, tryOrder, type LeaseMove, type Wanted } from "./number-leases.ts";
+import { holds, keep, letGo, letGoInName, preferences, scopesOf, take, tryOrder, type LeaseMove, type LineFreed, type Wanted } from "./number-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 
 /** Reads and guarded writes of the collection `numbers`. */
@@ -23,8 +23,8 @@ const MAX_QUERY_MS = 8000;
 const CANDIDATES = 32;
 /** Candidates tried before they are read afresh: what was read grows stale with every race that is lost. */
 const TRIES = 8;
-/** Numbers freed by one release; a holder has one line, or one for each scheduler that wanted the same lead. */
-const MAX_FREED = 100;
+/** Lines freed by one release beside the holder's own: one for each scheduler that wanted the same lead. */
+const MAX_IN_NAME = 100;
 /** Lost races after which a reserve gives up: each one means that somebody else got a line, so this is only reached under extreme contention. */
 const MAX_LOST_RACES = 500;
 
@@ -55,6 +55,16 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
     return null;
   };
 
+  const freeUpTo = async (max: number, { filter, update }: LineFreed): Promise<NumberDoc[]> => {
+    const freed: NumberDoc[] = [];
+    while (freed.length < max) {
+      const number = await model.findOneAndUpdate(filter, update, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
+      if (!number) break;
+      freed.push(number);
+    }
+    return freed;
+  };
+
   return {
     insert: (number) => model.create(number).then(() => true, (error: unknown) => {
       if (isDuplicateKey(error)) return false;
@@ -71,16 +81,7 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
       // nothing free, or the same holder asked twice at once and the other request got a line: that line is the answer of both
       return taken ?? keepOne(holder, lease_seconds);
     },
-    async release(holder) {
-      const { filter, update } = letGo(holder);
-      const freed: NumberDoc[] = [];
-      while (freed.length < MAX_FREED) {
-        const number = await model.findOneAndUpdate(filter, update, { maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
-        if (!number) break;
-        freed.push(number);
-      }
-      return freed;
-    },
+    release: async (holder) => [...await freeUpTo(1, letGo(holder)), ...await freeUpTo(MAX_IN_NAME, letGoInName(holder))],
     async any(wanted) {
       const usable = { provider: wanted.provider, status: "AVAILABLE" as const, $or: scopesOf(wanted) };
       return (await model.findOne(usable, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null;
