@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { Collection, Document, Filter, Sort } from "mongodb";
 import { MongoClient } from "mongodb";
 import { startStore } from "../../deploy/local/store/server.ts";
@@ -51,7 +51,7 @@ async function check(collection: Collection<Document>, docs: Document[], queries
 test("flat documents", async () => {
   await fc.assert(fc.asyncProperty(fc.array(flat, { minLength: 1, maxLength: 25 }), fc.array(fc.tuple(filter, sort), { minLength: 8, maxLength: 8 }), async (docs, queries) => {
     await check(client.db("fuzz").collection("flat"), docs, queries);
-  }), { numRuns: 40 });
+  }), { numRuns: 25 });
 }, 60_000);
 
 test("documents with arrays", async () => {
@@ -59,5 +59,5 @@ test("documents with arrays", async () => {
     const parallel = docs.some(d => Array.isArray(d.a) && (Array.isArray(d.c) || typeof d.c === "object" && d.c !== null && "x" in d.c && Array.isArray(d.c.x)));
     fc.pre(!parallel);
     await check(client.db("fuzz").collection("arrays"), docs, queries);
-  }), { numRuns: 40 });
+  }), { numRuns: 25 });
 }, 60_000);

@@ -48,7 +48,8 @@ function failing(call: Call, name: string): void {
 function refuseTransactions(call: Call, name: string): void {
   if (TRANSACTION_ENDS.has(name)) throw new StoreError("NoSuchTransaction", `Transaction numbers are only allowed where there are transactions: the embedded store refuses ${name}`);
   if (call.command["startTransaction"] === undefined && call.command["autocommit"] === undefined) return;
-  throw new StoreError("IllegalOperation", "Multi-document transactions are not supported by the embedded store: write one document at a time, each such write is atomic");
+  // Not IllegalOperation (20): the driver turns that code into advice about retryable writes.
+  throw new StoreError("OperationNotSupportedInTransaction", "Multi-document transactions are not supported by the embedded store: write one document at a time, each such write is atomic");
 }
 
 function run(call: Call): Uint8Array {

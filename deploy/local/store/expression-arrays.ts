@@ -33,6 +33,15 @@ export function extremeOf(values: readonly (Value | undefined)[], sign: 1 | -1):
   return best;
 }
 
+/** The standard deviation of the numbers among `values`, of a population or of a sample; null when there are too few. */
+export function deviationOf(values: readonly (Value | undefined)[], sample: boolean): Value {
+  const numbers = values.filter(isNumeric).map(v => asNumber(v) ?? 0);
+  const divisor = numbers.length - (sample ? 1 : 0);
+  if (divisor < 1) return null;
+  const mean = numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+  return doubleValue(Math.sqrt(numbers.reduce((sum, n) => sum + (n - mean) ** 2, 0) / divisor));
+}
+
 function operands(obj: unknown, expr: unknown, options: Options): (Value | undefined)[] {
   const value: unknown = evalExpr(obj, expr, options);
   return Array.isArray(value) ? value.map(v => promote(v)) : [promote(value)];
@@ -117,4 +126,5 @@ const $switch: ExpressionOperator = (obj, expr, options) => {
 export const ARRAY_OPERATORS: Record<`$${string}`, ExpressionOperator> = {
   $arrayElemAt, $first: atEnd("$first", 0), $last: atEnd("$last", -1), $slice, $cond, $switch,
   $sum: overList(sumOf), $avg: overList(averageOf), $max: overList(v => extremeOf(v, 1)), $min: overList(v => extremeOf(v, -1)),
+  $stdDevPop: overList(v => deviationOf(v, false)), $stdDevSamp: overList(v => deviationOf(v, true)),
 };

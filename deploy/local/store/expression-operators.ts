@@ -108,9 +108,9 @@ const PLAIN_AT_THE_TOP: `$${string}`[] = [
   "$abs", "$ceil", "$exp", "$floor", "$ln", "$log", "$log10", "$mod", "$pow", "$round", "$sqrt", "$trunc", "$sigmoid",
   "$acos", "$acosh", "$asin", "$asinh", "$atan", "$atan2", "$atanh", "$cos", "$cosh", "$degreesToRadians", "$radiansToDegrees", "$sin", "$sinh", "$tan", "$tanh",
   "$bitAnd", "$bitNot", "$bitOr", "$bitXor", "$range", "$substr", "$substrBytes", "$substrCP", "$indexOfBytes", "$indexOfCP",
-  "$dateAdd", "$dateSubtract", "$dateDiff", "$dateTrunc", "$dateFromParts", "$dateToString", "$dateFromString", "$regexMatch", "$regexFind", "$regexFindAll", "$toDate", "$toBool",
+  "$dateAdd", "$dateSubtract", "$dateDiff", "$dateTrunc", "$dateFromParts", "$dateToString", "$dateFromString", "$regexMatch", "$regexFind", "$regexFindAll", "$toDate", "$toBool", "$convert", "$strcasecmp",
 ];
-const PLAIN_ALL_THE_WAY: `$${string}`[] = ["$setUnion", "$setIntersection", "$setDifference", "$setEquals", "$setIsSubset", "$anyElementTrue", "$allElementsTrue", "$median", "$percentile"];
+const PLAIN_ALL_THE_WAY: `$${string}`[] = ["$setUnion", "$setIntersection", "$setDifference", "$setEquals", "$setIsSubset", "$anyElementTrue", "$allElementsTrue", "$median", "$percentile", "$maxN", "$minN", "$sortArray", "$indexOfArray"];
 
 function only(obj: unknown, expr: unknown, options: Options): Value | undefined {
   return args(obj, expr, options)[0];

@@ -8,7 +8,7 @@ function clear(error: unknown, dir: string, port: number): string {
   const message = error instanceof Error ? error.message : String(error);
   if (message.includes("EADDRINUSE")) return `store: port ${port} is taken: choose another with --port, or 0 for a free one`;
   if (message.includes("database is locked")) return `store: ${dir} is in use by another store: stop that one, or choose another folder with --dir`;
-  if (/EACCES|EPERM|EROFS|ENOTDIR|readonly|unable to open/u.test(message)) return `store: the folder ${dir} cannot be written (${message}): choose another with --dir`;
+  if (/EACCES|EPERM|EROFS|ENOTDIR|EEXIST|readonly|unable to open/u.test(message)) return `store: the folder ${dir} cannot be written (${message}): choose another with --dir`;
   return `store: could not start: ${message}`;
 }
 

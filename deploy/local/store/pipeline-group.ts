@@ -1,4 +1,4 @@
-import { averageOf, extremeOf, sumOf } from "./expression-arrays.ts";
+import { averageOf, deviationOf, extremeOf, sumOf } from "./expression-arrays.ts";
 import { StoreError } from "./errors.ts";
 import { prepareExpression } from "./expression-check.ts";
 import { demoteDeep, promote } from "./expression-values.ts";
@@ -33,6 +33,7 @@ function merged(values: (Value | undefined)[]): Value {
 
 const FOLDS: Readonly<Record<string, (values: (Value | undefined)[]) => Value>> = {
   $sum: sumOf, $avg: averageOf, $min: v => extremeOf(v, -1), $max: v => extremeOf(v, 1),
+  $stdDevPop: v => deviationOf(v, false), $stdDevSamp: v => deviationOf(v, true),
   $push: v => v.filter(x => x !== undefined), $addToSet: distinctValues, $mergeObjects: merged,
 };
 
@@ -54,7 +55,7 @@ function accumulator(field: string, spec: Value, scope: Scope): Accumulator {
   return byMingo(op, arg, scope);
 }
 
-/** The rarer accumulators ($stdDevPop, $topN …) see plain JavaScript numbers. */
+/** The rarer accumulators ($topN, $median …) see plain JavaScript numbers. */
 function byMingo(op: string, arg: Value, scope: Scope): Accumulator {
   const prepared = demoteDeep(prepareExpression(arg, scope.now));
   const evaluate = evaluator(PLAIN_CONTEXT, scope.variables);

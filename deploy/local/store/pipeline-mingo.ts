@@ -9,7 +9,7 @@ import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
-const STAGES = new Set(["$bucket", "$bucketAuto", "$densify", "$fill", "$graphLookup", "$redact", "$sample", "$setWindowFields"]);
+const STAGES = new Set(["$bucket", "$bucketAuto", "$densify", "$fill", "$graphLookup", "$redact", "$setWindowFields"]);
 
 function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
   return [...docs].map(doc => {
@@ -27,9 +27,10 @@ export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage 
     try {
       const options = { ...mingoOptions(PLAIN_CONTEXT, site.scope.variables), collectionResolver: (from: string): Record<string, unknown>[] => plainDocs(site.read(from, { filter: {} })) };
       const out = new Aggregator([{ [name]: demoteDeep(spec) }], options).run(plainDocs(docs));
-      return out.map(doc => {
+      return out.flatMap(doc => {
         const v = promote(doc);
-        return isDoc(v) ? v : {};
+        // $redact leaves a hole where it has pruned a whole document.
+        return isDoc(v) ? [v] : [];
       });
     } catch (error) {
       throw storeErrorOf(error);

@@ -71,6 +71,20 @@ export function subPipeline(v: Value | undefined, stage: string): Doc[] {
   return v;
 }
 
+function sample(arg: Value): Stage {
+  const size = wholeNumber("$sample", isDoc(arg) ? arg["size"] ?? null : null, 1);
+  return docs => {
+    const all = [...docs];
+    const wanted = Math.min(size, all.length);
+    for (let i = 0; i < wanted; i++) {
+      const other = i + Math.floor(Math.random() * (all.length - i));
+      const [a, b] = [all[i], all[other]];
+      if (a !== undefined && b !== undefined) [all[i], all[other]] = [b, a];
+    }
+    return all.slice(0, wanted);
+  };
+}
+
 function documents(arg: Value, scope: Scope): Stage {
   const made = compileExpression(arg, scope)({});
   if (!Array.isArray(made) || !made.every(isDoc)) throw new StoreError(5858203, "an array of objects is expected in $documents");
@@ -102,6 +116,7 @@ function compileStage(name: string, arg: Value, site: PipelineSite, first: boole
     case "$group": return compileGroup(arg, scope);
     case "$count": return counting(arg);
     case "$sortByCount": return sortByCount(arg, site);
+    case "$sample": return sample(arg);
     case "$unwind": return unwind(arg);
     case "$facet": return facet(arg, site);
     case "$lookup": return compileLookup(arg, site);

@@ -80,6 +80,10 @@ function hinted(collection: Collection, hint: Value, conjuncts: readonly Conjunc
   return planFor(index, conjuncts, sort);
 }
 
+function holdsFewer(p: Plan): boolean {
+  return p.index !== undefined && (p.index.definition.sparse || p.index.definition.partialFilterExpression !== undefined);
+}
+
 function isUniquePoint(p: Plan): boolean {
   return p.index !== undefined && p.index.definition.unique && p.bounds.fixed === p.index.keys.paths.length;
 }
@@ -102,7 +106,8 @@ export function plan(storage: Storage, collection: Collection, query: Query): Pl
   const all = collection.indexes.filter(i => eligible(i, conjuncts)).map(i => planFor(i, conjuncts, sort));
   const unique = all.find(isUniquePoint);
   if (unique !== undefined) return { ...unique, sorted: true };
-  const useful = all.filter(p => p.bounds.points > 0 || p.bounds.range || sort.length > 0 && p.sorted);
+  // A partial or sparse index that may be used holds fewer keys than there are documents.
+  const useful = all.filter(p => p.bounds.points > 0 || p.bounds.range || sort.length > 0 && p.sorted || holdsFewer(p));
   const [first] = useful;
   if (first === undefined) return scanAll(conjuncts, sort);
   if (useful.length === 1) return first;

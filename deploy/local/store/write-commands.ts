@@ -94,11 +94,13 @@ export function update(call: Call): Reply {
   let n = 0;
   let nModified = 0;
   const upserted: Doc[] = [];
-  const errors = each(statements(call, "updates"), boolArgument(command, "ordered", true), (statement, index) => {
+  const parsed = statements(call, "updates").map(statement => {
     refuseUnknown(statement, "update.updates", UPDATE_STATEMENT, false);
-    const constants = docArgument(statement, "c");
     const s = updateStatement(statement);
     refuseRetryableMulti(call, s.multi);
+    return { s, constants: docArgument(statement, "c") };
+  });
+  const errors = each(parsed, boolArgument(command, "ordered", true), ({ s, constants }, index) => {
     const collection = s.upsert ? engine.catalog.ensure(call.db, name) : engine.catalog.find(call.db, name);
     const out = runUpdate(call, collection, s, constants === undefined ? scope : { ...scope, variables: { ...scope.variables, ...constants } }, deadline);
     n += out.matched + (out.upserted === undefined ? 0 : 1);
@@ -116,7 +118,7 @@ export function remove(call: Call): Reply {
   const scope = scopeOf(command, call.now);
   const deadline = deadlineOf(command, call.now);
   let n = 0;
-  const errors = each(statements(call, "deletes"), boolArgument(command, "ordered", true), statement => {
+  const parsed = statements(call, "deletes").map(statement => {
     refuseUnknown(statement, "delete.deletes", DELETE_STATEMENT, false);
     refuseCollation(statement);
     const limit = asNumber(statement["limit"]);
@@ -124,7 +126,8 @@ export function remove(call: Call): Reply {
     if (!isDoc(statement["q"])) throw new StoreError("IDLFailedToParse", "BSON field 'delete.deletes.q' is missing but a required field");
     refuseRetryableMulti(call, limit === 0);
     const hint = hintArgument(statement);
-    n += runDelete(call, collection, { filter: statement["q"], multi: limit === 0, ...hint === undefined ? {} : { hint } }, scope, deadline).deleted;
+    return { filter: statement["q"], multi: limit === 0, ...hint === undefined ? {} : { hint } };
   });
+  const errors = each(parsed, boolArgument(command, "ordered", true), s => { n += runDelete(call, collection, s, scope, deadline).deleted; });
   return withErrors({ n }, errors);
 }
