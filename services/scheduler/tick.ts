@@ -4,7 +4,7 @@ import type { Plan } from "../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/configuration.ts";
 import type { ClaimedLead, DueLead } from "../../shared/contracts/lead.ts";
 import { isFailure } from "../../shared/errors.ts";
-import { callRef } from "../../shared/ids.ts";
+import { callRef, sha256 } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { countryOf } from "../../shared/phone.ts";
 import { admit, type Admission, type HoldReason } from "./admission.ts";
@@ -22,6 +22,7 @@ const LINE_MARGIN_SECONDS = 300;
 const NO_FREE_LINE_MS = 1000;
 const NO_NUMBER_AT_ALL_MS = 30_000;
 const REFUSED_BY_DIALER_MS = 2000;
+const NODE_MARK_CHARS = 8;
 
 async function plansFor(ground: ServiceGround, due: DueLead[]): Promise<Map<string, Plan>> {
   const { plans } = await ground.bus.call("config.plans", { template_ids: [...new Set(due.map((d) => d.template_id))] });
@@ -72,7 +73,8 @@ async function noLine(ground: ServiceGround, lead: DueLead, configuration: Confi
 /** One admitted lead: line, token, claim, hand-over. Gives the hold when it could not go on; whatever was taken is given back. */
 async function launch(ground: ServiceGround, rates: RateWindows, lead: DueLead, admitted: Admitted): Promise<Held | null> {
   const { configuration, plan } = admitted;
-  const holder = callRef(lead.lead_id, lead.claim_no + 1);
+  // the node's own mark: a replica that loses the claim must not free the winner's line; releasing the call_ref frees all of them
+  const holder = `${callRef(lead.lead_id, lead.claim_no + 1)}~${sha256(ground.nodeId).slice(0, NODE_MARK_CHARS)}`;
   const line = await ground.bus.call("numbers.reserve", {
     reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, provider: configuration.calling_provider, to: lead.phone_number, holder,
     lease_seconds: plan.max_call_seconds + ground.env.RING_TIMEOUT_SECONDS + LINE_MARGIN_SECONDS,
