@@ -16,7 +16,7 @@ const CREATE_FIELDS = new Set([
   "create", "capped", "size", "max", "autoIndexId", "storageEngine", "validator", "validationLevel", "validationAction", "indexOptionDefaults",
   "viewOn", "pipeline", "collation", "timeseries", "clusteredIndex", "expireAfterSeconds", "changeStreamPreAndPostImages", "encryptedFields", "temp", "idIndex",
 ]);
-const CREATE_REFUSED = ["capped", "size", "max", "storageEngine", "validator", "indexOptionDefaults", "viewOn", "timeseries", "clusteredIndex", "expireAfterSeconds", "changeStreamPreAndPostImages", "encryptedFields"];
+const CREATE_REFUSED = ["capped", "size", "max", "storageEngine", "validator", "validationLevel", "validationAction", "pipeline", "indexOptionDefaults", "viewOn", "timeseries", "clusteredIndex", "expireAfterSeconds", "changeStreamPreAndPostImages", "encryptedFields"];
 
 function existing(call: Call, name: string): Collection {
   const collection = call.engine.catalog.find(call.db, name);

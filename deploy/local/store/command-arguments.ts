@@ -101,6 +101,8 @@ export function deadlineOf(command: Doc, now: Date): number | undefined {
 
 /** Checks readConcern and writeConcern: one node keeps every promise that one node can. */
 export function checkConcerns(command: Doc): void {
+  refuseOptions(command, ["apiStrict"]);
+  if (command["apiVersion"] !== undefined && command["apiVersion"] !== "1") throw new StoreError(322, "Provided apiVersion is not supported: only '1'");
   const read = docArgument(command, "readConcern")?.["level"];
   if (read !== undefined && !(typeof read === "string" && READ_CONCERNS.has(read))) throw new StoreError("InvalidOptions", `readConcern level ${String(read)} is not supported by the embedded store`);
   const write = docArgument(command, "writeConcern");

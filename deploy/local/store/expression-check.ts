@@ -1,4 +1,5 @@
 import { StoreError } from "./errors.ts";
+import { checkArguments } from "./expression-arguments.ts";
 import { MINGO_ACCUMULATORS, MINGO_EXPRESSIONS } from "./mingo-core.ts";
 import { setField } from "./paths.ts";
 import { isDoc } from "./values.ts";
@@ -24,6 +25,7 @@ export function prepareExpression(expr: Value, now: Date): Value {
     if (keys.length > 1) throw new StoreError(15983, `an object representing an expression must have exactly one field: ${operator}`);
     if (operator === "$literal") return expr;
     if (!EXPRESSIONS.has(operator)) throw new StoreError(168, `Unrecognized expression '${operator}'`);
+    checkArguments(operator, expr[operator]);
   }
   const out: Doc = {};
   for (const k of keys) setField(out, k, prepareExpression(expr[k] ?? null, now));

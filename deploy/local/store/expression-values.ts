@@ -1,4 +1,5 @@
 import { BSONRegExp, BSONSymbol, Double, Long, Timestamp } from "bson";
+import { StoreError } from "./errors.ts";
 import { setField } from "./paths.ts";
 import { regexOf } from "./regex.ts";
 import { bsonType, doubleValue, integerValue, isDoc, isInt32 } from "./values.ts";
@@ -31,7 +32,10 @@ function numberValue(n: number): Value {
 }
 
 function objectValue(v: object): Value | undefined {
-  if (v instanceof Date) return new Date(v);
+  if (v instanceof Date) {
+    if (Number.isNaN(v.getTime())) throw new StoreError("BadValue", "an expression gave no valid date: check its date, unit and amount");
+    return new Date(v);
+  }
   if (v instanceof RegExp) return new BSONRegExp(v.source, v.flags.replaceAll(/[^imsx]/gu, ""));
   const out: Doc = {};
   for (const [k, x] of Object.entries(v)) {

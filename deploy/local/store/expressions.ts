@@ -4,6 +4,8 @@ import { prepareExpression } from "./expression-check.ts";
 import { OWN_OPERATORS } from "./expression-operators.ts";
 import { promote } from "./expression-values.ts";
 import { contextWith, evaluator } from "./mingo-core.ts";
+import { field } from "./paths.ts";
+import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** What an expression may refer to besides the document: the command's time and the variables of `let`. */
@@ -26,6 +28,8 @@ export function storeErrorOf(error: unknown): unknown {
  * Errors: those of prepareExpression, and at run time MongoDB's for wrong operand types.
  */
 export function compileExpression(expr: Value, scope: Scope): (doc: Value) => Value | undefined {
+  const simple = compileSimple(expr);
+  if (simple !== undefined) return simple;
   const prepared = prepareExpression(expr, scope.now);
   const evaluate = evaluator(CONTEXT, scope.variables);
   return doc => {
@@ -35,6 +39,23 @@ export function compileExpression(expr: Value, scope: Scope): (doc: Value) => Va
       throw storeErrorOf(error);
     }
   };
+}
+
+/** Plain field paths and constants, the bulk of all expressions, without mingo. */
+function compileSimple(expr: Value): ((doc: Value) => Value | undefined) | undefined {
+  if (typeof expr === "string") {
+    if (!expr.startsWith("$")) return () => expr;
+    const parts = expr.slice(1).split(".");
+    return parts[0]?.startsWith("$") === true || parts.includes("") ? undefined : doc => valueAt(doc, parts, 0);
+  }
+  return typeof expr === "object" && expr !== null && !(expr instanceof Date) ? undefined : () => expr;
+}
+
+/** A field path of an expression: it maps over arrays, and a number in it is a field name, never an index. */
+function valueAt(v: Value | undefined, parts: readonly string[], at: number): Value | undefined {
+  if (at === parts.length) return v;
+  if (Array.isArray(v)) return v.map(item => valueAt(item, parts, at)).filter(item => item !== undefined);
+  return isDoc(v) ? valueAt(field(v, parts[at] ?? ""), parts, at + 1) : undefined;
 }
 
 /** The values of a command's `let`, each an expression without a document. */

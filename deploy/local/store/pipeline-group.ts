@@ -11,8 +11,8 @@ import type { Stage } from "./pipeline.ts";
 import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
-/** Folds the documents of one group to a value. */
-type Accumulator = (docs: Doc[]) => Value;
+/** Takes what it needs of each document as it passes, and folds that to the group's value at the end. */
+interface Accumulator { take: (doc: Doc) => Value | undefined; fold: (taken: (Value | undefined)[]) => Value }
 
 function distinctValues(values: (Value | undefined)[]): Value[] {
   const found = new Map<string, Value>();
@@ -34,6 +34,7 @@ function merged(values: (Value | undefined)[]): Value {
 const FOLDS: Readonly<Record<string, (values: (Value | undefined)[]) => Value>> = {
   $sum: sumOf, $avg: averageOf, $min: v => extremeOf(v, -1), $max: v => extremeOf(v, 1),
   $stdDevPop: v => deviationOf(v, false), $stdDevSamp: v => deviationOf(v, true),
+  $first: v => v[0] ?? null, $last: v => v.at(-1) ?? null,
   $push: v => v.filter(x => x !== undefined), $addToSet: distinctValues, $mergeObjects: merged,
 };
 
@@ -41,22 +42,15 @@ function accumulator(field: string, spec: Value, scope: Scope): Accumulator {
   const [entry, ...more] = isDoc(spec) ? Object.entries(spec) : [];
   if (entry === undefined || more.length > 0) throw new StoreError(40234, `The field '${field}' must be an accumulator object`);
   const [op, arg] = entry;
+  if (op === "$count") return { take: () => null, fold: taken => taken.length };
   const fold = FOLDS[op];
-  if (fold !== undefined) {
-    const evaluate = compileExpression(arg, scope);
-    return docs => fold(docs.map(doc => evaluate(doc)));
-  }
-  if (op === "$first" || op === "$last") {
-    const evaluate = compileExpression(arg, scope);
-    return docs => evaluate(docs.at(op === "$first" ? 0 : -1) ?? {}) ?? null;
-  }
-  if (op === "$count") return docs => docs.length;
+  if (fold !== undefined) return { take: compileExpression(arg, scope), fold };
   if (!MINGO_ACCUMULATORS.has(op)) throw new StoreError(15952, `unknown group operator '${op}'`);
-  return byMingo(op, arg, scope);
+  return { take: doc => doc, fold: byMingo(op, arg, scope) };
 }
 
-/** The rarer accumulators ($topN, $median …) see plain JavaScript numbers. */
-function byMingo(op: string, arg: Value, scope: Scope): Accumulator {
+/** The rarer accumulators ($topN, $median …) see whole documents, with plain JavaScript numbers. */
+function byMingo(op: string, arg: Value, scope: Scope): Accumulator["fold"] {
   const prepared = demoteDeep(prepareExpression(arg, scope.now));
   const evaluate = evaluator(PLAIN_CONTEXT, scope.variables);
   return docs => {
@@ -77,18 +71,21 @@ export function compileGroup(arg: Value, scope: Scope): Stage {
     if (k.includes(".")) throw new StoreError(40235, `The field name '${k}' cannot contain '.'`);
     return [k, accumulator(k, spec, scope)];
   });
-  return function* group(docs) {
-    const groups = new Map<string, { id: Value; docs: Doc[] }>();
+  return function* grouped(docs) {
+    const groups = new Map<string, { id: Value; taken: (Value | undefined)[][] }>();
     for (const doc of docs) {
       const id = idOf(doc);
       const key = keyText(id);
-      const there = groups.get(key);
-      if (there === undefined) groups.set(key, { id: id ?? null, docs: [doc] });
-      else there.docs.push(doc);
+      let group = groups.get(key);
+      if (group === undefined) {
+        group = { id: id ?? null, taken: fields.map(() => []) };
+        groups.set(key, group);
+      }
+      for (const [i, [, accumulate]] of fields.entries()) group.taken[i]?.push(accumulate.take(doc));
     }
     for (const g of groups.values()) {
       const out: Doc = { _id: g.id };
-      for (const [k, fold] of fields) out[k] = fold(g.docs);
+      for (const [i, [k, { fold }]] of fields.entries()) out[k] = fold(g.taken[i] ?? []);
       yield out;
     }
   };

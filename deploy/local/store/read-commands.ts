@@ -18,7 +18,7 @@ const FIND_FIELDS = new Set([
   "find", "filter", "sort", "projection", "hint", "skip", "limit", "batchSize", "singleBatch", "max", "min", "returnKey", "showRecordId",
   "tailable", "oplogReplay", "noCursorTimeout", "awaitData", "allowPartialResults", "collation", "allowDiskUse", "let",
 ]);
-const FIND_REFUSED = ["max", "min", "returnKey", "showRecordId", "tailable", "awaitData"];
+const FIND_REFUSED = ["max", "min", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"];
 const COUNT_FIELDS = new Set(["count", "query", "limit", "skip", "hint", "fields", "collation"]);
 const DISTINCT_FIELDS = new Set(["distinct", "key", "query", "collation", "hint"]);
 
