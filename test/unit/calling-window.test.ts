@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { IANAZone } from "luxon";
 import { windowState, type CallingWindow } from "../../services/scheduler/calling-window.ts";
 
