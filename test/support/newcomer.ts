@@ -33,7 +33,7 @@ export async function newcomerEnv(): Promise<Record<string, string>> {
 export async function startAsNewcomer(env: Record<string, string>, args: string[] = []): Promise<Running> {
   const running = runScript("deploy/local/start.ts", args, env);
   let code: number | null | undefined;
-  void running.ended.then((c) => { code = c; });
+  running.child.once("exit", (c) => { code = c; });
   await until("callagent to run", () => {
     if (code !== undefined) throw new Error(`npm start ended with ${code}: ${running.output()}`);
     return running.output().includes("carrier's ledger") || undefined;
