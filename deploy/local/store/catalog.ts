@@ -71,6 +71,7 @@ export class Catalog {
 
   /** Drops a collection; the others of its database stay. */
   drop(collection: Collection): void {
+    collection.dropped = true;
     for (const index of collection.indexes) this.storage.schema(`DROP TABLE x_${index.id}`);
     this.storage.write("DELETE FROM indexes WHERE collection = ?", collection.id);
     this.storage.write("DELETE FROM collections WHERE id = ?", collection.id);

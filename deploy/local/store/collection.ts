@@ -33,6 +33,8 @@ export class Collection {
   name: string;
   readonly uuid: Uint8Array;
   readonly indexes: Index[] = [];
+  /** Set when the collection is dropped: what still reads it must stop. */
+  dropped = false;
   private readonly storage: Storage;
   private nextRid: number;
 

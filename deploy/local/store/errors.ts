@@ -28,7 +28,7 @@ export const CODES = {
   IndexOptionsConflict: 85,
   IndexKeySpecsConflict: 86,
   CommandNotSupported: 115,
-  NetworkInterfaceExceededTimeLimit: 202,
+  QueryPlanKilled: 175,
   TransactionTooOld: 225,
   OperationNotSupportedInTransaction: 263,
   NoSuchTransaction: 251,

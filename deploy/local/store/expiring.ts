@@ -3,7 +3,7 @@ import type { Collection, Index } from "./collection.ts";
 import type { Engine } from "./context.ts";
 import { prepare } from "./querying.ts";
 import { visitPath } from "./paths.ts";
-import type { Value } from "./values.ts";
+import type { Doc, Value } from "./values.ts";
 
 /** Documents removed in one go, so that a sweep does not hold up the clients for long. */
 const BATCH = 1000;
@@ -16,7 +16,9 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
   const [path] = index.keys.paths;
   if (path === undefined) return 0;
   const before = new Date(now.getTime() - seconds * 1000);
-  const { run } = prepare(engine.storage, collection, { filter: { [path]: { $lte: before }, ...index.definition.partialFilterExpression }, hint: index.definition.name, wanted: BATCH }, { now, variables: {} });
+  const due: Doc = { [path]: { $lte: before } };
+  const partial = index.definition.partialFilterExpression;
+  const { run } = prepare(engine.storage, collection, { filter: partial === undefined ? due : { $and: [due, partial] }, hint: index.definition.name, wanted: BATCH }, { now, variables: {} });
   const found = [];
   for (const m of run()) {
     found.push(m);
@@ -25,8 +27,8 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
   let removed = 0;
   for (const m of found) {
     // An array expires by its earliest date; the filter has found one that is due.
-    const due = visitPath(m.doc, path.split("."), v => Array.isArray(v) ? v.some(x => expired(x, before)) : expired(v, before));
-    if (!due) continue;
+    const isDue = visitPath(m.doc, path.split("."), v => Array.isArray(v) ? v.some(x => expired(x, before)) : expired(v, before));
+    if (!isDue) continue;
     collection.remove(m.rid, m.doc);
     removed++;
   }

@@ -38,7 +38,8 @@ export function countKeys(storage: Storage, index: Index, intervals: readonly In
   return n;
 }
 
-function checkDeadline(counters: ScanCounters): void {
+function checkGoingOn(collection: Collection, counters: ScanCounters): void {
+  if (collection.dropped) throw new StoreError("QueryPlanKilled", `collection dropped: ${collection.ns}`);
   if (counters.deadline !== undefined && Date.now() > counters.deadline) throw new StoreError("MaxTimeMSExpired", "operation exceeded time limit");
 }
 
@@ -62,7 +63,7 @@ function* scanIndex(storage: Storage, collection: Collection, p: Plan, index: In
   for (const interval of intervals) {
     let after: { key: Uint8Array; rid: number } | undefined;
     for (;;) {
-      checkDeadline(counters);
+      checkGoingOn(collection, counters);
       const page = pageOf(storage, collection, index, interval, after, p.reverse, limit);
       for (const entry of page) {
         counters.keys++;
@@ -82,7 +83,7 @@ function* scanCollection(collection: Collection, reverse: boolean, first: number
   let rid = reverse ? Number.MAX_SAFE_INTEGER : NO_RID;
   let limit = first;
   for (;;) {
-    checkDeadline(counters);
+    checkGoingOn(collection, counters);
     const page = collection.page(rid, limit, reverse);
     for (const entry of page) {
       counters.docs++;

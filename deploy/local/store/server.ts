@@ -30,6 +30,8 @@ export interface RunningStore {
 /** MongoDB sweeps expired documents once a minute. */
 const SWEEP_EVERY_MS = 60_000;
 const HOST = "127.0.0.1";
+/** Connections at once; a driver opens up to a hundred per client. */
+const MAX_CONNECTIONS = 10_000;
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -84,6 +86,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     socket.on("close", () => sockets.delete(socket));
     return new Connection(engine, turn, socket, ++connections);
   });
+  server.maxConnections = MAX_CONNECTIONS;
   let port: number;
   try {
     port = await listen(server, options.port);
