@@ -19,6 +19,9 @@ const finishing = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): 
   ...(typeof lead.payload["reporting_webhook_url"] === "string" ? { report_due_at: now } : {}),
 });
 
+/** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
+export const QUEUED = { status: "BACKLOG", outcome: null, attempt_count: 0, claim_no: 0, recoveries: 0 } as const;
+
 /** BACKLOG|RETRY -> same, later. No attempt is spent. */
 export const defer = (seen: Seen, until: Date, why: string, now: Date): Move => ({
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },

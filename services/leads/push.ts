@@ -5,6 +5,7 @@ import { DIALLED_MODES, type ExecutionMode } from "../../shared/contracts/lead.t
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
 import { toE164 } from "../../shared/phone.ts";
+import { QUEUED } from "./lead-machine.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
@@ -37,7 +38,7 @@ function documentOf(id: string, lead: Input, resolved: Resolved, phone: string |
   const playground = lead.is_playground === true;
   return {
     _id: id, reseller_id: lead.reseller_id, merchant_id: resolved.merchant_id, template_id: resolved.template_id, template: resolved.name, request_id: lead.request_id,
-    status: "BACKLOG", outcome: null, attempt_count: 0, claim_no: 0, recoveries: 0, phone_number: phone,
+    ...QUEUED, phone_number: phone,
     payload: { ...lead.payload, ...(phone ? { [PHONE]: phone } : {}), ...(lead.reporting_webhook_url ? { reporting_webhook_url: lead.reporting_webhook_url } : {}) },
     execution_mode: mode, call_direction: "OUTBOUND", is_test: playground || mode.endsWith("_TEST"),
     configurations_override: playground ? lead.configurations_override ?? null : null,

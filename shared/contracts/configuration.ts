@@ -3,6 +3,7 @@ import { E164, IsoTime, Json, Nullable, Strict, Text, Type, Uuid, type Static } 
 /** The provider words of the contract; the deployment maps them to carriers. */
 export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
 export type Provider = (typeof PROVIDERS)[number];
+/** A provider word as it travels. */
 export const ProviderWord = Type.Enum([...PROVIDERS]);
 
 const HourMinute = Type.String({ pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
