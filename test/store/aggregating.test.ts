@@ -108,7 +108,7 @@ test("the rate limiter of one document grants at most N in any window, by the se
 const refused: [Document[], number][] = [
   [[{ $nope: {} }], 40324], [[{ $match: { a: { $foo: 1 } } }], 2], [[{ $match: { $foo: 1 } }], 2], [[{ $project: { a: { $nope: 1 } } }], 168], [[{ $group: { _id: 1, a: { $nope: 1 } } }], 15952], [[{ $group: { a: { $sum: 1 } } }], 15955],
   [[{ $project: { a: 1, b: 0 } }], 31254], [[{ $project: { a: "$$undefinedVariable" } }], 17276], [[{ $match: { a: 1 }, $limit: 1 }], 40323], [[{ $changeStream: {} }], 115], [[{ $geoNear: {} }], 115], [[{ $out: "x" }, { $match: {} }], 40601],
-  [[{ $project: { a: { $add: ["$x", "text"] } } }], 14], [[{ $project: { a: { $divide: [1, 0] } } }], 2], [[{ $match: { $where: "1" } }], 115], [[{ $project: { a: { $function: {} } } }], 168], [[{ $lookup: { from: "a", as: "b", bogus: 1 } }], 40415], [[{ $limit: 0 }], 15958],
+  [[{ $project: { a: { $add: ["$x", "text"] } } }], 14], [[{ $project: { a: { $divide: [1, 0] } } }], 2], [[{ $match: { $where: "1" } }], 115], [[{ $project: { a: { $function: {} } } }], 168], [[{ $lookup: { from: "a", as: "b", bogus: 1 } }], 40415], [[{ $limit: 0 }], 15958], [[{ $bucket: { groupBy: "$x", boundaries: [0, 2], bogus: 1 } }], 40415],
   [[{ $project: { a: { $map: { input: [1], in: "$$this", bogus: 1 } } } }], 16879], [[{ $project: { a: { $dateAdd: { startDate: new Date(0), unit: "day", amount: 1, timezone: "Europe/Berlin" } } } }], 115],
   [[{ $project: { a: { $dateAdd: { startDate: new Date(0), unit: "fortnight", amount: 1 } } } }], 2], [[{ $project: { a: { $add: [1], b: 2 } } }], 15983],
 ];

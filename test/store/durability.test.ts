@@ -9,8 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Document } from "mongodb";
 import { Decimal128, Double, Long, MongoClient, UUID } from "mongodb";
 import { startStore } from "../../deploy/local/store/server.ts";
-import { frameCommand } from "../../deploy/local/store/wire.ts";
-import { rawConnection } from "./store-under-test.ts";
+import { frameCommand, rawConnection } from "./store-under-test.ts";
 
 const MAIN = fileURLToPath(new URL("../../deploy/local/store/main.ts", import.meta.url));
 let dir: string;
@@ -73,7 +72,7 @@ test("a restart keeps documents to the type, indexes, and the answers of retryab
   const retry = { update: "c", updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }], lsid, txnNumber: Long.fromNumber(1), $db: "k" };
   const send = async (url: string): Promise<Document> => {
     const { socket, reply } = rawConnection(url);
-    socket.write(frameCommand(1, retry as never));
+    socket.write(frameCommand(1, retry));
     const { doc: answer } = await reply();
     socket.destroy();
     return answer;

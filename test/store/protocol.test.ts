@@ -1,8 +1,7 @@
 import { Long, serialize, UUID } from "bson";
 import type { Document } from "mongodb";
 import { MongoClient } from "mongodb";
-import { frameCommand } from "../../deploy/local/store/wire.ts";
-import { rawConnection, refusal, storeUnderTest } from "./store-under-test.ts";
+import { frameCommand, rawConnection, refusal, storeUnderTest } from "./store-under-test.ts";
 import type { StoreUnderTest } from "./store-under-test.ts";
 
 let t: StoreUnderTest;

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { deserialize } from "bson";
+import { deserialize, serialize } from "bson";
 import type { Collection, Document } from "mongodb";
 import { MongoClient } from "mongodb";
 import { startStore } from "../../deploy/local/store/server.ts";
@@ -61,4 +61,17 @@ export function rawConnection(url: string): Raw {
     return { opcode, to: message.readInt32LE(8), doc: deserialize(message.subarray(opcode === 1 ? 36 : 21)) };
   };
   return { socket, reply, closed };
+}
+
+const HEADER_BYTES = 16;
+
+/** One OP_MSG with a command as its body. */
+export function frameCommand(requestId: number, command: Document, flags = 0): Buffer {
+  const body = serialize(command);
+  const head = Buffer.alloc(HEADER_BYTES + 5);
+  head.writeInt32LE(head.length + body.length, 0);
+  head.writeInt32LE(requestId, 4);
+  head.writeInt32LE(2013, 12);
+  head.writeUInt32LE(flags, HEADER_BYTES);
+  return Buffer.concat([head, body]);
 }

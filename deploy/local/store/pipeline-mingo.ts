@@ -1,4 +1,5 @@
 import { Aggregator } from "mingo";
+import { refuseUnknown } from "./command-arguments.ts";
 import { StoreError } from "./errors.ts";
 import { prepareExpression } from "./expression-check.ts";
 import { demoteDeep, promote } from "./expression-values.ts";
@@ -9,7 +10,12 @@ import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
-const STAGES = new Set(["$bucket", "$bucketAuto", "$densify", "$fill", "$graphLookup", "$redact", "$setWindowFields"]);
+const STAGES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["$bucket", new Set(["groupBy", "boundaries", "default", "output"])], ["$bucketAuto", new Set(["groupBy", "buckets", "output", "granularity"])],
+  ["$densify", new Set(["field", "partitionByFields", "range"])], ["$fill", new Set(["partitionBy", "partitionByFields", "sortBy", "output"])],
+  ["$graphLookup", new Set(["from", "startWith", "connectFromField", "connectToField", "as", "maxDepth", "depthField", "restrictSearchWithMatch"])],
+  ["$setWindowFields", new Set(["partitionBy", "sortBy", "output"])], ["$redact", new Set()],
+]);
 
 function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
   return [...docs].map(doc => {
@@ -20,7 +26,12 @@ function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
 
 /** One of the stages that mingo runs. Errors: 40324 for a stage nobody knows. */
 export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage {
-  if (!STAGES.has(name)) throw new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);
+  const known = STAGES.get(name);
+  if (known === undefined) throw new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);
+  if (name !== "$redact") {
+    if (!isDoc(arg)) throw new StoreError("FailedToParse", `the specification of ${name} must be an object`);
+    refuseUnknown(arg, name, known, false);
+  }
   // $setWindowFields has operators that are no expressions (window functions): mingo checks those itself.
   const spec = name === "$setWindowFields" ? arg : withoutCheck(name, arg, site);
   return docs => {

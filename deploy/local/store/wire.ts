@@ -1,4 +1,3 @@
-import { serialize } from "bson";
 import { decode, decodeCommand, rawArray } from "./bson-reading.ts";
 import type { Doc } from "./values.ts";
 
@@ -117,15 +116,5 @@ export function frameReply(request: Pick<Request, "requestId" | "opcode">, body:
     out.writeInt32LE(1, HEADER_BYTES + 16); // one document
   }
   out.set(body, prefix);
-  return out;
-}
-
-/** Frames a command for tests of the protocol itself. */
-export function frameCommand(requestId: number, command: Doc, flags = 0): Buffer {
-  const body = serialize(command);
-  const out = frameReply({ requestId, opcode: OP_MSG }, body);
-  out.writeInt32LE(requestId, 4);
-  out.writeInt32LE(0, 8);
-  out.writeUInt32LE(flags, HEADER_BYTES);
   return out;
 }
