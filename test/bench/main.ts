@@ -1,0 +1,12 @@
+import { benchPush } from "./push.ts";
+
+const BENCHES: Record<string, () => Promise<void>> = { push: benchPush };
+
+const [, , name = ""] = process.argv;
+const bench = BENCHES[name];
+if (!bench) {
+  console.error(`npm run bench -- <name>, where name is one of: ${Object.keys(BENCHES).join(", ")}`);
+  process.exit(2);
+}
+await bench();
+process.exit(0);
