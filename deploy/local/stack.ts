@@ -17,6 +17,8 @@ export interface LogLine { level?: string; event?: string; service?: string; msg
 /** What a stack is made of. Ports 0 are chosen. `env` goes to the services on top of the defaults. */
 export interface StackOptions {
   folder: Folder; split: boolean; httpPort: number; mediaPort: number; carrierPort: number; timeScale: number; seed: string;
+  /** Name of the database, where it is not the one MONGODB_URI names or `callagent`. */
+  database?: string;
   env?: Record<string, string>; onLog(line: LogLine): void; onDeath(said: string): void;
 }
 
@@ -108,7 +110,7 @@ export async function startStack(o: StackOptions): Promise<Stack> {
       begin("models", [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key], { ready: "line" }),
     ]);
     const mongo = new URL(given ?? store?.url ?? "");
-    if (!given) mongo.pathname = "/callagent";
+    if (o.database || !given) mongo.pathname = `/${o.database ?? "callagent"}`;
     const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: carrier.url, models: models.url, mongo: mongo.href, secrets, extra: o.env ?? {} });
     if (o.split) {
       if (!onPath("nats-server")) throw new StartFault("nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.");

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,6 +39,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const log: LogLine[] = [];
   const stack = await startStack({
     folder, split: options.split ?? false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
+    database: `t_${randomUUID().slice(0, 8)}`,
     env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
   });
   try {
