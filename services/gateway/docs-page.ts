@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { CATALOGUE, type ErrorCode } from "../../shared/errors.ts";
-import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
-import { bodySchemaOf, failuresOf, parametersOf } from "./openapi.ts";
+import { propertiesOf, requiredOf, type Schema } from "./action-schema.ts";
+import { bodySchemaOf, failuresOf, parametersOf, responseSchemaOf } from "./openapi.ts";
 import { BASE_PATH, type Row } from "./routes.ts";
 
 const STYLE = `:root{color-scheme:light dark;--line:#8886;--soft:#8881;--accent:#2563eb}
@@ -64,11 +64,12 @@ const codeLink = (c: ErrorCode): string => `<a href="#${c}">${c}</a>`;
 function endpointHtml(row: Row): string {
   const parameters = parametersOf(row);
   const body = bodySchemaOf(row);
+  const response = responseSchemaOf(row);
   return `<details id="${anchor(row)}"><summary><span class="method">${row.method}</span> ${code(row.path)} — ${escapeHtml(row.summary)}</summary>
 <p>${row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.map(code).join(", ")}.`}</p>
 ${parameters.length > 0 ? `<h4>Parameters</h4>${table(["Name", "In", "Type", ""], parameters.map((p) => [code(p.name), p.in, escapeHtml(typeText(p.schema)), p.required ? "required" : ""]))}` : ""}
 ${body ? `<h4>Body</h4>${fieldTable(body)}` : ""}
-<h4>Answer ${row.success}</h4>${fieldTable(schemasOf(row.action).result)}
+<h4>Answer ${row.success}</h4>${response ? fieldTable(response) : "<p>No body.</p>"}
 <h4>Errors</h4>${table(["Status", "Code"], failuresOf(row).map(([status, codes]) => [String(status), codes.map(codeLink).join(", ")]))}</details>`;
 }
 

@@ -1,9 +1,10 @@
+import type { ServerResponse } from "node:http";
 import type { ActionName, Bus, ParamsOf } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import { refuse } from "./authorize.ts";
 import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "./body.ts";
-import { answerJson, type Exchange, type Handler, type Refuser } from "./exchange.ts";
+import { answer, answerJson, type Exchange, type Handler, type Refuser } from "./exchange.ts";
 import { paramsReader } from "./params.ts";
 import type { Row } from "./routes.ts";
 
@@ -24,6 +25,17 @@ async function whoAsks(row: Row, exchange: Exchange, identifier: Identifier) {
   return by;
 }
 
+const isReplay = (result: unknown): result is { replayed: boolean } => typeof result === "object" && result !== null && "replayed" in result && typeof result.replayed === "boolean";
+
+/** Sends what the action gave, in the row's way. That an answer is a repeated one is said by a header, so that its body is the first one's. */
+function answerRow(row: Row, res: ServerResponse, result: unknown): void {
+  if (row.success === 204) return answer(res, row.success, {}, "");
+  if (!isReplay(result)) return answerJson(res, row.success, result);
+  const { replayed, ...body } = result;
+  if (replayed && !res.headersSent) res.setHeader("Idempotency-Replayed", "true");
+  answerJson(res, row.success, body);
+}
+
 /** A row of the table as a handler, in this order: who asks, may they, what is asked, is it theirs, the action itself. */
 export function endpoint(row: Row, identifier: Identifier, refused: Refuser): Handler {
   const reader = paramsReader(row);
@@ -31,10 +43,10 @@ export function endpoint(row: Row, identifier: Identifier, refused: Refuser): Ha
     try {
       const by = await whoAsks(row, exchange, identifier);
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
-      const given = { body, path: exchange.path, query: queryOf(exchange.target) };
+      const given = { body, path: exchange.path, query: queryOf(exchange.target), headers: exchange.req.headers };
       const params = reader.read(given, by);
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
-      answerJson(exchange.res, row.success, await ask(exchange.bus, row.action, params));
+      answerRow(row, exchange.res, await ask(exchange.bus, row.action, params));
     } catch (error) {
       refused(exchange, error, { answers: row.answers, body: row.body });
     }

@@ -24,7 +24,7 @@ const UTF8 = "; charset=utf-8";
 /** Sends an answer once; a second one is dropped, since the first is on its way. */
 export function answer(res: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
+  res.writeHead(status, status === 204 ? headers : { ...headers, "Content-Length": Buffer.byteLength(body) });
   res.end(body);
 }
 

@@ -25,14 +25,28 @@ export function bodySchemaOf(row: Row): Schema | null {
   const { params } = schemasOf(row.action);
   const properties = propertiesOf(params);
   if (row.body !== "*") return properties[row.body] ?? null;
-  const filled = new Set(["by", ...pathNames(row.path), ...row.query ?? []]);
+  const filled = new Set(["by", ...pathNames(row.path), ...row.query ?? [], ...Object.values(row.headers ?? {})]);
   return {
     ...params, properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !filled.has(name))), required: requiredOf(params).filter((name) => !filled.has(name)),
   };
 }
 
+/** The schema of what a row answers with; null when that is nothing. */
+export function responseSchemaOf(row: Row): Schema | null {
+  if (row.success === 204) return null;
+  const { result } = schemasOf(row.action);
+  const { replayed, ...properties } = propertiesOf(result);
+  return replayed === undefined ? result : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
+}
+
+/** True when an answer may be one that was given before, told by the header Idempotency-Replayed. */
+export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
+
+/** A header's usual spelling: `idempotency-key` -> `Idempotency-Key`. */
+const headerName = (name: string): string => name.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("-");
+
 /** A parameter outside the body. */
-export interface Parameter { name: string; in: "path" | "query"; required: boolean; schema: Schema }
+export interface Parameter { name: string; in: "path" | "query" | "header"; required: boolean; schema: Schema }
 
 /** Parameters of a row outside its body, with their schemas. */
 export function parametersOf(row: Row): Parameter[] {
@@ -42,6 +56,7 @@ export function parametersOf(row: Row): Parameter[] {
   return [
     ...pathNames(row.path).map((name): Parameter => ({ name, in: "path", required: true, schema: properties[name] ?? { type: "string" } })),
     ...(row.query ?? []).map((name): Parameter => ({ name, in: "query", required: required.includes(name), schema: properties[name] ?? { type: "string" } })),
+    ...Object.entries(row.headers ?? {}).map(([header, name]): Parameter => ({ name: headerName(header), in: "header", required: required.includes(name), schema: properties[name] ?? { type: "string" } })),
   ];
 }
 
@@ -54,20 +69,27 @@ const PROBLEM: Schema = {
   },
 };
 
-const componentName = (row: Row, suffix: string): string => row.action.split(".").map((w) => w.charAt(0).toUpperCase() + w.slice(1)).join("") + suffix;
+const operationId = (row: Row): string => row.operation ?? row.action;
+const componentName = (row: Row, suffix: string): string => operationId(row).split(".").map((w) => w.charAt(0).toUpperCase() + w.slice(1)).join("") + suffix;
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: Schema): Schema => ({ "application/json": { schema } });
+const REPLAYED: Schema = { "Idempotency-Replayed": { description: "`true`: this is the answer that the same Idempotency-Key got before.", schema: { type: "string", enum: ["true"] } } };
+const doneOf = (row: Row): Schema => ({
+  description: row.success === 204 ? "Done; no body" : "Done",
+  ...(isReplayable(row) ? { headers: REPLAYED } : {}),
+  ...(row.success === 204 ? {} : { content: json(ref(componentName(row, "Response"))) }),
+});
 const roleText = (row: Row): string => (row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.join(", ")}.`);
 
 function operationOf(row: Row): Schema {
   const parameters = parametersOf(row);
   return {
-    operationId: row.action, tags: [row.tag], summary: row.summary, description: roleText(row),
+    operationId: operationId(row), tags: [row.tag], summary: row.summary, description: roleText(row),
     ...(row.roles === "public" ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(row.body === undefined ? {} : { requestBody: { required: true, content: json(ref(componentName(row, "Request"))) } }),
     responses: {
-      [row.success]: { description: "Done", content: json(ref(componentName(row, "Response"))) },
+      [row.success]: doneOf(row),
       ...Object.fromEntries(failuresOf(row).map(([status, codes]) => [status, {
         description: codes.map((code) => `${code}: ${CATALOGUE[code].title}`).join(". "), content: { "application/problem+json": { schema: ref("Problem") } },
       }])),
@@ -83,7 +105,8 @@ export function openApi(rows: readonly Row[], version: string): Schema {
     (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row);
     const body = bodySchemaOf(row);
     if (body) schemas[componentName(row, "Request")] = body;
-    schemas[componentName(row, "Response")] = schemasOf(row.action).result;
+    const response = responseSchemaOf(row);
+    if (response) schemas[componentName(row, "Response")] = response;
   }
   return {
     openapi: "3.1.0",

@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../shared/contracts/identity.ts";
 import { fail, type Fault } from "../../shared/errors.ts";
 import { propertiesOf, schemasOf, type Schema } from "./action-schema.ts";
 import { pathNames, type Row } from "./routes.ts";
 
-/** What came in with a request: the parsed body (undefined: none), the path's values and the query. */
-export interface Given { body: unknown; path: Readonly<Record<string, string>>; query: URLSearchParams }
+/** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
+export interface Given { body: unknown; path: Readonly<Record<string, string>>; query: URLSearchParams; headers: IncomingHttpHeaders }
 
 /** Turns requests to one row into parameters of its action. Values are the callee's to judge; only shape and names are settled here. */
 export interface ParamsReader {
@@ -45,7 +46,8 @@ export function paramsReader(row: Row): ParamsReader {
   const properties = propertiesOf(schemasOf(row.action).params);
   const guarded = row.guard ? propertiesOf(schemasOf(row.guard).params) : {};
   const fromPath = pathNames(row.path);
-  const notTheBodys = new Set(["by", ...fromPath, ...(row.query ?? [])]);
+  const fromHeaders = Object.entries(row.headers ?? {});
+  const notTheBodys = new Set(["by", ...fromPath, ...(row.query ?? []), ...fromHeaders.map(([, name]) => name)]);
 
   const readBody = (body: unknown): Record<string, unknown> => {
     if (row.body === undefined) return {};
@@ -57,8 +59,13 @@ export function paramsReader(row: Row): ParamsReader {
   const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> => ("by" in taken && by !== null ? { by } : {});
   const path = (given: Given): Record<string, unknown> => Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
 
+  const headers = (given: Given): Record<string, unknown> => Object.fromEntries(fromHeaders.flatMap(([header, name]) => {
+    const value = given.headers[header];
+    return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
+  }));
+
   return {
-    read: (given, by) => ({ ...readBody(given.body), ...readQuery(given.query, row.query ?? [], properties), ...path(given), ...asker(by, properties) }),
+    read: (given, by) => ({ ...readBody(given.body), ...readQuery(given.query, row.query ?? [], properties), ...headers(given), ...path(given), ...asker(by, properties) }),
     forGuard: (given, by) => ({ ...path(given), ...asker(by, guarded) }),
   };
 }

@@ -16,11 +16,16 @@ export interface Row {
   /** Asked first, with the path's parameters: its failure is the answer. For actions that leave the scope to the owner of the thing. */
   guard?: ActionName;
   roles: "public" | readonly Role[];
-  success: 200 | 201;
+  /** 204: what the action gives is not sent. Of any other answer a boolean `replayed` goes into the header Idempotency-Replayed instead of the body. */
+  success: 200 | 201 | 204;
   /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
   body?: string;
   /** Query parameters. */
   query?: readonly string[];
+  /** Request headers (lower case) -> the parameter each becomes; a header that is absent gives none. */
+  headers?: Readonly<Record<string, string>>;
+  /** Name in the documentation; default the action's. For an action that two rows use. */
+  operation?: string;
   /** How invalid input is answered (http-errors.ts). */
   answers: Answering;
   tag: string;
@@ -30,7 +35,7 @@ export interface Row {
 }
 
 type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
-type RowOf<N extends ActionName> = Row & { action: N; body?: "*" | Keys<N>; query?: readonly Keys<N>[] };
+type RowOf<N extends ActionName> = Row & { action: N; body?: "*" | Keys<N>; query?: readonly Keys<N>[]; headers?: Readonly<Record<string, Keys<N>>> };
 
 /** Makes the compiler check a row's names against its action. */
 const row = <N extends ActionName>(r: RowOf<N>): Row => r;

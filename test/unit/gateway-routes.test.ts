@@ -16,9 +16,9 @@ describe("the table", () => {
   test.each(ROUTES.map((r) => [`${r.method} ${r.path}`, r] as const))("%s fills exactly what its action takes", (_, row) => {
     const { params } = schemasOf(row.action);
     const names = Object.keys(propertiesOf(params));
-    const given = new Set([...pathNames(row.path), ...row.query ?? [], "by", ...(row.body === undefined ? [] : row.body === "*" ? names : [row.body])]);
+    const given = new Set([...pathNames(row.path), ...row.query ?? [], "by", ...(row.body === undefined ? [] : row.body === "*" ? names : [row.body]), ...Object.values(row.headers ?? {})]);
     for (const name of requiredOf(params)) expect([...given]).toContain(name);
-    for (const name of [...pathNames(row.path), ...row.query ?? []]) expect(names).toContain(name);
+    for (const name of [...pathNames(row.path), ...row.query ?? [], ...Object.values(row.headers ?? {})]) expect(names).toContain(name);
     expect(row.roles === "public").toBe(!names.includes("by") && row.guard === undefined);
     if (row.guard) expect(requiredOf(schemasOf(row.guard).params).sort()).toEqual(["by", ...pathNames(row.path)].sort());
   });
@@ -51,17 +51,24 @@ describe("authorize", () => {
 describe("parameters", () => {
   const query = (text: string) => new URLSearchParams(text);
   test("a whole body, spread fields, path and query land under their names", () => {
-    expect(paramsReader(rowOf("POST", "/leads")).read({ body: { a: 1 }, path: {}, query: query("") }, by)).toEqual({ lead: { a: 1 }, by });
-    expect(paramsReader(rowOf("POST", "/merchants")).read({ body: { name: "x" }, path: {}, query: query("") }, by)).toEqual({ name: "x", by });
-    expect(paramsReader(rowOf("GET", "/leads/{lead_id}")).read({ body: undefined, path: { lead_id: "l" }, query: query("") }, by)).toEqual({ lead_id: "l", by });
-    expect(paramsReader(rowOf("GET", "/templates")).read({ body: undefined, path: {}, query: query("is_active=false&limit=2") }, by)).toEqual({ is_active: false, limit: 2, by });
-    expect(paramsReader(rowOf("POST", "/login")).read({ body: { email: "e" }, path: {}, query: query("") }, null)).toEqual({ email: "e" });
+    expect(paramsReader(rowOf("POST", "/leads")).read({ body: { a: 1 }, path: {}, query: query(""), headers: {} }, by)).toEqual({ lead: { a: 1 }, by });
+    expect(paramsReader(rowOf("POST", "/merchants")).read({ body: { name: "x" }, path: {}, query: query(""), headers: {} }, by)).toEqual({ name: "x", by });
+    expect(paramsReader(rowOf("GET", "/leads/{lead_id}")).read({ body: undefined, path: { lead_id: "l" }, query: query(""), headers: {} }, by)).toEqual({ lead_id: "l", by });
+    expect(paramsReader(rowOf("GET", "/templates")).read({ body: undefined, path: {}, query: query("is_active=false&limit=2"), headers: {} }, by)).toEqual({ is_active: false, limit: 2, by });
+    expect(paramsReader(rowOf("POST", "/login")).read({ body: { email: "e" }, path: {}, query: query(""), headers: {} }, null)).toEqual({ email: "e" });
+  });
+  test("a header becomes the parameter the row names, and the body can't set it", () => {
+    const row: Row = { ...rowOf("POST", "/merchants"), headers: { "idempotency-key": "reseller_id" } };
+    const read = (body: unknown, headers: Record<string, string>) => paramsReader(row).read({ body, path: {}, query: query(""), headers }, by);
+    expect(read({ name: "x" }, { "idempotency-key": "k-1", other: "y" })).toEqual({ name: "x", reseller_id: "k-1", by });
+    expect(read({ name: "x" }, {})).toEqual({ name: "x", by });
+    expect(() => read({ reseller_id: "r" }, {})).toThrow("reseller_id is not a known field");
   });
   test("no body and no query can ever say who asks", () => {
     fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (fields, text) => {
       for (const row of ROUTES.filter((r) => r.roles !== "public")) {
         try {
-          const params = paramsReader(row).read({ body: { ...fields, by: { role: "admin" } }, path: {}, query: query(text) }, asUser("r", "m"));
+          const params = paramsReader(row).read({ body: { ...fields, by: { role: "admin" } }, path: {}, query: query(text), headers: {} }, asUser("r", "m"));
           if ("by" in params && JSON.stringify(params["by"]) !== JSON.stringify(asUser("r", "m"))) return false;
         } catch (error) {
           if ((error as { type?: string }).type !== "VALIDATION_FAILED") throw error;
