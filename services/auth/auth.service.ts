@@ -2,6 +2,9 @@ import { service, type ParamsOf, type ResultOf, type ServiceGround } from "../..
 import { plusSeconds } from "../../shared/clock.ts";
 import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
+import { auditSchema } from "./audit.model.ts";
+import { auditRepository } from "./audit.repository.ts";
+import { auditing } from "./auditing.ts";
 import { s2sTokensRepository, usersRepository, type S2sTokensRepository } from "./auth.repository.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { identifyWith } from "./identify.ts";
@@ -44,6 +47,7 @@ export default service("auth", (ground) => {
   const store = ground.store();
   const users = usersRepository(store.model("users", userSchema));
   const s2s = s2sTokensRepository(store.model("s2s_tokens", s2sTokenSchema));
+  const audit = auditing(ground, auditRepository(store.model("audit", auditSchema)));
   const tokens = accessTokens(key, ground.env.ACCESS_TOKEN_TTL_SECONDS, ground.clock, ground.ids);
   const passwords = passwordHashing();
   return {
@@ -51,6 +55,8 @@ export default service("auth", (ground) => {
       login: loginWith(ground, users, passwords, tokens),
       identify: identifyWith(ground, users, s2s, tokens),
       issueS2s: (params) => issue(ground, s2s, params),
+      record: (entry) => audit.record(entry),
+      listAudit: (asked) => audit.list(asked),
     },
     started: () => ensureFirstAdmin(ground, users, passwords),
   };

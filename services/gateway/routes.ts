@@ -51,6 +51,8 @@ export const ROUTES: readonly Row[] = [
     summary: "Exchange e-mail and password for a short-lived access token", errors: ["INVALID_CREDENTIALS", "RATE_LIMITED", "BUSY"] }),
   row({ method: "POST", path: "/s2s-token", action: "auth.issueS2s", roles: OWNERS, success: 200, body: "*", answers: "unprocessable", tag: "Authentication",
     summary: "Issue a long-lived token for a backend; it is shown this once", errors: ["RESELLER_UNKNOWN"] }),
+  row({ method: "GET", path: "/audit", action: "auth.listAudit", roles: OWNERS, success: 200, query: ["action", "subject", "reseller_id", "from", "to", "limit", "cursor"],
+    answers: "plain", tag: "Audit", summary: "Read who did what: tokens, users, aborts, blacklist, configurations; a reseller sees what is its own" }),
 
   row({ method: "POST", path: "/resellers", action: "merchants.createReseller", roles: ADMIN, success: 201, body: "*", answers: "plain", tag: "Resellers and merchants",
     summary: "Create a reseller" }),

@@ -12,6 +12,7 @@ afterAll(async () => { await http.stop(); });
 const MATRIX: Record<string, string> = {
   "POST /login": "anybody",
   "POST /s2s-token": "admin reseller",
+  "GET /audit": "admin reseller",
   "POST /resellers": "admin",
   "GET /resellers": "admin reseller",
   "POST /merchants": "admin reseller",
