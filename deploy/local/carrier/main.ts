@@ -21,6 +21,7 @@ function optionsOf(argv: string[]): CarrierOptions {
     args: argv,
     options: {
       port: { type: "string", default: "0" },
+      host: { type: "string", default: "127.0.0.1" },
       "time-scale": { type: "string", default: "1" },
       seed: { type: "string", default: "callagent" },
       account: { type: "string", multiple: true, default: [] },
@@ -30,7 +31,7 @@ function optionsOf(argv: string[]): CarrierOptions {
     },
   });
   return {
-    port: number("port", values.port), timeScale: number("time-scale", values["time-scale"]), seed: values.seed,
+    port: number("port", values.port), host: values.host, timeScale: number("time-scale", values["time-scale"]), seed: values.seed,
     accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT], endCutsSpeech: values["end-cuts-speech"],
     ...(values["own-number"] ? { ownNumbers: values["own-number"] } : {}),
     ...(values["ledger-file"] === undefined ? {} : { ledgerFile: values["ledger-file"] }),

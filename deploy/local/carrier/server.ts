@@ -13,6 +13,8 @@ import type { Account } from "./twilio/twilio-call.ts";
 export interface CarrierOptions {
   /** 0 takes a free port. */
   port: number;
+  /** Address to listen on; absent: this machine only. */
+  host?: string;
   /** 1 is real time; 20 makes 20 simulated seconds pass in one. */
   timeScale: number;
   /** Same seed, same people, same words. */
@@ -41,6 +43,7 @@ const HOST = "127.0.0.1";
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   if (!(options.timeScale > 0 && options.timeScale <= 10_000)) throw new RangeError(`the time scale must be above 0 and at most 10000, not ${options.timeScale}`);
+  const host = options.host ?? HOST;
   const ledger = openLedger(options.ledgerFile);
   const time = startTime(options.timeScale);
   const faults = createFaults();
@@ -65,7 +68,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(options.port, HOST, resolve);
+      server.listen(options.port, host, resolve);
     });
   } catch (error) {
     time.close();
@@ -75,7 +78,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `http://${HOST}:${port}`,
+    url: `http://${host}:${port}`,
     async close() {
       exchange.close();
       twilio.close();

@@ -4,6 +4,7 @@ import { startModels } from "./server.ts";
 /** Runs the model simulator as a program: see `options` for what it takes. */
 const options = {
   port: { type: "string", default: "0" },
+  host: { type: "string", default: "127.0.0.1" },
   key: { type: "string" },
   model: { type: "string" },
   "first-token-ms": { type: "string", default: "0" },
@@ -23,6 +24,7 @@ async function run(): Promise<void> {
   const { values } = parseArgs({ options });
   const models = await startModels({
     port: wholeNumber("port", values.port, LAST_PORT),
+    host: values.host,
     ...(values.key === undefined ? {} : { key: values.key }),
     ...(values.model === undefined ? {} : { model: values.model }),
     firstTokenMs: wholeNumber("first-token-ms", values["first-token-ms"], MOST_LATENCY_MS),

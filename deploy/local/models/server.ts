@@ -12,8 +12,10 @@ import { completionBody, CREATED, streamEvents } from "./sse.ts";
 
 /** How to run the model simulator. */
 export type ModelsOptions = Readonly<{
-  /** TCP port on 127.0.0.1; 0 takes a free one. */
+  /** TCP port; 0 takes a free one. */
   port: number;
+  /** Address to listen on; default this machine only. */
+  host?: string;
   /** The only accepted API key; without it any non-empty key will do. */
   key?: string;
   /** Accepted model names, separated by commas; default "callagent-sim". */
@@ -40,14 +42,15 @@ const MOST_SUMMARIES = 500;
 export async function startModels(options: ModelsOptions): Promise<{ url: string; close: () => Promise<void> }> {
   const simulator = new Simulator(options);
   const server = createServer((request, response) => void simulator.answer(request, response));
-  const port = await listen(server, options.port);
-  return { url: `http://127.0.0.1:${port}/v1`, close: () => shut(server) };
+  const host = options.host ?? "127.0.0.1";
+  const port = await listen(server, options.port, host);
+  return { url: `http://${host}:${port}/v1`, close: () => shut(server) };
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => resolve());
+    server.listen(port, host, () => resolve());
   });
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : port;

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { connect, type NatsConnection } from "nats";
+import { VARIABLES, type Variable } from "../../shared/variables.ts";
+
+/**
+ * The containers' health check: exit 0 when the service process of this container answers, 1 with a line saying what is wrong.
+ * With a bus it sends Moleculer's PING (protocol 5) and waits for the PONG of this container's node: its event loop turns and it is on the bus.
+ * With `--http <port><path>`, or without a bus, it asks the process over HTTP, where every answer below 500 is a sign of health.
+ */
+const ANSWER_MS = 3000;
+const PROTOCOL = "5";
+
+const setting = (name: keyof typeof VARIABLES): string => {
+  const variable: Variable = VARIABLES[name];
+  return process.env[name]?.trim() || String(variable.default ?? "");
+};
+
+/** Node ids of this container: the one it was given, or Moleculer's own, host name and process id. */
+const isOurs = (node: string): boolean => node === setting("NODE_ID") || (setting("NODE_ID") === "" && node.startsWith(`${hostname().toLowerCase()}-`));
+
+async function pong(nats: NatsConnection): Promise<boolean> {
+  const me = `health-${randomUUID()}`;
+  const prefix = `MOL-${setting("NAMESPACE")}`;
+  const answers = nats.subscribe(`${prefix}.PONG.${me}`);
+  nats.publish(`${prefix}.PING`, JSON.stringify({ ver: PROTOCOL, sender: me, id: randomUUID(), time: Date.now() }));
+  for await (const message of answers) {
+    const { sender } = message.json<{ sender?: string }>();
+    if (sender !== undefined && isOurs(sender)) return true;
+  }
+  return false;
+}
+
+async function askBus(transporter: string): Promise<string | null> {
+  const url = new URL(transporter);
+  const nats = await connect({
+    servers: url.host, timeout: ANSWER_MS, reconnect: false,
+    ...(url.username === "" ? {} : { user: url.username, pass: url.password }),
+  });
+  const late = setTimeout(() => { void nats.close(); }, ANSWER_MS);
+  try {
+    return await pong(nats) ? null : `no node of this container answered on the bus within ${ANSWER_MS / 1000} s`;
+  } finally {
+    clearTimeout(late);
+    await nats.close();
+  }
+}
+
+async function askHttp(address: string): Promise<string | null> {
+  const answer = await fetch(`http://127.0.0.1:${address}`, { signal: AbortSignal.timeout(ANSWER_MS) });
+  return answer.status < 500 ? null : `the answer is ${answer.status}: ${(await answer.text()).slice(0, 500)}`;
+}
+
+function check(): Promise<string | null> {
+  const [flag, address] = process.argv.slice(2);
+  if (flag === "--http" && address !== undefined) return askHttp(address);
+  const transporter = setting("TRANSPORTER");
+  return transporter === "" ? askHttp(`${setting("HTTP_PORT")}/health/live`) : askBus(transporter);
+}
+
+/** Neither the bus's address nor its password may end up in Docker's health log. */
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.cause instanceof Error ? error.cause.message : error.message : String(error));
+
+const fault = await check().catch(reasonOf);
+if (fault !== null) process.stderr.write(`${fault}\n`);
+process.exit(fault === null ? 0 : 1);

@@ -1,0 +1,184 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import { contracts } from "../../shared/contracts/index.ts";
+import { readEnv } from "../../shared/env.ts";
+import { VARIABLES, type Variable } from "../../shared/variables.ts";
+import { codeOf } from "../support/house-code.ts";
+import { readProject, ROOT } from "../support/house-sources.ts";
+import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf, variablesIn } from "./compose-file.ts";
+
+const compose = readCompose();
+const names = Object.keys(contracts);
+const simulators = ["carrier", "models", "sink"];
+const container = (name: string) => compose.services[name] ?? (() => { throw new Error(`docker-compose.yml has no ${name}`); })();
+const exists = (path: string): boolean => existsSync(join(ROOT, path));
+
+const sources = readProject().filter((f) => f.path.startsWith("services/") && f.path.endsWith(".ts")).map((f) => ({ path: f.path, code: codeOf(f.text).code }));
+const codeOfService = (name: string): string[] => sources.filter((f) => f.path.startsWith(`services/${name}/`)).map((f) => f.code);
+
+/** Variables a service's own code reads: `env.NAME`, or taken out of `env` in braces. */
+const readBy = (name: string): string[] => [...new Set(codeOfService(name).flatMap((code) => [
+  ...[...code.matchAll(/\benv\.([A-Z][A-Z0-9_]*)\b/g)].map((m) => m[1] ?? ""),
+  ...[...code.matchAll(/\{([^{}]*)\}\s*=\s*(?:\w+\.)*env\b/g)].flatMap((m) => [...(m[1] ?? "").matchAll(/\b[A-Z][A-Z0-9_]+\b/g)].map((v) => v[0])),
+]))].filter((v) => v in VARIABLES).sort();
+
+/** What every process reads: moleculer.config.ts and shared/. NODE_ID is left to the default, which is unique per container. */
+const EVERYWHERE = ["LOG_LEVEL", "NAMESPACE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"];
+
+/** What a deployment fills in. */
+const PRODUCTION = {
+  NATS_PASSWORD: "secret", JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----", PUBLIC_HTTP_URL: "https://calls.example.com", PUBLIC_WS_URL: "wss://media.example.com", OPENAI_MODEL: "some-model",
+};
+const SIMULATED = { ...Object.fromEntries(readEnvFile("deploy/docker/simulators.env").map((v) => [v.name, v.value])), JWT_PRIVATE_KEY: PRODUCTION.JWT_PRIVATE_KEY };
+
+describe("docker-compose.yml against the schema", () => {
+  const validate = new Ajv({ allErrors: true, allowUnionTypes: true, strictTuples: false }).compile(JSON.parse(read("test/support/compose-spec.json")) as object);
+
+  test("is a Compose file", () => {
+    validate(compose);
+    expect(validate.errors ?? []).toEqual([]);
+  });
+
+  const spoiled: [string, (c: ReturnType<typeof container>) => object][] = [
+    ["a misspelt key", (c) => ({ ...c, enviroment: {} })], ["a container name, which can't be scaled", (c) => ({ ...c, container_name: "dialer" })],
+    ["a duration without a unit", (c) => ({ ...c, stop_grace_period: "45" })], ["an unknown condition", (c) => ({ ...c, depends_on: { nats: { condition: "healthy" } } })],
+    ["a number in the environment", (c) => ({ ...c, environment: { HTTP_PORT: 3000 } })], ["no limits", (c) => ({ ...c, deploy: {} })],
+    ["a health check that says nothing", (c) => ({ ...c, healthcheck: { test: ["NONE"] } })],
+  ];
+  test.each(spoiled)("%s is refused", (_what, spoil) => {
+    expect(validate({ ...compose, services: { ...compose.services, dialer: spoil(container("dialer")) } })).toBe(false);
+  });
+
+  test("everything named in it is there", () => {
+    for (const [name, c] of Object.entries(compose.services)) {
+      for (const other of Object.keys(c.depends_on ?? {})) expect(`${name} -> ${other}: ${other in compose.services}`).toBe(`${name} -> ${other}: true`);
+      for (const network of c.networks) expect(compose.networks).toHaveProperty(network);
+      for (const volume of c.volumes ?? []) expect(compose.volumes).toHaveProperty(volume.split(":")[0] ?? "");
+      if (c.build) expect(exists(join(c.build.context, c.build.dockerfile))).toBe(true);
+    }
+  });
+});
+
+describe("the containers", () => {
+  test("one for every service, the simulators in their profile, bus and database", () => {
+    expect(Object.keys(compose.services).sort()).toEqual([...names, ...simulators, "nats", "mongo"].sort());
+    expect(Object.keys(compose.services).filter((name) => container(name).profiles)).toEqual(simulators);
+    expect(new Set([...names, ...simulators].map((name) => container(name).image)).size).toBe(1);
+  });
+
+  test.each(names)("%s runs a folder that exists, on the bus and where it must be", (name) => {
+    const c = container(name);
+    expect(c.command).toEqual([`services/${name}`]);
+    expect(exists(`services/${name}/${name}.service.ts`)).toBe(true);
+    expect(c.networks).toContain("inside");
+    expect(c.depends_on?.["nats"]).toEqual({ condition: "service_healthy" });
+    expect(c.healthcheck.test.slice(0, 3)).toEqual(["CMD", "node", "deploy/docker/health.ts"]);
+    expect(exists("deploy/docker/health.ts")).toBe(true);
+  });
+
+  test.each(simulators)("%s runs a program that exists, reachable from other containers", (name) => {
+    const c = container(name);
+    expect(c.entrypoint).toEqual(["node"]);
+    expect(exists(c.command[0] ?? "?")).toBe(true);
+    expect(c.command).toContain("--host=0.0.0.0");
+    const port = /--port=(\d+)/.exec(c.command.join(" "))?.[1];
+    expect(c.healthcheck.test.at(-1)).toMatch(new RegExp(`^${port}/`));
+    const program = read(c.command[0] ?? "?");
+    for (const argument of c.command.slice(1)) expect(program).toMatch(new RegExp(String.raw`(?:^|[\s"])${/^--([\w-]+)=/.exec(argument)?.[1]}"?: \{ type: "string"`, "m"));
+    for (const variable of Object.keys(c.environment ?? {})) expect(program).toContain(`"${variable}"`);
+  });
+
+  test("what can be scaled takes no fixed port of the machine", () => {
+    for (const name of names) for (const port of container(name).ports ?? []) expect(port).toMatch(/^\$\{PUBLISH_HOST:-127\.0\.0\.1\}:\$\{[A-Z]+_PORTS:-\d+\}:\d+$/);
+    expect(names.filter((name) => container(name).ports).sort()).toEqual(["conversation", "gateway"]);
+    expect(names.filter((name) => !container(name).networks.includes("outside")).sort()).toEqual(["auth", "blacklist", "config", "leads", "merchants", "numbers", "scheduler"]);
+    expect(compose.networks["inside"]).toEqual({ internal: true });
+  });
+
+  test("docker waits longer than the service's own grace", () => {
+    for (const name of names) {
+      const grace = Number(environmentOf(container(name), PRODUCTION)["SHUTDOWN_GRACE_SECONDS"]);
+      expect(secondsOf(interpolate(container(name).stop_grace_period, PRODUCTION))).toBeGreaterThan(grace);
+    }
+  });
+});
+
+describe("the containers' environment", () => {
+  test.each(names)("%s gets exactly what its code reads", (name) => {
+    const usesStore = codeOfService(name).some((code) => /\bstore\(\)/.test(code));
+    const given = Object.keys(container(name).environment ?? {}).sort();
+    expect(given).toEqual([...new Set([...readBy(name), ...EVERYWHERE, ...(usesStore ? ["MONGODB_URI"] : [])])].sort());
+    expect(given.filter((v) => !(v in VARIABLES))).toEqual([]);
+    expect("mongo" in (container(name).depends_on ?? {})).toBe(usesStore);
+  });
+
+  test("the way of finding out what code reads finds something", () => {
+    expect(readBy("auth")).toEqual(expect.arrayContaining(["ADMIN_PASSWORD", "JWT_PRIVATE_KEY"]));
+    expect(readBy("dialer")).toEqual(expect.arrayContaining(["TWILIO_AUTH_TOKEN", "PROVIDER_ONE"]));
+    expect(readBy("leads")).not.toContain("TWILIO_AUTH_TOKEN");
+  });
+
+  test.each(names.flatMap((name) => [[name, "a deployment", PRODUCTION] as const, [name, "the simulators", SIMULATED] as const]))("%s accepts its environment with %s", (name, _what, variables) => {
+    const missing = new Set<string>();
+    const env = readEnv(environmentOf(container(name), variables, missing));
+    expect([...missing]).toEqual([]);
+    expect(env.TRANSPORTER).toMatch(/^nats:\/\/callagent:\w+@nats:4222$/);
+    expect(env.NODE_ENV).toBe(variables === PRODUCTION ? "production" : "development");
+    if ("MONGODB_URI" in (container(name).environment ?? {})) expect(env.MONGODB_URI).toBe("mongodb://mongo:27017/callagent?replicaSet=rs0");
+  });
+
+  test("a deployment that forgot something is told, and not started", () => {
+    const missing = new Set<string>();
+    for (const c of Object.values(compose.services)) { environmentOf(c, {}, missing); interpolate(c.command.join(" "), {}, missing); }
+    expect([...missing].sort()).toEqual(Object.keys(PRODUCTION).sort());
+    const head = read("deploy/env.example").split("\n").find((line) => line.includes("these are needed")) ?? "";
+    for (const name of missing) expect(head).toContain(name);
+  });
+
+  test("production refuses what only the simulators may", () => expect(() => readEnv({ ...environmentOf(container("webhook"), SIMULATED), NODE_ENV: "production" })).toThrow(/WEBHOOK_ALLOW_PRIVATE/));
+
+  test("the simulators' addresses and account are the containers' own", () => {
+    const at = (name: string): URL => new URL(String(SIMULATED[name as keyof typeof SIMULATED]));
+    const commandOf = (name: string): string => interpolate(container(name).command.join(" "), SIMULATED);
+    expect([at("TWILIO_API_BASE").hostname, at("OPENAI_BASE_URL").hostname, at("PUBLIC_HTTP_URL").hostname, at("PUBLIC_WS_URL").hostname]).toEqual(["carrier", "models", "gateway", "conversation"]);
+    for (const [variable, name] of [["TWILIO_API_BASE", "carrier"], ["OPENAI_BASE_URL", "models"]] as const) expect(commandOf(name)).toContain(`--port=${at(variable).port}`);
+    expect(at("PUBLIC_HTTP_URL").port).toBe(container("gateway").environment?.["HTTP_PORT"]);
+    expect(at("PUBLIC_WS_URL").port).toBe(container("conversation").environment?.["MEDIA_PORT"]);
+    const dialer = environmentOf(container("dialer"), SIMULATED);
+    expect(commandOf("carrier")).toContain(`--account=${dialer["TWILIO_ACCOUNT_SID"]}:${dialer["TWILIO_AUTH_TOKEN"]}`);
+    expect(commandOf("models")).toContain(`--model=${environmentOf(container("conversation"), SIMULATED)["OPENAI_MODEL"]}`);
+  });
+});
+
+describe("deploy/env.example", () => {
+  const lines = readEnvFile("deploy/env.example", true);
+
+  test.each(Object.entries<Variable>(VARIABLES))("has %s once, with its default and what it is for", (name, variable) => {
+    const found = lines.filter((l) => l.name === name);
+    expect(found.map((l) => l.value)).toEqual([String(variable.default ?? "")]);
+    expect(found[0]?.above).toContain(`# ${variable.doc}`);
+    for (const word of [...(variable.words ?? []), variable.min, variable.max]) if (word !== undefined) expect(found[0]?.above).toContain(String(word));
+  });
+
+  test("has what docker-compose.yml takes, and nothing that nobody reads", () => {
+    const taken = variablesIn(read("docker-compose.yml"));
+    const listed = lines.map((l) => l.name);
+    expect(taken.filter((name) => !listed.includes(name))).toEqual([]);
+    expect(listed.filter((name) => !(name in VARIABLES) && !taken.includes(name))).toEqual([]);
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+
+  test("shows the defaults that docker-compose.yml has", () => {
+    const text = read("docker-compose.yml");
+    for (const { name, value } of lines.filter((l) => !(l.name in VARIABLES))) {
+      const defaults = new Set([...text.matchAll(new RegExp(String.raw`\$\{${name}(?::-([^}]*)|:\?[^}]*)\}`, "g"))].map((m) => m[1] ?? ""));
+      expect([name, [...defaults]]).toEqual([name, [value]]);
+    }
+  });
+
+  test("changes nothing as it is, nor when all of it is uncommented", () => {
+    expect(readEnvFile("deploy/env.example")).toEqual([]);
+    expect(readEnv(Object.fromEntries(lines.map((l) => [l.name, l.value])))).toEqual(readEnv({}));
+  });
+});
