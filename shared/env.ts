@@ -44,6 +44,9 @@ function crossCheck(env: Env): string[] {
   const faults: string[] = [];
   if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE)) faults.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
   if (/\s/.test(env.NAMESPACE)) faults.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+  for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
+    if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin)) faults.push(`CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`);
+  }
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined)) faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
   if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE) faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
   return faults;

@@ -1,10 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { ActionName, Bus, ParamsOf } from "../../shared/bus.ts";
+import type { By } from "../../shared/contracts/identity.ts";
 import { fail } from "../../shared/errors.ts";
 import { refuse } from "./authorize.ts";
 import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "./body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "./exchange.ts";
+import type { Limits } from "./limits.ts";
 import { paramsReader } from "./params.ts";
 import type { Row } from "./routes.ts";
 
@@ -17,9 +19,13 @@ const queryOf = (target: string): URLSearchParams => {
 /** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
 const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> => bus.call(action, params as ParamsOf<ActionName>);
 
-async function whoAsks(row: Row, exchange: Exchange, identifier: Identifier) {
+/** What endpoints share. */
+export interface EndpointParts { identifier: Identifier; limits: Limits; refused: Refuser }
+
+async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
   if (row.roles === "public") return null;
   const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
+  limits.spend(exchange.res, by);
   const why = refuse(row, by);
   if (why !== null) fail("FORBIDDEN", why);
   return by;
@@ -37,18 +43,21 @@ function answerRow(row: Row, res: ServerResponse, result: unknown): void {
 }
 
 /** A row of the table as a handler, in this order: who asks, may they, what is asked, is it theirs, the action itself. */
-export function endpoint(row: Row, identifier: Identifier, refused: Refuser): Handler {
+export function endpoint(row: Row, parts: EndpointParts): Handler {
   const reader = paramsReader(row);
   return async (exchange) => {
     try {
-      const by = await whoAsks(row, exchange, identifier);
+      const rightful = row.roles === "public" ? parts.limits.tryFrom(exchange.req, exchange.res) : null;
+      const by = await whoAsks(row, exchange, parts);
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
       const given = { body, path: exchange.path, query: queryOf(exchange.target), headers: exchange.req.headers };
       const params = reader.read(given, by);
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
-      answerRow(row, exchange.res, await ask(exchange.bus, row.action, params));
+      const result = await ask(exchange.bus, row.action, params);
+      rightful?.();
+      answerRow(row, exchange.res, result);
     } catch (error) {
-      refused(exchange, error, { answers: row.answers, body: row.body });
+      parts.refused(exchange, error, { answers: row.answers, body: row.body });
     }
   };
 }

@@ -78,6 +78,7 @@ async function start(self: Self): Promise<void> {
   self.http = await openHttpServer({
     host: env.HTTP_HOST, port: env.HTTP_PORT, ids, https: env.PUBLIC_HTTP_URL.startsWith("https:"),
     handle: (req, res) => {
+      self.gateway.greet({ req, res });
       // moleculer-web would run an OPTIONS request as the method it asks about
       if (req.method === "OPTIONS") self.gateway.options({ req, res }, methodsAt(self, pathOf(req)));
       else void self.httpHandler(req, res);

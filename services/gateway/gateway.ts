@@ -4,12 +4,14 @@ import { Failure } from "../../shared/errors.ts";
 import type { Ground } from "../../shared/ground.ts";
 import { identifier } from "./bearer.ts";
 import { carrierCallbacks } from "./carriers.ts";
+import { corsHeaders, originsOf, preflightHeaders } from "./cors.ts";
 import { DOCS_POLICY, docsPage } from "./docs-page.ts";
 import { endpoint } from "./endpoint.ts";
-import { answer, answerJson, refuser, type Handler, type Refuser } from "./exchange.ts";
+import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./exchange.ts";
 import { readiness } from "./health.ts";
 import { statusOf } from "./http-errors.ts";
 import { API_VERSION } from "./http-server.ts";
+import { limitsOf } from "./limits.ts";
 import { openApi } from "./openapi.ts";
 import { inMatchingOrder, ROUTES } from "./routes.ts";
 
@@ -19,6 +21,8 @@ export interface Gateway {
   api: Record<string, Handler>;
   /** Beside it: health, documentation, carrier callbacks. */
   beside: Record<string, Handler>;
+  /** Puts the headers on an answer that let scripts of allowed origins read it. */
+  greet(exchange: { req: IncomingMessage; res: ServerResponse }): void;
   /** Answers OPTIONS with the methods that are there. */
   options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
   refused: Refuser;
@@ -47,8 +51,8 @@ function documentation(base: string): Record<string, Handler> {
   const document = JSON.stringify(openApi(ROUTES, API_VERSION));
   const page = docsPage(ROUTES, API_VERSION, base);
   return {
-    ...withHead("/openapi.json", async ({ res }) => { answer(res, 200, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache" }, document); }),
-    ...withHead("/docs", async ({ res }) => { answer(res, 200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": DOCS_POLICY, "Cache-Control": "no-cache" }, page); }),
+    ...withHead("/openapi.json", async ({ res }) => { answerText(res, 200, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache" }, document); }),
+    ...withHead("/docs", async ({ res }) => { answerText(res, 200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": DOCS_POLICY, "Cache-Control": "no-cache" }, page); }),
   };
 }
 
@@ -56,9 +60,11 @@ function documentation(base: string): Record<string, Handler> {
 export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
   const refused = refuser(ground.log, `${ground.env.PUBLIC_HTTP_URL}/docs`);
   const who = identifier();
+  const limits = limitsOf(ground.env, ground.clock);
+  const origins = originsOf(ground.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
   const api = Object.assign({}, ...inMatchingOrder(ROUTES).map((row) => {
-    const handle = endpoint(row, who, refused);
+    const handle = endpoint(row, { identifier: who, limits, refused });
     return row.method === "GET" ? withHead(asPattern(row.path), handle) : { [`${row.method} ${asPattern(row.path)}`]: handle };
   })) as Record<string, Handler>;
   return {
@@ -67,8 +73,9 @@ export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySe
       ...healthHandlers(ground, bus, visible), ...documentation(ground.env.PUBLIC_HTTP_URL),
       [`GET ${CARRIER_PATH}`]: callbacks, [`POST ${CARRIER_PATH}`]: callbacks,
     },
+    greet: ({ req, res }) => { for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value); },
     options({ req, res }, methods) {
-      if (methods.length > 0) answer(res, 204, { Allow: methods.join(", ") }, "");
+      if (methods.length > 0) answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
       else refused({ req, res, request_id: String(req.headers["x-request-id"]) }, new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."), { answers: "plain" });
     },
     refused,

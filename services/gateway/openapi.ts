@@ -4,7 +4,7 @@ import { statusOf } from "./http-errors.ts";
 import { BASE_PATH, pathNames, type Row } from "./routes.ts";
 
 const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
-const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN"];
+const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED"];
 const WITH_BODY: readonly ErrorCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE"];
 
 /** Every way a row fails: status -> codes, lowest status first. */

@@ -56,8 +56,12 @@ function scripted(name: keyof Contracts, script: Script, calls: HttpStage["calls
   return standIn(name, actions as Parameters<typeof standIn>[1]);
 }
 
-/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. `real`: services to run instead of their stand-ins. */
-export async function setHttpStage(real: ServiceSchema[] = []): Promise<HttpStage> {
+/** Every request of the tests comes from an address of its own, as seen by a proxy before the gateway, so that no test uses up another's tries. */
+let requests = 0;
+const nextAddress = (): string => `10.${(requests >> 16) & 255}.${(requests >> 8) & 255}.${requests++ & 255}`;
+
+/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. `real`: services to run instead of their stand-ins; `gatewayEnv`: variables of the gateway. */
+export async function setHttpStage(real: ServiceSchema[] = [], gatewayEnv: Record<string, string> = {}): Promise<HttpStage> {
   const standing = OTHERS.filter((name) => !real.some((s) => s.name === name));
   const script: Script = {};
   const calls: HttpStage["calls"] = [];
@@ -66,7 +70,7 @@ export async function setHttpStage(real: ServiceSchema[] = []): Promise<HttpStag
     services: [auth, merchants, ...real, ...standing.map((name) => scripted(name, script, calls))],
     env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, SWEEP_INTERVAL_MS: "60000" },
   });
-  const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: "0", PUBLIC_HTTP_URL: "https://calls.example.com", MONGODB_URI: stage.uri });
+  const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: "0", PUBLIC_HTTP_URL: "https://calls.example.com", TRUST_PROXY: "true", MONGODB_URI: stage.uri, ...gatewayEnv });
   const broker = new ServiceBroker({
     namespace: stage.broker.namespace, nodeID: "gateway", transporter: "Fake", validator: new AjvValidator(), requestTimeout: 10_000, logger: false, tracking: { enabled: true },
     transit: { serviceChangedDebounceTime: 0 } as never,
@@ -92,7 +96,7 @@ export async function setHttpStage(real: ServiceSchema[] = []): Promise<HttpStag
     const sent = options.body === undefined ? null : typeof options.body === "string" || options.body instanceof Uint8Array ? options.body as string : JSON.stringify(options.body);
     const response = await fetch(`${origin}${options.origin ? "" : BASE_PATH}${path}`, {
       method, body: sent, redirect: "manual",
-      headers: { ...(sent === null ? {} : { "Content-Type": "application/json" }), ...(token === null ? {} : { Authorization: `Bearer ${token}` }), ...options.headers },
+      headers: { "X-Forwarded-For": nextAddress(), ...(sent === null ? {} : { "Content-Type": "application/json" }), ...(token === null ? {} : { Authorization: `Bearer ${token}` }), ...options.headers },
     });
     const text = await response.text();
     const isJson = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
