@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "..");
 const SECOND_MS = 1000;
 const APT_MS = 120 * SECOND_MS;
 const CHECK_MS = 300 * SECOND_MS;
-const JEST_MS = 1200 * SECOND_MS;
+const JEST_MS = 720 * SECOND_MS;
 /** Debian keeps servers here, which is not on everybody's PATH. */
 const SERVER_FOLDERS = ["/usr/sbin", "/usr/local/sbin"];
 const JEST = ["--experimental-vm-modules", "--disable-warning=ExperimentalWarning", join(ROOT, "node_modules", "jest", "bin", "jest.js")];
