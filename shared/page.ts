@@ -39,9 +39,20 @@ export function pageFilter(cursor: string | undefined): PageFilter {
 /** How many documents to read for a page: one more than is shown tells whether there is a next page. */
 export const pageSize = (limit: number | undefined): number => (limit ?? DEFAULT_PAGE) + 1;
 
-/** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). */
-export function pageOf<Doc extends Position>(read: readonly Doc[], limit: number | undefined): { items: Doc[]; next_cursor: string | null } {
-  const items = read.slice(0, limit ?? DEFAULT_PAGE);
+/** Most bytes of a page whose items may be large: an answer must pass over the bus, whose messages are 1 MiB at most. */
+export const PAGE_BYTES = 768 * 1024;
+
+/** How many of the items fit into `PAGE_BYTES`; one at least, or a page would never end. */
+function fitting<Doc>(items: readonly Doc[], bytesOf: (item: Doc) => number): number {
+  let bytes = 0;
+  const over = items.findIndex((item) => (bytes += bytesOf(item)) > PAGE_BYTES);
+  return over < 0 ? items.length : Math.max(over, 1);
+}
+
+/** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). With `bytesOf` a page also ends where it grows too large. */
+export function pageOf<Doc extends Position>(read: readonly Doc[], limit: number | undefined, bytesOf?: (item: Doc) => number): { items: Doc[]; next_cursor: string | null } {
+  const most = read.slice(0, limit ?? DEFAULT_PAGE);
+  const items = bytesOf === undefined ? most : most.slice(0, fitting(most, bytesOf));
   const last = items.at(-1);
   return { items, next_cursor: read.length > items.length && last ? encodeCursor(last) : null };
 }

@@ -16,13 +16,24 @@ const pathOf = (e: ErrorObject): string => {
 const messageOf = (e: ErrorObject): string => {
   if (e.keyword === "required") return "is required";
   if (e.keyword === "additionalProperties") return "is not a known field";
+  if (e.keyword === "minProperties" && e.params["limit"] === 1) return "must have at least one field";
   if (e.keyword === "enum") return `must be one of ${(e.params["allowedValues"] as unknown[]).join(", ")}`;
   return e.message ?? "is not valid";
 };
 
-/** ajv's errors as faults a person can read; `anyOf` wrappers are left out where their branches say more. */
+const isAboutNull = (e: ErrorObject): boolean => e.keyword === "type" && e.params["type"] === "null";
+const lies = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
+
+/** A field that may also be null fails three times: by its own schema, by not being null, and by fitting neither. Only the first says what to do. */
+function saysLittle(e: ErrorObject, all: readonly ErrorObject[]): boolean {
+  if (e.keyword !== "anyOf" && !isAboutNull(e)) return e.keyword === "if";
+  return all.some((other) => isAboutNull(other) && other.instancePath === e.instancePath)
+    && all.some((other) => other.keyword !== "anyOf" && !isAboutNull(other) && lies(other.instancePath, e.instancePath));
+}
+
+/** ajv's errors as faults a person can read. */
 export const faultsOf = (errors: readonly ErrorObject[] | null | undefined): Fault[] =>
-  (errors ?? []).filter((e) => e.keyword !== "if").map((e) => ({ path: pathOf(e), message: messageOf(e) }));
+  (errors ?? []).filter((e, _i, all) => !saysLittle(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
 
 const isJsonSchema = (s: Record<string, unknown>): boolean => s["type"] === "object" && typeof s["properties"] === "object";
 

@@ -2,6 +2,7 @@ import mongoose, { type Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
+import { entryId, type List } from "./entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */
 export interface BlacklistRepository {
@@ -9,6 +10,8 @@ export interface BlacklistRepository {
   add(entries: EntryDoc[]): Promise<number>;
   /** Entries that hold in the scope (its own and everybody's), newest first. */
   page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
+  /** Takes these numbers off one list; how many stood there. */
+  remove(list: List, phone_numbers: readonly string[]): Promise<number>;
   /** Those of the ids that exist. */
   existing(ids: string[]): Promise<Set<string>>;
 }
@@ -33,6 +36,10 @@ export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository
   page: (scope, phone_number, after, size) => model
     .find({ $and: [scope.reseller_id === null ? {} : { reseller_id: { $in: [scope.reseller_id, null] } }, phone_number === undefined ? {} : { phone_number }, after] })
     .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<EntryDoc[]>().exec(),
+  async remove(list, phone_numbers) {
+    const { deletedCount } = await model.deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } }).exec();
+    return deletedCount;
+  },
   async existing(ids) {
     const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
     return new Set(found.map((d) => d._id));

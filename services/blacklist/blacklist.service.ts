@@ -3,7 +3,8 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
-import { entryId, forbiddingIds, listOf, numbersOf, soughtNumber, toEntry } from "./entries.ts";
+import { forbiddingIds, soughtNumber, toEntry } from "./entries.ts";
+import { addNumbers, removeNumbers } from "./listing.ts";
 
 /** Numbers that must not be called (interface.md 4.5). An entry belongs to the reseller that made it; an admin's holds for everybody. */
 export default service("blacklist", (ground) => {
@@ -11,13 +12,10 @@ export default service("blacklist", (ground) => {
 
   return {
     actions: {
-      async add({ by, phone_numbers }) {
-        const reseller_id = listOf(by);
-        const numbers = numbersOf(phone_numbers);
-        const created_at = ground.clock.now();
-        const added = await blacklist.add(numbers.map((phone_number) => ({ _id: entryId(reseller_id, phone_number), reseller_id, phone_number, listed_by: by.id, created_at })));
-        ground.log.info({ event: "blacklist.added", reseller_id, by: by.id, added, already_listed: numbers.length - added }, "numbers were put on the blacklist");
-        return { added, already_listed: numbers.length - added, phone_numbers: numbers };
+      add: (params, { bus }) => addNumbers(ground, blacklist, bus, params),
+      async remove(params, { bus }) {
+        await removeNumbers(ground, blacklist, bus, params);
+        return {};
       },
       async list({ by, phone_number, limit, cursor }) {
         const sought = phone_number === undefined ? undefined : soughtNumber(phone_number);

@@ -1,6 +1,7 @@
 import { IANAZone } from "luxon";
+import type { ConfigurationPatch } from "../../shared/contracts/configuration.ts";
 import { Strict, Type } from "../../shared/contracts/define.ts";
-import type { Fault } from "../../shared/errors.ts";
+import { fail, type Fault } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import type { Settings } from "./configurations.model.ts";
 import { checkOf } from "./json-schemas.ts";
@@ -62,3 +63,13 @@ export const normalised = <T extends Part>(s: T): T => ({
   ...(s.inbound_redirect_number === undefined ? {} : { inbound_redirect_number: toE164(s.inbound_redirect_number) ?? s.inbound_redirect_number }),
   ...(s.rate_limit_whitelist === undefined ? {} : { rate_limit_whitelist: [...new Set(s.rate_limit_whitelist.map((n) => toE164(n) ?? n))] }),
 });
+
+/** Settings with a change over them; null takes a field out, so that its default holds again. */
+export const patched = (stored: Settings, patch: ConfigurationPatch): Settings =>
+  Object.fromEntries(Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null)) as unknown as Settings; // the seven required fields can't be null in a patch
+
+/** Whether settings go together. VALIDATION_FAILED lists everything that does not. */
+export function requireValid(s: Settings): void {
+  const errors = configurationFaults(s);
+  if (errors.length > 0) fail("VALIDATION_FAILED", `The configuration is not valid: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`, { errors });
+}

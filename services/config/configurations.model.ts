@@ -29,5 +29,8 @@ export const configurationSchema = new Schema<ConfigurationDoc>({
 
 configurationSchema.index({ reseller_id: 1, template_id: 1 }, { unique: true, name: "one_per_template" });
 configurationSchema.index({ template_id: 1 });
+/** Lists: one index for every scope and every filter. */
 configurationSchema.index({ created_at: -1, _id: -1 });
+configurationSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
+configurationSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });
 configurationSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 });

@@ -1,5 +1,5 @@
 import type { FlowFunction, TemplateInput } from "../../shared/contracts/template.ts";
-import type { Fault } from "../../shared/errors.ts";
+import { fail, type Fault } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import { schemaFaults } from "./json-schemas.ts";
 import { functionsOf, soleVariable, variableFaults, variablesOf, type Variables } from "./template-variables.ts";
@@ -127,4 +127,10 @@ export function templateFaults(t: TemplateInput): Fault[] {
     ...variableFaults(t),
     ...(t.language === undefined || isLanguage(t.language) ? [] : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
   ];
+}
+
+/** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
+export function requireSound(t: TemplateInput): void {
+  const errors = templateFaults(t);
+  if (errors.length > 0) fail("TEMPLATE_INVALID", `The template can't work as it is: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`, { errors });
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type TemplateInput, type TemplateRecord } from "../../shared/contracts/template.ts";
+import { DEFAULT_LIMITS, type TemplateInput, type TemplatePatch, type TemplateRecord } from "../../shared/contracts/template.ts";
 import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
 
 const DEFAULT_LANGUAGE = "en-US";
@@ -10,6 +10,30 @@ export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateReco
   global_functions: t.global_functions ?? [], greeting: t.greeting ?? null, voice: t.voice ?? null, language: t.language ?? DEFAULT_LANGUAGE,
   limits: { ...DEFAULT_LIMITS, ...t.limits }, retry_on: t.retry_on ?? null, evaluators: t.evaluators ?? [],
   created_at: now.toISOString(), updated_at: now.toISOString(),
+});
+
+const put = <K extends string, V>(field: K, value: V | null): { [F in K]?: V } => (value === null ? {} : { [field]: value } as { [F in K]: V });
+
+/** A record as a client would write it. */
+const asWritten = (r: TemplateRecord): TemplateInput => ({
+  reseller_id: r.reseller_id, ...put("merchant_id", r.merchant_id), name: r.name, is_active: r.is_active, initial_node: r.initial_node, nodes: r.nodes, variables: r.variables,
+  global_functions: r.global_functions, language: r.language, limits: r.limits, evaluators: r.evaluators,
+  ...put("payload_schema", r.payload_schema), ...put("greeting", r.greeting), ...put("voice", r.voice), ...put("retry_on", r.retry_on),
+});
+
+/** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
+export function changed(r: TemplateRecord, { limits, ...patch }: TemplatePatch): TemplateInput {
+  const { limits: limitsNow, ...now } = asWritten(r);
+  const merged = Object.entries({ ...now, ...patch, ...(limits === null ? {} : { limits: { ...limitsNow, ...limits } }) });
+  return Object.fromEntries(merged.filter(([, value]) => value !== null)) as unknown as TemplateInput; // no required field can be null: the patch's schema allows null for the others only
+}
+
+const MS = 1;
+
+/** The version after this one. Its time is later than anything that was shown of the template, so that versions have one order. */
+export const nextRecord = (head: TemplateDoc, was: TemplateRecord, t: TemplateInput, now: Date): TemplateRecord => ({
+  ...newRecord(was.id, t, now), version: was.version + 1, created_at: was.created_at,
+  updated_at: new Date(Math.max(now.getTime(), head.updated_at.getTime() + MS)).toISOString(),
 });
 
 /** The head that belongs to a record. */
@@ -33,3 +57,6 @@ function frozen<T>(value: T): T {
 
 /** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
 export const recordOf = (v: VersionDoc): TemplateRecord => frozen(JSON.parse(v.record) as TemplateRecord);
+
+/** Bytes a record takes on its way; 0 for none. */
+export const bytesOf = (r: TemplateRecord | undefined): number => (r === undefined ? 0 : Buffer.byteLength(JSON.stringify(r)));

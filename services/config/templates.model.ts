@@ -39,7 +39,13 @@ export const templateSchema = new Schema<TemplateDoc>({
   updated_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
 
+/** Lists: one index for every scope and every filter. */
 templateSchema.index({ created_at: -1, _id: -1 });
+templateSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
+templateSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });
+templateSchema.index({ is_active: 1, created_at: -1, _id: -1 });
+templateSchema.index({ name: 1 });
+templateSchema.index({ reseller_id: 1, name: 1 });
 templateSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 });
 
 /** Collection `template_versions`; owner: the config service. Its ids are `<template id>:<version>`. */
@@ -50,6 +56,8 @@ export const versionSchema = new Schema<VersionDoc>({
   record: { type: String, required: true },
   created_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
+
+versionSchema.index({ template_id: 1, created_at: -1, _id: -1 });
 
 /** The id of a version. */
 export const versionId = (template_id: string, version: number): string => `${template_id}:${version}`;

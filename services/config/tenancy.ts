@@ -1,5 +1,5 @@
 import type { Bus } from "../../shared/bus.ts";
-import type { By, Scope } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By, type Scope } from "../../shared/contracts/identity.ts";
 import { fail } from "../../shared/errors.ts";
 
 /** Whom a template belongs to; merchant null: all merchants of the reseller. */
@@ -29,3 +29,12 @@ export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
 
 /** The scope of services, which ask on nobody's behalf. */
 export const EVERYTHING: Scope = { reseller_id: null, merchant_id: null };
+
+/** The thing an asker is about to change, found by a repository. FORBIDDEN where it is somebody else's; `notFound` where there is none. */
+export async function toChange<Doc>(by: By, find: (scope: Scope) => Promise<Doc | null>, thing: string, notFound: () => never): Promise<Doc> {
+  mayWrite(by);
+  const mine = await find(scopeOf(by));
+  if (mine) return mine;
+  if (await find(EVERYTHING)) fail("FORBIDDEN", `This ${thing} is not yours to change.`);
+  return notFound();
+}

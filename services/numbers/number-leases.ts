@@ -22,6 +22,9 @@ const ends = (lease_seconds: number): Record<string, unknown> => ({ $add: ["$$NO
 /** Holds for numbers with a free line. */
 export const HAS_ROOM = { $expr: { $lt: [{ $size: LIVE }, "$max_concurrent_calls"] } } as const;
 
+/** Holds for numbers none of whose lines is taken. */
+export const IS_IDLE = { $expr: { $eq: [{ $size: LIVE }, 0] } } as const;
+
 /** Holds for numbers all of whose lines are taken. */
 export const HAS_NO_ROOM = { $expr: { $gte: [{ $size: LIVE }, "$max_concurrent_calls"] } } as const;
 

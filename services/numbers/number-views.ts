@@ -20,7 +20,7 @@ export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: 
   return {
     _id: id, phone_number, provider: asked.provider, status: asked.status ?? "AVAILABLE", channel: asked.channel ?? DEFAULT_CHANNEL,
     max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES, reseller_id: owner.reseller_id, merchant_id: owner.merchant_id,
-    country: countryOf(phone_number), slots: [], used_at: NEVER, created_at: now, updated_at: now,
+    country: countryOf(phone_number), slots: [], removed: null, used_at: NEVER, created_at: now, updated_at: now,
   };
 }
 
@@ -30,8 +30,19 @@ export function statusOf(d: Pick<NumberDoc, "status" | "slots" | "max_concurrent
   return d.slots.filter((s) => s.until > now).length >= d.max_concurrent_calls ? "IN_USE" : "AVAILABLE";
 }
 
+/** What a list of numbers is narrowed by. */
+export type NumberFilter = Pick<ParamsOf<"numbers.list">, "provider" | "status" | "phone_number" | "reseller_id" | "merchant_id">;
+
+/** The filters a list is narrowed by, in the database's words. INVALID_PHONE_NUMBER. */
+export function filterOf({ phone_number, status, ...same }: NumberFilter): Record<string, unknown> {
+  const sought = phone_number === undefined ? undefined : toE164(phone_number)
+    ?? fail("INVALID_PHONE_NUMBER", "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
+      { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] });
+  return { ...same, ...withStatus(status), ...(sought === undefined ? {} : { phone_number: sought }) };
+}
+
 /** Filter of the numbers that show this status. */
-export const withStatus = (status: NumberView["status"] | undefined): Record<string, unknown> => {
+const withStatus = (status: NumberView["status"] | undefined): Record<string, unknown> => {
   if (status === undefined) return {};
   if (status === "DISABLED") return { status };
   return { status: "AVAILABLE", ...(status === "IN_USE" ? HAS_NO_ROOM : HAS_ROOM) };

@@ -20,6 +20,9 @@ export interface NumberDoc {
   /** ISO country of the number, to prefer a caller id from the callee's country; null where it has none. */
   country: string | null;
   slots: Slot[];
+  /** null; its own id once it was deleted during calls: it is gone for everybody, and goes for good when the last of them ends. */
+  removed: string | null;
+  removed_at?: Date;
   /** When a line of it was taken last; the epoch for a number that never was. */
   used_at: Date;
   created_at: Date;
@@ -27,6 +30,8 @@ export interface NumberDoc {
 }
 
 const slotSchema = new Schema<Slot>({ holder: { type: String, required: true }, until: { type: Date, required: true } }, { _id: false, strict: "throw" });
+
+const DRAINED_AFTER_SECONDS = 7 * 86_400;
 
 /** Collection `numbers`; owner: the numbers service. */
 export const numberSchema = new Schema<NumberDoc>({
@@ -40,14 +45,24 @@ export const numberSchema = new Schema<NumberDoc>({
   merchant_id: { type: String, default: null },
   country: { type: String, default: null },
   slots: { type: [slotSchema], required: true },
+  removed: { type: String, default: null },
+  removed_at: { type: Date },
   used_at: { type: Date, required: true },
   created_at: { type: Date, required: true },
   updated_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
 
-numberSchema.index({ reseller_id: 1, phone_number: 1 }, { unique: true, name: "one_per_reseller" });
+/** `removed` differs for every deleted number, so that none of them stands in the way of the same phone number added again. */
+numberSchema.index({ reseller_id: 1, phone_number: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
+/** For deleted numbers whose last release never came; longer than any call. */
+numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
 /** Unique: one holder can never have lines of two numbers, whatever races there are. */
 numberSchema.index({ "slots.holder": 1 }, { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" });
+/** Lists: one index for every scope and every filter. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
+numberSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });
+numberSchema.index({ provider: 1, created_at: -1, _id: -1 });
+numberSchema.index({ status: 1, created_at: -1, _id: -1 });
+numberSchema.index({ phone_number: 1 });

@@ -1,15 +1,29 @@
 import type { Model } from "mongoose";
+import type { Scope } from "../../shared/contracts/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { holds, keep, letGo, letGoInName, preferences, scopesOf, take, tryOrder, type LeaseMove, type LineFreed, type Wanted } from "./number-leases.ts";
+import { holds, IS_IDLE, keep, letGo, letGoInName, preferences, scopesOf, take, tryOrder, type LeaseMove, type LineFreed, type Wanted } from "./number-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
+import { visibleTo } from "./owning.ts";
+
+/** What may be changed of a number. */
+export type NumberChange = Partial<Pick<NumberDoc, "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id">> & { updated_at: Date };
 
 /** Reads and guarded writes of the collection `numbers`. */
 export interface NumbersRepository {
   /** False when the reseller has this phone number already. */
   insert(number: NumberDoc): Promise<boolean>;
-  /** Numbers that match every filter, newest first. */
-  page(filters: Record<string, unknown>[], after: PageFilter, size: number): Promise<NumberDoc[]>;
+  /** Numbers to be seen in the scope that match the filter, newest first. */
+  page(scope: Scope, filter: Record<string, unknown>, after: PageFilter, size: number): Promise<NumberDoc[]>;
+  /** The number, if it may be seen in the scope. */
+  find(scope: Scope, id: string): Promise<NumberDoc | null>;
+  /** Changes a number that belongs to whom it was seen to. `idle`: only while none of its lines is taken. null: it is not so (any more);
+   *  "taken": its new owner has this phone number already. */
+  change(scope: Scope, seen: NumberDoc, set: NumberChange, idle: boolean): Promise<NumberDoc | "taken" | null>;
+  /** Deletes a number none of whose lines is taken. False: one is, or the number is gone. */
+  removeIdle(scope: Scope, id: string): Promise<boolean>;
+  /** Hides a number until its last line is given back, then it goes. False: it is gone. */
+  removeDraining(scope: Scope, id: string, now: Date): Promise<boolean>;
   /** Takes a line for the holder, or keeps the one it has; null: none is free. */
   reserve(wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null>;
   /** Frees the holder's line, and those taken in its name (`<holder>~…`); the numbers they were lines of. */
@@ -19,6 +33,8 @@ export interface NumbersRepository {
 }
 
 const MAX_QUERY_MS = 8000;
+/** Holds for numbers that were not deleted. */
+const STANDING = { removed: null } as const;
 /** Candidates read at a time. */
 const CANDIDATES = 32;
 /** Candidates tried before they are read afresh: what was read grows stale with every race that is lost. */
@@ -65,12 +81,28 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
     return freed;
   };
 
+  const dropIfDrained = async (id: string): Promise<void> => { await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec(); };
+
   return {
     insert: (number) => model.create(number).then(() => true, (error: unknown) => {
       if (isDuplicateKey(error)) return false;
       throw error;
     }),
-    page: (filters, after, size) => model.find({ $and: [...filters, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
+    page: (scope, filter, after, size) => model.find({ $and: [STANDING, visibleTo(scope), filter, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
+    find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
+    change: (scope, seen, set, idle) => {
+      const asSeen = { $and: [{ _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) }, STANDING, visibleTo(scope)] };
+      return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec().catch((error: unknown) => {
+        if (isDuplicateKey(error)) return "taken" as const;
+        throw error;
+      });
+    },
+    removeIdle: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
+    async removeDraining(scope, id, now) {
+      const { modifiedCount } = await model.updateOne({ $and: [{ _id: id }, STANDING, visibleTo(scope)] }, { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } }).exec();
+      await dropIfDrained(id);
+      return modifiedCount > 0;
+    },
     async reserve(wanted, holder, lease_seconds) {
       const kept = await keepOne(holder, lease_seconds);
       if (kept) return kept;
@@ -81,7 +113,11 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
       // nothing free, or the same holder asked twice at once and the other request got a line: that line is the answer of both
       return taken ?? keepOne(holder, lease_seconds);
     },
-    release: async (holder) => [...await freeUpTo(1, letGo(holder)), ...await freeUpTo(MAX_IN_NAME, letGoInName(holder))],
+    async release(holder) {
+      const freed = [...await freeUpTo(1, letGo(holder)), ...await freeUpTo(MAX_IN_NAME, letGoInName(holder))];
+      for (const { _id, removed } of freed) if ((removed ?? null) !== null) await dropIfDrained(_id);
+      return freed;
+    },
     async any(wanted) {
       const usable = { provider: wanted.provider, status: "AVAILABLE" as const, $or: scopesOf(wanted) };
       return (await model.findOne(usable, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null;

@@ -1,17 +1,12 @@
-import { service, type Bus } from "../../shared/bus.ts";
-import { fail } from "../../shared/errors.ts";
-import { maskPhone } from "../../shared/log.ts";
+import { service } from "../../shared/bus.ts";
+import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { countryOf } from "../../shared/phone.ts";
-import { newNumber, toRecord, withStatus } from "./number-views.ts";
+import { addNumber, changeNumber, notFound, removeNumber } from "./changing.ts";
+import { filterOf, newNumber, toRecord } from "./number-views.ts";
 import { numberSchema } from "./numbers.model.ts";
 import { numbersRepository } from "./numbers.repository.ts";
-import { checkOwner, ownerFor, visibleTo, type Owner } from "./owning.ts";
-
-async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
-  if (owner.reseller_id === null) return;
-  checkOwner(owner, await bus.call("merchants.lookup", { reseller_id: owner.reseller_id, ...(owner.merchant_id === null ? {} : { merchant_id: owner.merchant_id }) }));
-}
+import { ownerFor } from "./owning.ts";
 
 /** Outbound numbers and who holds their lines (interface.md 2.5, 3.2, 4.3; reliability.md 3.6). */
 export default service("numbers", (ground) => {
@@ -20,19 +15,20 @@ export default service("numbers", (ground) => {
   return {
     actions: {
       async create(params, { bus }) {
-        const owner = ownerFor(params.by, params);
-        const number = newNumber(ground.ids.uuid(), params, owner, ground.clock.now());
-        await requireOwner(bus, owner);
-        if (!await numbers.insert(number)) fail("NUMBER_EXISTS", "This phone number is already registered under this owner; change the existing one instead.", { errors: [{ path: "phone_number", message: "already exists" }] });
-        ground.log.info({ event: "number.created", number_id: number._id, phone: maskPhone(number.phone_number), provider: number.provider, by: params.by.id }, "an outbound number was added");
-        bus.broadcast("numbers.freed", { provider: number.provider });
-        return toRecord(number, ground.clock.now());
+        const { by } = params;
+        const number = newNumber(ground.ids.uuid(), params, ownerFor(by, params), ground.clock.now());
+        return toRecord(await addNumber(ground, numbers, bus, by, number), ground.clock.now());
       },
-      async list({ by, provider, status, limit, cursor }) {
-        const filters = [visibleTo(by), provider === undefined ? {} : { provider }, withStatus(status)];
-        const page = pageOf(await numbers.page(filters, pageFilter(cursor), pageSize(limit)), limit);
+      async list({ by, limit, cursor, ...filter }) {
+        const page = pageOf(await numbers.page(scopeOf(by), filterOf(filter), pageFilter(cursor), pageSize(limit)), limit);
         const now = ground.clock.now();
         return { count: page.items.length, numbers: page.items.map((n) => toRecord(n, now)), next_cursor: page.next_cursor };
+      },
+      get: async ({ by, number_id }) => toRecord(await numbers.find(scopeOf(by), number_id) ?? notFound(), ground.clock.now()),
+      update: async (params, { bus }) => toRecord(await changeNumber(ground, numbers, bus, params), ground.clock.now()),
+      async remove(params) {
+        await removeNumber(ground, numbers, params);
+        return {};
       },
       async reserve({ reseller_id, merchant_id, provider, to, holder, lease_seconds }) {
         const line = await numbers.reserve({ reseller_id, merchant_id, provider, country: countryOf(to) }, holder, lease_seconds);

@@ -1,4 +1,5 @@
-import type { By } from "../../shared/contracts/identity.ts";
+import type { By, Scope } from "../../shared/contracts/identity.ts";
+import type { NumberPatch } from "../../shared/contracts/numbers.ts";
 import { fail } from "../../shared/errors.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 
@@ -18,10 +19,16 @@ export function ownerFor(by: By, asked: Pick<ParamsOf<"numbers.create">, "resell
     }
     return { reseller_id, merchant_id };
   }
-  if (by.role !== "reseller" || !by.reseller_id) fail("FORBIDDEN", `The role ${by.role} may read outbound numbers but not change them; use a token of role reseller.`);
-  if (asked.reseller_id === null) fail("FORBIDDEN", "Only an admin may add numbers to the shared pool; leave reseller_id out to add it to your own.");
+  mayChange(by);
+  if (asked.reseller_id === null) fail("FORBIDDEN", "Only an admin may put numbers into the shared pool; leave reseller_id out to keep it your own.");
   if (asked.reseller_id !== undefined && asked.reseller_id !== by.reseller_id) fail("FORBIDDEN", "reseller_id is not your own; leave it out or name your own reseller.");
   return { reseller_id: by.reseller_id, merchant_id };
+}
+
+/** Whether the asker's role may change numbers at all. FORBIDDEN. */
+export function mayChange(by: By): void {
+  if (by.role === "admin") return;
+  if (by.role !== "reseller" || !by.reseller_id) fail("FORBIDDEN", `The role ${by.role} may read outbound numbers but not change them; use a token of role reseller.`);
 }
 
 /** Whether the owner was found. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
@@ -30,9 +37,14 @@ export function checkOwner(owner: Owner, found: ResultOf<"merchants.lookup">): v
   if (owner.merchant_id !== null && !found.merchant) fail("MERCHANT_NOT_FOUND", "merchant_id names no merchant of this reseller; list them with GET /merchants.");
 }
 
-/** Filter of the numbers an asker may see: admins all, resellers their own, merchants and users their own and those of the whole reseller. */
-export function visibleTo(by: By): Record<string, unknown> {
-  if (by.role === "admin") return {};
-  if (by.role === "reseller") return { reseller_id: by.reseller_id };
-  return { reseller_id: by.reseller_id, merchant_id: { $in: [by.merchant_id, null] } };
-}
+/** The owner after a change: a reseller named without a merchant means all its merchants. */
+export const changedOwner = (was: Owner, asked: Pick<NumberPatch, "reseller_id" | "merchant_id">): Owner => ({
+  reseller_id: asked.reseller_id === undefined ? was.reseller_id : asked.reseller_id,
+  merchant_id: asked.merchant_id !== undefined ? asked.merchant_id : asked.reseller_id === undefined || asked.reseller_id === was.reseller_id ? was.merchant_id : null,
+});
+
+/** Filter of the numbers that may be seen in a scope: a merchant sees its own and those of the whole reseller; the shared pool is the admins'. */
+export const visibleTo = (scope: Scope): Record<string, unknown> => ({
+  ...(scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id }),
+  ...(scope.merchant_id === null ? {} : { merchant_id: { $in: [scope.merchant_id, null] } }),
+});

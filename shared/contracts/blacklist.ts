@@ -1,17 +1,23 @@
-import { action, E164, IsoTime, Nullable, Strict, Text, Type, type Static } from "./define.ts";
+import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
 import { By, PageParams } from "./identity.ts";
 
 /** A listed number. `reseller_id` null: listed by an admin, holds for everybody. */
 export const BlacklistEntry = Type.Object({ phone_number: Type.String(), reseller_id: Nullable(Type.String()), created_at: IsoTime });
 export type BlacklistEntry = Static<typeof BlacklistEntry>;
 
+/** What add and remove take. `reseller_id`: whose list; absent: the asker's own, an admin's holds for everybody. */
+const written = { by: By, phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }), reseller_id: Type.Optional(Text(64)) };
+
 /** Numbers that must not be called. */
 export const blacklist = {
   name: "blacklist",
   actions: {
-    /** Adds numbers, each checked and normalised; numbers already listed are counted, not refused. INVALID_PHONE_NUMBER lists every bad one and adds none. */
-    add: action(Strict({ by: By, phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }) }),
-      Type.Object({ added: Type.Integer(), already_listed: Type.Integer(), phone_numbers: Type.Array(Type.String()) })),
+    /** Adds numbers, each checked and normalised; numbers already listed are counted. INVALID_PHONE_NUMBER lists every bad one and adds none;
+     *  NUMBER_EXISTS when all of them were listed already. */
+    add: action(Strict(written), Type.Object({ added: Type.Integer(), already_listed: Type.Integer(), phone_numbers: Type.Array(Type.String()) })),
+    /** Lifts numbers; those not listed are passed over. INVALID_PHONE_NUMBER lists every bad one and lifts none; BLACKLIST_ENTRY_NOT_FOUND when none of
+     *  them is on the list; FORBIDDEN when one of them is listed by an admin only. */
+    remove: action(Strict(written), Nothing),
     list: action(Strict({ by: By, phone_number: Type.Optional(Text(32)), ...PageParams }),
       Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: Nullable(Type.String()) })),
     /** Internal: for each pair whether it is listed, in order. */

@@ -1,7 +1,7 @@
-import { action, Json, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { ConfigurationInput, ConfigurationRecord } from "./configuration.ts";
+import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./configuration.ts";
 import { By, PageParams } from "./identity.ts";
-import { TemplateInput, TemplateRecord } from "./template.ts";
+import { TemplateInput, TemplatePatch, TemplateRecord } from "./template.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
 export const Plan = Type.Object({
@@ -17,15 +17,34 @@ export const config = {
     /** TEMPLATE_INVALID lists every fault: unreachable nodes, functions that lead nowhere, variables that are not in the schema. */
     createTemplate: action(Strict({ by: By, template: TemplateInput }), TemplateRecord),
     listTemplates: action(
-      Strict({ by: By, reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()), ...PageParams }),
+      Strict({
+        by: By, reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()),
+        /** Beginning of the name, as it is written. */
+        name: Type.Optional(Text(200)), ...PageParams,
+      }),
       Type.Object({ count: Type.Integer(), templates: Type.Array(TemplateRecord), next_cursor: Nullable(Type.String()) })),
     /** TEMPLATE_NOT_FOUND when it is unknown or foreign. */
     getTemplate: action(Strict({ by: By, id: Text(64) }), TemplateRecord),
+    /** Saves a new immutable version; a change of is_active alone makes none. FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY after lost races. */
+    updateTemplate: action(Strict({ by: By, id: Text(64), template: TemplatePatch }), TemplateRecord),
+    /** Deletes the template and its configuration; its versions stay for leads that ran with them. RESOURCE_IN_USE while it has unfinished leads. */
+    deleteTemplate: action(Strict({ by: By, id: Text(64) }), Nothing),
+    /** Every version of a template, whole, the newest first; is_active is that of its time. TEMPLATE_NOT_FOUND. */
+    listVersions: action(Strict({ by: By, id: Text(64), ...PageParams }),
+      Type.Object({ count: Type.Integer(), versions: Type.Array(TemplateRecord), next_cursor: Nullable(Type.String()) })),
     /** TEMPLATE_NOT_FOUND, FORBIDDEN, CONFIGURATION_EXISTS, VALIDATION_FAILED. */
     createConfiguration: action(Strict({ by: By, configuration: ConfigurationInput }), ConfigurationRecord),
     listConfigurations: action(
       Strict({ by: By, reseller_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
       Type.Object({ count: Type.Integer(), configurations: Type.Array(ConfigurationRecord), next_cursor: Nullable(Type.String()) })),
+    /** CONFIGURATION_NOT_FOUND when it is unknown or foreign. */
+    getConfiguration: action(Strict({ by: By, config_id: Text(64) }), ConfigurationRecord),
+    /** The change is judged together with what stays. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, BUSY after lost races. */
+    updateConfiguration: action(Strict({ by: By, config_id: Text(64), configuration: ConfigurationPatch }), ConfigurationRecord),
+    /** The template's leads wait until it has a configuration again. FORBIDDEN, CONFIGURATION_NOT_FOUND. */
+    deleteConfiguration: action(Strict({ by: By, config_id: Text(64) }), Nothing),
+    /** Internal: whether this reseller (and merchant) owns any template. */
+    owns: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
     /** Internal, for push: the template if it belongs to this reseller (and merchant), and its payload checked against its schema.
      *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every fault. */
     resolveForPush: action(

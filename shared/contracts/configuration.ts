@@ -1,4 +1,4 @@
-import { E164, IsoTime, Json, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { Clearable, E164, IsoTime, Json, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 
 /** The provider words of the contract; the deployment maps them to carriers. */
 export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
@@ -12,36 +12,45 @@ const Offset = Type.Integer({ minimum: 0, maximum: 31_536_000 });
 /** Most retries a configuration may ask for. */
 export const MAX_RETRY_BOUND = 20;
 
-/** Fields of 2.8; offsets and windows in seconds. */
-export const configurationFields = {
+const requiredFields = {
   initial_offset: Offset,
   retry_offset: Offset,
   call_start_time: HourMinute,
   call_end_time: HourMinute,
   max_retry: Type.Integer({ minimum: 0, maximum: MAX_RETRY_BOUND }),
   calling_provider: ProviderWord,
-  /** IANA zone of the calling window; absent: DEFAULT_TIMEZONE. */
-  timezone: Type.Optional(Text(64)),
-  enable_calling: Type.Optional(Type.Boolean()),
-  enable_international_call: Type.Optional(Type.Boolean()),
-  enable_inbound: Type.Optional(Type.Boolean()),
-  inbound_call_start_time: Type.Optional(HourMinute),
-  inbound_call_end_time: Type.Optional(HourMinute),
-  inbound_call_timezone: Type.Optional(Text(64)),
-  inbound_block_action: Type.Optional(Type.Enum(["REJECT", "REDIRECT"])),
-  inbound_redirect_number: Type.Optional(E164),
-  inbound_block_message: Type.Optional(Text(1000)),
-  enforce_blacklist: Type.Optional(Type.Boolean()),
-  rate_limit_enabled: Type.Optional(Type.Boolean()),
-  rate_limit_max_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-  rate_limit_window_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
-  rate_limit_whitelist: Type.Optional(Type.Array(E164, { maxItems: 1000 })),
-  pre_checks: Type.Optional(Type.Array(Json, { maxItems: 10 })),
 };
+
+const otherFields = {
+  /** IANA zone of the calling window; absent: DEFAULT_TIMEZONE. */
+  timezone: Text(64),
+  enable_calling: Type.Boolean(),
+  enable_international_call: Type.Boolean(),
+  enable_inbound: Type.Boolean(),
+  inbound_call_start_time: HourMinute,
+  inbound_call_end_time: HourMinute,
+  inbound_call_timezone: Text(64),
+  inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
+  inbound_redirect_number: E164,
+  inbound_block_message: Text(1000),
+  enforce_blacklist: Type.Boolean(),
+  rate_limit_enabled: Type.Boolean(),
+  rate_limit_max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  rate_limit_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  rate_limit_whitelist: Type.Array(E164, { maxItems: 1000 }),
+  pre_checks: Type.Array(Json, { maxItems: 10 }),
+};
+
+/** Fields of 2.8; offsets and windows in seconds. */
+export const configurationFields = { ...requiredFields, ...Type.Partial(Type.Object(otherFields)).properties };
 
 /** A configuration as a client writes it. */
 export const ConfigurationInput = Strict({ template_id: Uuid, ...configurationFields });
 export type ConfigurationInput = Static<typeof ConfigurationInput>;
+
+/** A change of a configuration: null gives a field its default back. */
+export const ConfigurationPatch = Patch({ ...Type.Partial(Type.Object(requiredFields)).properties, ...Clearable(otherFields) });
+export type ConfigurationPatch = Static<typeof ConfigurationPatch>;
 
 /** A configuration in full, every default filled in. */
 export const ConfigurationRecord = Type.Object({

@@ -1,4 +1,4 @@
-import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { ProviderWord } from "./configuration.ts";
 import { By, PageParams } from "./identity.ts";
 
@@ -12,6 +12,16 @@ export const NumberRecord = Type.Object({
 });
 export type NumberRecord = Static<typeof NumberRecord>;
 
+const NumberStatus = Type.Enum(["AVAILABLE", "DISABLED"]);
+const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
+
+/** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
+export const NumberPatch = Patch({
+  provider: Type.Optional(ProviderWord), status: Type.Optional(NumberStatus), channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
+  reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
+});
+export type NumberPatch = Static<typeof NumberPatch>;
+
 /** Outbound numbers and who holds their lines. A lease is named by its holder (the attempt), so a late release can't free another call's line. */
 export const numbers = {
   name: "numbers",
@@ -19,13 +29,23 @@ export const numbers = {
     /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. */
     create: action(
       Strict({
-        by: By, phone_number: Text(32), provider: ProviderWord, status: Type.Optional(Type.Enum(["AVAILABLE", "DISABLED"])),
-        channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+        by: By, phone_number: Text(32), provider: ProviderWord, status: Type.Optional(NumberStatus),
+        channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
         reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
       }), NumberRecord),
     list: action(
-      Strict({ by: By, provider: Type.Optional(ProviderWord), status: Type.Optional(Type.Enum([...NUMBER_STATUSES])), ...PageParams }),
+      Strict({
+        by: By, provider: Type.Optional(ProviderWord), status: Type.Optional(Type.Enum([...NUMBER_STATUSES])), phone_number: Type.Optional(Text(32)),
+        reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams,
+      }),
       Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) })),
+    /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
+    get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),
+    /** FORBIDDEN, NUMBER_NOT_FOUND, NUMBER_EXISTS, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
+     *  given another provider during one. `force` lets live calls finish and takes no new ones. */
+    update: action(Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }), NumberRecord),
+    /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
+    remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
     /** Internal: takes a line for `holder` until the lease's end; the same holder gets the same line again. null: none is free. */
     reserve: action(
       Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, to: E164, holder: Text(80), lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }) }),

@@ -1,4 +1,4 @@
-import { Json, Nullable, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
+import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
 
 const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
 
@@ -56,26 +56,35 @@ const LimitsInput = Strict({
 /** Bounds of a template that names none, in seconds. */
 export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 } as const;
 
-const content = {
+const required = {
   name: Text(200),
-  is_active: Type.Optional(Type.Boolean()),
-  payload_schema: Type.Optional(Json),
-  variables: Type.Optional(Type.Array(Name, { maxItems: 200 })),
   initial_node: Name,
   nodes: Type.Array(FlowNode, { minItems: 1, maxItems: 200 }),
-  global_functions: Type.Optional(Type.Array(FlowFunction, { maxItems: 32 })),
-  greeting: Type.Optional(Text(1000)),
-  voice: Type.Optional(Text(100)),
-  language: Type.Optional(Text(35)),
-  limits: Type.Optional(LimitsInput),
-  /** Outcome words that are tried again; absent: the deployment's own list. */
-  retry_on: Type.Optional(Type.Array(Text(64), { maxItems: 50 })),
-  evaluators: Type.Optional(Type.Array(Json, { maxItems: 20 })),
 };
+
+const others = {
+  payload_schema: Json,
+  variables: Type.Array(Name, { maxItems: 200 }),
+  global_functions: Type.Array(FlowFunction, { maxItems: 32 }),
+  greeting: Text(1000),
+  voice: Text(100),
+  language: Text(35),
+  limits: LimitsInput,
+  /** Outcome words that are tried again; absent: the deployment's own list. */
+  retry_on: Type.Array(Text(64), { maxItems: 50 }),
+  evaluators: Type.Array(Json, { maxItems: 20 }),
+};
+
+const is_active = Type.Optional(Type.Boolean());
+const content = { ...required, is_active, ...Type.Partial(Type.Object(others)).properties };
 
 /** A template as a client writes it. */
 export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), ...content });
 export type TemplateInput = Static<typeof TemplateInput>;
+
+/** A change of a template: merged over what it is, `limits` field by field; null gives a field its default back. Its owner never changes. */
+export const TemplatePatch = Patch({ ...Type.Partial(Type.Object(required)).properties, is_active, ...Clearable(others) });
+export type TemplatePatch = Static<typeof TemplatePatch>;
 
 /** A template as it is kept and shown: one immutable version. Defaults are filled in. */
 export const TemplateRecord = Type.Object({

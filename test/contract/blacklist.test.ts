@@ -1,6 +1,8 @@
 import blacklist from "../../services/blacklist/blacklist.service.ts";
+import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf, type FailureData } from "../../shared/errors.ts";
-import { asAdmin, asMerchant, asReseller, asUser, setStage, type Stage } from "../support/stage.ts";
+import { maskPhone } from "../../shared/log.ts";
+import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, type Stage } from "../support/stage.ts";
 
 const A = asReseller("rs-a");
 const B = asReseller("rs-b");
@@ -8,7 +10,14 @@ let stage: Stage;
 let nextNumber = 0;
 const fresh = (): string => `+1415555${String(nextNumber++).padStart(4, "0")}`;
 
-beforeAll(async () => { stage = await setStage({ services: [blacklist] }); });
+const audited: ParamsOf<"auth.record">[] = [];
+let deaf = false;
+const others = [
+  standIn("merchants", { lookup: ({ reseller_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: false }) }),
+  standIn("auth", { record: (entry) => { if (deaf) throw new Error("the log is full"); audited.push(entry); return {}; } }),
+];
+
+beforeAll(async () => { stage = await setStage({ services: [blacklist, ...others] }); });
 afterAll(() => stage.stop());
 
 const failing = async (call: Promise<unknown>): Promise<{ code: string; data: FailureData }> => {
@@ -31,13 +40,16 @@ describe("add", () => {
     const [one, two, three] = [fresh(), fresh(), fresh()] as const;
     expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] })).toMatchObject({ added: 2, already_listed: 0 });
     expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [two, three, one] })).toMatchObject({ added: 1, already_listed: 2 });
-    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two, three] })).toMatchObject({ added: 0, already_listed: 3 });
+    const again = await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two, three] }));
+    expect([again.code, again.data.errors]).toEqual(["NUMBER_EXISTS", [{ path: "phone_numbers", message: "are all already listed" }]]);
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, one] }))).code).toBe("NUMBER_EXISTS");
   });
 
   test("counts exactly when many list the same numbers at once", async () => {
     const phones = Array.from({ length: 40 }, fresh);
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) })));
-    expect(answers.reduce((sum, a) => sum + a.added, 0)).toBe(40);
+    const added = await Promise.all(Array.from({ length: 8 }, (_, i) => stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) })
+      .then((a) => a.added, (error: unknown) => { expect(codeOf(error)).toBe("NUMBER_EXISTS"); return 0; })));
+    expect(added.reduce((sum, n) => sum + n, 0)).toBe(40);
     expect(await listed("rs-a", ...phones)).toEqual(phones.map(() => true));
   });
 
@@ -60,8 +72,91 @@ describe("add", () => {
   test("ten thousand at once, twice", async () => {
     const phones = Array.from({ length: 10_000 }, (_, i) => `+1206${String(2_000_000 + i)}`);
     expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({ added: 10_000, already_listed: 0 });
-    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({ added: 0, already_listed: 10_000 });
+    expect((await failing(stage.bus.call("blacklist.add", { by: B, phone_numbers: phones }))).code).toBe("NUMBER_EXISTS");
   }, 30_000);
+});
+
+describe("remove", () => {
+  const remove = (by: ParamsOf<"blacklist.remove">["by"], phone_numbers: string[], reseller_id?: string) =>
+    stage.bus.call("blacklist.remove", { by, phone_numbers, ...(reseller_id === undefined ? {} : { reseller_id }) });
+
+  test("lifts the listed ones, in any spelling, and passes over the others", async () => {
+    const [one, two, never] = [fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] });
+    expect(await remove(A, [`${one.slice(0, 5)}-${one.slice(5)}`, never])).toEqual({});
+    expect(await listed("rs-a", one, two)).toEqual([false, true]);
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one] })).toMatchObject({ added: 1 });
+  });
+
+  test("none of them listed: not found, a second time too", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    await remove(A, [phone]);
+    expect((await failing(remove(A, [phone]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+    expect((await failing(remove(asAdmin, [phone]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+  });
+
+  test("one bad number: every bad one is named and none is lifted", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    const { code, data } = await failing(remove(A, [phone, "12345"]));
+    expect([code, data.errors?.map((e) => e.path)]).toEqual(["INVALID_PHONE_NUMBER", ["phone_numbers.1"]]);
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+
+  test("another reseller's entry is not found, an admin's is not a reseller's to lift", async () => {
+    const [theirs, everybodys, both, own] = [fresh(), fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: B, phone_numbers: [theirs] });
+    await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [everybodys, both] });
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [both, own] });
+    expect((await failing(remove(A, [theirs]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+    const { code, data } = await failing(remove(A, [own, everybodys]));
+    expect([code, data.errors?.map((e) => e.path)]).toEqual(["FORBIDDEN", ["phone_numbers.1"]]);
+    expect(await listed("rs-a", own, everybodys, both)).toEqual([true, true, true]);
+    await remove(A, [both, own]);
+    expect(await listed("rs-a", own, both)).toEqual([false, true]);
+    expect(await listed("rs-b", theirs)).toEqual([true]);
+  });
+
+  test("an admin lifts its own entries, and a reseller's where it names the reseller", async () => {
+    const phone = fresh();
+    for (const by of [A, B, asAdmin]) await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] });
+    await remove(asAdmin, [phone]);
+    expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [true]]);
+    await remove(asAdmin, [phone], "rs-b");
+    expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [false]]);
+    expect(await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [phone], reseller_id: "rs-b" })).toMatchObject({ added: 1 });
+    expect(await listed("rs-b", phone)).toEqual([true]);
+    expect((await failing(remove(asAdmin, [phone], "nobody"))).code).toBe("RESELLER_NOT_FOUND");
+  });
+
+  test.each([["a merchant", asMerchant("rs-a", "m-1"), undefined], ["a user", asUser("rs-a", "m-1"), undefined], ["a reseller for another", A, "rs-b"]])("%s may not", async (_who, by, named) => {
+    expect((await failing(remove(by, [fresh()], named))).code).toBe("FORBIDDEN");
+  });
+});
+
+describe("the audit log", () => {
+  test("has every change with its counts, and no full phone number", async () => {
+    const [one, two] = [fresh(), fresh()] as const;
+    audited.length = 0;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one] });
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] });
+    await stage.bus.call("blacklist.remove", { by: A, phone_numbers: [one, fresh()] });
+    await failing(stage.bus.call("blacklist.remove", { by: A, phone_numbers: [one] }));
+    expect(audited.map((e) => [e.action, e.subject, e.reseller_id, e.details])).toEqual([
+      ["blacklist.added", "blacklist:rs-a", "rs-a", { added: 1, already_listed: 0, phone_numbers: [maskPhone(one)] }],
+      ["blacklist.added", "blacklist:rs-a", "rs-a", { added: 1, already_listed: 1, phone_numbers: [maskPhone(one), maskPhone(two)] }],
+      ["blacklist.removed", "blacklist:rs-a", "rs-a", { removed: 1, not_listed: 1, phone_numbers: [maskPhone(one), expect.stringContaining("***")] }],
+    ]);
+    expect(JSON.stringify(audited)).not.toContain(one);
+  });
+
+  test("that can't be written undoes nothing", async () => {
+    const phone = fresh();
+    deaf = true;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] }).finally(() => { deaf = false; });
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
 });
 
 describe("check", () => {
