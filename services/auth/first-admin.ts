@@ -1,9 +1,8 @@
 import type { ServiceGround } from "../../shared/bus.ts";
-import type { UsersRepository } from "./auth.repository.ts";
 import { emailForm } from "./login.ts";
-import type { Passwords } from "./passwords.ts";
+import { MIN_PASSWORD, type Passwords } from "./passwords.ts";
+import type { UsersRepository } from "./users.repository.ts";
 
-const MIN_PASSWORD = 12;
 /** As narrow as the log-in contract: an address that could never log in must not become the admin. */
 const EMAIL = /^[^\s@]{1,64}@[^\s@.]{1,63}(?:\.[^\s@.]{1,63}){1,8}$/;
 
@@ -21,7 +20,7 @@ export async function ensureFirstAdmin(ground: ServiceGround, users: UsersReposi
   const now = ground.clock.now();
   const added = await users.add({
     _id: ground.ids.uuid(), email, role: "admin", reseller_id: null, merchant_id: null,
-    password_hash: await passwords.hash(ADMIN_PASSWORD), is_active: true, created_at: now, updated_at: now,
+    password_hash: await passwords.hash(ADMIN_PASSWORD), is_active: true, token_version: 0, created_at: now, updated_at: now,
   });
   if (added) ground.log.info({ event: "auth.first_admin" }, "the first admin was created");
 }

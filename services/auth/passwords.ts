@@ -1,6 +1,9 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from "node:crypto";
 import { fail } from "../../shared/errors.ts";
 
+/** Shortest password that is taken, in characters. */
+export const MIN_PASSWORD = 12;
+
 /** Cost of a hash: OWASP's argon2id profile of 19 MiB, 2 passes, 1 lane (18 ms of one core). */
 const MEMORY_KIB = 19_456;
 const PASSES = 2;

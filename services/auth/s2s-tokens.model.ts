@@ -32,3 +32,8 @@ export const s2sTokenSchema = new Schema<S2sTokenDoc>({
 }, SCHEMA_OPTIONS);
 
 s2sTokenSchema.index({ token_hash: 1 }, { name: "token_hash", unique: true });
+s2sTokenSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
+s2sTokenSchema.index({ role: 1, created_at: -1, _id: -1 }, { name: "by_role" });
+s2sTokenSchema.index({ merchant_id: 1, created_at: -1, _id: -1 }, { name: "by_merchant" });
+s2sTokenSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
+s2sTokenSchema.index({ reseller_id: 1, role: 1, created_at: -1, _id: -1 }, { name: "by_reseller_role" });

@@ -18,13 +18,13 @@ const S2S = /^cag_s2s_[A-Za-z0-9_-]{43}$/;
 const S2S_SHOWN = S2S_PREFIX.length + 6;
 
 /** What an access token says of its bearer. */
-export interface Bearer { id: string; role: Role; reseller_id: string | null; merchant_id: string | null }
+export interface Bearer { id: string; role: Role; reseller_id: string | null; merchant_id: string | null; /** The user's token_version at log-in. */ version: number }
 
 /** Login tokens: JWTs with a fixed algorithm, issuer, audience and type (RFC 8725). */
 export interface AccessTokens {
   sign(bearer: Bearer): Promise<string>;
-  /** The user's id, or null for anything that is not a valid token of ours at this moment. */
-  verify(token: string): Promise<string | null>;
+  /** Whose token it is and of which version, or null for anything that is not a valid token of ours at this moment. */
+  verify(token: string): Promise<Pick<Bearer, "id" | "version"> | null>;
 }
 
 /** The signing key from the environment. Throws one sentence that says what is missing and how to make it; never any of the key. */
@@ -46,7 +46,7 @@ export function accessTokens(key: KeyObject, ttlSeconds: number, clock: Clock, i
   return {
     sign(bearer) {
       const now = Math.floor(clock.now().getTime() / MS_PER_SECOND);
-      return new SignJWT({ role: bearer.role, reseller_id: bearer.reseller_id, merchant_id: bearer.merchant_id })
+      return new SignJWT({ role: bearer.role, reseller_id: bearer.reseller_id, merchant_id: bearer.merchant_id, ver: bearer.version })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
         .setIssuer(ISSUER).setAudience(AUDIENCE).setSubject(bearer.id).setJti(ids.uuid()).setIssuedAt(now).setExpirationTime(now + ttlSeconds)
         .sign(key);
@@ -54,9 +54,10 @@ export function accessTokens(key: KeyObject, ttlSeconds: number, clock: Clock, i
     async verify(token) {
       try {
         const { payload } = await jwtVerify(token, publicKey, {
-          algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, typ: TYPE, requiredClaims: ["sub", "iat", "exp"], currentDate: clock.now(), clockTolerance: 0,
+          algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, typ: TYPE, requiredClaims: ["sub", "iat", "exp", "ver"], currentDate: clock.now(), clockTolerance: 0,
         });
-        return payload.sub ?? null;
+        const { sub, ver } = payload;
+        return sub !== undefined && Number.isSafeInteger(ver) ? { id: sub, version: Number(ver) } : null;
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
         throw error;

@@ -59,7 +59,7 @@ function documentation(base: string): Record<string, Handler> {
 /** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
 export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
   const refused = refuser(ground.log, `${ground.env.PUBLIC_HTTP_URL}/docs`);
-  const who = identifier();
+  const who = identifier(ground.clock);
   const limits = limitsOf(ground.env, ground.clock);
   const origins = originsOf(ground.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);

@@ -5,6 +5,8 @@ import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 export interface MerchantDoc {
   _id: string;
   name: string;
+  /** The name as it is searched by (name-key.ts). */
+  name_key: string;
   reseller_id: string;
   contact_email: string;
   is_active: boolean;
@@ -15,7 +17,7 @@ export interface MerchantDoc {
 /** Collection `merchants`; owner: the merchants service. */
 export const merchantSchema = new Schema<MerchantDoc>({
   _id: { type: String, required: true },
-  name: { type: String, required: true },
+  name: { type: String, required: true }, name_key: { type: String, required: true },
   reseller_id: { type: String, required: true },
   contact_email: { type: String, required: true },
   is_active: { type: Boolean, required: true },
@@ -24,3 +26,7 @@ export const merchantSchema = new Schema<MerchantDoc>({
 
 merchantSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
 merchantSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
+merchantSchema.index({ name_key: 1 }, { name: "by_name" });
+merchantSchema.index({ is_active: 1, created_at: -1, _id: -1 }, { name: "by_active" });
+merchantSchema.index({ reseller_id: 1, name_key: 1 }, { name: "by_reseller_name" });
+merchantSchema.index({ reseller_id: 1, is_active: 1, created_at: -1, _id: -1 }, { name: "by_reseller_active" });

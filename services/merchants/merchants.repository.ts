@@ -2,38 +2,54 @@ import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
-import type { ResellerDoc } from "./resellers.model.ts";
+import { keysFrom } from "./name-key.ts";
 
 const MAX_QUERY_MS = 5000;
 
-/** Reads and writes of the scope tree. What a person reads takes a scope. */
-export interface ScopeTree {
-  addReseller(reseller: ResellerDoc): Promise<void>;
-  addMerchant(merchant: MerchantDoc): Promise<void>;
-  hasReseller(id: string): Promise<boolean>;
-  /** True when the merchant exists under this reseller. */
-  hasMerchant(id: string, reseller_id: string): Promise<boolean>;
-  resellers(scope: Scope, after: PageFilter, limit: number): Promise<ResellerDoc[]>;
-  merchants(scope: Scope, filter: { reseller_id?: string | undefined }, after: PageFilter, limit: number): Promise<MerchantDoc[]>;
+/** What a list of merchants is narrowed by; `name` is how the name begins. */
+export interface MerchantFilter { reseller_id?: string | undefined; name?: string | undefined; is_active?: boolean | undefined }
+
+/** What may change of a merchant. */
+export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active">> & { updated_at: Date };
+
+/** Reads and writes of merchants. What is done on behalf of a person takes its scope; the others serve services. */
+export interface MerchantsRepository {
+  add(merchant: MerchantDoc): Promise<void>;
+  find(scope: Scope, id: string): Promise<MerchantDoc | null>;
+  /** Whether a merchant of this id exists at all: it tells "not yours" from "not there". */
+  isAnywhere(id: string): Promise<boolean>;
+  page(scope: Scope, filter: MerchantFilter, after: PageFilter, size: number): Promise<MerchantDoc[]>;
+  change(scope: Scope, id: string, change: MerchantChange): Promise<MerchantDoc | null>;
+  remove(scope: Scope, id: string): Promise<void>;
+  /** For services: the merchant, if it belongs to this reseller. */
+  ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active"> | null>;
+  /** For services: whether the reseller has any merchant. */
+  anyOf(reseller_id: string): Promise<boolean>;
 }
 
-/** The repository over the two models. */
-export function scopeTree(resellers: Model<ResellerDoc>, merchants: Model<MerchantDoc>): ScopeTree {
-  return {
-    addReseller: async (reseller) => { await resellers.create(reseller); },
-    addMerchant: async (merchant) => { await merchants.create(merchant); },
-    hasReseller: async (id) => (await resellers.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
-    hasMerchant: async (id, reseller_id) => (await merchants.exists({ _id: id, reseller_id }).maxTimeMS(MAX_QUERY_MS)) !== null,
-    resellers: (scope, after, limit) => resellers
-      .find({ $and: [scope.reseller_id === null ? {} : { _id: scope.reseller_id }, after] })
-      .sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<ResellerDoc[]>(),
-    merchants: (scope, filter, after, limit) => merchants
+/** A merchant is itself the scope's merchant. */
+const within = (scope: Scope): Record<string, string>[] => [
+  ...(scope.reseller_id === null ? [] : [{ reseller_id: scope.reseller_id }]),
+  ...(scope.merchant_id === null ? [] : [{ _id: scope.merchant_id }]),
+];
+
+/** The repository of merchants over a mongoose model. */
+export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsRepository => ({
+  add: async (merchant) => { await model.create(merchant); },
+  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+  isAnywhere: async (id) => (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
+  page(scope, { reseller_id, name, is_active }, after, size) {
+    const name_key = keysFrom(name);
+    return model
       .find({ $and: [
-        scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id },
-        scope.merchant_id === null ? {} : { _id: scope.merchant_id },
-        filter.reseller_id === undefined ? {} : { reseller_id: filter.reseller_id },
-        after,
+        ...within(scope), ...(reseller_id === undefined ? [] : [{ reseller_id }]), ...(name_key === null ? [] : [{ name_key }]),
+        ...(is_active === undefined ? [] : [{ is_active }]), after,
       ] })
-      .sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc[]>(),
-  };
-}
+      .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc[]>().exec();
+  },
+  change: (scope, id, change) => model
+    .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+  remove: async (scope, id) => { await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS); },
+  ofReseller: (reseller_id, id) => model.findOne({ _id: id, reseller_id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<MerchantDoc, "is_active">>().exec(),
+  anyOf: async (reseller_id) => (await model.exists({ reseller_id }).maxTimeMS(MAX_QUERY_MS)) !== null,
+});

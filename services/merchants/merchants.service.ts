@@ -1,59 +1,42 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
-import type { MerchantRecord, ResellerRecord } from "../../shared/contracts/merchants.ts";
-import { fail } from "../../shared/errors.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { refuseMerchant, refuseReseller } from "./creating.ts";
-import { merchantSchema, type MerchantDoc } from "./merchants.model.ts";
-import { scopeTree } from "./merchants.repository.ts";
-import { resellerSchema, type ResellerDoc } from "./resellers.model.ts";
-
-const resellerView = (doc: ResellerDoc): ResellerRecord => ({
-  id: doc._id, name: doc.name, is_active: doc.is_active, created_at: doc.created_at.toISOString(), updated_at: doc.updated_at.toISOString(),
-});
-
-const merchantView = (doc: MerchantDoc): MerchantRecord => ({
-  id: doc._id, name: doc.name, reseller_id: doc.reseller_id, contact_email: doc.contact_email, is_active: doc.is_active,
-  created_at: doc.created_at.toISOString(), updated_at: doc.updated_at.toISOString(),
-});
+import { managingMerchants } from "./managing-merchants.ts";
+import { managingResellers } from "./managing-resellers.ts";
+import { merchantSchema } from "./merchants.model.ts";
+import { merchantsRepository } from "./merchants.repository.ts";
+import { resellerSchema } from "./resellers.model.ts";
+import { resellersRepository } from "./resellers.repository.ts";
 
 /** The scope tree: resellers and their merchants (interface.md 2.6, 4.4). */
 export default service("merchants", (ground) => {
   const store = ground.store();
-  const tree = scopeTree(store.model("resellers", resellerSchema), store.model("merchants", merchantSchema));
-  const fresh = () => {
-    const now = ground.clock.now();
-    return { _id: ground.ids.uuid(), is_active: true, created_at: now, updated_at: now };
-  };
+  const resellers = resellersRepository(store.model("resellers", resellerSchema));
+  const merchants = merchantsRepository(store.model("merchants", merchantSchema));
+  const ofResellers = managingResellers(ground, resellers, merchants);
+  const ofMerchants = managingMerchants(ground, merchants, resellers);
+
+  /** The two documents behind a pair of ids; the merchant null where none is asked for, or it is another reseller's. */
+  const both = (reseller_id: string, merchant_id: string | undefined) =>
+    Promise.all([resellers.one(reseller_id), merchant_id === undefined ? null : merchants.ofReseller(reseller_id, merchant_id)]);
+
   return {
     actions: {
-      async createReseller({ by, name }) {
-        const refusal = refuseReseller(by);
-        if (refusal) fail("FORBIDDEN", refusal);
-        const reseller: ResellerDoc = { ...fresh(), name };
-        await tree.addReseller(reseller);
-        return resellerView(reseller);
-      },
-      async listResellers({ by, limit, cursor }) {
-        const { items, next_cursor } = pageOf(await tree.resellers(scopeOf(by), pageFilter(cursor), pageSize(limit)), limit);
-        return { count: items.length, resellers: items.map(resellerView), next_cursor };
-      },
-      async create({ by, name, reseller_id, contact_email }) {
-        const refusal = refuseMerchant(by, reseller_id);
-        if (refusal) fail("FORBIDDEN", refusal);
-        if (!await tree.hasReseller(reseller_id)) fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
-        const merchant: MerchantDoc = { ...fresh(), name, reseller_id, contact_email };
-        await tree.addMerchant(merchant);
-        return merchantView(merchant);
-      },
-      async list({ by, reseller_id, limit, cursor }) {
-        const { items, next_cursor } = pageOf(await tree.merchants(scopeOf(by), { reseller_id }, pageFilter(cursor), pageSize(limit)), limit);
-        return { count: items.length, merchants: items.map(merchantView), next_cursor };
-      },
+      createReseller: (wanted) => ofResellers.create(wanted),
+      listResellers: (asked) => ofResellers.list(asked),
+      getReseller: (asked) => ofResellers.get(asked),
+      updateReseller: (asked) => ofResellers.update(asked),
+      deleteReseller: (asked, { bus }) => ofResellers.remove(asked, bus),
+      create: (wanted) => ofMerchants.create(wanted),
+      list: (asked) => ofMerchants.list(asked),
+      get: (asked) => ofMerchants.get(asked),
+      update: (asked) => ofMerchants.update(asked),
+      remove: (asked, { bus }) => ofMerchants.remove(asked, bus),
       async lookup({ reseller_id, merchant_id }) {
-        const reseller = await tree.hasReseller(reseller_id);
-        const merchant = reseller && (merchant_id === undefined || await tree.hasMerchant(merchant_id, reseller_id));
-        return { reseller, merchant };
+        const [reseller, merchant] = await both(reseller_id, merchant_id);
+        return { reseller: reseller !== null, merchant: reseller !== null && (merchant_id === undefined || merchant !== null) };
+      },
+      async active({ reseller_id, merchant_id }) {
+        const [reseller, merchant] = await both(reseller_id, merchant_id);
+        return { active: reseller?.is_active === true && (merchant_id === undefined || merchant?.is_active === true) };
       },
     },
   };

@@ -3,6 +3,25 @@ import { By, PageParams, ROLES } from "./identity.ts";
 
 const User = Type.Object({ id: Type.String(), email: Type.String(), role: Type.Enum([...ROLES]), reseller_id: Nullable(Type.String()) });
 
+const Password = Type.String({ minLength: 12, maxLength: 1024 });
+const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
+
+/** A person who logs in. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password never comes back. */
+export const UserRecord = Type.Object({
+  id: Type.String(), email: Type.String(), role: Type.Enum([...ROLES]), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()),
+  is_active: Type.Boolean(), created_at: IsoTime, updated_at: IsoTime,
+});
+export type UserRecord = Static<typeof UserRecord>;
+
+const TokenRole = Type.Enum(["reseller", "merchant", "user"]);
+
+/** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is nowhere. */
+export const S2sTokenRecord = Type.Object({
+  id: Type.String(), prefix: Type.String(), name: Type.String(), role: TokenRole, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+  created_at: IsoTime, last_seen_at: Nullable(IsoTime), expires_at: IsoTime, revoked_at: Nullable(IsoTime),
+});
+export type S2sTokenRecord = Static<typeof S2sTokenRecord>;
+
 /** What was done, as `<kind of thing>.<done>`: `token.issued`, `token.used`, `token.revoked`, `user.created`, `user.updated`, `user.deleted`, `lead.aborted`,
  *  `blacklist.added`, `blacklist.removed`, `configuration.created`, `configuration.updated`, `configuration.deleted`, and the like for other things. */
 const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$" });
@@ -23,13 +42,13 @@ export const auth = {
   actions: {
     /** E-mail and password for a short-lived JWT. INVALID_CREDENTIALS says no more than that. */
     login: action(
-      Strict({ email: Type.String({ minLength: 3, maxLength: 254, format: "email" }), password: Type.String({ minLength: 1, maxLength: 1024 }) }),
+      Strict({ email: Email, password: Type.String({ minLength: 1, maxLength: 1024 }) }),
       Type.Object({ access_token: Type.String(), token_type: Type.Literal("bearer"), user: User }),
     ),
     /** Issues an opaque token; only its hash is kept. FORBIDDEN, RESELLER_UNKNOWN, VALIDATION_FAILED. */
     issueS2s: action(
       Strict({
-        by: By, name: Text(200), role: Type.Enum(["reseller", "merchant", "user"]),
+        by: By, name: Text(200), role: TokenRole,
         reseller_id: Text(64), merchant_id: Type.Optional(Text(64)),
       }),
       Type.Object({
@@ -37,7 +56,35 @@ export const auth = {
         merchant_id: Nullable(Type.String()), created_at: IsoTime,
       }),
     ),
-    /** Who a bearer token stands for; UNAUTHENTICATED otherwise. The gateway may remember the answer for 5 s. */
+    /** Tokens of the asker's scope, revoked and expired ones too. */
+    listS2s: action(
+      Strict({ by: By, role: Type.Optional(TokenRole), reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
+      Type.Object({ count: Type.Integer(), s2s_tokens: Type.Array(S2sTokenRecord), next_cursor: Nullable(Type.String()) })),
+    /** Revokes a token for good, on every node within 5 s; doing so twice is no fault. TOKEN_NOT_FOUND, FORBIDDEN. */
+    revokeS2s: action(Strict({ by: By, id: Text(64) }), Nothing),
+    /** FORBIDDEN outside the asker's reseller and for the role admin; VALIDATION_FAILED, EMAIL_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY. */
+    createUser: action(
+      Strict({
+        by: By, email: Email, password: Password, role: Type.Enum([...ROLES]), reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
+      }), UserRecord),
+    listUsers: action(
+      Strict({
+        by: By, role: Type.Optional(Type.Enum([...ROLES])), email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })), reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()), ...PageParams,
+      }),
+      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: Nullable(Type.String()) })),
+    /** USER_NOT_FOUND when it is unknown or foreign. */
+    getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
+    /** A new password and switching off end the access tokens the user holds. As createUser; RESOURCE_IN_USE for the last active admin. */
+    updateUser: action(
+      Strict({
+        by: By, id: Text(64), email: Type.Optional(Email), password: Type.Optional(Password), role: Type.Optional(Type.Enum([...ROLES])),
+        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), is_active: Type.Optional(Type.Boolean()),
+      }), UserRecord),
+    /** USER_NOT_FOUND, FORBIDDEN, RESOURCE_IN_USE for the last active admin. */
+    deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
+    /** Who a bearer token stands for; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
+     *  The gateway may remember the answer for less than 5 s from asking. */
     identify: action(Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }) }), By),
     /** Internal: writes an entry of the audit log, for good; to be called after the deed. `subject` is the id of the thing (a lead, a user, …);
      *  reseller_id and merchant_id say whose it is; `details` hold no secret, no transcript and no full phone number. */

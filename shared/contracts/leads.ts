@@ -37,6 +37,9 @@ export const leads = {
       Strict({ by: By, leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), { minItems: 1, maxItems: 1000 }) }),
       Type.Object({ leads: Type.Array(Type.Object({ id: Type.String(), status: Type.Enum(["success", "already_aborted", "processing", "error"]), message: Type.String() })) })),
 
+    /** Internal: whether any lead of this reseller (and merchant, and template) is not FINISHED yet. */
+    unfinished: action(
+      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
     /** Internal, read only: leads whose time has come, the longest waiting first. */
     due: action(Strict({ limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ leads: Type.Array(DueLead) })),
     /** Internal: held-back leads get a later due time; no attempt is spent. Guard: status and due_at as seen. */

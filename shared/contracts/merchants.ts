@@ -1,4 +1,4 @@
-import { action, IsoTime, Nullable, Strict, Text, Type, type Static } from "./define.ts";
+import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
 import { By, PageParams } from "./identity.ts";
 
 /** A reseller, the top of the scope tree. */
@@ -12,20 +12,39 @@ export const MerchantRecord = Type.Object({
 });
 export type MerchantRecord = Static<typeof MerchantRecord>;
 
+const Email = Type.String({ format: "email", maxLength: 254 });
+/** Start of the name, upper and lower case alike. */
+const NameStart = Type.Optional(Text(200));
+
 /** The scope tree: resellers and merchants have one owner. */
 export const merchants = {
   name: "merchants",
   actions: {
     createReseller: action(Strict({ by: By, name: Text(200) }), ResellerRecord),
-    listResellers: action(Strict({ by: By, ...PageParams }),
+    listResellers: action(Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
       Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: Nullable(Type.String()) })),
+    /** RESELLER_NOT_FOUND when it is unknown or foreign. */
+    getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
+    /** Switched off, nobody acts for the reseller or any of its merchants within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
+    updateReseller: action(Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), is_active: Type.Optional(Type.Boolean()) }), ResellerRecord),
+    /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
+    deleteReseller: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** FORBIDDEN outside the asker's reseller, RESELLER_NOT_FOUND when it does not exist. */
-    create: action(Strict({ by: By, name: Text(200), reseller_id: Text(64), contact_email: Type.String({ format: "email", maxLength: 254 }) }), MerchantRecord),
-    list: action(Strict({ by: By, reseller_id: Type.Optional(Text(64)), ...PageParams }),
+    create: action(Strict({ by: By, name: Text(200), reseller_id: Text(64), contact_email: Email }), MerchantRecord),
+    list: action(Strict({ by: By, reseller_id: Type.Optional(Text(64)), name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
       Type.Object({ count: Type.Integer(), merchants: Type.Array(MerchantRecord), next_cursor: Nullable(Type.String()) })),
+    /** MERCHANT_NOT_FOUND when it is unknown or foreign. */
+    get: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
+    /** Switched off, nobody acts for the merchant within 5 s. MERCHANT_NOT_FOUND, FORBIDDEN. */
+    update: action(
+      Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), contact_email: Type.Optional(Email), is_active: Type.Optional(Type.Boolean()) }), MerchantRecord),
+    /** RESOURCE_IN_USE while it owns templates or unfinished leads; MERCHANT_NOT_FOUND, FORBIDDEN. */
+    remove: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** Internal: whether the ids exist and belong together. */
     lookup: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
       Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() })),
+    /** Internal: whether the ids exist, belong together and are switched on, so that somebody may act for them. */
+    active: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ active: Type.Boolean() })),
   },
   events: {},
 };

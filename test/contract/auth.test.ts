@@ -19,6 +19,7 @@ const clock = virtualClock();
 const env = { JWT_PRIVATE_KEY: pem.replaceAll("\n", "\\n"), ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD, ACCESS_TOKEN_TTL_SECONDS: "3600", S2S_TOKEN_TTL_DAYS: "30" };
 const merchants = standIn("merchants", {
   lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id === "r1", merchant: reseller_id === "r1" && (merchant_id === undefined || merchant_id === "m1") }),
+  active: () => ({ active: true }),
 });
 
 let stage: Stage;

@@ -12,9 +12,9 @@ const TTL_SECONDS = 3600;
 const clock = virtualClock(new Date("2026-11-21T10:00:00.000Z"));
 const NOW = Math.floor(clock.now().getTime() / 1000);
 const tokens = accessTokens(signingKey(pem), TTL_SECONDS, clock, randomIds);
-const bearer = { id: "u-1", role: "admin", reseller_id: null, merchant_id: null } as const;
+const bearer = { id: "u-1", role: "admin", reseller_id: null, merchant_id: null, version: 3 } as const;
 const b64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-const rightClaims = { sub: "u-1", iss: "callagent", aud: "callagent-api", iat: NOW, exp: NOW + 60 };
+const rightClaims = { sub: "u-1", iss: "callagent", aud: "callagent-api", iat: NOW, exp: NOW + 60, ver: 0 };
 
 describe("the signing key", () => {
   test("is taken with real line ends and with \\n as two characters", () => {
@@ -36,10 +36,10 @@ describe("access tokens", () => {
     const token = await tokens.sign(bearer);
     const [head = "", body = ""] = token.split(".").map((part) => Buffer.from(part, "base64url").toString());
     expect(JSON.parse(head)).toEqual({ alg: "EdDSA", typ: "at+jwt" });
-    expect(JSON.parse(body)).toMatchObject({ iss: "callagent", aud: "callagent-api", sub: "u-1", role: "admin", iat: NOW, exp: NOW + TTL_SECONDS });
-    expect(await tokens.verify(token)).toBe("u-1");
+    expect(JSON.parse(body)).toMatchObject({ iss: "callagent", aud: "callagent-api", sub: "u-1", role: "admin", ver: 3, iat: NOW, exp: NOW + TTL_SECONDS });
+    expect(await tokens.verify(token)).toEqual({ id: "u-1", version: 3 });
     const later = (seconds: number) => accessTokens(signingKey(pem), TTL_SECONDS, virtualClock(new Date((NOW + seconds) * 1000)), randomIds);
-    expect(await later(TTL_SECONDS - 1).verify(token)).toBe("u-1");
+    expect(await later(TTL_SECONDS - 1).verify(token)).toEqual({ id: "u-1", version: 3 });
     expect(await later(TTL_SECONDS).verify(token)).toBeNull();
   });
 
@@ -58,10 +58,12 @@ describe("access tokens", () => {
     ["a wrong issuer", () => forged({}, { ...rightClaims, iss: "evil" })],
     ["a wrong audience", () => forged({}, { ...rightClaims, aud: "other" })],
     ["a wrong typ", () => forged({ typ: "JWT" }, rightClaims)],
-    ["no exp", () => forged({}, { sub: "u-1", iss: rightClaims.iss, aud: rightClaims.aud, iat: NOW })],
+    ["no exp", () => forged({}, { sub: "u-1", iss: rightClaims.iss, aud: rightClaims.aud, iat: NOW, ver: 0 })],
+    ["no version", () => forged({}, { sub: "u-1", iss: rightClaims.iss, aud: rightClaims.aud, iat: NOW, exp: NOW + 60 })],
+    ["a version that is no number", () => forged({}, { ...rightClaims, ver: "0" })],
     ["exp 31 s ago", () => forged({}, { ...rightClaims, exp: NOW - 31 })],
     ["nbf in the future", () => forged({}, { ...rightClaims, nbf: NOW + 31 })],
-    ["no sub", () => forged({}, { iss: rightClaims.iss, aud: rightClaims.aud, iat: NOW, exp: NOW + 60 })],
+    ["no sub", () => forged({}, { iss: rightClaims.iss, aud: rightClaims.aud, iat: NOW, exp: NOW + 60, ver: 0 })],
     ["a changed claim", async () => { const [h = "", , s = ""] = (await tokens.sign(bearer)).split("."); return `${h}.${b64({ ...rightClaims, sub: "u-2" })}.${s}`; }],
     ["no token at all", () => "hello"],
     ["dots", () => ".."],
