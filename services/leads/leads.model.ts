@@ -76,3 +76,6 @@ leadSchema.index({ request_id: 1, created_at: -1, _id: -1 }, { name: "by_request
 leadSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 }, { name: "by_merchant" });
 leadSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
 leadSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
+const unfinished = { partialFilterExpression: { finished_at: null } };
+leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owner", ...unfinished });
+leadSchema.index({ template_id: 1 }, { name: "unfinished_of_template", ...unfinished });

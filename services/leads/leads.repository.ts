@@ -16,6 +16,8 @@ export interface LeadsRepository {
   byBaton(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
   page(scope: Scope, filter: LeadFilter, after: Record<string, unknown>, limit: number): Promise<LeadDoc[]>;
+  /** Whether a lead of this owner and template has not finished yet; by indexes that hold unfinished leads only. */
+  anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   due(now: Date, limit: number): Promise<LeadDoc[]>;
   lostLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedReports(now: Date, limit: number): Promise<LeadDoc[]>;
@@ -47,6 +49,7 @@ export function leadsRepository(model: Model<LeadDoc>): LeadsRepository {
     byBaton: (lead_id) => model.findOne({ _id: lead_id }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
     byRequest: (scope, request_id, limit) => find({ ...scoped(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
     page: (scope, filter, after, limit) => find({ $and: [scoped(scope), given(filter), after] }).sort({ created_at: -1, _id: -1 }).limit(limit),
+    anyUnfinished: async (of) => await model.findOne({ ...of, finished_at: null }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
     due: (now, limit) => find({ due_at: { $lte: now } }).sort({ due_at: 1, _id: 1 }).limit(limit),
     lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),
     owedReports: (now, limit) => find({ report_due_at: { $lte: now } }).sort({ report_due_at: 1 }).limit(limit),

@@ -54,6 +54,7 @@ export default service("leads", (ground) => {
         const { items, next_cursor } = pageOf(await leads.page(scopeOf(by), filter, { ...pageFilter(cursor) }, pageSize(limit)), limit);
         return { count: items.length, leads: items.map(toSummary), next_cursor };
       },
+      unfinished: async (of) => ({ any: await leads.anyUnfinished(of) }),
       async due({ limit }) {
         const found = await leads.due(ground.clock.now(), limit);
         return { leads: found.map(toDue).filter((d): d is DueLead => d !== null) };
