@@ -42,7 +42,7 @@ function disarm(value: unknown): void {
   const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (typeof at.value !== "object" || at.value === null) continue;
-    if (at.depth > MAX_DEPTH) fail("VALIDATION_FAILED", `The body is nested deeper than ${MAX_DEPTH} levels.`, { errors: [{ path: "", message: `is nested deeper than ${MAX_DEPTH} levels` }] });
+    if (at.depth > MAX_DEPTH) fail("VALIDATION_FAILED", `It is nested deeper than ${MAX_DEPTH} levels.`, { errors: [{ path: "", message: `is nested deeper than ${MAX_DEPTH} levels` }] });
     if (Object.hasOwn(at.value, "__proto__")) Reflect.deleteProperty(at.value, "__proto__");
     for (const inner of Object.values(at.value)) open.push({ value: inner, depth: at.depth + 1 });
   }
@@ -54,13 +54,18 @@ export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): u
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") fail("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not taken; send the body without Content-Encoding.");
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) fail("UNSUPPORTED_MEDIA_TYPE", "Send the body as JSON in UTF-8, with the header Content-Type: application/json.");
+  return jsonValue(bytes);
+}
+
+/** The value that bytes of JSON stand for. MALFORMED_JSON, VALIDATION_FAILED (too deep). */
+export function jsonValue(bytes: Buffer): unknown {
   const text = textOf(bytes);
-  if (text === null) return fail("MALFORMED_JSON", "The body is not UTF-8 text.");
+  if (text === null) return fail("MALFORMED_JSON", "It is not UTF-8 text.");
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    fail("MALFORMED_JSON", "The body is not valid JSON; check quotes, commas and brackets.");
+    fail("MALFORMED_JSON", "It is not valid JSON; check quotes, commas and brackets.");
   }
   disarm(value);
   return value;

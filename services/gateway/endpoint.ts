@@ -7,7 +7,7 @@ import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "./body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "./exchange.ts";
 import type { Limits } from "./limits.ts";
-import { paramsReader } from "./params.ts";
+import { paramsReader, type Given } from "./params.ts";
 import type { Row } from "./routes.ts";
 
 /** The query of a request target, exactly as sent. */
@@ -17,12 +17,16 @@ const queryOf = (target: string): URLSearchParams => {
 };
 
 /** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
-const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> => bus.call(action, params as ParamsOf<ActionName>);
+export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> => bus.call(action, params as ParamsOf<ActionName>);
+
+/** What a request gives beside its body. */
+export const givenBeside = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({ path, query: queryOf(target), headers: req.headers });
 
 /** What endpoints share. */
 export interface EndpointParts { identifier: Identifier; limits: Limits; refused: Refuser }
 
-async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
+/** Who asks, when the row lets them; null where nobody need say. UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
+export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
   if (row.roles === "public") return null;
   const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
   limits.spend(exchange.res, by);
@@ -50,7 +54,7 @@ export function endpoint(row: Row, parts: EndpointParts): Handler {
       const rightful = row.roles === "public" ? parts.limits.tryFrom(exchange.req, exchange.res) : null;
       const by = await whoAsks(row, exchange, parts);
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
-      const given = { body, path: exchange.path, query: queryOf(exchange.target), headers: exchange.req.headers };
+      const given = { body, ...givenBeside(exchange) };
       const params = reader.read(given, by);
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
       const result = await ask(exchange.bus, row.action, params);

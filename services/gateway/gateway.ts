@@ -3,6 +3,7 @@ import type { Bus } from "../../shared/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { Ground } from "../../shared/ground.ts";
 import { identifier } from "./bearer.ts";
+import { bulkEndpoint } from "./bulk.ts";
 import { carrierCallbacks } from "./carriers.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./cors.ts";
 import { DOCS_POLICY, docsPage } from "./docs-page.ts";
@@ -64,7 +65,7 @@ export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySe
   const origins = originsOf(ground.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
   const api = Object.assign({}, ...inMatchingOrder(ROUTES).map((row) => {
-    const handle = endpoint(row, { identifier: who, limits, refused });
+    const handle = (row.bulk ? bulkEndpoint : endpoint)(row, { identifier: who, limits, refused });
     return row.method === "GET" ? withHead(asPattern(row.path), handle) : { [`${row.method} ${asPattern(row.path)}`]: handle };
   })) as Record<string, Handler>;
   return {

@@ -5,10 +5,11 @@ import type { Ids } from "../../shared/ids.ts";
 /** Date of the API's last change in meaning; sent with every answer. */
 export const API_VERSION = "2026-11-21";
 
-/** A client must have sent its headers within this, and the whole request within the second. */
+/** A client must have sent its headers within this, the whole request within the second, and a bulk body within the third. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
-/** How often the two are checked. */
+const BULK_REQUEST_MS = 600_000;
+/** How often the first and the third are checked. */
 const CHECK_MS = 1000;
 const KEEP_ALIVE_MS = 65_000;
 const MAX_HEADER_BYTES = 16_384;
@@ -30,8 +31,28 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
+const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Lets a request's body take as long as a bulk body may: it is read only as fast as it is worked on. */
+export function allowSlowBody(req: IncomingMessage): void { clearTimeout(deadlines.get(req)); }
+
+/** Cuts a client off that has not sent its whole request in time, in the words of Node's own time-outs. */
+function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void {
+  if (req.complete) return;
+  const late = setTimeout(() => {
+    if (req.complete) return;
+    if (!res.headersSent) req.socket.write("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
+    req.destroy();
+  }, ms);
+  late.unref();
+  deadlines.set(req, late);
+  const over = (): void => { clearTimeout(late); };
+  req.once("end", over);
+  req.once("close", over);
+}
+
 /** How to listen. `handle` gets requests with a usable X-Request-Id and answers that carry the common headers. */
-export interface HttpServerOptions { host: string; port: number; ids: Ids; https: boolean; handle(req: IncomingMessage, res: ServerResponse): void }
+export interface HttpServerOptions { host: string; port: number; ids: Ids; https: boolean; /** How long a request may take to arrive. */ requestMs?: number; handle(req: IncomingMessage, res: ServerResponse): void }
 
 function prepare(req: IncomingMessage, res: ServerResponse, ids: Ids, https: boolean): void {
   const given = req.headers["x-request-id"];
@@ -70,9 +91,10 @@ const reachable = (address: AddressInfo): string => {
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   let closing = false;
   const server = createServer(
-    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    { headersTimeout: HEADERS_MS, requestTimeout: BULK_REQUEST_MS, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
     (req, res) => {
       prepare(req, res, options.ids, options.https);
+      limitBody(req, res, options.requestMs ?? REQUEST_MS);
       if (closing) res.setHeader("Connection", "close");
       options.handle(req, res);
     });

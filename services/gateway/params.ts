@@ -11,8 +11,10 @@ export interface Given { body: unknown; path: Readonly<Record<string, string>>; 
 export interface ParamsReader {
   /** Throws VALIDATION_FAILED for a body that is no object and for names the row does not know. */
   read(given: Given, by: By | null): Record<string, unknown>;
+  /** All but the body's. */
+  beside(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
   /** The parameters of the row's guard: who asks and the path. */
-  forGuard(given: Given, by: By | null): Record<string, unknown>;
+  forGuard(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
 }
 
 const INTEGER = /^-?[0-9]{1,15}$/;
@@ -57,15 +59,18 @@ export function paramsReader(row: Row): ParamsReader {
     return foreign.length > 0 ? invalid(foreign.map((path) => ({ path, message: "is not a known field" }))) : { ...body };
   };
   const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> => ("by" in taken && by !== null ? { by } : {});
-  const path = (given: Given): Record<string, unknown> => Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
+  const path = (given: Pick<Given, "path">): Record<string, unknown> => Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
 
-  const headers = (given: Given): Record<string, unknown> => Object.fromEntries(fromHeaders.flatMap(([header, name]) => {
+  const headers = (given: Pick<Given, "headers">): Record<string, unknown> => Object.fromEntries(fromHeaders.flatMap(([header, name]) => {
     const value = given.headers[header];
     return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
   }));
 
+  const beside: ParamsReader["beside"] = (given, by) => ({ ...readQuery(given.query, row.query ?? [], properties), ...headers(given), ...path(given), ...asker(by, properties) });
+
   return {
-    read: (given, by) => ({ ...readBody(given.body), ...readQuery(given.query, row.query ?? [], properties), ...headers(given), ...path(given), ...asker(by, properties) }),
+    read: (given, by) => ({ ...readBody(given.body), ...beside(given, by) }),
+    beside,
     forGuard: (given, by) => ({ ...path(given), ...asker(by, guarded) }),
   };
 }

@@ -20,6 +20,8 @@ export interface Row {
   success: 200 | 201 | 204;
   /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
   body?: string;
+  /** The parameter that `body` names is a list: it comes as lines or as an array, is handed over in batches, and `results` is streamed back (bulk.ts). One item is what `row` of this action's parameters is. */
+  bulk?: { action: ActionName; row: string };
   /** Query parameters. */
   query?: readonly string[];
   /** Request headers (lower case) -> the parameter each becomes; a header that is absent gives none. */

@@ -100,9 +100,9 @@ describe("the server", () => {
     broker.createService(gateway);
     return broker;
   };
-  test("cuts slow headers after 10 s and slow bodies after 30 s", () => {
+  test("cuts slow headers after 10 s and anything after 10 min", () => {
     const { server } = http.gateway.getLocalService("gateway") as unknown as { server: { headersTimeout: number; requestTimeout: number } };
-    expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 30_000]);
+    expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 600_000]);
   });
   test("a port that is taken: one line that says what to do", async () => {
     const broker = on(new URL(http.origin).port);
