@@ -53,16 +53,15 @@ export const numberSchema = new Schema<NumberDoc>({
 }, SCHEMA_OPTIONS);
 
 /** `removed` differs for every deleted number, so that none of them stands in the way of the same phone number added again. */
-numberSchema.index({ reseller_id: 1, phone_number: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
+numberSchema.index({ phone_number: 1, reseller_id: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
 /** For deleted numbers whose last release never came; longer than any call. */
 numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
 /** Unique: one holder can never have lines of two numbers, whatever races there are. */
 numberSchema.index({ "slots.holder": 1 }, { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" });
-/** Lists: one index for every scope and every filter. */
+/** Lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
 numberSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });
 numberSchema.index({ provider: 1, created_at: -1, _id: -1 });
 numberSchema.index({ status: 1, created_at: -1, _id: -1 });
-numberSchema.index({ phone_number: 1 });
