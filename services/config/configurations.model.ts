@@ -27,8 +27,7 @@ export const configurationSchema = new Schema<ConfigurationDoc>({
   updated_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
 
-configurationSchema.index({ reseller_id: 1, template_id: 1 }, { unique: true, name: "one_per_template" });
-configurationSchema.index({ template_id: 1 });
+configurationSchema.index({ template_id: 1, reseller_id: 1 }, { unique: true, name: "one_of_a_template" });
 /** Lists: one index for every scope and every filter. */
 configurationSchema.index({ created_at: -1, _id: -1 });
 configurationSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

@@ -9,8 +9,8 @@ import { visibleTo } from "./owning.ts";
 /** What may be changed of a number. */
 export type NumberChange = Partial<Pick<NumberDoc, "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id">> & { updated_at: Date };
 
-/** Reads and guarded writes of the collection `numbers`. */
-export interface NumbersRepository {
+/** Numbers as people see and change them. */
+export interface NumberRecords {
   /** False when the reseller has this phone number already. */
   insert(number: NumberDoc): Promise<boolean>;
   /** Numbers to be seen in the scope that match the filter, newest first. */
@@ -24,6 +24,10 @@ export interface NumbersRepository {
   removeIdle(scope: Scope, id: string): Promise<boolean>;
   /** Hides a number until its last line is given back, then it goes. False: it is gone. */
   removeDraining(scope: Scope, id: string, now: Date): Promise<boolean>;
+}
+
+/** Numbers as calls use them: their lines. */
+export interface NumberLines {
   /** Takes a line for the holder, or keeps the one it has; null: none is free. */
   reserve(wanted: Wanted, holder: string, lease_seconds: number): Promise<NumberDoc | null>;
   /** Frees the holder's line, and those taken in its name (`<holder>~…`); the numbers they were lines of. */
@@ -31,6 +35,9 @@ export interface NumbersRepository {
   /** Whether there is any usable number, busy or not. */
   any(wanted: Omit<Wanted, "country">): Promise<boolean>;
 }
+
+/** Reads and guarded writes of the collection `numbers`. */
+export interface NumbersRepository extends NumberRecords, NumberLines {}
 
 const MAX_QUERY_MS = 8000;
 /** Holds for numbers that were not deleted. */
@@ -44,8 +51,31 @@ const MAX_IN_NAME = 100;
 /** Lost races after which a reserve gives up: each one means that somebody else got a line, so this is only reached under extreme contention. */
 const MAX_LOST_RACES = 500;
 
-/** The repository over a mongoose model; `random` gives numbers in [0, 1). */
-export function numbersRepository(model: Model<NumberDoc>, random: () => number): NumbersRepository {
+const dropIfDrained = async (model: Model<NumberDoc>, id: string): Promise<void> => { await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec(); };
+
+const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
+  insert: (number) => model.create(number).then(() => true, (error: unknown) => {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }),
+  page: (scope, filter, after, size) => model.find({ $and: [STANDING, visibleTo(scope), filter, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
+  change: (scope, seen, set, idle) => {
+    const asSeen = { $and: [{ _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) }, STANDING, visibleTo(scope)] };
+    return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec().catch((error: unknown) => {
+      if (isDuplicateKey(error)) return "taken" as const;
+      throw error;
+    });
+  },
+  removeIdle: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
+  async removeDraining(scope, id, now) {
+    const { modifiedCount } = await model.updateOne({ $and: [{ _id: id }, STANDING, visibleTo(scope)] }, { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } }).exec();
+    await dropIfDrained(model, id);
+    return modifiedCount > 0;
+  },
+});
+
+function numberLines(model: Model<NumberDoc>, random: () => number): NumberLines {
   const apply = (move: LeaseMove): Promise<NumberDoc | null> =>
     model.findOneAndUpdate(move.filter, move.update, { returnDocument: "after", updatePipeline: true, maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec();
 
@@ -81,28 +111,7 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
     return freed;
   };
 
-  const dropIfDrained = async (id: string): Promise<void> => { await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec(); };
-
   return {
-    insert: (number) => model.create(number).then(() => true, (error: unknown) => {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }),
-    page: (scope, filter, after, size) => model.find({ $and: [STANDING, visibleTo(scope), filter, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
-    find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
-    change: (scope, seen, set, idle) => {
-      const asSeen = { $and: [{ _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) }, STANDING, visibleTo(scope)] };
-      return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec().catch((error: unknown) => {
-        if (isDuplicateKey(error)) return "taken" as const;
-        throw error;
-      });
-    },
-    removeIdle: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
-    async removeDraining(scope, id, now) {
-      const { modifiedCount } = await model.updateOne({ $and: [{ _id: id }, STANDING, visibleTo(scope)] }, { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } }).exec();
-      await dropIfDrained(id);
-      return modifiedCount > 0;
-    },
     async reserve(wanted, holder, lease_seconds) {
       const kept = await keepOne(holder, lease_seconds);
       if (kept) return kept;
@@ -115,7 +124,7 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
     },
     async release(holder) {
       const freed = [...await freeUpTo(1, letGo(holder)), ...await freeUpTo(MAX_IN_NAME, letGoInName(holder))];
-      for (const { _id, removed } of freed) if ((removed ?? null) !== null) await dropIfDrained(_id);
+      for (const { _id, removed } of freed) if ((removed ?? null) !== null) await dropIfDrained(model, _id);
       return freed;
     },
     async any(wanted) {
@@ -124,3 +133,6 @@ export function numbersRepository(model: Model<NumberDoc>, random: () => number)
     },
   };
 }
+
+/** The repository over a mongoose model; `random` gives numbers in [0, 1). */
+export const numbersRepository = (model: Model<NumberDoc>, random: () => number): NumbersRepository => ({ ...numberRecords(model), ...numberLines(model, random) });
