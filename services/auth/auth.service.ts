@@ -10,6 +10,7 @@ import { s2sTokenSchema } from "./s2s-tokens.model.ts";
 import { s2sTokensRepository } from "./s2s-tokens.repository.ts";
 import { s2sTokens } from "./s2s-tokens.ts";
 import { accessTokens, signingKey } from "./tokens.ts";
+import { userChanging } from "./user-changing.ts";
 import { userSchema } from "./users.model.ts";
 import { usersRepository } from "./users.repository.ts";
 import { userManagement } from "./users.ts";
@@ -24,6 +25,7 @@ export default service("auth", (ground) => {
   const tokens = accessTokens(key, ground.env.ACCESS_TOKEN_TTL_SECONDS, ground.clock, ground.ids);
   const passwords = passwordHashing();
   const people = userManagement(ground, users, passwords, audit);
+  const changes = userChanging(ground, users, passwords, audit);
   const programs = s2sTokens(ground, s2s, audit);
   return {
     actions: {
@@ -35,8 +37,8 @@ export default service("auth", (ground) => {
       createUser: (wanted, { bus }) => people.create(wanted, bus),
       listUsers: (asked) => people.list(asked),
       getUser: (asked) => people.get(asked),
-      updateUser: (asked, { bus }) => people.update(asked, bus),
-      deleteUser: (asked) => people.remove(asked),
+      updateUser: (asked, { bus }) => changes.update(asked, bus),
+      deleteUser: (asked) => changes.remove(asked),
       record: (entry) => audit.record(entry),
       listAudit: (asked) => audit.list(asked),
     },

@@ -1,3 +1,4 @@
+import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
@@ -15,7 +16,7 @@ export interface Merchants {
   create(wanted: ParamsOf<"merchants.create">): Promise<MerchantRecord>;
   list(asked: ParamsOf<"merchants.list">): Promise<ResultOf<"merchants.list">>;
   get(asked: ParamsOf<"merchants.get">): Promise<MerchantRecord>;
-  update(asked: ParamsOf<"merchants.update">): Promise<MerchantRecord>;
+  update(asked: ParamsOf<"merchants.update">, bus: Bus): Promise<MerchantRecord>;
   remove(asked: ParamsOf<"merchants.remove">, bus: Bus): Promise<Record<string, never>>;
 }
 
@@ -52,17 +53,20 @@ export function managingMerchants(ground: ServiceGround, merchants: MerchantsRep
       return { count: items.length, merchants: items.map(viewOf), next_cursor };
     },
     get: async ({ by, id }) => viewOf(await merchants.find(scopeOf(by), id) ?? unknown()),
-    async update({ by, id, ...wanted }) {
+    async update({ by, id, ...wanted }, bus) {
       if (Object.keys(wanted).length === 0) namesNothing();
       await forChange(by, id);
       const change = { ...wanted, ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }), updated_at: ground.clock.now() };
-      return viewOf(await merchants.change(scopeOf(by), id, change) ?? unknown());
+      const changed = await merchants.change(scopeOf(by), id, change) ?? unknown();
+      await recordAudit(ground, bus, { by, action: "merchant.updated", subject: id, reseller_id: changed.reseller_id, merchant_id: id, details: wanted });
+      return viewOf(changed);
     },
     async remove({ by, id }, bus) {
-      const { reseller_id } = await forChange(by, id);
+      const { reseller_id, name } = await forChange(by, id);
       const owned = await ownsAnything(bus, { reseller_id, merchant_id: id });
       if (owned !== null) fail("RESOURCE_IN_USE", `The merchant has ${owned}; delete or finish them first, or switch the merchant off with is_active false.`);
       await merchants.remove(scopeOf(by), id);
+      await recordAudit(ground, bus, { by, action: "merchant.deleted", subject: id, reseller_id, merchant_id: id, details: { name } });
       return {};
     },
   };

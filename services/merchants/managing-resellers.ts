@@ -1,3 +1,4 @@
+import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
@@ -15,7 +16,7 @@ export interface Resellers {
   create(wanted: ParamsOf<"merchants.createReseller">): Promise<ResellerRecord>;
   list(asked: ParamsOf<"merchants.listResellers">): Promise<ResultOf<"merchants.listResellers">>;
   get(asked: ParamsOf<"merchants.getReseller">): Promise<ResellerRecord>;
-  update(asked: ParamsOf<"merchants.updateReseller">): Promise<ResellerRecord>;
+  update(asked: ParamsOf<"merchants.updateReseller">, bus: Bus): Promise<ResellerRecord>;
   remove(asked: ParamsOf<"merchants.deleteReseller">, bus: Bus): Promise<Record<string, never>>;
 }
 
@@ -44,18 +45,21 @@ export function managingResellers(ground: ServiceGround, resellers: ResellersRep
       return { count: items.length, resellers: items.map(viewOf), next_cursor };
     },
     get: async ({ by, id }) => viewOf(await resellers.find(scopeOf(by), id) ?? unknown()),
-    async update({ by, id, ...wanted }) {
+    async update({ by, id, ...wanted }, bus) {
       permit(by);
       if (Object.keys(wanted).length === 0) namesNothing();
       const change = { ...wanted, ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }), updated_at: ground.clock.now() };
-      return viewOf(await resellers.change(scopeOf(by), id, change) ?? unknown());
+      const changed = await resellers.change(scopeOf(by), id, change) ?? unknown();
+      await recordAudit(ground, bus, { by, action: "reseller.updated", subject: id, reseller_id: id, merchant_id: null, details: wanted });
+      return viewOf(changed);
     },
     async remove({ by, id }, bus) {
       permit(by);
-      if (!await resellers.find(scopeOf(by), id)) unknown();
+      const { name } = await resellers.find(scopeOf(by), id) ?? unknown();
       const owned = await merchants.anyOf(id) ? "merchants" : await ownsAnything(bus, { reseller_id: id });
       if (owned !== null) fail("RESOURCE_IN_USE", `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`);
       await resellers.remove(scopeOf(by), id);
+      await recordAudit(ground, bus, { by, action: "reseller.deleted", subject: id, reseller_id: id, merchant_id: null, details: { name } });
       return {};
     },
   };

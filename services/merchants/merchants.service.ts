@@ -23,12 +23,12 @@ export default service("merchants", (ground) => {
       createReseller: (wanted) => ofResellers.create(wanted),
       listResellers: (asked) => ofResellers.list(asked),
       getReseller: (asked) => ofResellers.get(asked),
-      updateReseller: (asked) => ofResellers.update(asked),
+      updateReseller: (asked, { bus }) => ofResellers.update(asked, bus),
       deleteReseller: (asked, { bus }) => ofResellers.remove(asked, bus),
       create: (wanted) => ofMerchants.create(wanted),
       list: (asked) => ofMerchants.list(asked),
       get: (asked) => ofMerchants.get(asked),
-      update: (asked) => ofMerchants.update(asked),
+      update: (asked, { bus }) => ofMerchants.update(asked, bus),
       remove: (asked, { bus }) => ofMerchants.remove(asked, bus),
       async lookup({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);

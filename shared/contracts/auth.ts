@@ -23,7 +23,8 @@ export const S2sTokenRecord = Type.Object({
 export type S2sTokenRecord = Static<typeof S2sTokenRecord>;
 
 /** What was done, as `<kind of thing>.<done>`: `token.issued`, `token.used`, `token.revoked`, `user.created`, `user.updated`, `user.deleted`, `lead.aborted`,
- *  `blacklist.added`, `blacklist.removed`, `configuration.created`, `configuration.updated`, `configuration.deleted`, and the like for other things. */
+ *  `blacklist.added`, `blacklist.removed`, `configuration.created`, `configuration.updated`, `configuration.deleted`,
+ *  `merchant.updated`, `merchant.deleted`, `reseller.updated`, `reseller.deleted`, and the like for other things. */
 const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$" });
 
 /** Most keys of an entry's details. */
