@@ -27,15 +27,21 @@ function insertedDespiteDuplicates(error: unknown): number {
   return error.insertedCount;
 }
 
+const newestFirst = (a: EntryDoc, b: EntryDoc): number => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
+
 /** The repository over a mongoose model. */
 export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository => ({
   async add(entries) {
     if (entries.length === 0) return 0;
     return model.insertMany(entries, { ordered: false, lean: true, rawResult: true }).then((r) => r.insertedCount, insertedDespiteDuplicates);
   },
-  page: (scope, phone_number, after, size) => model
-    .find({ $and: [scope.reseller_id === null ? {} : { reseller_id: { $in: [scope.reseller_id, null] } }, phone_number === undefined ? {} : { phone_number }, after] })
-    .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<EntryDoc[]>().exec(),
+  async page(scope, phone_number, after, size) {
+    // one query for each list that holds in the scope: an index gives either in order, but not both together
+    const lists = scope.reseller_id === null ? [{}] : [{ reseller_id: scope.reseller_id }, { reseller_id: null }];
+    const pages = await Promise.all(lists.map((list) => model.find({ $and: [list, phone_number === undefined ? {} : { phone_number }, after] })
+      .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<EntryDoc[]>().exec()));
+    return pages.flat().sort(newestFirst).slice(0, size);
+  },
   async remove(list, phone_numbers) {
     const { deletedCount } = await model.deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } }).exec();
     return deletedCount;

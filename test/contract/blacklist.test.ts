@@ -2,6 +2,7 @@ import blacklist from "../../services/blacklist/blacklist.service.ts";
 import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf, type FailureData } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
+import { servedBy } from "../support/explained.ts";
 import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, type Stage } from "../support/stage.ts";
 
 const A = asReseller("rs-a");
@@ -203,6 +204,19 @@ describe("list", () => {
     expect([...seen].sort()).toEqual([...phones].sort());
   });
 
+  test("its own and everybody's entries come as one list, in order", async () => {
+    const mine = asReseller("rs-both");
+    const phones = Array.from({ length: 9 }, fresh);
+    for (const [i, phone] of phones.entries()) await stage.bus.call("blacklist.add", { by: i % 3 === 1 ? asAdmin : mine, phone_numbers: [phone] });
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null && seen.length < phones.length;) {
+      const page: { entries: { phone_number: string }[]; next_cursor: string | null } = await stage.bus.call("blacklist.list", { by: mine, limit: 2, ...(cursor ? { cursor } : {}) });
+      seen.push(...page.entries.map((e) => e.phone_number));
+      cursor = page.next_cursor;
+    }
+    expect(seen.slice(0, phones.length)).toEqual([...phones].reverse());
+  });
+
   test("a number can be looked for, in any spelling", async () => {
     const phone = fresh();
     await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
@@ -215,5 +229,14 @@ describe("list", () => {
 
   test.each([["phone_number", { phone_number: "nonsense" }, "INVALID_PHONE_NUMBER"], ["cursor", { cursor: "nonsense" }, "VALIDATION_FAILED"]])("a nonsense %s is refused", async (_what, params, code) => {
     expect((await failing(stage.bus.call("blacklist.list", { by: A, ...params }))).code).toBe(code);
+  });
+
+  test.each<[string, ParamsOf<"blacklist.list">["by"], object, object]>([
+    ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
+    ["a reseller's: its own and everybody's", A, {}, { index: "reseller_id_1_created_at_-1__id_-1", sorted: false }],
+    ["by phone number", asAdmin, { phone_number: "+14155550100" }, { index: "phone_number_1", sorted: true }],
+    ["a merchant's by phone number", asMerchant("rs-a", "m-1"), { phone_number: "+14155550100" }, { index: "phone_number_1", sorted: true }],
+  ])("%s: served by an index", async (_what, by, filter, served) => {
+    expect(await servedBy(stage.uri, "blacklist", () => stage.bus.call("blacklist.list", { by, ...filter }))).toEqual(served);
   });
 });
