@@ -63,13 +63,18 @@ function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, o
   };
 }
 
+async function inOrder(before: Promise<void>, outcomes: Promise<Outcome[]>, out: BulkAnswer): Promise<void> {
+  await before;
+  await out.write(await outcomes);
+}
+
 async function run(exchange: Exchange, batches: AsyncIterable<BulkRow[]>, { push }: Pusher, out: BulkAnswer): Promise<void> {
   const written: Promise<void>[] = [];
   let last = Promise.resolve();
   try {
     for await (const rows of batches) {
       const [before, outcomes] = [last, push(rows)];
-      last = before.then(async () => { await out.write(await outcomes); });
+      last = inOrder(before, outcomes, out);
       last.catch(() => undefined); // told below
       written.push(last);
       if (written.length >= IN_FLIGHT) await written.shift();

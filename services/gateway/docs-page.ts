@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { CATALOGUE, type ErrorCode } from "../../shared/errors.ts";
 import { propertiesOf, requiredOf, type Schema } from "./action-schema.ts";
-import { bodySchemaOf, failuresOf, parametersOf, responseSchemaOf } from "./openapi.ts";
-import { BASE_PATH, type Row } from "./routes.ts";
+import { exampleOf, type Example } from "./examples.ts";
+import { bodySchemaOf, bulkSchemasOf, descriptionOf, failuresOf, parametersOf, responseSchemaOf } from "./openapi.ts";
+import { BASE_PATH, TAGS, type Row } from "./routes.ts";
 
 const STYLE = `:root{color-scheme:light dark;--line:#8886;--soft:#8881;--accent:#2563eb}
 body{font:16px/1.55 system-ui,sans-serif;max-width:64rem;margin:0 auto;padding:1.5rem}
@@ -61,16 +62,32 @@ const fieldTable = (schema: Schema): string => table(["Field", "Type", ""], fiel
 const anchor = (row: Row): string => `${row.method.toLowerCase()}${row.path.replaceAll(/[^a-z0-9_]+/g, "-")}`;
 const codeLink = (c: ErrorCode): string => `<a href="#${c}">${c}</a>`;
 
+/** The example's request as it is sent, without what every request has. */
+function exampleRequest(row: Row, { path = {}, query, headers = {}, request }: Example): string {
+  const target = row.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => path[name] ?? "");
+  const search = new URLSearchParams(Object.entries(query ?? {}).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  const lines = [`${row.method} ${BASE_PATH}${target}${search === "" ? "" : `?${search}`}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  return [...lines, ...(request === undefined ? [] : ["", JSON.stringify(request, null, 2)])].join("\n");
+}
+
+function exampleHtml(row: Row): string {
+  const example = exampleOf(row);
+  if (!example) return "";
+  const answered = example.response === undefined ? "" : `<pre>${escapeHtml(JSON.stringify(example.response, null, 2))}</pre>`;
+  return `<h4>Example</h4><pre>${escapeHtml(exampleRequest(row, example))}</pre>${answered}`;
+}
+
 function endpointHtml(row: Row): string {
   const parameters = parametersOf(row);
-  const body = bodySchemaOf(row);
-  const response = responseSchemaOf(row);
+  const bulk = bulkSchemasOf(row);
+  const body = bulk?.item ?? bodySchemaOf(row);
+  const response = bulk?.outcome ?? responseSchemaOf(row);
   return `<details id="${anchor(row)}"><summary><span class="method">${row.method}</span> ${code(row.path)} — ${escapeHtml(row.summary)}</summary>
-<p>${row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.map(code).join(", ")}.`}</p>
+<p>${escapeHtml(descriptionOf(row))}</p>
 ${parameters.length > 0 ? `<h4>Parameters</h4>${table(["Name", "In", "Type", ""], parameters.map((p) => [code(p.name), p.in, escapeHtml(typeText(p.schema)), p.required ? "required" : ""]))}` : ""}
-${body ? `<h4>Body</h4>${fieldTable(body)}` : ""}
-<h4>Answer ${row.success}</h4>${response ? fieldTable(response) : "<p>No body.</p>"}
-<h4>Errors</h4>${table(["Status", "Code"], failuresOf(row).map(([status, codes]) => [String(status), codes.map(codeLink).join(", ")]))}</details>`;
+${body ? `<h4>${row.bulk ? "Each row of the body" : "Body"}</h4>${fieldTable(body)}` : ""}
+<h4>Answer ${row.success}${row.bulk ? ", for each row" : ""}</h4>${response ? fieldTable(response) : "<p>No body.</p>"}
+<h4>Errors</h4>${table(["Status", "Code"], failuresOf(row).map(([status, codes]) => [String(status), codes.map(codeLink).join(", ")]))}${exampleHtml(row)}</details>`;
 }
 
 /** The API for people: one page, readable without script. `base` is where the API is reached from outside. */
@@ -83,7 +100,7 @@ export function docsPage(rows: readonly Row[], version: string, base: string): s
 <p>Every path below is relative to <code>${url}</code>. Bodies are JSON, times ISO 8601 in UTC, durations seconds. Send <code>Authorization: Bearer &lt;token&gt;</code>:</p>
 <pre>curl -s ${url}/login -H 'Content-Type: application/json' -d '{"email":"you@example.com","password":"…"}'</pre>
 <nav>${tags.map((tag, i) => `<a href="#tag-${i}">${escapeHtml(tag)}</a>`).join("")}<a href="#errors">Errors</a></nav>
-${tags.map((tag, i) => `<h2 id="tag-${i}">${escapeHtml(tag)}</h2>${rows.filter((r) => r.tag === tag).map(endpointHtml).join("")}`).join("")}
+${tags.map((tag, i) => `<h2 id="tag-${i}">${escapeHtml(tag)}</h2><p>${escapeHtml(TAGS[tag])}</p>${rows.filter((r) => r.tag === tag).map(endpointHtml).join("")}`).join("")}
 <h2 id="errors">Errors</h2><p>Failures are <code>application/problem+json</code> (RFC 9457): <code>code</code> is stable, <code>detail</code> says what to do, <code>errors</code> lists faults by path, <code>request_id</code> finds the log lines.</p>
 <table><thead><tr><th>Code</th><th>Meaning</th><th></th></tr></thead><tbody>${catalogue}</tbody></table>
 </body></html>

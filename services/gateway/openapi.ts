@@ -1,7 +1,8 @@
 import { CATALOGUE, type ErrorCode } from "../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { statusOf } from "./http-errors.ts";
-import { BASE_PATH, pathNames, type Row } from "./routes.ts";
+import { exampleOf } from "./examples.ts";
+import { BASE_PATH, pathNames, TAGS, type Row } from "./routes.ts";
 
 const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
 const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED"];
@@ -42,6 +43,19 @@ export function responseSchemaOf(row: Row): Schema | null {
 /** True when an answer may be one that was given before, told by the header Idempotency-Replayed. */
 export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
 
+/** An outcome as the gateway sends it on: a refused row's status is put to it (bulk.ts). */
+function withHttpStatus(outcome: unknown): Schema {
+  const schema = outcome as Schema;
+  return { ...schema, properties: { ...propertiesOf(schema), http_status: { type: "integer", description: "Of a refused row: the status that a push of it alone would have had." } } };
+}
+
+/** The schema of one row of a bulk body, and of what is answered to it; null for other rows. */
+export function bulkSchemasOf(row: Row): { item: Schema; outcome: Schema } | null {
+  if (row.bulk === undefined) return null;
+  const results = propertiesOf(schemasOf(row.action).result)["results"];
+  return { item: propertiesOf(schemasOf(row.bulk.action).params)[row.bulk.row] ?? {}, outcome: withHttpStatus(results?.["items"]) };
+}
+
 /** A header's usual spelling: `idempotency-key` -> `Idempotency-Key`. */
 const headerName = (name: string): string => name.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("-");
 
@@ -72,22 +86,42 @@ const PROBLEM: Schema = {
 const operationId = (row: Row): string => row.operation ?? row.action;
 const componentName = (row: Row, suffix: string): string => operationId(row).split(".").map((w) => w.charAt(0).toUpperCase() + w.slice(1)).join("") + suffix;
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const json = (schema: Schema): Schema => ({ "application/json": { schema } });
+const json = (schema: Schema, example: unknown): Schema => ({ "application/json": { schema, ...(example === undefined ? {} : { example }) } });
+const manyOf = (schema: Schema, items: readonly unknown[]): Schema => ({
+  "application/x-ndjson": { schema: { type: "string", description: "One JSON object per line." }, example: items.map((item) => `${JSON.stringify(item)}\n`).join("") },
+  "application/json": { schema: { type: "array", items: schema }, example: items },
+});
+const listed = (example: unknown): unknown[] => (Array.isArray(example) ? example : []);
 const REPLAYED: Schema = { "Idempotency-Replayed": { description: "`true`: this is the answer that the same Idempotency-Key got before.", schema: { type: "string", enum: ["true"] } } };
 const doneOf = (row: Row): Schema => ({
   description: row.success === 204 ? "Done; no body" : "Done",
   ...(isReplayable(row) ? { headers: REPLAYED } : {}),
-  ...(row.success === 204 ? {} : { content: json(ref(componentName(row, "Response"))) }),
+  ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response) }),
 });
+function contentOf(row: Row, side: "Request" | "Response", example: unknown): Schema {
+  const schema = ref(componentName(row, side));
+  return row.bulk ? manyOf(schema, listed(example)) : json(schema, example);
+}
 const roleText = (row: Row): string => (row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.join(", ")}.`);
+/** What is said of a row beside its summary. */
+export const descriptionOf = (row: Row): string => [
+  roleText(row), ...(row.bulk ? ["One answer per row in the order of the body, sent while the body is still being read; a row that is refused stops no other. At most 10,000 rows and 8 MiB."] : []),
+  ...(row.errors?.includes("NOT_AVAILABLE") ? ["Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not."] : []),
+].join(" ");
+/** A parameter with the value it has in the row's example. */
+function withExample(row: Row, parameter: Parameter): Schema {
+  const given = exampleOf(row);
+  const value = parameter.in === "path" ? given?.path?.[parameter.name] : parameter.in === "query" ? given?.query?.[parameter.name] : given?.headers?.[parameter.name];
+  return value === undefined ? { ...parameter } : { ...parameter, example: value };
+}
 
 function operationOf(row: Row): Schema {
   const parameters = parametersOf(row);
   return {
-    operationId: operationId(row), tags: [row.tag], summary: row.summary, description: roleText(row),
+    operationId: operationId(row), tags: [row.tag], summary: row.summary, description: descriptionOf(row),
     ...(row.roles === "public" ? { security: [] } : {}),
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(row.body === undefined ? {} : { requestBody: { required: true, content: json(ref(componentName(row, "Request"))) } }),
+    ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p)) } : {}),
+    ...(row.body === undefined ? {} : { requestBody: { required: true, content: contentOf(row, "Request", exampleOf(row)?.request) } }),
     responses: {
       [row.success]: doneOf(row),
       ...Object.fromEntries(failuresOf(row).map(([status, codes]) => [status, {
@@ -103,9 +137,10 @@ export function openApi(rows: readonly Row[], version: string): Schema {
   const schemas: Record<string, Schema> = { Problem: PROBLEM };
   for (const row of rows) {
     (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row);
-    const body = bodySchemaOf(row);
+    const bulk = bulkSchemasOf(row);
+    const body = bulk?.item ?? bodySchemaOf(row);
     if (body) schemas[componentName(row, "Request")] = body;
-    const response = responseSchemaOf(row);
+    const response = bulk?.outcome ?? responseSchemaOf(row);
     if (response) schemas[componentName(row, "Response")] = response;
   }
   return {
@@ -113,7 +148,7 @@ export function openApi(rows: readonly Row[], version: string): Schema {
     info: { title: "callagent", version, description: "Outbound voice calls: push a lead, the phone rings, they talk, a webhook reports.", license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: BASE_PATH }],
     security: [{ bearer: [] }],
-    tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name })),
+    tags: Object.entries(TAGS).filter(([tag]) => rows.some((row) => row.tag === tag)).map(([name, description]) => ({ name, description })),
     paths,
     components: { securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "Access token of POST /login, or a server-to-server token." } }, schemas },
   };

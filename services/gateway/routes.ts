@@ -6,6 +6,23 @@ import type { Answering } from "./http-errors.ts";
 /** Path before every endpoint of the API. */
 export const BASE_PATH = "/agent/voice/callagent";
 
+/** The parts of the API, in the order of the documentation. */
+export const TAGS = {
+  Authentication: "Access tokens for people (log-in, minutes) and for programs (server-to-server, months), and their revocation.",
+  Users: "People who log in, each with a role inside a reseller or merchant.",
+  Audit: "Who did what and when.",
+  "Resellers and merchants": "The tenants: a reseller has merchants, a merchant has templates and leads.",
+  Templates: "What is said in a call: nodes, functions, variables and limits. Every save is a new version.",
+  Configurations: "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
+  "Outbound numbers": "The numbers that calls come from.",
+  Blacklist: "Numbers that must not be called.",
+  Leads: "Requests to call somebody: push them, follow them, abort them.",
+  Recordings: "What was said, as audio.",
+  Analytics: "Sums over leads.",
+  Webhooks: "The secret that signs the reports of finished leads.",
+} as const;
+export type Tag = keyof typeof TAGS;
+
 /** One endpoint. Who asks goes into `by` where the action takes it; names in `{}` of the path become parameters of the same name. */
 export interface Row {
   method: "GET" | "POST" | "PUT" | "DELETE";
@@ -30,7 +47,7 @@ export interface Row {
   operation?: string;
   /** How invalid input is answered (http-errors.ts). */
   answers: Answering;
-  tag: string;
+  tag: Tag;
   summary: string;
   /** Failures of its own, beside those every endpoint of its kind has. */
   errors?: readonly ErrorCode[];

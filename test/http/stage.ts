@@ -60,15 +60,15 @@ function scripted(name: keyof Contracts, script: Script, calls: HttpStage["calls
 let requests = 0;
 const nextAddress = (): string => `10.${(requests >> 16) & 255}.${(requests >> 8) & 255}.${requests++ & 255}`;
 
-/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. `real`: services to run instead of their stand-ins; `gatewayEnv`: variables of the gateway. */
-export async function setHttpStage(real: ServiceSchema[] = [], gatewayEnv: Record<string, string> = {}): Promise<HttpStage> {
+/** Sets the stage. The gateway stands on a node of its own, so that what it gets has crossed the wire. `real`: services to run instead of their stand-ins; `gatewayEnv`, `servicesEnv`: variables of the gateway, and of the others. */
+export async function setHttpStage(real: ServiceSchema[] = [], gatewayEnv: Record<string, string> = {}, servicesEnv: Record<string, string> = {}): Promise<HttpStage> {
   const standing = OTHERS.filter((name) => !real.some((s) => s.name === name));
   const script: Script = {};
   const calls: HttpStage["calls"] = [];
   const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const stage = await setStage({
     services: [auth, merchants, ...real, ...standing.map((name) => scripted(name, script, calls))],
-    env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, SWEEP_INTERVAL_MS: "60000" },
+    env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, SWEEP_INTERVAL_MS: "60000", ...servicesEnv },
   });
   const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: "0", PUBLIC_HTTP_URL: "https://calls.example.com", TRUST_PROXY: "true", MONGODB_URI: stage.uri, ...gatewayEnv });
   const broker = new ServiceBroker({
