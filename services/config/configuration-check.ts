@@ -33,8 +33,11 @@ const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100
 const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
 type Part = Partial<Settings>;
 
+/** Offsets such as +02:00 are zones to the runtime, but know no daylight saving: who writes one means a place. */
+const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
+
 const zoneFaults = (s: Part): Fault[] => (["timezone", "inbound_call_timezone"] as const)
-  .flatMap((field) => (s[field] === undefined || IANAZone.isValidZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }]));
+  .flatMap((field) => (s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }]));
 
 function limitFaults(s: Part): Fault[] {
   const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) => (toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }]));

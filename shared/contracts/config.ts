@@ -10,6 +10,16 @@ export const Plan = Type.Object({
 });
 export type Plan = Static<typeof Plan>;
 
+const PushQuestion = Strict({ template_id: Text(64), reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), payload: Json });
+
+/** A template as a push needs it; `initial_offset` in seconds, null where it has no configuration. */
+const Resolved = Type.Object({
+  template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+  initial_offset: Nullable(Type.Integer()), max_age_seconds: Type.Integer(),
+});
+
+const PushRefusal = Type.Object({ code: Type.String(), message: Type.String(), errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) });
+
 /** Templates with their versions, and call execution configurations. */
 export const config = {
   name: "config",
@@ -47,12 +57,10 @@ export const config = {
     owns: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
     /** Internal, for push: the template if it belongs to this reseller (and merchant), and its payload checked against its schema.
      *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every fault. */
-    resolveForPush: action(
-      Strict({ template_id: Text(64), reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), payload: Json }),
-      Type.Object({
-        template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
-        initial_offset: Nullable(Type.Integer()), max_age_seconds: Type.Integer(),
-      })),
+    resolveForPush: action(PushQuestion, Resolved),
+    /** Internal, for bulk push: the same for up to 500 leads, each by itself, in order; `refusal` says what resolveForPush would fail with. */
+    resolveManyForPush: action(Strict({ pushes: Type.Array(PushQuestion, { maxItems: 500 }) }),
+      Type.Object({ results: Type.Array(Type.Object({ resolved: Nullable(Resolved), refusal: Nullable(PushRefusal) })) })),
     /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. */
     plans: action(Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }), Type.Object({ plans: Type.Array(Plan) })),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
