@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { Errors, Validators } from "moleculer";
+import type { TSchema } from "./contracts/define.ts";
 import type { Fault } from "./errors.ts";
 
 /** The ajv of the contracts: all faults at once, no coercion, defaults filled in, formats checked. */
@@ -64,4 +65,10 @@ function compiled(schema: Record<string, unknown>): ValidateFunction {
   const made = ajv.compile(schema);
   cache.set(schema, made);
   return made;
+}
+
+/** A check of single values by a contract's schema: the faults of a value, none when it is valid. Compiled once. */
+export function faultChecker(schema: TSchema): (value: unknown) => Fault[] {
+  const check = compiled(schema as Record<string, unknown>);
+  return (value) => (check(value) ? [] : faultsOf(check.errors));
 }

@@ -7,6 +7,7 @@ import { callSchema } from "./calls.model.ts";
 import { createCalls } from "./calls.repository.ts";
 import { carrierEventSchema, createCarrierEvents } from "./carrier-events.model.ts";
 import { createCarriers } from "./carriers/registry.ts";
+import { callHistory } from "./history.ts";
 import { endCall, transferCall } from "./hanging-up.ts";
 import { joinCall } from "./joining.ts";
 import { receive } from "./receiving.ts";
@@ -26,10 +27,11 @@ export default service("dialer", (ground) => {
   let stopping = false;
   let loops: Loops | null = null;
   const store = ground.store();
+  const calls = store.model("calls", callSchema);
+  const events = store.model("carrier_events", carrierEventSchema);
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
-    calls: createCalls(store.model("calls", callSchema)),
-    events: createCarrierEvents(store.model("carrier_events", carrierEventSchema)),
+    calls: createCalls(calls), events: createCarrierEvents(events),
     carriers: createCarriers(ground.env), misses: new Map(),
     background: createBackground(ground.log, ground.clock),
     stopping: () => stopping,
@@ -57,6 +59,7 @@ export default service("dialer", (ground) => {
         await transferCall(works, call_ref, to);
         return {};
       },
+      history: ({ lead_id }) => callHistory(calls, events, lead_id),
       reconcile: ({ lead_id, claim_no }) => reconcile(works, lead_id, claim_no),
     },
     async started() {

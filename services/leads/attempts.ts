@@ -38,7 +38,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
       const now = ground.clock.now();
       const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
-      const moved = await leads.move(settlement.kind === "retry" ? machine.retry(p, lead, p.facts, settlement.due_at, now) : machine.finish(p, lead, p.facts, settlement.outcome, now));
+      const moved = await leads.move(settlement.kind === "retry" ? machine.retry(p, lead, p.facts, settlement, now) : machine.finish(p, lead, p.facts, settlement.outcome, now));
       if (!moved) return lost;
       if (settlement.kind === "finish") onFinished(moved);
       else ground.log.info({ event: "lead.retry", lead_id: moved._id, after: settlement.outcome, attempt: moved.attempt_count, due_at: settlement.due_at }, "attempt ended, the lead will be called again");
@@ -54,7 +54,8 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
         ...(p.cost_breakdown === undefined ? {} : { "meta.cost_breakdown": p.cost_breakdown }),
       };
       if (Object.keys(facts).length === 0) return { done: false };
-      return { done: await leads.move(machine.annotate(p, { ...facts, updated_at: ground.clock.now() })) !== null };
+      const { lead_id: _lead, claim_no: _claim, ...told } = p;
+      return { done: await leads.move(machine.annotate(p, facts, told, ground.clock.now())) !== null };
     },
   };
 }

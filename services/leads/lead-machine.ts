@@ -1,8 +1,19 @@
 import type { AttemptFacts } from "../../shared/contracts/attempt.ts";
-import type { AttemptSnapshot, LeadDoc } from "./leads.model.ts";
+import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "./leads.model.ts";
+
+/** What a move adds to the lead's history. */
+interface Remembered { history: { $each: HistoryEntry[]; $slice: number } }
 
 /** One legal move as a guarded write: it happens whole or, when the guard no longer holds, not at all. */
-export interface Move { filter: Record<string, unknown>; update: { $set: Record<string, unknown>; $unset?: Record<string, 1>; $inc?: Record<string, number> } }
+export interface Move {
+  filter: Record<string, unknown>;
+  update: { $set: Record<string, unknown>; $unset?: Record<string, 1>; $inc?: Record<string, number>; $push?: Remembered };
+}
+
+/** Moves of one lead that are remembered; the oldest go first. */
+const HISTORY_KEPT = 200;
+const remember = (event: string, at: Date, details: Record<string, unknown>): { $push: Remembered } =>
+  ({ $push: { history: { $each: [{ event, at, details }], $slice: -HISTORY_KEPT } } });
 
 /** A lead as the mover saw it. */
 export interface Seen { lead_id: string; due_at: Date }
@@ -20,12 +31,21 @@ const finishing = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): 
 });
 
 /** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
-export const QUEUED = { status: "BACKLOG", outcome: null, attempt_count: 0, claim_no: 0, recoveries: 0 } as const;
+export const QUEUED = { status: "BACKLOG", outcome: null, attempt_count: 0, claim_no: 0, recoveries: 0, answered_count: 0, talk_seconds: 0 } as const;
 
-/** BACKLOG|RETRY -> same, later. No attempt is spent. */
+/** What the history of a lead begins with. */
+export const queued = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({ event: "queued", at: now, details: { due_at: due_at?.toISOString() ?? null, execution_mode } });
+
+/** BACKLOG|RETRY -> same, later, for another reason than before. No attempt is spent. */
 export const defer = (seen: Seen, until: Date, why: string, now: Date): Move => ({
-  filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
-  update: { $set: { due_at: until, held: { why, until }, updated_at: now } },
+  filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at, "held.why": { $ne: why } },
+  update: { $set: { due_at: until, held: { why, until, since: now, times: 1 }, updated_at: now }, ...remember("held", now, { why, until: until.toISOString() }) },
+});
+
+/** BACKLOG|RETRY -> same, later, for the same reason once more: counted, so that long waits do not push everything else out of the history. */
+export const deferAgain = (seen: Seen, until: Date, why: string, now: Date): Move => ({
+  filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at, "held.why": why },
+  update: { $set: { due_at: until, "held.until": until, updated_at: now }, $inc: { "held.times": 1 } },
 });
 
 /** BACKLOG|RETRY -> PROCESSING. The claim number is the fence: it only ever rises. */
@@ -34,6 +54,7 @@ export const claim = (seen: Seen & { claim_no: number }, attempt: AttemptSnapsho
   update: {
     $set: { status: "PROCESSING", lease_until, attempt, outbound_number_id: attempt.number_id, held: null, updated_at: now },
     $inc: { attempt_count: 1, claim_no: 1 }, $unset: { due_at: 1 },
+    ...remember("claimed", now, { claim_no: seen.claim_no + 1, provider: attempt.provider, number_id: attempt.number_id, template_version: attempt.template_version }),
   },
 });
 
@@ -41,15 +62,16 @@ export const claim = (seen: Seen & { claim_no: number }, attempt: AttemptSnapsho
 export const extend = (baton: Baton, lease_until: Date): Move => ({ filter: held(baton), update: { $set: { lease_until } } });
 
 /** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */
-export const takeOver = (baton: Baton, expired: Date, lease_until: Date): Move =>
-  ({ filter: { ...held(baton), lease_until: expired }, update: { $set: { lease_until } } });
+export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Date): Move =>
+  ({ filter: { ...held(baton), lease_until: expired }, update: { $set: { lease_until }, ...remember("holder_silent", now, { claim_no: baton.claim_no, since: expired.toISOString() }) } });
 
 /** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
 export const release = (baton: Baton, lead: Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
   filter: { ...held(baton), attempt_count: lead.attempt_count },
   update: {
-    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", due_at, held: { why, until: due_at }, updated_at: now },
+    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", due_at, held: { why, until: due_at, since: now, times: 1 }, updated_at: now },
     $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) }, $unset: { lease_until: 1 },
+    ...remember("given_back", now, { claim_no: baton.claim_no, why, until: due_at.toISOString() }),
   },
 });
 
@@ -69,32 +91,51 @@ export function attemptFields(facts: AttemptFacts, lead: Pick<LeadDoc, "meta" | 
   };
 }
 
-/** `attempt_count` counts real dials only: an attempt that asked no carrier is given back. */
-const unspent = (facts: AttemptFacts): { $inc?: Record<string, number> } => (facts.ended === "not_dialled" ? { $inc: { attempt_count: -1 } } : {});
+/** True when a person, not a machine, took the call. */
+const answeredByPerson = (facts: AttemptFacts): boolean => facts.answered_at !== null && !facts.machine && facts.talk?.machine !== true;
+
+const secondsBetween = (from: string | null, to: string | null): number => (from && to ? Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000) : 0);
+
+/** What an attempt adds to the lead's counts. `attempt_count` counts real dials only: an attempt that asked no carrier is given back. */
+function counted(facts: AttemptFacts): { $inc?: Record<string, number> } {
+  if (facts.ended === "not_dialled") return { $inc: { attempt_count: -1 } };
+  return answeredByPerson(facts) ? { $inc: { answered_count: 1, talk_seconds: secondsBetween(facts.answered_at, facts.ended_at) } } : {};
+}
+
+/** What the history keeps of an attempt's end; no word of the talk. */
+const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
+  claim_no: baton.claim_no, outcome, ended: facts.ended, call_id: facts.call_id, answered_at: facts.answered_at, ended_at: facts.ended_at,
+  talk: facts.talk && { turns: facts.talk.transcription.length, user_turns: facts.talk.user_turns, ended_by: facts.talk.ended_by },
+});
 
 /** PROCESSING -> RETRY. */
-export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, due_at: Date, now: Date): Move => ({
+export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { outcome: string; due_at: Date }, now: Date): Move => ({
   filter: held(baton),
-  update: { $set: { ...attemptFields(facts, lead), status: "RETRY", due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...unspent(facts) },
+  update: {
+    $set: { ...attemptFields(facts, lead), status: "RETRY", due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
+    ...remember("retry", now, { ...endOf(baton, facts, next.outcome), due_at: next.due_at.toISOString() }),
+  },
 });
 
 /** PROCESSING -> FINISHED. */
 export const finish = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, outcome: string, now: Date): Move => ({
   filter: held(baton),
-  update: { $set: { ...attemptFields(facts, lead), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...unspent(facts) },
+  update: { $set: { ...attemptFields(facts, lead), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...counted(facts), ...remember("finished", now, endOf(baton, facts, outcome)) },
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled. */
 export const drop = (seen: Seen, lead: Pick<LeadDoc, "payload">, outcome: string, reason: string, now: Date): Move => ({
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
-  update: { $set: { ...finishing(lead, outcome, now), "meta.drop_reason": reason }, $unset: { due_at: 1 } },
+  update: { $set: { ...finishing(lead, outcome, now), "meta.drop_reason": reason }, $unset: { due_at: 1 }, ...remember("dropped", now, { outcome, reason }) },
 });
 
 /** BACKLOG|RETRY -> FINISHED by a person. Claim and abort are writes on one document: one of them loses. */
 export const abort = (lead: Pick<LeadDoc, "_id" | "payload">, cancellation: { reason: string; by: string; at: Date }, now: Date): Move => ({
   filter: { _id: lead._id, status: WAITING },
-  update: { $set: { ...finishing(lead, "ABORTED", now), "meta.cancellation": cancellation }, $unset: { due_at: 1 } },
+  update: { $set: { ...finishing(lead, "ABORTED", now), "meta.cancellation": cancellation }, $unset: { due_at: 1 }, ...remember("aborted", now, { reason: cancellation.reason, by: cancellation.by }) },
 });
 
-/** Facts that arrive early or late; status is never touched. */
-export const annotate = (baton: Baton, facts: Record<string, unknown>): Move => ({ filter: { _id: baton.lead_id, claim_no: baton.claim_no }, update: { $set: facts } });
+/** Facts that arrive early or late; status is never touched. `told` is what the history keeps of them. */
+export const annotate = (baton: Baton, facts: Record<string, unknown>, told: Record<string, unknown>, now: Date): Move => ({
+  filter: { _id: baton.lead_id, claim_no: baton.claim_no }, update: { $set: { ...facts, updated_at: now }, ...remember("noted", now, { claim_no: baton.claim_no, ...told }) },
+});

@@ -7,6 +7,12 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
 export interface AttemptSnapshot { number_id: string; provider: Provider; template_version: number; policy: RetryPolicy; claimed_at: Date }
 
+/** One move of the machine as it is remembered: what happened, when, and with what. */
+export interface HistoryEntry { event: string; at: Date; details: Record<string, unknown> }
+
+/** Why a waiting lead is not called yet: since when for this same reason, and how often it was put off for it. */
+export interface Held { why: string; until: Date; since: Date; times: number }
+
 /** A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial indexes hold live work only. */
 export interface LeadDoc {
   _id: string;
@@ -31,7 +37,9 @@ export interface LeadDoc {
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
-  held: { why: string; until: Date } | null;
+  held: Held | null;
+  /** The machine's moves, oldest first, the newest 200; read by the timeline only. */
+  history?: HistoryEntry[];
   call_id: string | null;
   call_initiated_time: Date | null;
   call_end_time: Date | null;
@@ -39,6 +47,9 @@ export interface LeadDoc {
   outbound_number_id: string | null;
   /** claim_no -> cost of that attempt. */
   costs: Record<string, number>;
+  /** Calls that a person answered, and how long they talked in all. */
+  answered_count: number;
+  talk_seconds: number;
   trace_scores: Record<string, number>;
   meta: Record<string, unknown>;
   created_at: Date;
@@ -62,6 +73,7 @@ export const leadSchema = new Schema<LeadDoc>({
   attempt: { type: Free, default: null }, held: { type: Free, default: null },
   call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
   recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },
+  history: { type: [Free], default: [] }, answered_count: { type: Number, default: 0 }, talk_seconds: { type: Number, default: 0 },
   costs: { type: Free, default: {} }, trace_scores: { type: Free, default: {} }, meta: { type: Free, default: {} },
   created_at: { type: Date, required: true }, updated_at: { type: Date, required: true }, finished_at: { type: Date, default: null },
 }, SCHEMA_OPTIONS);
@@ -71,11 +83,26 @@ const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { 
 leadSchema.index({ due_at: 1, _id: 1 }, { name: "due", ...whenPresent("due_at") });
 leadSchema.index({ lease_until: 1 }, { name: "lease", ...whenPresent("lease_until") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
-leadSchema.index({ reseller_id: 1, request_id: 1, created_at: -1, _id: -1 }, { name: "by_request" });
-leadSchema.index({ request_id: 1, created_at: -1, _id: -1 }, { name: "by_request_any" });
-leadSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 }, { name: "by_merchant" });
-leadSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
-leadSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
+const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
 const unfinished = { partialFilterExpression: { finished_at: null } };
+
 leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owner", ...unfinished });
 leadSchema.index({ template_id: 1 }, { name: "unfinished_of_template", ...unfinished });
+leadSchema.index({ call_id: 1 }, { name: "by_call", ...whenText("call_id") });
+
+// Lists: newest first within a scope. Ids of merchants and templates, request ids and phone numbers are selective by themselves; words are not, and have an index
+// for a reseller's leads and one for an admin's.
+const NEWEST = { created_at: -1, _id: -1 } as const;
+leadSchema.index({ reseller_id: 1, request_id: 1, ...NEWEST }, { name: "by_request" });
+leadSchema.index({ request_id: 1, ...NEWEST }, { name: "by_request_any" });
+leadSchema.index({ merchant_id: 1, ...NEWEST }, { name: "of_merchant" });
+leadSchema.index({ reseller_id: 1, ...NEWEST }, { name: "by_reseller" });
+leadSchema.index({ ...NEWEST }, { name: "newest" });
+leadSchema.index({ template_id: 1, ...NEWEST }, { name: "by_template" });
+leadSchema.index({ phone_number: 1, ...NEWEST }, { name: "by_phone", ...whenText("phone_number") });
+leadSchema.index({ reseller_id: 1, status: 1, ...NEWEST }, { name: "by_reseller_status" });
+leadSchema.index({ status: 1, ...NEWEST }, { name: "by_status" });
+leadSchema.index({ reseller_id: 1, outcome: 1, ...NEWEST }, { name: "by_reseller_outcome", ...whenText("outcome") });
+leadSchema.index({ outcome: 1, ...NEWEST }, { name: "by_outcome", ...whenText("outcome") });
+leadSchema.index({ reseller_id: 1, execution_mode: 1, ...NEWEST }, { name: "by_reseller_mode" });
+leadSchema.index({ execution_mode: 1, ...NEWEST }, { name: "by_mode" });

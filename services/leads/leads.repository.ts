@@ -1,21 +1,32 @@
-import type { Model } from "mongoose";
+import mongoose, { type Model, type PipelineStage } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
-import type { LeadDoc } from "./leads.model.ts";
+import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { given, type LeadFilter } from "./lead-filters.ts";
+import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { Move } from "./lead-machine.ts";
 
-/** What a list of leads is narrowed by. */
-export interface LeadFilter { status?: string; outcome?: string; template_id?: string; merchant_id?: string; include_test?: boolean }
+/** What became of a lead that was to be written: `present`: there is one of this id already. */
+export type Written = "written" | "present" | "failed";
 
 /** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; the machine's moves carry their own guard. */
 export interface LeadsRepository {
-  insert(lead: LeadDoc): Promise<void>;
+  /** Writes new leads, all in one go, each for itself. Throws when nothing is known of any of them. */
+  insert(leads: readonly LeadDoc[]): Promise<Written[]>;
+  /** Those of the ids that exist; for those who gave the ids out. */
+  existing(lead_ids: readonly string[]): Promise<Set<string>>;
   /** Runs a move; the lead as it is afterwards, or null when the guard no longer held. */
   move(move: Move): Promise<LeadDoc | null>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
   /** For holders of a baton, who are no persons. */
   byBaton(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
-  page(scope: Scope, filter: LeadFilter, after: Record<string, unknown>, limit: number): Promise<LeadDoc[]>;
+  /** Whether there is a lead whose last call has this id. */
+  hasCall(scope: Scope, call_id: string): Promise<boolean>;
+  /** A lead with its history; null when it is not in the scope. */
+  withHistory(scope: Scope, lead_id: string): Promise<LeadDoc & { history: HistoryEntry[] } | null>;
+  page(scope: Scope, filter: LeadFilter, after: PageFilter, limit: number): Promise<LeadDoc[]>;
+  /** Groups the leads that a filter lets through; throws the database's MaxTimeMSExpired after `maxTimeMs`. */
+  figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
   /** Whether a lead of this owner and template has not finished yet; by indexes that hold unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   due(now: Date, limit: number): Promise<LeadDoc[]>;
@@ -31,24 +42,44 @@ const scoped = (scope: Scope): Record<string, unknown> => ({
   ...(scope.merchant_id === null ? {} : { merchant_id: scope.merchant_id }),
 });
 
-const given = (filter: LeadFilter): Record<string, unknown> => ({
-  ...(filter.status ? { status: filter.status } : {}), ...(filter.outcome ? { outcome: filter.outcome } : {}),
-  ...(filter.template_id ? { template_id: filter.template_id } : {}), ...(filter.merchant_id ? { merchant_id: filter.merchant_id } : {}),
-  ...(filter.include_test ? {} : { is_test: false }),
-});
-
 const MAX_QUERY_MS = 8000;
+
+const DUPLICATE_KEY = 11_000;
+/** The history is read by the timeline only; it must not weigh on everything else. */
+const PLAIN = { history: 0 } as const;
+/** What a list shows. */
+const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
+
+/** What an unordered insert wrote although some of it failed; other faults are thrown on. */
+function writtenDespite(error: unknown, count: number): Written[] {
+  if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
+  const written: Written[] = Array.from({ length: count }, () => "written");
+  for (const fault of [error.writeErrors].flat()) written[fault.index] = fault.code === DUPLICATE_KEY ? "present" : "failed";
+  return written;
+}
 
 /** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
 export function leadsRepository(model: Model<LeadDoc>): LeadsRepository {
-  const find = (filter: Record<string, unknown>) => model.find(filter).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
+  const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
+  const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
   return {
-    insert: async (lead) => { await model.create(lead); },
-    move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
-    byId: (scope, lead_id) => model.findOne({ _id: lead_id, ...scoped(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
-    byBaton: (lead_id) => model.findOne({ _id: lead_id }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
+    insert: async (leads) => model.insertMany(leads, { ordered: false, lean: true, rawResult: true }).then(() => leads.map(() => "written" as const), (error: unknown) => writtenDespite(error, leads.length)),
+    async existing(lead_ids) {
+      const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>();
+      return new Set(found.map((d) => d._id));
+    },
+    move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after", projection: PLAIN }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
+    byId: (scope, lead_id) => findOne({ _id: lead_id, ...scoped(scope) }),
+    byBaton: (lead_id) => findOne({ _id: lead_id }),
     byRequest: (scope, request_id, limit) => find({ ...scoped(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
-    page: (scope, filter, after, limit) => find({ $and: [scoped(scope), given(filter), after] }).sort({ created_at: -1, _id: -1 }).limit(limit),
+    hasCall: async (scope, call_id) => await model.findOne({ call_id, ...scoped(scope) }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
+    async withHistory(scope, lead_id) {
+      const lead = await model.findOne({ _id: lead_id, ...scoped(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+      return lead && { ...lead, history: lead.history ?? [] };
+    },
+    page: (scope, filter, after, limit) => model.find({ $and: [scoped(scope), given(filter), after] }, SUMMARY).sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>(),
+    figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
+      model.aggregate<Group>([{ $match: { $and: [scoped(scope), given(filter)] } }, ...stages]).option({ maxTimeMS: maxTimeMs }).exec(),
     anyUnfinished: async (of) => await model.findOne({ ...of, finished_at: null }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
     due: (now, limit) => find({ due_at: { $lte: now } }).sort({ due_at: 1, _id: 1 }).limit(limit),
     lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),

@@ -21,7 +21,7 @@ type Settle = (baton: machine.Baton, facts: AttemptFacts) => Promise<unknown>;
 async function recover(ground: ServiceGround, leads: LeadsRepository, lead: LeadDoc, settle: Settle): Promise<void> {
   const baton = { lead_id: lead._id, claim_no: lead.claim_no };
   const now = ground.clock.now();
-  if (!lead.lease_until || !await leads.move(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS)))) return;
+  if (!lead.lease_until || !await leads.move(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS), now))) return;
   const answer = await ground.bus.call("dialer.reconcile", baton);
   ground.log.info({ event: "lead.recovered", ...baton, verdict: answer.verdict }, "looked into a lead whose holder went silent");
   if (answer.verdict === "live") { await leads.move(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds))); return; }

@@ -6,6 +6,8 @@ import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
 export interface DeliveryDoc {
   _id: string; lead_id: string; reseller_id: string; merchant_id: string | null; url: string; host: string; body: string;
   state: DeliveryRecord["state"]; try_count: number; next_try_at?: Date;
+  /** Tries of the rounds before this one; absent in the first. */
+  tries_before?: number;
   tries: { at: Date; status: number | null; error: string | null; duration_ms: number }[]; created_at: Date;
 }
 
@@ -13,7 +15,7 @@ export interface DeliveryDoc {
 export const deliverySchema = new Schema<DeliveryDoc>({
   _id: { type: String, required: true }, lead_id: { type: String, required: true }, reseller_id: { type: String, required: true },
   merchant_id: { type: String, default: null }, url: { type: String, required: true }, host: { type: String, required: true }, body: { type: String, required: true },
-  state: { type: String, required: true }, try_count: { type: Number, required: true }, next_try_at: Date,
+  state: { type: String, required: true }, try_count: { type: Number, required: true }, next_try_at: Date, tries_before: Number,
   tries: { type: [{ _id: false, at: Date, status: Number, error: String, duration_ms: Number }], default: [] }, created_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
 deliverySchema.index({ next_try_at: 1 }, { name: "due", partialFilterExpression: { next_try_at: { $exists: true } } });

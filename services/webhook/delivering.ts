@@ -34,7 +34,7 @@ export function delivering(ground: ServiceGround, model: Model<DeliveryDoc>, sec
     const timestampSeconds = Math.floor(now.getTime() / 1000);
     const signature = sign(await secrets.validFor(d), d._id, timestampSeconds, d.body);
     const result = await sender.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
-    const decided = verdict(result, d.try_count, ground.clock.now(), ground.random());
+    const decided = verdict(result, d.try_count - (d.tries_before ?? 0), ground.clock.now(), ground.random());
     const move = record(d, result, decided, now, Math.round(ground.clock.monotonicMs() - started));
     await model.updateOne(move.filter, move.update);
     const how = { lead_id: d.lead_id, delivery_id: d._id, tries: d.try_count, status: result.status };

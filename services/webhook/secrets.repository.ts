@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
-import type { Clock } from "../../shared/clock.ts";
-import { isDuplicateKey } from "../../shared/errors.ts";
+import { plusSeconds, type Clock } from "../../shared/clock.ts";
+import { fail, isDuplicateKey } from "../../shared/errors.ts";
 import type { Ids } from "../../shared/ids.ts";
 import type { SecretsDoc } from "./secrets.model.ts";
 import { SECRET_PREFIX } from "./signing.ts";
@@ -9,23 +9,47 @@ import { SECRET_PREFIX } from "./signing.ts";
 export interface Owner { reseller_id: string; merchant_id: string | null }
 
 /** Signing secrets by owner. */
-export interface Secrets { /** The valid secrets, newest first; made at first need. */ validFor(owner: Owner): Promise<string[]> }
+export interface Secrets {
+  /** The valid secrets, newest first; made at first need. */
+  validFor(owner: Owner): Promise<string[]>;
+  /** Puts a new secret before the newest one, which stays valid for ROTATION_SECONDS; older ones go. BUSY after lost races. */
+  rotate(owner: Owner): Promise<{ secret: string; previous_valid_until: Date | null }>;
+}
 
 const SECRET_BYTES = 32;
+/** How long the secret before goes on signing after a rotation: a day. */
+export const ROTATION_SECONDS = 86_400;
+/** Rotations of one owner at the same moment that may come before this one. */
+const ROTATION_TRIES = 5;
 
 /** The repository over its model. */
 export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clock): Secrets {
+  const idOf = ({ reseller_id, merchant_id }: Owner): string => (merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`);
+  const made = () => ({ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null });
+  const valid = (doc: SecretsDoc | null, now: Date) => (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
+
   return {
-    async validFor({ reseller_id, merchant_id }) {
-      const _id = merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
+    async validFor(owner) {
+      const _id = idOf(owner);
       let doc = await model.findById(_id).lean<SecretsDoc>();
       if (!doc) {
-        await model.create({ _id, secrets: [{ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null }] })
-          .catch((error: unknown) => { if (!isDuplicateKey(error)) throw error; });
+        await model.create({ _id, secrets: [made()] }).catch((error: unknown) => { if (!isDuplicateKey(error)) throw error; });
         doc = await model.findById(_id).lean<SecretsDoc>();
       }
-      const now = clock.now();
-      return (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now).map((s) => s.value);
+      return valid(doc, clock.now()).map((s) => s.value);
+    },
+    async rotate(owner) {
+      const _id = idOf(owner);
+      for (let tries = 0; tries < ROTATION_TRIES; tries++) {
+        const [newest] = await this.validFor(owner);
+        const now = clock.now();
+        const next = made();
+        const previous_valid_until = newest === undefined ? null : plusSeconds(now, ROTATION_SECONDS);
+        const secrets = [next, ...(newest === undefined ? [] : [{ value: newest, valid_until: previous_valid_until }])];
+        const { matchedCount } = await model.updateOne({ _id, "secrets.0.value": newest ?? null }, { $set: { secrets } });
+        if (matchedCount > 0) return { secret: next.value, previous_valid_until };
+      }
+      return fail("BUSY", "the secret was rotated by others at the same moment; read it, and rotate again if need be");
     },
   };
 }

@@ -1,11 +1,12 @@
 import { service } from "../../shared/bus.ts";
-import { inScope, scopeOf } from "../../shared/contracts/identity.ts";
 import { fail, isDuplicateKey } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { refusalOf } from "./address.ts";
 import { deliverySchema, toDelivery, type DeliveryDoc } from "./deliveries.model.ts";
 import { delivering } from "./delivering.ts";
+import { replay } from "./replaying.ts";
+import { readSecret, rotateSecret } from "./secret-owners.ts";
 import { secretsRepository } from "./secrets.repository.ts";
 import { secretsSchema } from "./secrets.model.ts";
 import { httpSender } from "./sending.ts";
@@ -41,19 +42,18 @@ export default service("webhook", (ground) => {
         if (refusal) fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${refusal}`, { errors: [{ path: "reporting_webhook_url", message: refusal }] });
         return {};
       },
+      checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => refusalOf(url, policy)) }),
       async deliveries({ lead_id }) {
-        const found = await model.find({ lead_id }).sort({ created_at: 1 }).limit(DELIVERY_LIST_BOUND).lean<DeliveryDoc[]>();
+        const found = await model.find({ lead_id: lead_id.toLowerCase() }).sort({ created_at: 1 }).limit(DELIVERY_LIST_BOUND).lean<DeliveryDoc[]>();
         return { deliveries: found.map(toDelivery) };
       },
-      async secret({ by, reseller_id, merchant_id }) {
-        const owner = { reseller_id, merchant_id: merchant_id ?? null };
-        if (by.role === "user" || !inScope(scopeOf(by), owner)) fail("FORBIDDEN", "the signing secret may be read by the merchant itself, its reseller and admins");
-        const known = await ground.bus.call("merchants.lookup", { reseller_id, ...(merchant_id ? { merchant_id } : {}) });
-        if (!known.reseller) fail("RESELLER_NOT_FOUND", "reseller_id is unknown");
-        if (merchant_id && !known.merchant) fail("MERCHANT_NOT_FOUND", "merchant_id is unknown under this reseller");
-        const [secret] = await secrets.validFor(owner);
-        return { secret: secret ?? fail("INTERNAL", "no signing secret could be made") };
+      replay: async ({ lead_id }) => {
+        const replayed = await replay(ground, model, lead_id.toLowerCase());
+        loop?.nudge();
+        return replayed;
       },
+      secret: (params, { bus }) => readSecret(bus, secrets, params),
+      rotateSecret: (params, { bus }) => rotateSecret(ground, bus, secrets, params),
     },
     started() {
       loop = startLoop({

@@ -33,6 +33,22 @@ export const Verdict = Type.Union([
 ]);
 export type Verdict = Static<typeof Verdict>;
 
+/** A call as its history shows it: when it entered each state, and how it ended. */
+export const CallHistory = Type.Object({
+  call_ref: CallRef, claim_no: Type.Integer(), state: Type.String(), provider: Nullable(ProviderWord), call_id: Nullable(Type.String()),
+  intended_at: IsoTime, placed_at: Nullable(IsoTime), ringing_at: Nullable(IsoTime), answered_at: Nullable(IsoTime), joined_at: Nullable(IsoTime), ended_at: Nullable(IsoTime), closed_at: Nullable(IsoTime),
+  ended: Nullable(Type.String()), cause: Nullable(Type.String()), machine: Nullable(Type.String()), hang_up: Nullable(Type.String()), talk_seconds: Nullable(Type.Number()),
+  cost: Nullable(Type.Number()), cost_currency: Nullable(Type.String()),
+});
+export type CallHistory = Static<typeof CallHistory>;
+
+/** A callback of the carrier as it was taken: the steps it told of, and whether they have been acted on. Kept for a week. */
+export const CarrierEventHistory = Type.Object({
+  call_ref: CallRef, kind: Type.String(), received_at: IsoTime, applied: Type.Boolean(), note: Nullable(Type.String()),
+  steps: Type.Array(Type.Object({ type: Type.String(), at: Nullable(IsoTime) })),
+});
+export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
+
 /** Dialling: one document per attempt, carriers behind one port. */
 export const dialer = {
   name: "dialer",
@@ -51,6 +67,8 @@ export const dialer = {
     transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, { timeout_ms: 25_000 }),
+    /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
+    history: action(Strict({ lead_id: Uuid }), Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) })),
   },
   events: {
     /** The carrier's side of a call ended: a hint for whoever shows or waits. */

@@ -1,11 +1,18 @@
-import { action, IsoTime, Json, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
+import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
 import { By, PageParams } from "./identity.ts";
 import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary } from "./lead.ts";
+import { PushOutcome, Summary, TimelineEvent } from "./lead-views.ts";
 
 const Baton = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
 const Done = Type.Object({ done: Type.Boolean() });
+/** Names a push, so that repeating it makes no second lead. */
+const IdempotencyKey = Text(255);
+/** Of a bulk push: a part of it has the client's key with a suffix. */
+const BatchKey = Text(300);
+const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
+const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
 
 /** Body of POST /leads (4.2). */
@@ -19,20 +26,40 @@ export const PushInput = Strict({
 export const leads = {
   name: "leads",
   actions: {
-    /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE. */
-    push: action(Strict({ by: By, lead: PushInput }),
-      Type.Object({ status: Type.Literal("queued"), lead_call_tracker_id: Uuid, order_id: Type.String(), message: Type.String() })),
+    /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, VALIDATION_FAILED, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE.
+     *  The same `idempotency_key` of the same asker within 24 h: with the same lead the first answer, replayed; with another one IDEMPOTENCY_KEY_REUSED.
+     *  Failures are not remembered. */
+    push: action(Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }),
+      Type.Object({ status: Type.Literal("queued"), lead_call_tracker_id: Uuid, order_id: Type.String(), message: Type.String(), replayed: Type.Optional(Type.Boolean()) })),
+    /** Many pushes, each row judged by itself; `results` in the rows' order. A refused row has the code and errors that push would fail with; the key holds for
+     *  each row in its place. `replayed`: every row that is queued was so before. */
+    pushMany: action(Strict({ by: By, rows: Type.Array(Type.Unknown(), { maxItems: 500 }), idempotency_key: Type.Optional(BatchKey) }),
+      Type.Object({ results: Type.Array(PushOutcome), replayed: Type.Optional(Type.Boolean()) }), { timeout_ms: 30_000 }),
     /** LEAD_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, lead_id: Text(64) }), LeadRecord),
     /** LEAD_NOT_FOUND when there is none in the asker's scope. */
     byRequest: action(Strict({ by: By, request_id: Text(200) }),
       Type.Object({ request_id: Type.String(), count: Type.Integer(), leads: Type.Array(LeadSummary) })),
+    /** Newest first; `from` inclusive, `to` exclusive, by created_at. Without include_test no playground and test leads. INVALID_PHONE_NUMBER. */
     list: action(
       Strict({
-        by: By, status: Type.Optional(Type.Enum([...LEAD_STATUSES])), outcome: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)), include_test: Type.Optional(Type.Boolean()), ...PageParams,
+        by: By, status: Type.Optional(Type.Enum([...LEAD_STATUSES])), outcome: Type.Optional(Text(64)), mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
+        phone: Type.Optional(Text(32)), ...Owned, ...Period, include_test: Type.Optional(Type.Boolean()), ...PageParams,
       }),
       Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: Nullable(Type.String()) })),
+    /** Everything recorded of a lead, in order of time. LEAD_NOT_FOUND. */
+    timeline: action(Strict({ by: By, lead_id: Text(64) }), Type.Object({ lead_id: Uuid, count: Type.Integer(), events: Type.Array(TimelineEvent) })),
+    /** Figures of the leads created in a period, test and playground leads left out: `from` inclusive, default 30 days before `to`; `to` exclusive, default now.
+     *  VALIDATION_FAILED for more than 366 days. */
+    summary: action(Strict({ by: By, ...Owned, ...Period }), Summary, { timeout_ms: 20_000 }),
+    /** Why a lead has not been called yet. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
+    explain: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
+    /** Lets a client join the session of an RTC lead. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
+    join: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
+    /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
+    speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
+    /** The recording of a call, by the call_id of its lead. RECORDING_NOT_FOUND, else NOT_AVAILABLE in this version. */
+    recording: action(Strict({ by: By, call_sid: Text(200) }), Nothing),
     abort: action(
       Strict({ by: By, leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), { minItems: 1, maxItems: 1000 }) }),
       Type.Object({ leads: Type.Array(Type.Object({ id: Type.String(), status: Type.Enum(["success", "already_aborted", "processing", "error"]), message: Type.String() })) })),

@@ -21,10 +21,18 @@ export const webhook = {
       Type.Object({ delivery_id: Type.String() })),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
     checkAddress: action(Strict({ url: Text(2000) }), Nothing),
+    /** Internal: for each address why it would be refused, in order; null: it would not. */
+    checkAddresses: action(Strict({ urls: Type.Array(Text(2000), { maxItems: 500 }) }), Type.Object({ refusals: Type.Array(Nullable(Type.String())) })),
     /** Internal, after the lead's scope was checked by its owner. */
     deliveries: action(Strict({ lead_id: Uuid }), Type.Object({ deliveries: Type.Array(DeliveryRecord) })),
+    /** After the lead's scope was checked by its owner: sends the report of a lead again, with the same webhook-id and bytes, whatever became of it.
+     *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
+    replay: action(Strict({ lead_id: Uuid }), DeliveryRecord),
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */
     secret: action(Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ secret: Type.String() })),
+    /** Makes a new signing secret; the one before goes on signing beside it for 24 h. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY after lost races. */
+    rotateSecret: action(Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ secret: Type.String(), previous_valid_until: Nullable(IsoTime) })),
   },
   events: {},
 };

@@ -10,9 +10,9 @@ const LATER = new Date("2026-11-21T10:05:00.000Z");
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 
 const lead = (over: Partial<LeadDoc> = {}): LeadDoc => ({
-  _id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, template: "t", request_id: "o-1", status: "BACKLOG", outcome: null, attempt_count: 1, claim_no: 3, recoveries: 0,
+  _id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, template: "t", request_id: "o-1", status: "BACKLOG", outcome: null, attempt_count: 1, claim_no: 3, recoveries: 0, answered_count: 0, talk_seconds: 0,
   phone_number: "+14155550100", payload: { reporting_webhook_url: "https://x.example/" }, execution_mode: "TELEPHONY", call_direction: "OUTBOUND", is_test: false, configurations_override: null,
-  due_at: DUE, attempt: null, held: null, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
+  due_at: DUE, attempt: null, held: { why: "no_number", until: DUE, since: DUE, times: 3 }, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
   created_at: NOW, updated_at: NOW, finished_at: null, ...over,
 });
 const attempt = { number_id: ID, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 0, retry_on: null }, claimed_at: NOW };
@@ -22,12 +22,13 @@ const seen = { lead_id: ID, due_at: DUE };
 /** Whether the guard lets a document through: the few operators the machine uses. */
 function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): boolean {
   return Object.entries(filter).every(([key, want]) => {
-    const value = doc[key];
+    const value = key.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown> | null | undefined)?.[part], doc);
     const same = (a: unknown, b: unknown): boolean => (a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b);
     if (want === null || typeof want !== "object" || want instanceof Date) return same(value, want);
     return Object.entries(want).every(([op, operand]) => {
       if (op === "$in") return (operand as unknown[]).includes(value);
       if (op === "$eq") return same(value, operand);
+      if (op === "$ne") return !same(value, operand);
       if (op === "$lte") return value instanceof Date && operand instanceof Date && value <= operand;
       throw new Error(`the machine used an operator this test does not know: ${op}`);
     });
@@ -36,10 +37,11 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
 
 const MOVES: Record<string, { move: machine.Move; from: LeadStatus[] }> = {
   defer: { move: machine.defer(seen, LATER, "outside_window", NOW), from: ["BACKLOG", "RETRY"] },
+  deferAgain: { move: machine.deferAgain(seen, LATER, "no_number", NOW), from: ["BACKLOG", "RETRY"] },
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
   extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
-  retry: { move: machine.retry(baton, lead(), noFacts("no_answer"), LATER, NOW), from: ["PROCESSING"] },
+  retry: { move: machine.retry(baton, lead(), noFacts("no_answer"), { outcome: "no_answer", due_at: LATER }, NOW), from: ["PROCESSING"] },
   finish: { move: machine.finish(baton, lead(), noFacts("no_answer"), "no_answer", NOW), from: ["PROCESSING"] },
   drop: { move: machine.drop(seen, lead(), "EXPIRED", "too old", NOW), from: ["BACKLOG", "RETRY"] },
   abort: { move: machine.abort(lead(), { reason: "r", by: "b", at: NOW }, NOW), from: ["BACKLOG", "RETRY"] },
@@ -80,6 +82,32 @@ describe("what the moves write", () => {
   test("an attempt that asked no carrier is not counted", () => {
     expect(machine.finish(baton, lead(), { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" }, "BLACKLISTED", NOW).update.$inc).toEqual({ attempt_count: -1 });
     expect(machine.finish(baton, lead(), noFacts("busy"), "busy", NOW).update.$inc).toBeUndefined();
+  });
+});
+
+describe("what is remembered", () => {
+  const added = (move: machine.Move) => move.update.$push?.history.$each[0];
+  test("every move but the keeping of a lease says what happened and when; waiting on for one reason is counted instead", () => {
+    for (const [name, { move }] of Object.entries(MOVES)) {
+      expect([name, added(move)?.at]).toEqual([name, name === "extend" || name === "deferAgain" ? undefined : NOW]);
+      if (move.update.$push) expect(move.update.$push.history.$slice).toBe(-200);
+    }
+    expect(MOVES["deferAgain"]!.move.update.$inc).toEqual({ "held.times": 1 });
+  });
+  test("the same reason is never a new one, and a new one never the same", () => {
+    for (const held of [null, { why: "no_number", until: DUE, since: DUE, times: 1 }, { why: "rate_limit", until: DUE, since: DUE, times: 1 }]) {
+      const moves = [machine.defer(seen, LATER, "no_number", NOW), machine.deferAgain(seen, LATER, "no_number", NOW)];
+      expect(moves.filter((m) => passes(m.filter, { ...lead({ held }) }))).toHaveLength(1);
+    }
+  });
+  test("an attempt's end keeps counts of the talk, never its words", () => {
+    const talk = { decided: "confirmed", ended_by: "agent" as const, user_turns: 1, idle_out: false, time_limit: false, machine: false, message_left: false, transcription: [{ role: "user" as const, content: "private" }], node_traversal: [], variables: {}, errors: [] };
+    const facts = { ...noFacts("completed"), answered_at: "2026-11-21T10:00:00.000Z", ended_at: "2026-11-21T10:00:42.500Z", talk };
+    const move = machine.finish(baton, lead(), facts, "confirmed", NOW);
+    expect(added(move)).toMatchObject({ event: "finished", details: { claim_no: 3, outcome: "confirmed", talk: { turns: 1, user_turns: 1, ended_by: "agent" } } });
+    expect(JSON.stringify(added(move))).not.toContain("private");
+    expect(move.update.$inc).toEqual({ answered_count: 1, talk_seconds: 42.5 });
+    expect(machine.finish(baton, lead(), { ...facts, machine: true }, "voicemail", NOW).update.$inc).toBeUndefined();
   });
 });
 

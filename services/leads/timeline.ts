@@ -1,0 +1,76 @@
+import type { ResultOf } from "../../shared/bus.ts";
+import type { CallHistory, CarrierEventHistory } from "../../shared/contracts/dialer.ts";
+import type { TimelineEvent } from "../../shared/contracts/lead-views.ts";
+import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
+import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
+
+type Source = TimelineEvent["source"];
+
+/** Every event there is, in the order in which things happen: it decides between facts of one instant. */
+export const EVENTS = [
+  "queued", "held", "holder_silent", "claimed", "dial_intended", "dial_prevented", "placed", "callback", "ringing", "answered", "media_joined", "hang_up_wanted",
+  "talk_ended", "ended", "noted", "given_back", "retry", "finished", "dropped", "aborted", "closed", "report_queued", "report_tried", "report_due_again",
+] as const;
+type EventName = (typeof EVENTS)[number];
+
+const PLACE = new Map<string, number>(EVENTS.map((name, i) => [name, i]));
+
+/** All that was recorded of one lead. */
+export interface Recorded {
+  lead: Pick<LeadDoc, "created_at" | "held"> & { history: readonly HistoryEntry[] };
+  calls: ResultOf<"dialer.history">;
+  deliveries: readonly DeliveryRecord[];
+}
+
+const told = (at: string | null, source: Source, event: EventName, details: Record<string, unknown>): TimelineEvent[] =>
+  (at === null ? [] : [{ at, source, event, details: Object.fromEntries(Object.entries(details).filter(([, v]) => v !== null && v !== undefined)) }]);
+
+const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
+
+/** A move of the machine, and of an attempt's end what is known of its talk. */
+function fromHistory({ event, at, details }: HistoryEntry): TimelineEvent[] {
+  const { talk, ...rest } = details;
+  const { ended_at } = rest;
+  const move: TimelineEvent = { at: new Date(at).toISOString(), source: "leads", event, details: rest };
+  return isRecord(talk) ? [...told(typeof ended_at === "string" ? ended_at : move.at, "conversation", "talk_ended", { claim_no: rest["claim_no"], ...talk }), move] : [move];
+}
+
+/** A lead from before histories were kept, or whose history is longer than what is kept, was queued all the same. */
+const beginning = ({ lead }: Recorded): TimelineEvent[] =>
+  (lead.history.some((h) => h.event === "queued") ? [] : told(lead.created_at.toISOString(), "leads", "queued", {}));
+
+/** The wait a lead is in now: how often it was put off for the same reason, which its history tells once. */
+const waiting = ({ lead: { held } }: Recorded): TimelineEvent[] =>
+  (held && held.times > 1 ? told(new Date(held.since).toISOString(), "leads", "held", { why: held.why, until: new Date(held.until).toISOString(), times: held.times }) : []);
+
+function fromCall(c: CallHistory): TimelineEvent[] {
+  const { claim_no, call_id } = c;
+  if (c.state === "VOID") return told(c.intended_at, "dialer", "dial_prevented", { claim_no });
+  return [
+    ...told(c.intended_at, "dialer", "dial_intended", { claim_no, provider: c.provider }),
+    ...told(c.placed_at, "dialer", "placed", { claim_no, call_id }),
+    ...told(c.ringing_at, "carrier", "ringing", { claim_no, call_id }),
+    ...told(c.answered_at, "carrier", "answered", { claim_no, call_id, machine: c.machine }),
+    ...told(c.joined_at, "conversation", "media_joined", { claim_no }),
+    ...told(c.ended_at, "carrier", "ended", { claim_no, call_id, ended: c.ended, cause: c.cause, hang_up: c.hang_up, talk_seconds: c.talk_seconds }),
+    ...told(c.closed_at, "dialer", "closed", { claim_no, cost: c.cost, cost_currency: c.cost_currency }),
+  ];
+}
+
+const fromCallback = (e: CarrierEventHistory): TimelineEvent[] => told(e.received_at, "carrier", "callback", { call_ref: e.call_ref, kind: e.kind, steps: e.steps, applied: e.applied, note: e.note });
+
+const fromDelivery = (d: DeliveryRecord): TimelineEvent[] => [
+  ...told(d.created_at, "webhook", "report_queued", { delivery_id: d.id }),
+  ...d.tries.flatMap((t) => told(t.at, "webhook", "report_tried", { delivery_id: d.id, status: t.status, error: t.error, duration_ms: t.duration_ms })),
+  ...(d.state === "pending" && d.tries.length > 0 ? told(d.next_try_at, "webhook", "report_due_again", { delivery_id: d.id }) : []),
+];
+
+/** Everything recorded, in order of time; facts of one instant in the order in which such things happen. */
+export function timelineOf(recorded: Recorded): TimelineEvent[] {
+  const events = [
+    ...beginning(recorded), ...recorded.lead.history.flatMap(fromHistory), ...waiting(recorded), ...recorded.calls.calls.flatMap(fromCall),
+    ...recorded.calls.carrier_events.flatMap(fromCallback), ...recorded.deliveries.flatMap(fromDelivery),
+  ];
+  const place = (e: TimelineEvent): number => PLACE.get(e.event) ?? EVENTS.length;
+  return events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || place(a) - place(b));
+}
