@@ -82,6 +82,7 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
   ["something in meta", house.metaCarriesNothing, { "services/a/a.ts": "const who = ctx.meta.user;" }, "services/a/a.ts:1 ctx.meta"],
   ["the environment", house.environmentIsReadOnce, { "services/a/a.ts": "const { A } = process.env;" }, "services/a/a.ts:1 process.env"],
   ["a long file", house.filesAreSmall, { "test/a.ts": "x;\n".repeat(301) }, "test/a.ts:301 301 lines; at most 300"],
+  ["a long file that only says it is generated", house.filesAreSmall, { "services/a/a.ts": `/** generated */\n${"x;\n".repeat(300)}` }, "services/a/a.ts:301 301 lines"],
   ["a long service file", house.filesAreSmall, { "services/a/a.service.ts": "x;\n".repeat(151) }, "services/a/a.service.ts:151 151 lines; at most 150"],
   ["a vague name", house.namesSaySomething, { "shared/utils.ts": "" }, "shared/utils.ts:1 the name says nothing"],
   ["a vague folder", house.namesSaySomething, { "services/a/helpers/x.ts": "" }, "services/a/helpers/x.ts:1 the name"],

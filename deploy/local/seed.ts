@@ -16,31 +16,29 @@ export interface SampleTimes { initial_offset: number; retry_offset: number }
 const NUMBERS = ["+14155550100", "+14155550101", "+14155550102", "+14155550103"];
 const LINES_PER_NUMBER = 10;
 
-interface Id { id: string }
-
 async function make(client: Client, times: SampleTimes): Promise<Sample> {
-  const reseller = await client.ask<Id>("POST", "/resellers", { name: "Sample reseller" });
-  const merchant = await client.ask<Id>("POST", "/merchants", { name: "Northwind Outfitters", reseller_id: reseller.id, contact_email: "shop@northwind.example" });
+  const reseller = await client.ask("POST", "/resellers", { body: { name: "Sample reseller" } });
+  const merchant = await client.ask("POST", "/merchants", { body: { name: "Northwind Outfitters", reseller_id: reseller.id, contact_email: "shop@northwind.example" } });
   const scope = { reseller_id: reseller.id, merchant_id: merchant.id };
   const templates: Sample["templates"] = [];
   for (const template of sampleTemplates) {
-    const { id } = await client.ask<Id>("POST", "/templates", { ...scope, ...template });
-    const configuration = await client.ask<Id>("POST", "/configurations", {
-      template_id: id, ...times, call_start_time: "00:00", call_end_time: "00:00", max_retry: 1, calling_provider: "PROVIDER_ONE",
+    const { id } = await client.ask("POST", "/templates", { body: { ...scope, ...template } });
+    const configuration = await client.ask("POST", "/configurations", {
+      body: { template_id: id, ...times, call_start_time: "00:00", call_end_time: "00:00", max_retry: 1, calling_provider: "PROVIDER_ONE" },
     });
     templates.push({ name: template.name, id, configuration_id: configuration.id });
   }
   for (const phone_number of NUMBERS) {
-    await client.ask("POST", "/numbers", { phone_number, provider: "PROVIDER_ONE", status: "AVAILABLE", channel: "voice", max_concurrent_calls: LINES_PER_NUMBER, ...scope });
+    await client.ask("POST", "/numbers", { body: { phone_number, provider: "PROVIDER_ONE", status: "AVAILABLE", channel: "voice", max_concurrent_calls: LINES_PER_NUMBER, ...scope } });
   }
-  const { secret } = await client.ask<{ secret: string }>("GET", `/webhook-secret?reseller_id=${reseller.id}&merchant_id=${merchant.id}`);
+  const { secret } = await client.ask("GET", "/webhook-secret", { query: scope });
   return { ...scope, templates, numbers: NUMBERS, webhook_secret: secret };
 }
 
 async function stillThere(client: Client, sample: Sample): Promise<boolean> {
   const first = sample.templates[0];
   if (!first) return false;
-  return client.ask("GET", `/templates/${first.id}`).then(() => true, (error: unknown) => {
+  return client.ask("GET", "/templates/{id}", { path: { id: first.id } }).then(() => true, (error: unknown) => {
     if (error instanceof ApiFailure && error.status === 404) return false;
     throw error;
   });

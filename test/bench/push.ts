@@ -62,7 +62,7 @@ async function contest(split: boolean): Promise<void> {
 }
 
 async function race(stack: Stack, bareUrl: string, sample: Sample, client: Client, split: boolean): Promise<void> {
-  const { token } = await client.ask<{ token: string }>("POST", "/s2s-token", { name: "bench", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id });
+  const { token } = await client.ask("POST", "/s2s-token", { body: { name: "bench", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id } });
   const body = leadBody(sample);
   const ours: Figures = { name: split ? "POST /leads, split over NATS" : "POST /leads, one process", rounds: [] };
   const floor: Figures = { name: "bare node:http + same insert", rounds: [] };

@@ -21,7 +21,7 @@ describe.each([["one process", false, SAMPLE], ["one process per service over NA
     expect(all.filter((p) => !asExpected(p)).map((p) => `${p.row.request_id}: expected ${p.row.expected}, got ${ending(p)}`)).toEqual([]);
     await invariants(product, all);
     const confirmed = all.find((p) => p.row.expected === "confirmed" && p.row.payload["customer_mobile_number"]?.endsWith("01"));
-    const record = await product.admin.ask<Record<string, unknown>>("GET", `/leads/${confirmed?.lead_id}`);
+    const record = await product.admin.ask("GET", "/leads/{lead_id}", { path: { lead_id: confirmed?.lead_id ?? "" } });
     expect(record).toMatchObject({
       id: confirmed?.lead_id, status: "FINISHED", outcome: "confirmed", attempt_count: 1, execution_mode: "TELEPHONY", call_direction: "OUTBOUND", template: "order-confirmation",
       reseller_id: product.sample.reseller_id, merchant_id: product.sample.merchant_id, call_id: expect.stringMatching(/^CA[0-9a-f]{32}$/), outbound_number_id: expect.any(String),
@@ -29,9 +29,9 @@ describe.each([["one process", false, SAMPLE], ["one process per service over NA
       metaData: { call_ended_by: "agent", errors: [], node_traversal: expect.arrayContaining(["ask_confirmation"]), transcription: expect.arrayContaining([{ role: "user", content: expect.any(String) }]) },
     });
     const retried = all.find((p) => p.row.payload["customer_mobile_number"]?.endsWith("08"));
-    expect(await product.admin.ask("GET", `/leads/${retried?.lead_id}`)).toMatchObject({ outcome: "confirmed", attempt_count: 2 });
+    expect(await product.admin.ask("GET", "/leads/{lead_id}", { path: { lead_id: retried?.lead_id ?? "" } })).toMatchObject({ outcome: "confirmed", attempt_count: 2 });
     const silent = all.find((p) => p.row.expected === "silence");
-    expect(await product.admin.ask("GET", `/leads/${silent?.lead_id}`)).toMatchObject({ metaData: { call_ended_by: "timeout" } });
+    expect(await product.admin.ask("GET", "/leads/{lead_id}", { path: { lead_id: silent?.lead_id ?? "" } })).toMatchObject({ metaData: { call_ended_by: "timeout" } });
   }, RUN_MS);
 
   test("no transcript, secret or full number is in the log", () => {

@@ -26,9 +26,9 @@ export const asExpected = (p: Progress): boolean => isDone(p) && ending(p) === p
 async function pushRow(client: Client, sample: Sample, sink: Sink, p: Progress): Promise<void> {
   const [template] = sample.templates;
   try {
-    const { lead_call_tracker_id } = await client.ask<{ lead_call_tracker_id: string }>("POST", "/leads", {
-      request_id: p.row.request_id, template_id: template?.id, reseller_id: sample.reseller_id, merchant_id: sample.merchant_id, payload: p.row.payload, reporting_webhook_url: sink.url,
-    });
+    const { lead_call_tracker_id } = await client.ask("POST", "/leads", { body: {
+      request_id: p.row.request_id, template_id: template?.id ?? "", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id, payload: p.row.payload, reporting_webhook_url: sink.url,
+    } });
     p.lead_id = lead_call_tracker_id;
     p.state = "BACKLOG";
   } catch (error) {
@@ -40,7 +40,7 @@ async function pushRow(client: Client, sample: Sample, sink: Sink, p: Progress):
 async function refresh(client: Client, byLead: Map<string, Progress>, sink: Sink): Promise<void> {
   let cursor: string | null = null;
   do {
-    const page: { leads: Summary[]; next_cursor: string | null } = await client.ask("GET", `/leads?limit=${PAGE}${cursor ? `&cursor=${cursor}` : ""}`);
+    const page: { readonly leads: readonly Summary[]; readonly next_cursor: string | null } = await client.ask("GET", "/leads", { query: { limit: PAGE, ...(cursor === null ? {} : { cursor }) } });
     for (const lead of page.leads) {
       const p = byLead.get(lead.id);
       if (p) { p.state = lead.status; p.outcome = lead.outcome; p.attempts = lead.attempt_count; p.reported = sink.reports.has(lead.id); }
@@ -58,8 +58,8 @@ function unlessListed(error: unknown): void {
 export async function runRows(admin: Client, baseUrl: string, sample: Sample, sink: Sink, rows: Row[], onChange: (all: Progress[]) => void): Promise<Progress[]> {
   const all = rows.map((row): Progress => ({ row, lead_id: null, state: "pushing", outcome: null, attempts: 0, reported: false }));
   const listed = rows.filter((r) => r.expected.endsWith("NUMBER_BLACKLISTED")).map((r) => r.payload["customer_mobile_number"] ?? "");
-  if (listed.length > 0) await admin.ask("POST", "/blacklist", { phone_numbers: listed }).catch(unlessListed);
-  const { token } = await admin.ask<{ token: string }>("POST", "/s2s-token", { name: "demo", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id });
+  if (listed.length > 0) await admin.ask("POST", "/blacklist", { body: { phone_numbers: listed } }).catch(unlessListed);
+  const { token } = await admin.ask("POST", "/s2s-token", { body: { name: "demo", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id } });
   const client = apiClient(baseUrl, token);
 
   const queue = [...all];
