@@ -188,7 +188,7 @@ describe("reserve", () => {
     await create({ by: asReseller(r), max_concurrent_calls: 1 });
     let held = 0;
     let most = 0;
-    await Promise.all(Array.from({ length: 40 }, async (_, i) => {
+    await Promise.all(Array.from({ length: 24 }, async (_, i) => {
       for (let turn = 0; turn < 3; turn++) {
         if (!await reserve(r, `${r}-${i}-${turn}`)) continue;
         most = Math.max(most, ++held);
