@@ -100,7 +100,7 @@ export const DELIVERY = {
 export const TIMELINE = {
   lead_id: SAMPLE.finished_lead_id, count: 2,
   events: [
-    { at: TIME, source: "leads", event: "lead.queued", details: {} }, { at: "2026-11-21T09:31:00.000Z", source: "leads", event: "lead.finished", details: { outcome: "ABORTED" } },
+    { at: TIME, source: "leads", event: "queued", details: { due_at: TIME, execution_mode: "TELEPHONY" } }, { at: "2026-11-21T09:31:00.000Z", source: "leads", event: "aborted", details: { reason: "The customer called us.", by: `user:${SAMPLE.user_id}` } },
   ],
 };
 const FIGURES = { leads: 120, finished: 96, attempts: 131, answered: 88, average_talk_seconds: 37.4, cost: 1.834, decided: 84, success_rate: 0.875 };
