@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BEHAVIOURS } from "../deploy/local/people/behaviours.ts";
 import { ROOT } from "../deploy/local/stack.ts";
+import { withMatrix } from "../services/gateway/role-matrix.ts";
+import { ROUTES } from "../services/gateway/routes.ts";
 import { VARIABLES, type Variable } from "../shared/variables.ts";
 
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -18,6 +20,10 @@ describe("the README is true", () => {
     expect(listed.filter((name) => !Object.hasOwn(VARIABLES, name))).toEqual([]);
   });
   test.each(Object.entries(BEHAVIOURS))("the person behind %s", (digits, b) => { expect(readme).toContain(`| ${digits} | ${b.description} |`); });
+  test("who may do what stands as the table of routes has it", () => {
+    expect(withMatrix(readme, ROUTES) === readme).toBe(true); // else: npm run sdk:types
+    for (const row of ROUTES) expect(readme).toMatch(new RegExp(`^\\| \`${row.path.replaceAll(/[{}]/g, String.raw`\$&`)}\`.*\\b${row.method}\\b`, "m"));
+  });
   test("every link leads to a file", () => {
     const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map((m) => m[1]!).filter((l) => !l.startsWith("http"));
     expect(links.filter((l) => !existsSync(join(ROOT, l)))).toEqual([]);

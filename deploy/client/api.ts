@@ -476,10 +476,30 @@ export interface paths {
         readonly get: operations["leads.list"];
         readonly put?: never;
         /**
-         * Push a lead: a request to call somebody
+         * Push a lead: a request to call somebody. With an Idempotency-Key it is safe to repeat for 24 hours
          * @description Roles: admin, reseller, merchant, user.
          */
         readonly post: operations["leads.push"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/bulk": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Push up to 10,000 leads, one JSON object per line or one array; each gets its own result, in order
+         * @description Roles: admin, reseller, merchant, user. One answer per row in the order of the body, sent while the body is still being read; a row that is refused stops no other. At most 10,000 rows and 8 MiB.
+         */
+        readonly post: operations["leads.pushMany"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -526,6 +546,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/leads/{lead_id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read everything that was recorded of a lead, in order of time
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly get: operations["leads.timeline"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/{lead_id}/explain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Why a lead has not been called yet: not available in this version, answers 501
+         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly get: operations["leads.explain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/leads/{lead_id}/deliveries": {
         readonly parameters: {
             readonly query?: never;
@@ -540,6 +600,66 @@ export interface paths {
         readonly get: operations["webhook.deliveries"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/{lead_id}/deliveries/replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send the report of a lead again, with the same webhook-id
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly post: operations["webhook.replay"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/{lead_id}/join": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Join the real-time session of a lead: not available in this version, answers 501
+         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly post: operations["leads.join"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/{lead_id}/tts-speak": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Have a text spoken in an RTC_STREAM session: not available in this version, answers 501
+         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly post: operations["leads.speak"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -566,6 +686,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/leads/recording/{call_sid}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Download the recording of a call by the call_id of its lead: not available in this version, answers 501
+         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly get: operations["leads.recording"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/analytics/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sum up the leads created in a period of at most 366 days; playground and test leads are left out
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly get: operations["leads.summary"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/webhook-secret": {
         readonly parameters: {
             readonly query?: never;
@@ -580,6 +740,26 @@ export interface paths {
         readonly get: operations["webhook.secret"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-secret/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a new signing secret; the one before signs beside it for 24 hours
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["webhook.rotateSecret"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1933,6 +2113,38 @@ export interface components {
             readonly order_id: string;
             readonly message: string;
         };
+        readonly LeadsPushManyRequest: {
+            readonly request_id: string;
+            readonly template_id: string;
+            readonly payload: {
+                readonly [key: string]: unknown;
+            };
+            readonly reseller_id: string;
+            readonly merchant_id?: string;
+            readonly reporting_webhook_url?: string;
+            /** @enum {unknown} */
+            readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
+            readonly is_playground?: boolean;
+            readonly configurations_override?: {
+                readonly [key: string]: unknown;
+            };
+        };
+        readonly LeadsPushManyResponse: {
+            readonly index: number;
+            /** @enum {unknown} */
+            readonly status: "queued" | "refused";
+            /** Format: uuid */
+            readonly lead_call_tracker_id?: string;
+            readonly order_id?: string;
+            readonly message?: string;
+            readonly code?: string;
+            readonly errors?: readonly {
+                readonly path: string;
+                readonly message: string;
+            }[];
+            /** @description Of a refused row: the status that a push of it alone would have had. */
+            readonly http_status?: number;
+        };
         readonly LeadsListResponse: {
             readonly count: number;
             readonly leads: readonly {
@@ -2010,6 +2222,22 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
         };
+        readonly LeadsTimelineResponse: {
+            /** Format: uuid */
+            readonly lead_id: string;
+            readonly count: number;
+            readonly events: readonly {
+                /** Format: date-time */
+                readonly at: string;
+                /** @enum {unknown} */
+                readonly source: "leads" | "dialer" | "carrier" | "conversation" | "webhook";
+                readonly event: string;
+                readonly details: {
+                    readonly [key: string]: unknown;
+                };
+            }[];
+        };
+        readonly LeadsExplainResponse: Record<string, never>;
         readonly WebhookDeliveriesResponse: {
             readonly deliveries: readonly {
                 readonly id: string;
@@ -2030,6 +2258,29 @@ export interface components {
                 readonly created_at: string;
             }[];
         };
+        readonly WebhookReplayResponse: {
+            readonly id: string;
+            /** Format: uuid */
+            readonly lead_id: string;
+            readonly url: string;
+            /** @enum {unknown} */
+            readonly state: "pending" | "delivered" | "exhausted" | "refused";
+            readonly next_try_at: string | null;
+            readonly tries: readonly {
+                /** Format: date-time */
+                readonly at: string;
+                readonly status: number | null;
+                readonly error: string | null;
+                readonly duration_ms: number;
+            }[];
+            /** Format: date-time */
+            readonly created_at: string;
+        };
+        readonly LeadsJoinResponse: Record<string, never>;
+        readonly LeadsSpeakRequest: {
+            readonly text: string;
+        };
+        readonly LeadsSpeakResponse: Record<string, never>;
         readonly LeadsAbortRequest: {
             readonly leads: readonly {
                 readonly lead_id: string;
@@ -2044,8 +2295,54 @@ export interface components {
                 readonly message: string;
             }[];
         };
+        readonly LeadsRecordingResponse: Record<string, never>;
+        readonly LeadsSummaryResponse: {
+            /** Format: date-time */
+            readonly from: string;
+            /** Format: date-time */
+            readonly to: string;
+            readonly cost_currency: string;
+            readonly leads: number;
+            readonly finished: number;
+            readonly attempts: number;
+            readonly answered: number;
+            readonly average_talk_seconds: number | null;
+            readonly cost: number;
+            readonly decided: number;
+            readonly success_rate: number | null;
+            readonly by_status: {
+                readonly [key: string]: number;
+            };
+            readonly by_outcome: {
+                readonly [key: string]: number;
+            };
+            readonly templates: readonly {
+                /** Format: uuid */
+                readonly template_id: string;
+                readonly template: string;
+                readonly leads: number;
+                readonly finished: number;
+                readonly attempts: number;
+                readonly answered: number;
+                readonly average_talk_seconds: number | null;
+                readonly cost: number;
+                readonly decided: number;
+                readonly success_rate: number | null;
+                readonly by_outcome: {
+                    readonly [key: string]: number;
+                };
+            }[];
+        };
         readonly WebhookSecretResponse: {
             readonly secret: string;
+        };
+        readonly WebhookRotateSecretRequest: {
+            readonly reseller_id: string;
+            readonly merchant_id?: string;
+        };
+        readonly WebhookRotateSecretResponse: {
+            readonly secret: string;
+            readonly previous_valid_until: string | null;
         };
     };
     responses: never;
@@ -3347,6 +3644,10 @@ export interface operations {
                 readonly outcome?: string;
                 readonly template_id?: string;
                 readonly merchant_id?: string;
+                readonly mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
+                readonly from?: string;
+                readonly to?: string;
+                readonly phone?: string;
                 readonly include_test?: boolean;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3380,7 +3681,9 @@ export interface operations {
     readonly "leads.push": {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -3399,6 +3702,45 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsPushResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.pushMany": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/x-ndjson": string;
+                readonly "application/json": readonly components["schemas"]["LeadsPushManyRequest"][];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    /** @description `true`: this is the answer that the same Idempotency-Key got before. */
+                    readonly "Idempotency-Replayed"?: "true";
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
+                    readonly "application/json": readonly components["schemas"]["LeadsPushManyResponse"][];
                 };
             };
             /** @description A failure */
@@ -3474,6 +3816,68 @@ export interface operations {
             };
         };
     };
+    readonly "leads.timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsTimelineResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.explain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsExplainResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly "webhook.deliveries": {
         readonly parameters: {
             readonly query?: never;
@@ -3492,6 +3896,103 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["WebhookDeliveriesResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookReplayResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.join": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsJoinResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.speak": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsSpeakRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsSpeakResponse"];
                 };
             };
             /** @description A failure */
@@ -3538,6 +4039,71 @@ export interface operations {
             };
         };
     };
+    readonly "leads.recording": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly call_sid: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsRecordingResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.summary": {
+        readonly parameters: {
+            readonly query?: {
+                readonly from?: string;
+                readonly to?: string;
+                readonly template_id?: string;
+                readonly merchant_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsSummaryResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly "webhook.secret": {
         readonly parameters: {
             readonly query: {
@@ -3557,6 +4123,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["WebhookSecretResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.rotateSecret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookRotateSecretRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookRotateSecretResponse"];
                 };
             };
             /** @description A failure */
