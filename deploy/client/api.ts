@@ -617,7 +617,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send the report of a lead again, with the same webhook-id
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant.
          */
         readonly post: operations["webhook.replay"];
         readonly delete?: never;

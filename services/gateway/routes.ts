@@ -171,7 +171,7 @@ export const ROUTES: readonly Row[] = [
     summary: "Why a lead has not been called yet: not available in this version, answers 501", errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"] }),
   row({ method: "GET", path: "/leads/{lead_id}/deliveries", action: "webhook.deliveries", guard: "leads.get", roles: ALL, success: 200, answers: "plain", tag: "Leads",
     summary: "Read the webhook deliveries of a lead and every try of them", errors: ["LEAD_NOT_FOUND"] }),
-  row({ method: "POST", path: "/leads/{lead_id}/deliveries/replay", action: "webhook.replay", guard: "leads.get", roles: ALL, success: 200, answers: "plain", tag: "Leads",
+  row({ method: "POST", path: "/leads/{lead_id}/deliveries/replay", action: "webhook.replay", guard: "leads.get", roles: WRITERS, success: 200, answers: "plain", tag: "Leads",
     summary: "Send the report of a lead again, with the same webhook-id", errors: ["LEAD_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_PENDING"] }),
   row({ method: "POST", path: "/leads/{lead_id}/join", action: "leads.join", roles: ALL, success: 200, answers: "plain", tag: "Leads",
     summary: "Join the real-time session of a lead: not available in this version, answers 501", errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"] }),

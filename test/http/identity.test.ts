@@ -54,8 +54,17 @@ const MATRIX: Record<string, string> = {
   "GET /leads/request/{request_id}": "admin reseller merchant user",
   "GET /leads/{lead_id}": "admin reseller merchant user",
   "GET /leads/{lead_id}/deliveries": "admin reseller merchant user",
+  "POST /leads/{lead_id}/deliveries/replay": "admin reseller merchant",
+  "POST /leads/bulk": "admin reseller merchant user",
+  "GET /leads/{lead_id}/timeline": "admin reseller merchant user",
+  "GET /leads/{lead_id}/explain": "admin reseller merchant user",
+  "POST /leads/{lead_id}/join": "admin reseller merchant user",
+  "POST /leads/{lead_id}/tts-speak": "admin reseller merchant user",
+  "GET /leads/recording/{call_sid}": "admin reseller merchant user",
   "POST /lead/abort": "admin reseller merchant user",
+  "GET /analytics/summary": "admin reseller merchant user",
   "GET /webhook-secret": "admin reseller merchant",
+  "POST /webhook-secret/rotate": "admin reseller merchant",
 };
 
 test("every row of the table is in the matrix, and nothing else", () => {

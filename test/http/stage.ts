@@ -99,7 +99,7 @@ export async function setHttpStage(real: ServiceSchema[] = [], gatewayEnv: Recor
       headers: { "X-Forwarded-For": nextAddress(), ...(sent === null ? {} : { "Content-Type": "application/json" }), ...(token === null ? {} : { Authorization: `Bearer ${token}` }), ...options.headers },
     });
     const text = await response.text();
-    const isJson = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
+    const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) as Record<string, unknown> : {}, text };
   };
 
