@@ -67,7 +67,7 @@ function faultsIn(error: unknown, body: string | undefined): Fault[] {
 }
 
 /** Words of the validator (shared/validator.ts) and of the services for what push answers with 400 rather than 422. */
-const BAD_REQUEST_WORDS = /^is (?:required|not a known field)/;
+const BAD_REQUEST_WORDS = /^is (?:required|not a known )/;
 /** Fields whose wrong value is 400; their wrong type is 422 like any other. */
 const BAD_REQUEST_FIELDS = new Set(["execution_mode", "template_id"]);
 const isBadRequest = ({ path, message }: Fault): boolean =>
