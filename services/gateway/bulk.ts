@@ -41,12 +41,12 @@ function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, o
   const key = keyName === undefined ? undefined : shared[keyName];
   let batches = 0, failed = 0;
   const call = async (values: unknown[]): Promise<Outcome[]> => {
-    const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${batches}` } : {}; // each batch is a request of its own to the service behind
-    batches++;
+    const place = batches++;
+    const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${place}` } : {}; // each batch is a request of its own to the service behind
     const result = await ask(exchange.bus, row.action, { ...shared, ...own, [String(row.body)]: values });
     const outcomes = isOutcome(result) && Array.isArray(result["results"]) ? result["results"].filter(isOutcome) : [];
     if (outcomes.length !== values.length) throw new Error(`${row.action} answered ${outcomes.length} of ${values.length} rows`);
-    if (isOutcome(result) && result["replayed"] === true) onReplay();
+    if (place === 0 && isOutcome(result) && result["replayed"] === true) onReplay(); // the header goes out before the other batches are known
     return outcomes.map((outcome) => withStatus(row, outcome));
   };
   let lastFailure: unknown = null;
