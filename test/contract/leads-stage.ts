@@ -1,0 +1,77 @@
+import { MongoClient, type Db } from "mongodb";
+import leads from "../../services/leads/leads.service.ts";
+import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
+import { codeOf, fail, type Fault } from "../../shared/errors.ts";
+import { asMerchant, setStage, standIn, type Stage } from "../support/stage.ts";
+import { virtualClock } from "../support/virtual-clock.ts";
+
+export const TEMPLATE = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+export const R = "11111111-1111-4111-8111-111111111111";
+export const M = "22222222-2222-4222-8222-222222222222";
+export const PHONE = "+14155552601";
+export const NOBODY = "33333333-3333-4333-8333-333333333333";
+
+/** The leads service with everything it asks played by stand-ins, and the database at hand. */
+export interface LeadsStage {
+  stage: Stage;
+  db: Db;
+  clock: ReturnType<typeof virtualClock>;
+  /** Entries that came to the audit log. */
+  audited: ParamsOf<"auth.record">[];
+  /** Actions that were asked, in order. */
+  asked: string[];
+  calls: ResultOf<"dialer.history">;
+  deliveries: DeliveryRecord[];
+  input(over?: object): ParamsOf<"leads.push">["lead"];
+  push(over?: object, key?: string): Promise<ResultOf<"leads.push">>;
+  pushMany(rows: unknown[], key?: string): Promise<ResultOf<"leads.pushMany">>;
+  stop(): Promise<void>;
+}
+
+function resolve({ template_id, reseller_id, payload }: ParamsOf<"config.resolveForPush">): ResultOf<"config.resolveForPush"> {
+  if (template_id !== TEMPLATE) fail("TEMPLATE_UNKNOWN", "no such template");
+  if (payload["customer_name"] === undefined) fail("PAYLOAD_INVALID", "customer_name is missing", { errors: [{ path: "payload.customer_name", message: "is required" }] });
+  return { template_id, version: 1, name: "order-confirmation", reseller_id, merchant_id: M, initial_offset: 30, max_age_seconds: 3600 };
+}
+
+function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.resolveManyForPush">["results"][number] {
+  try {
+    return { resolved: resolve(push), refusal: null };
+  } catch (error) {
+    const { message, data } = error as { message: string; data: { errors?: Fault[] } };
+    return { resolved: null, refusal: { code: codeOf(error), message, errors: data.errors ?? [] } };
+  }
+}
+
+/** Sets the stage. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
+export async function leadsStage(): Promise<LeadsStage> {
+  const clock = virtualClock();
+  const made: Pick<LeadsStage, "audited" | "asked" | "calls" | "deliveries"> = { audited: [], asked: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
+  const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
+  const stage = await setStage({
+    clock,
+    services: [
+      leads,
+      standIn("auth", { record: (entry) => { made.audited.push(entry); return {}; } }),
+      standIn("config", { resolveForPush: noted("config.resolveForPush", resolve), resolveManyForPush: noted("config.resolveManyForPush", ({ pushes }) => ({ results: pushes.map(resolveOne) })) }),
+      standIn("blacklist", { check: noted("blacklist.check", ({ pairs }) => ({ listed: pairs.map((p) => p.phone_number.endsWith("99")) })) }),
+      standIn("webhook", {
+        checkAddress: ({ url }) => (url.startsWith("http") ? {} : fail("WEBHOOK_ADDRESS_REFUSED", "not a URL")),
+        checkAddresses: noted("webhook.checkAddresses", ({ urls }) => ({ refusals: urls.map((url) => (url.startsWith("http") ? null : "it is not a URL")) })),
+        enqueue: ({ lead_id }) => ({ delivery_id: `msg_${lead_id}` }),
+        deliveries: () => ({ deliveries: made.deliveries }),
+      }),
+      standIn("dialer", { history: () => made.calls }),
+    ],
+  });
+  const client = await MongoClient.connect(stage.uri);
+  const by = asMerchant(R, M);
+  const input = (over: object = {}) => ({ request_id: "order-1", template_id: TEMPLATE, reseller_id: R, merchant_id: M, payload: { customer_mobile_number: PHONE, customer_name: "Ada" }, ...over });
+  return {
+    stage, db: client.db(), clock, ...made, input,
+    push: (over, key) => stage.bus.call("leads.push", { by, lead: input(over), ...(key === undefined ? {} : { idempotency_key: key }) }),
+    pushMany: (rows, key) => stage.bus.call("leads.pushMany", { by, rows, ...(key === undefined ? {} : { idempotency_key: key }) }),
+    async stop() { await client.close(); await stage.stop(); },
+  };
+}
