@@ -2,6 +2,7 @@ import mongoose, { type Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
+import { joining } from "../../shared/joining.ts";
 import { entryId, type List } from "./entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */
@@ -12,7 +13,7 @@ export interface BlacklistRepository {
   page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
   /** Takes these numbers off one list; how many stood there. */
   remove(list: List, phone_numbers: readonly string[]): Promise<number>;
-  /** Those of the ids that exist. */
+  /** Those of the ids that exist; the set may hold others too. */
   existing(ids: string[]): Promise<Set<string>>;
 }
 
@@ -29,8 +30,23 @@ function insertedDespiteDuplicates(error: unknown): number {
 
 const newestFirst = (a: EntryDoc, b: EntryDoc): number => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
+/** Ids of a question that is asked together with others of the same moment; larger ones go alone. */
+const JOINED_IDS = 10;
+const JOINED_QUESTIONS = 100;
+
+/** Those of the ids that exist, read by id alone. */
+async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<string>> {
+  const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
+  return new Set(found.map((d) => d._id));
+}
+
 /** The repository over a mongoose model. */
-export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository => ({
+export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository => withJoined(model, joining(async (questions: string[][]) => {
+  const known = await existing(model, [...new Set(questions.flat())]);
+  return questions.map(() => known);
+}, JOINED_QUESTIONS));
+
+const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({
   async add(entries) {
     if (entries.length === 0) return 0;
     return model.insertMany(entries, { ordered: false, lean: true, rawResult: true }).then((r) => r.insertedCount, insertedDespiteDuplicates);
@@ -46,8 +62,5 @@ export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository
     const { deletedCount } = await model.deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } }).exec();
     return deletedCount;
   },
-  async existing(ids) {
-    const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
-    return new Set(found.map((d) => d._id));
-  },
+  existing: (ids) => (ids.length <= JOINED_IDS ? ask(ids) : existing(model, ids)),
 });

@@ -4,6 +4,7 @@ import { changeConfiguration, deleteConfiguration } from "./configuration-changi
 import { configurationSchema } from "./configurations.model.ts";
 import { configurationsRepository } from "./configurations.repository.ts";
 import { planning, toResolved } from "./planning.ts";
+import { pushMemory } from "./push-memory.ts";
 import { pushing } from "./pushing.ts";
 import { reading } from "./reading.ts";
 import { changeTemplate, deleteTemplate, templateNotFound } from "./template-changing.ts";
@@ -17,7 +18,8 @@ export default service("config", (ground) => {
   const templates = templatesRepository(store.model("templates", templateSchema), store.model("template_versions", versionSchema));
   const configurations = configurationsRepository(store.model("configurations", configurationSchema));
   const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
-  const pushes = pushing(templates);
+  const remembered = pushMemory();
+  const pushes = pushing(templates, configurations, remembered);
   const read = reading(templates, configurations, plans);
 
   return {
@@ -41,18 +43,17 @@ export default service("config", (ground) => {
         return {};
       },
       async resolveForPush(pushed, { bus }) {
-        const template = await pushes.templateFor(pushed, bus);
-        const [configuration] = await configurations.ofTemplates([template._id]);
+        const { template, configuration } = await pushes.targetFor(pushed, bus);
         return toResolved(template, configuration);
       },
       async resolveManyForPush({ pushes: asked }, { bus }) {
-        const found = await pushes.templatesFor(asked, bus);
-        const of = new Map((await configurations.ofTemplates([...new Set(found.flatMap((t) => ("code" in t ? [] : [t._id])))])).map((d) => [d.template_id, d]));
-        return { results: found.map((t) => ("code" in t ? { resolved: null, refusal: t } : { resolved: toResolved(t, of.get(t._id)), refusal: null })) };
+        const found = await pushes.targetsFor(asked, bus);
+        return { results: found.map((t) => ("code" in t ? { resolved: null, refusal: t } : { resolved: toResolved(t.template, t.configuration), refusal: null })) };
       },
       plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
       templateVersion: async ({ template_id, version }) => await templates.version(template_id, version) ?? templateNotFound(),
       overridden: async ({ template_id, override }) => ({ configuration: await plans.overridden(template_id, override) }),
     },
+    events: { "config.changed": ({ template_id }) => remembered.forget(template_id) },
   };
-});
+}, { listens: ["config.changed"] });

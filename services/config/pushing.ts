@@ -4,6 +4,8 @@ import { isUuid } from "../../shared/ids.ts";
 import type { Check } from "./json-schemas.ts";
 import { memory } from "./remembered.ts";
 import { payloadCheck } from "./payload-check.ts";
+import type { ConfigurationsRepository } from "./configurations.repository.ts";
+import type { PushMemory, PushTarget } from "./push-memory.ts";
 import { versionId, type TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
 import { EVERYTHING } from "./tenancy.ts";
@@ -15,17 +17,17 @@ const REMEMBERED_CHECKS = 500;
 
 /** Whom a lead is for and by which template. */
 type Asked = Omit<Pushed, "payload">;
-interface Chosen { template: TemplateDoc; check: Check }
+interface Chosen { target: PushTarget; check: Check }
 
 /** Why a push is refused: as the failure of resolveForPush would say it. */
 export interface Refusal { code: string; message: string; errors: Fault[] }
 
 /** Where a push finds its template and has its payload checked. */
 export interface Pushing {
-  /** The template, if it may be used for this lead and the payload fits it; else the codes of the contract. */
-  templateFor(pushed: Pushed, bus: Bus): Promise<TemplateDoc>;
+  /** The template with its configuration, if it may be used for this lead and the payload fits it; else the codes of the contract. */
+  targetFor(pushed: Pushed, bus: Bus): Promise<PushTarget>;
   /** The same for many, each by itself, in order; every template is looked up once. Throws what is no refusal. */
-  templatesFor(pushed: readonly Pushed[], bus: Bus): Promise<(TemplateDoc | Refusal)[]>;
+  targetsFor(pushed: readonly Pushed[], bus: Bus): Promise<(PushTarget | Refusal)[]>;
 }
 
 /** Codes by which one push is refused; anything else is a fault of the service, and of all of them. */
@@ -58,32 +60,39 @@ async function checkMerchant(template: TemplateDoc, pushed: Asked, bus: Bus): Pr
   if (!found.merchant) elsewhere();
 }
 
-/** Resolving over the repository; compiled schemas are remembered. */
-export function pushing(templates: TemplatesRepository): Pushing {
+/** Resolving over the repositories; compiled schemas and, for seconds, whole targets are remembered. */
+export function pushing(templates: TemplatesRepository, configurations: ConfigurationsRepository, remembered: PushMemory): Pushing {
   const checks = memory<Check>(REMEMBERED_CHECKS);
   const checkFor = (t: TemplateDoc): Promise<Check | null> => checks.get(versionId(t._id, t.version), async () => {
     const record = await templates.version(t._id, t.version);
     return record && payloadCheck(record.payload_schema);
   });
 
+  const targetOf = (template_id: string): Promise<PushTarget | null> => remembered.get(template_id, async () => {
+    const template = await templates.head(EVERYTHING, template_id);
+    if (!template) return null;
+    const [configuration] = await configurations.ofTemplates([template._id]);
+    return { template, configuration };
+  });
   const chosen = async (asked: Asked, bus: Bus): Promise<Chosen> => {
     const unknown = (): never => fail("TEMPLATE_UNKNOWN", "template_id is the id of no template; templates are found by id only, never by name.", { errors: [{ path: "template_id", message: "is unknown" }] });
     if (!isUuid(asked.template_id)) return unknown();
-    const template = await templates.head(EVERYTHING, asked.template_id) ?? unknown();
+    const target = await targetOf(asked.template_id) ?? unknown();
+    const { template } = target;
     checkScope(template, asked);
     await checkMerchant(template, asked, bus);
     if (!template.is_active) fail("TEMPLATE_INACTIVE", "The template is switched off (is_active is false), so it takes no leads.");
-    return { template, check: await checkFor(template) ?? unknown() };
+    return { target, check: await checkFor(template) ?? unknown() };
   };
-  const fitting = ({ template, check }: Chosen, payload: unknown): TemplateDoc => {
+  const fitting = ({ target, check }: Chosen, payload: unknown): PushTarget => {
     const errors = check(payload);
     if (errors.length > 0) fail("PAYLOAD_INVALID", `The payload does not fit the template's payload_schema in ${errors.length} ${errors.length === 1 ? "place" : "places"}; see errors.`, { errors });
-    return template;
+    return target;
   };
 
   return {
-    templateFor: async (pushed, bus) => fitting(await chosen(pushed, bus), pushed.payload),
-    async templatesFor(pushed, bus) {
+    targetFor: async (pushed, bus) => fitting(await chosen(pushed, bus), pushed.payload),
+    async targetsFor(pushed, bus) {
       const known = new Map<string, Promise<Chosen | Refusal>>();
       return Promise.all(pushed.map(async (p) => {
         const key = JSON.stringify([p.template_id, p.reseller_id, p.merchant_id]);

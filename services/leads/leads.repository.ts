@@ -1,3 +1,4 @@
+import { joining } from "../../shared/joining.ts";
 import mongoose, { type Model, type PipelineStage } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
@@ -43,6 +44,8 @@ const scoped = (scope: Scope): Record<string, unknown> => ({
 });
 
 const MAX_QUERY_MS = 8000;
+/** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
+const INSERTED_AT_ONCE = 100;
 
 const DUPLICATE_KEY = 11_000;
 /** The history is read by the timeline only; it must not weigh on everything else. */
@@ -62,8 +65,11 @@ function writtenDespite(error: unknown, count: number): Written[] {
 export function leadsRepository(model: Model<LeadDoc>): LeadsRepository {
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
   const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+  const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => model.insertMany(leads, { ordered: false, lean: true, rawResult: true, throwOnValidationError: true })
+    .then(() => leads.map(() => "written" as const), (error: unknown) => writtenDespite(error, leads.length));
+  const insertOne = joining(insertMany, INSERTED_AT_ONCE);
   return {
-    insert: async (leads) => model.insertMany(leads, { ordered: false, lean: true, rawResult: true }).then(() => leads.map(() => "written" as const), (error: unknown) => writtenDespite(error, leads.length)),
+    insert: async (leads) => (leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads)),
     async existing(lead_ids) {
       const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>();
       return new Set(found.map((d) => d._id));
