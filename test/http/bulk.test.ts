@@ -191,8 +191,10 @@ describe("streaming", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const used: number[] = [];
+    let seen = 0;
     behind = (batch) => {
       batches.length = 0;
+      if (seen++ % 5 !== 0) return queued(batch);
       collect();
       const { heapUsed, external } = process.memoryUsage();
       used.push(heapUsed + external);
@@ -208,11 +210,11 @@ describe("streaming", () => {
     for await (const chunk of await answer) bytes += (chunk as Buffer).length;
     await body;
     expect(bytes).toBeGreaterThan(1_000_000);
-    const [early, late] = [used.slice(5, 20), used.slice(-15)].map((some) => some.reduce((a, b) => a + b, 0) / some.length);
-    expect(used.length).toBeGreaterThanOrEqual(100);
+    const [early, late] = [used.slice(2, 7), used.slice(-5)].map((some) => some.reduce((a, b) => a + b, 0) / some.length);
+    expect(used.length).toBeGreaterThanOrEqual(20);
     expect((late ?? 0) - (early ?? 0)).toBeLessThan(2_000_000);
-    expect(Math.max(...used.slice(5)) - Math.min(...used.slice(5))).toBeLessThan(6_000_000);
-  });
+    expect(Math.max(...used.slice(2)) - Math.min(...used.slice(2))).toBeLessThan(6_000_000);
+  }, 30_000);
 });
 
 test("a body that never comes is cut off in time, also when its answer is there already", async () => {

@@ -10,7 +10,7 @@ const PER_MINUTE = 40;
 
 /** The edge with everything switched on. */
 let http: HttpStage;
-beforeAll(async () => { http = await setHttpStage([], { CORS_ORIGINS: `${PAGE},https://b.example.com`, API_RATE_LIMIT_PER_MINUTE: String(PER_MINUTE) }); });
+beforeAll(async () => { http = await setHttpStage([], { CORS_ORIGINS: `${PAGE},https://b.example.com`, API_RATE_LIMIT_PER_MINUTE: String(PER_MINUTE) }); }, 30_000);
 afterAll(async () => { await http.stop(); });
 
 describe("pages of other origins", () => {

@@ -5,7 +5,7 @@ import { setHttpStage, type HttpStage } from "./stage.ts";
 
 /** What every row must hold against, generated from the table: a new row is tried without a change here. */
 let http: HttpStage;
-beforeAll(async () => { http = await setHttpStage(); });
+beforeAll(async () => { http = await setHttpStage(); }, 30_000);
 afterAll(async () => { await http.stop(); });
 beforeEach(() => { for (const name of Object.keys(http.script)) Reflect.deleteProperty(http.script, name); http.calls.length = 0; });
 
