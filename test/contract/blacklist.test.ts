@@ -3,7 +3,7 @@ import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf, type FailureData } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
 import { servedBy } from "../support/explained.ts";
-import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, type Stage } from "../support/stage.ts";
+import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../support/stage.ts";
 
 const A = asReseller("rs-a");
 const B = asReseller("rs-b");
@@ -207,7 +207,11 @@ describe("list", () => {
   test("its own and everybody's entries come as one list, in order", async () => {
     const mine = asReseller("rs-both");
     const phones = Array.from({ length: 9 }, fresh);
-    for (const [i, phone] of phones.entries()) await stage.bus.call("blacklist.add", { by: i % 3 === 1 ? asAdmin : mine, phone_numbers: [phone] });
+    for (const [i, phone] of phones.entries()) {
+      const before = Date.now();
+      await stage.bus.call("blacklist.add", { by: i % 3 === 1 ? asAdmin : mine, phone_numbers: [phone] });
+      await until("the next millisecond, which the order goes by", () => Date.now() > before || undefined);
+    }
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null && seen.length < phones.length;) {
       const page: { entries: { phone_number: string }[]; next_cursor: string | null } = await stage.bus.call("blacklist.list", { by: mine, limit: 2, ...(cursor ? { cursor } : {}) });
