@@ -7,7 +7,8 @@ import { readProject } from "./support/house-sources.ts";
 
 /** Files that only calculate; machines are added by their name. */
 const PURE = [
-  "services/leads/settling.ts", "services/leads/outcomes.ts", "services/leads/lead-views.ts",
+  "services/leads/settling.ts", "services/leads/outcomes.ts", "services/leads/lead-views.ts", "services/leads/lead-document.ts",
+  "services/leads/lead-filters.ts", "services/leads/idempotency.ts", "services/leads/summary.ts", "services/leads/timeline.ts",
   "services/scheduler/admission.ts", "services/scheduler/calling-window.ts", "services/scheduler/fair-share.ts",
   "services/webhook/signing.ts", "services/webhook/verdict.ts", "services/webhook/address.ts",
   "services/conversation/flow/*", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { noFacts } from "../../shared/contracts/attempt.ts";
+import { asAdmin, asMerchant, asReseller } from "../support/stage.ts";
+import { leadsStage, M, NOBODY, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
+
+let it: LeadsStage;
+beforeAll(async () => { it = await leadsStage(); });
+afterAll(() => it.stop());
+
+const by = asMerchant(R, M);
+const timeline = async (lead_id: string) => (await it.stage.bus.call("leads.timeline", { by, lead_id })).events;
+const attempt = { number_id: TEMPLATE, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 60, retry_on: null } };
+const dueOf = async (lead_id: string) => (await it.stage.bus.call("leads.due", { limit: 500 })).leads.find((l) => l.lead_id === lead_id)!;
+async function claim(lead_id: string) {
+  const due = await dueOf(lead_id);
+  return (await it.stage.bus.call("leads.claim", { lead_id, due_at: due.due_at, claim_no: due.claim_no, lease_seconds: 30, attempt }))!;
+}
+async function defer(lead_id: string, why: string, seconds: number) {
+  const { due_at } = await dueOf(lead_id);
+  return it.stage.bus.call("leads.defer", { items: [{ lead_id, due_at, until: new Date(it.clock.now().getTime() + seconds * 1000).toISOString(), why }] });
+}
+
+describe("a lead's history", () => {
+  test("is written by every move, with its time", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    await it.clock.advance(30_000);
+    for (const why of ["outside_window", "no_number", "no_number", "no_number"]) {
+      expect(await defer(id, why, 10)).toEqual({ deferred: 1 });
+      await it.clock.advance(10_000);
+    }
+    const first = await claim(id);
+    await it.stage.bus.call("leads.release", { lead_id: id, claim_no: first.claim_no, due_at: it.clock.now().toISOString(), reason: "dialler_busy" });
+    const second = await claim(id);
+    await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no: second.claim_no, call_id: "CA1" });
+    await it.stage.bus.call("leads.settle", { lead_id: id, claim_no: second.claim_no, facts: { ...noFacts("no_answer"), call_id: "CA1" } });
+    await it.stage.bus.call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "enough" }] });
+    const events = await timeline(id);
+    expect(events.map((e) => e.event)).toEqual(["queued", "held", "held", "claimed", "claimed", "noted", "given_back", "retry", "aborted"]);
+    expect(events.find((e) => e.event === "retry")?.details).toMatchObject({ claim_no: 2, outcome: "no_answer", call_id: "CA1" });
+    expect(events.at(-1)?.details).toEqual({ reason: "enough", by: `s2s:${by.id}` });
+  });
+  test("of a wait that goes on stays short, and counts", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    await it.clock.advance(30_000);
+    for (let i = 0; i < 20; i++) { await defer(id, "no_number", 1); await it.clock.advance(1000); }
+    const held = (await timeline(id)).filter((e) => e.event === "held");
+    expect([held.length, held.at(-1)?.details["times"]]).toEqual([2, 20]);
+  });
+  test("keeps the newest 200 moves, and weighs on nothing else", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    await it.clock.advance(30_000);
+    const { claim_no } = await claim(id);
+    for (let i = 0; i < 210; i++) await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no, cost: i });
+    const events = await timeline(id);
+    expect([events.length, events[0]?.event, events.at(-1)?.details]).toEqual([201, "queued", { claim_no, cost: 209 }]);
+    expect(JSON.stringify(await it.stage.bus.call("leads.get", { by, lead_id: id }))).not.toContain("noted");
+  });
+});
+
+describe("what is asked of others", () => {
+  test("calls and deliveries come in", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    const time = it.clock.now().toISOString();
+    it.calls.calls.push({ call_ref: `${id}.1`, claim_no: 1, state: "RINGING", provider: "PROVIDER_ONE", call_id: "CA9", intended_at: time, placed_at: time, ringing_at: time, answered_at: null, joined_at: null, ended_at: null,
+      closed_at: null, ended: null, cause: null, machine: null, hang_up: null, talk_seconds: null, cost: null, cost_currency: null });
+    it.deliveries.push({ id: `msg_${id}`, lead_id: id, url: "https://x.example/", state: "pending", next_try_at: time, tries: [], created_at: time });
+    expect((await timeline(id)).map((e) => `${e.source}:${e.event}`)).toEqual(["leads:queued", "dialer:dial_intended", "dialer:placed", "carrier:ringing", "webhook:report_queued"]);
+  });
+  test.each(["timeline", "explain", "join", "speak"] as const)("leads.%s of a foreign lead reads like that of none", async (action) => {
+    const { lead_call_tracker_id: mine } = await it.push();
+    const ask = (who: Parameters<typeof it.stage.bus.call<"leads.get">>[1]["by"], lead_id: string) =>
+      it.stage.bus.call(`leads.${action}`, { by: who, lead_id, ...(action === "speak" ? { text: "hello" } : {}) } as never).then(() => "answered", (error: unknown) => [(error as { type: string }).type, (error as Error).message]);
+    const unknown = await ask(asAdmin, NOBODY);
+    expect(unknown).toEqual(["LEAD_NOT_FOUND", expect.any(String)]);
+    expect([await ask(asReseller(NOBODY), mine), await ask(asMerchant(R, NOBODY), mine), await ask(asAdmin, "nonsense")]).toEqual([unknown, unknown, unknown]);
+    expect(await ask(by, mine)).toEqual(action === "timeline" ? "answered" : ["NOT_AVAILABLE", expect.any(String)]);
+  });
+});
+
+describe("aborts are in the audit log", () => {
+  const abort = (ids: string[], who: Parameters<typeof it.stage.bus.call<"leads.abort">>[1]["by"] = by) => it.stage.bus.call("leads.abort", { by: who, leads: ids.map((lead_id) => ({ lead_id, cancellation_reason: "stop" })) });
+  test("once for a request, with the ids and what became of all", async () => {
+    const ids = await Promise.all(Array.from({ length: 3 }, async () => (await it.push()).lead_call_tracker_id));
+    it.audited.length = 0;
+    await abort([...ids, NOBODY]);
+    expect(it.audited).toEqual([{ by, action: "lead.aborted", subject: "leads:3", reseller_id: R, merchant_id: M, details: { lead_ids: expect.arrayContaining(ids), aborted: 3, requested: 4, statuses: { success: 3, error: 1 } } }]);
+    it.audited.length = 0;
+    await abort(ids);
+    expect(it.audited).toEqual([]);
+  });
+  test("an admin's, for each reseller concerned, under the lead's id when it is one", async () => {
+    const own = (await it.push()).lead_call_tracker_id;
+    const other = (await it.stage.bus.call("leads.push", { by: asAdmin, lead: it.input({ reseller_id: NOBODY }) })).lead_call_tracker_id;
+    it.audited.length = 0;
+    await abort([own, other], asAdmin);
+    expect(it.audited.map((a) => [a.subject, a.reseller_id]).sort()).toEqual([[own, R], [other, NOBODY]].sort());
+  });
+});
