@@ -1,5 +1,6 @@
 import mongoose, { type Model } from "mongoose";
-import { fail, isDuplicateKey } from "../../shared/errors.ts";
+import { fail } from "../../shared/errors.ts";
+import { joining } from "../../shared/joining.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 
 /** What Idempotency-Keys stand for. */
@@ -12,30 +13,50 @@ export interface PushKeys {
 
 const MAX_QUERY_MS = 8000;
 const DUPLICATE_KEY = 11_000;
+/** Keys of pushes of the same moment that are looked up, or taken, in one go. */
+const AT_ONCE = 100;
 
-const onlyDuplicates = (error: unknown): void => {
-  if (isDuplicateKey(error) && !(error instanceof mongoose.mongo.MongoBulkWriteError)) return;
+/** Places of the documents that an unordered insert found there already; other faults are thrown on. */
+function duplicatesIn(error: unknown): Set<number> {
   if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-  if ([error.writeErrors].flat().some((fault) => fault.code !== DUPLICATE_KEY)) throw error;
-};
+  const faults = [error.writeErrors].flat();
+  if (faults.some((fault) => fault.code !== DUPLICATE_KEY)) throw error;
+  return new Set(faults.map((fault) => fault.index));
+}
 
 /** The repository over its model. */
 export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
-  const read = (ids: readonly string[]) => model.find({ _id: { $in: [...ids] } }).maxTimeMS(MAX_QUERY_MS).lean<PushKeyDoc[]>();
-  const byId = (docs: readonly PushKeyDoc[]): Map<string, PushKeyDoc> => new Map(docs.map((d) => [d._id, d]));
+  const read = async (ids: readonly string[]): Promise<Map<string, PushKeyDoc>> =>
+    new Map((await model.find({ _id: { $in: [...ids] } }).maxTimeMS(MAX_QUERY_MS).lean<PushKeyDoc[]>()).map((d) => [d._id, d]));
+
+  /** Writes the keys that are free; true for each that was. */
+  const take = async (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => {
+    const taken = await model.insertMany(wanted, { ordered: false, lean: true, rawResult: true, throwOnValidationError: true }).then(() => new Set<number>(), duplicatesIn);
+    return wanted.map((_, i) => !taken.has(i));
+  };
+  const readOne = joining(async (ids: string[]) => { const found = await read(ids); return ids.map((id) => found.get(id) ?? null); }, AT_ONCE);
+  const takeOne = joining(take, AT_ONCE);
+
+  /** What keys stand for that others have: what they took them for, unless that is over. */
+  const others = async (wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>> => {
+    if (wanted.length === 0) return new Map();
+    const held = await read(wanted.map((w) => w._id));
+    // the database clears expired keys once a minute; until then they are in the way
+    const over = wanted.flatMap((fresh) => { const old = held.get(fresh._id); return old && old.expires_at <= now ? [{ old, fresh }] : []; });
+    if (over.length === 0) return held;
+    await Promise.all(over.map(({ old, fresh }) => model.replaceOne({ _id: old._id, expires_at: old.expires_at }, fresh)));
+    return read(wanted.map((w) => w._id));
+  };
+
   return {
     async find(ids, now) {
-      return byId((await read(ids)).filter((d) => d.expires_at > now));
+      const found = ids.length === 1 ? await Promise.all(ids.map((id) => readOne(id))) : [...(await read(ids)).values()];
+      return new Map(found.flatMap((d) => (d && d.expires_at > now ? [[d._id, d]] : [])));
     },
     async reserve(wanted, now) {
-      await model.insertMany(wanted, { ordered: false, lean: true, rawResult: true }).then(() => undefined, onlyDuplicates);
-      // the database clears expired keys once a minute; until then they are in the way
-      const over = (await read(wanted.map((w) => w._id))).filter((d) => d.expires_at <= now);
-      for (const old of over) {
-        const fresh = wanted.find((w) => w._id === old._id);
-        if (fresh) await model.replaceOne({ _id: old._id, expires_at: old.expires_at }, fresh);
-      }
-      const held = byId(await read(wanted.map((w) => w._id)));
+      const mine = wanted.length === 1 ? await Promise.all(wanted.map((w) => takeOne(w))) : await take(wanted);
+      const held = await others(wanted.filter((_, i) => !mine[i]), now);
+      wanted.forEach((w, i) => { if (mine[i]) held.set(w._id, w); });
       if (wanted.some((w) => !held.has(w._id))) fail("STORE_UNAVAILABLE", "an Idempotency-Key was taken and yet can't be read; push again");
       return held;
     },
