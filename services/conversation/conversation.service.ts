@@ -48,7 +48,7 @@ export default service("conversation", (ground) => {
         return { media_url: `${url}${mediaPath(call.provider, token)}`, language: template.language, voice: template.voice };
       },
       stop({ call_ref, reason }) {
-        talks.get(call_ref)?.stop(reason);
+        talks.stop(call_ref, reason);
         return {};
       },
       async salvage({ call_ref }) {

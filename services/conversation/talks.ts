@@ -25,13 +25,16 @@ async function dismiss(leg: TextLeg, clock: Clock): Promise<void> {
   leg.close();
 }
 
+type Stop = Parameters<Session["stop"]>[0];
+
 /** All live talks of this process. */
 export interface Talks {
   /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. */
   admit(knock: Knock): Promise<SessionDoc | null>;
   /** Holds the talk on an admitted leg; never rejects. */
   hold(leg: TextLeg, doc: SessionDoc): Promise<void>;
-  get(call_ref: string): Session | undefined;
+  /** Ends a talk, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
+  stop(call_ref: string, reason: Stop): void;
   /** Waits until the last talk is over; after `grace_ms` those left are ended politely. */
   drain(grace_ms: number): Promise<void>;
 }
@@ -42,6 +45,8 @@ export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string;
 /** Keeps the talks of a process. */
 export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: TalksParts): Talks {
   const live = new Map<string, Session>();
+  /** Talks the dialler has handed over or is handing over, with the stop that came before they could begin. */
+  const joining = new Map<string, Stop | null>();
   const held = new Set<Promise<void>>();
 
   const join = async (call_ref: string): Promise<{ go: boolean; answered_at: string | null }> => {
@@ -58,7 +63,10 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
   const talk = async (leg: TextLeg, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
-    const { go, answered_at } = await join(doc._id);
+    joining.set(doc._id, null);
+    const { go, answered_at } = await join(doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
+    const stopped = joining.get(doc._id) ?? null;
+    joining.delete(doc._id);
     if (!go) {
       log.info({ event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media joined an attempt that is over; hung up.");
       await dismiss(leg, clock);
@@ -68,6 +76,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
     const since = answered_at === null ? clock.now() : new Date(answered_at);
     const session = startSession(shop, doc, ready, since, leg);
     live.set(doc._id, session);
+    if (stopped !== null) session.stop(stopped);
     log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");
     await sessions.begin(doc._id, since, clock.now()).catch((error: unknown) => log.warn({ event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) }, "The beginning of a talk could not be written."));
     await session.over;
@@ -91,7 +100,11 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
       await work;
       held.delete(work);
     },
-    get: (call_ref) => live.get(call_ref),
+    stop(call_ref, reason) {
+      const session = live.get(call_ref);
+      if (session) session.stop(reason);
+      else if (joining.has(call_ref)) joining.set(call_ref, reason);
+    },
     async drain(grace_ms) {
       const patience = new AbortController();
       const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };

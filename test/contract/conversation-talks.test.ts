@@ -120,6 +120,15 @@ describe("talks", () => {
     expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { machine: true, ended_by: "agent" } });
     expect(await stage.bus.call("conversation.stop", { call_ref: p.call_ref, reason: "machine" })).toEqual({});
   });
+  test("a machine, told while the call is still being handed over: not lost, hung up at once", async () => {
+    const p = await world.prepare(stage);
+    world.whileJoining = (call_ref) => stage.bus.call("conversation.stop", { call_ref, reason: "machine" });
+    const caller = await RelayCaller.connect(p.media_url);
+    caller.setup();
+    await caller.over();
+    world.whileJoining = () => Promise.resolve();
+    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { machine: true, ended_by: "agent" } });
+  });
   test("frames that are none, unknown ones and a frame too large do no harm", async () => {
     const p = await world.prepare(stage);
     const caller = await opened(p);

@@ -23,6 +23,8 @@ export class World {
   joinFails = 0;
   verifyFails = false;
   transferFails = false;
+  /** What happens while the dialler hands a call over, before its answer. */
+  whileJoining: (call_ref: string) => Promise<unknown> = () => Promise.resolve();
   templates = new Map<string, TemplateRecord>();
 
   readonly services = [
@@ -33,9 +35,10 @@ export class World {
         this.paths.push(path);
         return { valid: headers["x-twilio-signature"] === "good" };
       },
-      joined: ({ call_ref, node_id }) => {
+      joined: async ({ call_ref, node_id }) => {
         if (this.joinFails-- > 0) fail("DEPENDENCY_DOWN", "The store is down.");
         this.calls.push(`joined ${call_ref} ${node_id}`);
+        await this.whileJoining(call_ref);
         return { go: this.go, reason: null, answered_at: "2026-11-21T10:00:00.000Z" };
       },
       hangUp: ({ call_ref }) => { this.calls.push(`hangUp ${call_ref}`); return {}; },
