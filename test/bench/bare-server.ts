@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { randomUUID } from "node:crypto";
 import { MongoClient } from "mongodb";
 
-/** The floor of the push bench: a bare node:http server that parses a lead and inserts the same document with the same driver on the same store, and does nothing else. */
+/** The floor of the push bench: a bare node:http server that parses a lead and inserts the same document with the same driver into the same collection, and does nothing else. */
 const [, , uri = "", port = "0"] = process.argv;
 const client = await MongoClient.connect(uri, { maxPoolSize: 50, w: "majority" });
-const leads = client.db().collection<{ _id: string }>("bench_bare_leads");
+const leads = client.db().collection<{ _id: string }>("leads");
 
 interface Body { request_id: string; template_id: string; reseller_id: string; merchant_id: string; payload: Record<string, unknown> }
 
