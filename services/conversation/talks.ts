@@ -42,6 +42,18 @@ export interface Talks {
 /** What the talks are made with. */
 export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop<TextLeg> }
 
+/** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
+async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">, call_ref: string): Promise<{ go: boolean; answered_at: string | null }> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await bus.call("dialer.joined", { call_ref, node_id });
+    } catch (error) {
+      if (tries >= JOIN_TRIES) throw error;
+      await clock.wait(JOIN_PAUSE_MS);
+    }
+  }
+}
+
 /** Keeps the talks of a process. */
 export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: TalksParts): Talks {
   const live = new Map<string, Session>();
@@ -49,22 +61,11 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
   const joining = new Map<string, Stop | null>();
   const held = new Set<Promise<void>>();
 
-  const join = async (call_ref: string): Promise<{ go: boolean; answered_at: string | null }> => {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await bus.call("dialer.joined", { call_ref, node_id });
-      } catch (error) {
-        if (tries >= JOIN_TRIES) throw error;
-        await clock.wait(JOIN_PAUSE_MS);
-      }
-    }
-  };
-
   const talk = async (leg: TextLeg, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
     joining.set(doc._id, null);
-    const { go, answered_at } = await join(doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
+    const { go, answered_at } = await join({ bus, clock, node_id }, doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
     const stopped = joining.get(doc._id) ?? null;
     joining.delete(doc._id);
     if (!go) {
