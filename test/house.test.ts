@@ -10,7 +10,7 @@ const PURE = [
   "services/leads/settling.ts", "services/leads/outcomes.ts", "services/leads/lead-views.ts", "services/leads/lead-document.ts",
   "services/leads/lead-filters.ts", "services/leads/idempotency.ts", "services/leads/summary.ts", "services/leads/timeline.ts",
   "services/scheduler/admission.ts", "services/scheduler/calling-window.ts", "services/scheduler/fair-share.ts",
-  "services/webhook/signing.ts", "services/webhook/verdict.ts", "services/webhook/address.ts",
+  "services/webhook/signing.ts", "services/webhook/verdict.ts", "shared/egress-address.ts",
   "services/conversation/flow/*", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",
   "services/config/effective.ts", "services/config/template-check.ts", "services/config/configuration-check.ts",
   "services/gateway/authorize.ts", "services/gateway/openapi.ts", "services/auth/issuing.ts", "services/auth/user-rules.ts",

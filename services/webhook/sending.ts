@@ -1,8 +1,7 @@
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
-import type { LookupFunction } from "node:net";
-import { Agent, request } from "undici";
+import { request } from "undici";
 import type { Clock } from "../../shared/clock.ts";
-import { isPublicAddress, refusalOf, type AddressPolicy } from "./address.ts";
+import { AddressRefused, egressAgent } from "../../shared/egress.ts";
+import { refusalOf, type AddressPolicy } from "../../shared/egress-address.ts";
 import { retryAfterSeconds, type TryResult } from "./verdict.ts";
 
 /** One signed request, ready to go. */
@@ -14,30 +13,12 @@ export interface Sender { send(outgoing: Outgoing): Promise<TryResult>; close():
 export const CONNECT_TIMEOUT_MS = 5000;
 export const TOTAL_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 65_536;
-const KEEP_ALIVE_MS = 10_000;
-
-class AddressRefused extends Error {}
-
-/** Resolves a name and gives the connection only addresses that were checked: a name that changes between check and connect gains nothing. */
-const checkedLookup = (policy: AddressPolicy): LookupFunction => (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error) { callback(error, "", 0); return; }
-    const first = addresses[0];
-    if (!first || (!policy.allow_private && addresses.some((a) => !isPublicAddress(a.address)))) {
-      callback(new AddressRefused("the name resolves to a private, loopback, link-local or reserved address"), "", 0);
-    } else if (options.all) {
-      callback(null, addresses);
-    } else {
-      callback(null, first.address, first.family);
-    }
-  });
-};
 
 const causedBy = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? error.cause : error);
 
 /** A sender over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read. */
 export function httpSender(policy: AddressPolicy, clock: Clock): Sender {
-  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS, lookup: checkedLookup(policy) }, keepAliveTimeout: KEEP_ALIVE_MS, maxResponseSize: MAX_ANSWER_BYTES, pipelining: 1 });
+  const agent = egressAgent(policy, { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES });
   return {
     async send({ url, id, timestampSeconds, signature, body }) {
       const refusal = refusalOf(url, policy);

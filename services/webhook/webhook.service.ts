@@ -2,7 +2,7 @@ import { service } from "../../shared/bus.ts";
 import { fail, isDuplicateKey } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
-import { refusalOf } from "./address.ts";
+import { refusalOf } from "../../shared/egress-address.ts";
 import { deliverySchema, toDelivery, type DeliveryDoc } from "./deliveries.model.ts";
 import { delivering } from "./delivering.ts";
 import { replay } from "./replaying.ts";

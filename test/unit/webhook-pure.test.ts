@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { isPublicAddress, refusalOf } from "../../services/webhook/address.ts";
+import { isPublicAddress, refusalOf } from "../../shared/egress-address.ts";
 import { sign } from "../../services/webhook/signing.ts";
 import { MAX_RETRY_AFTER_MS, retryAfterSeconds, RETRY_DELAYS_MS, verdict } from "../../services/webhook/verdict.ts";
 
@@ -60,5 +60,6 @@ describe("addresses", () => {
     "https://example.com:22/", "https://example.com:6379/", "https://metadata.google.internal/",
   ])("%s is refused", (url) => { expect(refusalOf(url, strict)).not.toBeNull(); });
   test("the laptop's policy allows http and loopback", () => { expect(refusalOf("http://127.0.0.1:4000/x", { allow_http: true, allow_private: true })).toBeNull(); });
-  test.each([["8.8.8.8", true], ["127.0.0.1", false], ["::ffff:10.0.0.1", false], ["not an address", false], ["0.0.0.0", false], ["224.0.0.1", false]])("public address %s: %s", (a, expected) => { expect(isPublicAddress(a)).toBe(expected); });
+  test.each([["8.8.8.8", true], ["127.0.0.1", false], ["::ffff:10.0.0.1", false], ["not an address", false], ["0.0.0.0", false], ["224.0.0.1", false],
+    ["10.1.2.3", false], ["192.168.0.1", false], ["169.254.169.254", false], ["100.64.0.1", false], ["::1", false], ["fd00::1", false], ["fe80::1", false], ["::ffff:7f00:1", false], ["93.184.216.34", true], ["2606:2800:220:1::1", true]])("public address %s: %s", (a, expected) => { expect(isPublicAddress(a)).toBe(expected); });
 });

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** What addresses a deployment allows its webhooks. */
+/** What addresses a deployment lets clients name. */
 export interface AddressPolicy { allow_http: boolean; allow_private: boolean }
 
 /** Ports of services that an HTTP request could be made to harm; no web server listens there. */
