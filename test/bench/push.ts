@@ -14,6 +14,7 @@ const CONNECTIONS = 50;
 const ROUNDS = 5;
 const ROUND_SECONDS = 5;
 const WARM_UP_SECONDS = 3;
+const ALONE_SECONDS = 2;
 const BULK_ROWS = 10_000;
 const A_DAY_SECONDS = 86_400;
 
@@ -21,8 +22,8 @@ const quiet = { onLog: () => undefined, onDeath: (said: string) => console.error
 
 interface Shot { perSecond: number; p99: number; failed: number }
 
-async function shoot(url: string, token: string | null, body: string, seconds: number): Promise<Shot> {
-  const result = await autocannon({ url, method: "POST", connections: CONNECTIONS, duration: seconds, body, headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
+async function shoot(url: string, token: string | null, body: string, seconds: number, connections = CONNECTIONS): Promise<Shot> {
+  const result = await autocannon({ url, method: "POST", connections, duration: seconds, body, headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
   return { perSecond: result.requests.average, p99: result.latency.p99, failed: result.non2xx + result.errors };
 }
 
@@ -66,6 +67,7 @@ async function race(stack: Stack, bareUrl: string, sample: Sample, client: Clien
   const body = leadBody(sample);
   const ours: Figures = { name: split ? "POST /leads, split over NATS" : "POST /leads, one process", rounds: [] };
   const floor: Figures = { name: "bare node:http + same insert", rounds: [] };
+  const alone: Figures = { name: "  its rate with one connection", rounds: [] };
   const rows: Figures = { name: `POST /leads/bulk, ${BULK_ROWS} rows`, rounds: [] };
   const p99: number[] = [];
   await shoot(bareUrl, null, body, WARM_UP_SECONDS);
@@ -76,9 +78,10 @@ async function race(stack: Stack, bareUrl: string, sample: Sample, client: Clien
     if (shot.failed > 0) throw new Error(`${shot.failed} pushes failed`);
     ours.rounds.push(shot.perSecond);
     p99.push(shot.p99);
+    alone.rounds.push((await shoot(`${stack.baseUrl}/leads`, token, body, ALONE_SECONDS, 1)).perSecond);
     rows.rounds.push(await bulk(stack, token, sample));
   }
-  console.log([lineOf(floor), lineOf(ours, floor), `${"  its p99".padEnd(34)} ${Math.max(...p99)} ms at most`, lineOf(rows, ours)].join("\n"));
+  console.log([lineOf(floor), lineOf(ours, floor), `${"  its p99".padEnd(34)} ${Math.max(...p99)} ms at most`, lineOf(alone), lineOf(rows, ours), lineOf(rows, alone)].join("\n"));
 }
 
 /** `npm run bench -- push`: POST /leads with token, tenancy, blacklist, template and schema checks and the durable write, against a bare server doing only the insert. */
