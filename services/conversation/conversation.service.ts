@@ -64,7 +64,7 @@ export default service("conversation", (ground) => {
     },
     async stopped() {
       server?.refuse();
-      await talks.drain(Math.max(0, env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS) * MS_PER_SECOND);
+      await talks.drain(Math.max(0, env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS) * MS_PER_SECOND, env.SHUTDOWN_GRACE_SECONDS > GOODBYE_SECONDS);
       await server?.close();
     },
   };

@@ -35,8 +35,8 @@ export interface Talks {
   hold(leg: TextLeg, doc: SessionDoc): Promise<void>;
   /** Ends a talk, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
   stop(call_ref: string, reason: Stop): void;
-  /** Waits until the last talk is over; after `grace_ms` those left are ended politely. */
-  drain(grace_ms: number): Promise<void>;
+  /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye where there is time for one. */
+  drain(grace_ms: number, goodbye: boolean): Promise<void>;
 }
 
 /** What the talks are made with. */
@@ -106,12 +106,12 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
       if (session) session.stop(reason);
       else if (joining.has(call_ref)) joining.set(call_ref, reason);
     },
-    async drain(grace_ms) {
+    async drain(grace_ms, goodbye) {
       const patience = new AbortController();
       const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
       await Promise.race([all(), clock.wait(grace_ms, patience.signal)]);
       patience.abort();
-      for (const session of live.values()) session.stop("shutdown");
+      for (const session of live.values()) session.stop(goodbye ? "shutdown" : "shutdown_now");
       await all();
     },
   };

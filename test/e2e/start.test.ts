@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../../deploy/local/stack.ts";
+import { until } from "../support/stage.ts";
 import { newcomerEnv, runScript, startAsNewcomer, type Running } from "../support/newcomer.ts";
 
 const LONG_MS = 120_000;
@@ -53,6 +54,17 @@ describe("a newcomer's first minutes", () => {
     const third = await startAsNewcomer(env, ["--fresh"]);
     expect(value(third, "reseller_id")).not.toBe(value(first, "reseller_id"));
     await ctrlC(third);
+  }, LONG_MS);
+
+  test("Ctrl-C in the middle of a call ends and settles it within 5 s", async () => {
+    const env = { ...await newcomerEnv(), SIM_TIME_SCALE: "2" };
+    const r = await startAsNewcomer(env);
+    await promisify(execFile)("bash", ["-euc", `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"+14155552605","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`]);
+    await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
+    const stopped = await ctrlC(r);
+    expect(stopped.code).toBe(0);
+    expect(stopped.ms).toBeLessThan(STOP_MS);
+    expect(r.output()).toMatch(/lead [0-9a-f]{8} {2}(finished {4}call_error|retry {7}after call_error)/);
   }, LONG_MS);
 
   test("a port that is taken is named in one line, with what to do", async () => {

@@ -95,6 +95,10 @@ function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
       const noted = noteError(s, "SHUTDOWN");
       return after(noted.effects, finish(noted.state, "error", { goodbye: phrases.trouble }));
     }
+    case "shutdown_now": {
+      const noted = noteError(s, "SHUTDOWN");
+      return after(noted.effects, finish(noted.state, "error", { at_once: true }));
+    }
     default: {
       const noted = noteError(s, reason === "lease_lost" ? "LEASE_LOST" : "MEDIA_FAILED");
       return after(noted.effects, finish(noted.state, "error", { at_once: true }));

@@ -59,7 +59,7 @@ export interface TalkState {
 }
 
 /** Why a talk is ended from outside. */
-export type StopReason = "hung_up" | "carrier_ended" | "window_closed" | "shutdown" | "lease_lost" | "media_failed";
+export type StopReason = "hung_up" | "carrier_ended" | "window_closed" | "shutdown" | "shutdown_now" | "lease_lost" | "media_failed";
 
 /** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
 export type TalkEvent = { readonly said?: string } & (

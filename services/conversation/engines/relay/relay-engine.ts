@@ -11,6 +11,8 @@ import { playout } from "./playout.ts";
 export const MAX_QUIET_MS = 20_000;
 /** The carrier gets this long to close the leg after we ended it; it may say the last words first. */
 const CLOSE_MS = 5000;
+/** The same where nothing that is still to be heard matters: a machine, a lost lease, a shutdown without time for a goodbye. */
+const CLOSE_AT_ONCE_MS = 500;
 /** A customer who began to speak is given this long to come to an end before silence is counted. */
 const MAX_UTTERANCE_MS = 30_000;
 /** How often the end of our speech is looked at while waiting for it. */
@@ -162,7 +164,7 @@ class RelayVoice implements Voice {
     if (!effect.at_once) await this.quiet();
     if (effect.transferred) this.#leg.close();
     else this.#leg.end();
-    await this.#clock.wait(CLOSE_MS, this.#gone.signal);
+    await this.#clock.wait(effect.at_once ? CLOSE_AT_ONCE_MS : CLOSE_MS, this.#gone.signal);
     if (!this.#gone.signal.aborted) this.#leg.close();
   }
 
