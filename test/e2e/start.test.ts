@@ -57,7 +57,7 @@ describe("a newcomer's first minutes", () => {
   }, LONG_MS);
 
   test("Ctrl-C in the middle of a call ends and settles it within 5 s", async () => {
-    const env = { ...await newcomerEnv(), SIM_TIME_SCALE: "2" };
+    const env: Record<string, string> = { ...await newcomerEnv(), SIM_TIME_SCALE: "2" };
     const r = await startAsNewcomer(env);
     await promisify(execFile)("bash", ["-euc", `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"+14155552605","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`]);
     await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
