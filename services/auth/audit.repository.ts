@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { AuditDoc } from "./audit.model.ts";
 
@@ -19,8 +19,7 @@ export const auditRepository = (model: Model<AuditDoc>): AuditRepository => ({
   add: async (entry) => { await model.create(entry); },
   page: (scope, { action, subject, reseller_id, from, to }, after, size) => model
     .find({ $and: [
-      scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id },
-      scope.merchant_id === null ? {} : { merchant_id: scope.merchant_id },
+      within(scope),
       reseller_id === undefined ? {} : { reseller_id },
       action === undefined ? {} : { action },
       subject === undefined ? {} : { subject },

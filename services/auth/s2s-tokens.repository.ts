@@ -1,7 +1,6 @@
 import type { Model } from "mongoose";
-import type { Role, Scope } from "../../shared/contracts/identity.ts";
+import { within, type Role, type Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { within } from "./within.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 
 const MAX_QUERY_MS = 5000;

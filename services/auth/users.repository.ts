@@ -1,8 +1,7 @@
 import type { Model, UpdateQuery } from "mongoose";
-import type { Role, Scope } from "../../shared/contracts/identity.ts";
+import { within, type Role, type Scope } from "../../shared/contracts/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { within } from "./within.ts";
 import type { UserDoc } from "./users.model.ts";
 
 const MAX_QUERY_MS = 5000;

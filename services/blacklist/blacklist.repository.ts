@@ -1,8 +1,9 @@
-import mongoose, { type Model } from "mongoose";
+import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { joining } from "../../shared/joining.ts";
+import { insertNew } from "../../shared/unordered-insert.ts";
 import { entryId, type List } from "./entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */
@@ -18,15 +19,6 @@ export interface BlacklistRepository {
 }
 
 const MAX_QUERY_MS = 8000;
-const DUPLICATE_KEY = 11_000;
-
-/** How many documents an unordered insert wrote although some were there already; other faults are thrown on. */
-function insertedDespiteDuplicates(error: unknown): number {
-  if (!(error instanceof mongoose.mongo.MongoBulkWriteError)) throw error;
-  const faults = [error.writeErrors].flat();
-  if (faults.length === 0 || faults.some((f) => f.code !== DUPLICATE_KEY) || error.result.getWriteConcernError()) throw error;
-  return error.insertedCount;
-}
 
 const newestFirst = (a: EntryDoc, b: EntryDoc): number => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
@@ -49,7 +41,7 @@ export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository
 const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({
   async add(entries) {
     if (entries.length === 0) return 0;
-    return model.insertMany(entries, { ordered: false, lean: true, rawResult: true }).then((r) => r.insertedCount, insertedDespiteDuplicates);
+    return (await insertNew(model, entries)).filter(Boolean).length;
   },
   async page(scope, phone_number, after, size) {
     // one query for each list that holds in the scope: an index gives either in order, but not both together

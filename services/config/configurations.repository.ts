@@ -1,9 +1,8 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../shared/contracts/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
-import { within } from "./templates.repository.ts";
 
 /** What a list of configurations is narrowed by. */
 export interface ConfigurationFilter { reseller_id?: string; merchant_id?: string; template_id?: string }

@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../shared/contracts/identity.ts";
 import type { TemplateRecord } from "../../shared/contracts/template.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
@@ -39,12 +39,6 @@ export interface TemplatesRepository {
 
 const MAX_QUERY_MS = 8000;
 const REMEMBERED_VERSIONS = 500;
-
-/** The filters of a scope; an admin's has none. */
-export const within = (scope: Scope): Record<string, unknown> => ({
-  ...(scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id }),
-  ...(scope.merchant_id === null ? {} : { merchant_id: scope.merchant_id }),
-});
 
 /** A name's beginning as a range, which an index serves; the upper end is the last character there is. */
 const LAST_CHARACTER = "\u{10FFFF}";

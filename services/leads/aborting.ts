@@ -2,6 +2,7 @@ import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import { isUuid } from "../../shared/ids.ts";
+import { inSlices } from "../../shared/in-slices.ts";
 import { abort as abortMove } from "./lead-machine.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
@@ -54,12 +55,9 @@ async function audit(ground: ServiceGround, bus: Bus, by: By, aborted: readonly 
 
 /** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
 export async function abort(ground: ServiceGround, leads: LeadsRepository, bus: Bus, params: ParamsOf<"leads.abort">, onFinished: (lead: LeadDoc) => void): Promise<ResultOf<"leads.abort">> {
-  const answers: Answer[] = [];
   const aborted: LeadDoc[] = [];
   const onAborted = (lead: LeadDoc): void => { aborted.push(lead); onFinished(lead); };
-  for (let i = 0; i < params.leads.length; i += PARALLEL) {
-    answers.push(...await Promise.all(params.leads.slice(i, i + PARALLEL).map((item) => abortOne(ground, leads, params.by, item, onAborted))));
-  }
+  const answers = await inSlices(params.leads, PARALLEL, (item) => abortOne(ground, leads, params.by, item, onAborted));
   await audit(ground, bus, params.by, aborted, answers);
   return { leads: answers };
 }

@@ -1,4 +1,5 @@
 import type { ParamsOf } from "../../shared/bus.ts";
+import { inSlices } from "../../shared/in-slices.ts";
 import { defer, deferAgain } from "./lead-machine.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
@@ -16,9 +17,5 @@ async function putOff(leads: LeadsRepository, item: Item, now: Date): Promise<bo
 
 /** How many of the leads were put off. */
 export async function deferAll(leads: LeadsRepository, items: readonly Item[], now: Date): Promise<number> {
-  let deferred = 0;
-  for (let i = 0; i < items.length; i += PARALLEL) {
-    deferred += (await Promise.all(items.slice(i, i + PARALLEL).map((item) => putOff(leads, item, now)))).filter(Boolean).length;
-  }
-  return deferred;
+  return (await inSlices(items, PARALLEL, (item) => putOff(leads, item, now))).filter(Boolean).length;
 }

@@ -1,13 +1,11 @@
+import type { Model, PipelineStage } from "mongoose";
+import { within, type Scope } from "../../shared/contracts/identity.ts";
 import { joining } from "../../shared/joining.ts";
-import mongoose, { type Model, type PipelineStage } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { insertEach, type Written } from "../../shared/unordered-insert.ts";
 import { given, type LeadFilter } from "./lead-filters.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { Move } from "./lead-machine.ts";
-
-/** What became of a lead that was to be written: `present`: there is one of this id already. */
-export type Written = "written" | "present" | "failed";
 
 /** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; the machine's moves carry their own guard. */
 export interface LeadsRepository {
@@ -38,35 +36,20 @@ export interface LeadsRepository {
   reportLater(lead_id: string, seen: Date, at: Date): Promise<void>;
 }
 
-const scoped = (scope: Scope): Record<string, unknown> => ({
-  ...(scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id }),
-  ...(scope.merchant_id === null ? {} : { merchant_id: scope.merchant_id }),
-});
-
 const MAX_QUERY_MS = 8000;
 /** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
 const INSERTED_AT_ONCE = 100;
 
-const DUPLICATE_KEY = 11_000;
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
 /** What a list shows. */
 const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 
-/** What an unordered insert wrote although some of it failed; other faults are thrown on. */
-function writtenDespite(error: unknown, count: number): Written[] {
-  if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-  const written: Written[] = Array.from({ length: count }, () => "written");
-  for (const fault of [error.writeErrors].flat()) written[fault.index] = fault.code === DUPLICATE_KEY ? "present" : "failed";
-  return written;
-}
-
 /** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
 export function leadsRepository(model: Model<LeadDoc>): LeadsRepository {
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
   const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
-  const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => model.insertMany(leads, { ordered: false, lean: true, rawResult: true, throwOnValidationError: true })
-    .then(() => leads.map(() => "written" as const), (error: unknown) => writtenDespite(error, leads.length));
+  const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = joining(insertMany, INSERTED_AT_ONCE);
   return {
     insert: async (leads) => (leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads)),
@@ -75,17 +58,17 @@ export function leadsRepository(model: Model<LeadDoc>): LeadsRepository {
       return new Set(found.map((d) => d._id));
     },
     move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after", projection: PLAIN }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>(),
-    byId: (scope, lead_id) => findOne({ _id: lead_id, ...scoped(scope) }),
+    byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
     byBaton: (lead_id) => findOne({ _id: lead_id }),
-    byRequest: (scope, request_id, limit) => find({ ...scoped(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
-    hasCall: async (scope, call_id) => await model.findOne({ call_id, ...scoped(scope) }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
+    byRequest: (scope, request_id, limit) => find({ ...within(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
+    hasCall: async (scope, call_id) => await model.findOne({ call_id, ...within(scope) }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
     async withHistory(scope, lead_id) {
-      const lead = await model.findOne({ _id: lead_id, ...scoped(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+      const lead = await model.findOne({ _id: lead_id, ...within(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };
     },
-    page: (scope, filter, after, limit) => model.find({ $and: [scoped(scope), given(filter), after] }, SUMMARY).sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>(),
+    page: (scope, filter, after, limit) => model.find({ $and: [within(scope), given(filter), after] }, SUMMARY).sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>(),
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
-      model.aggregate<Group>([{ $match: { $and: [scoped(scope), given(filter)] } }, ...stages]).option({ maxTimeMS: maxTimeMs }).exec(),
+      model.aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages]).option({ maxTimeMS: maxTimeMs }).exec(),
     anyUnfinished: async (of) => await model.findOne({ ...of, finished_at: null }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
     due: (now, limit) => find({ due_at: { $lte: now } }).sort({ due_at: 1, _id: 1 }).limit(limit),
     lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),

@@ -1,6 +1,7 @@
-import mongoose, { type Model } from "mongoose";
+import type { Model } from "mongoose";
 import { fail } from "../../shared/errors.ts";
 import { joining } from "../../shared/joining.ts";
+import { insertNew } from "../../shared/unordered-insert.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 
 /** What Idempotency-Keys stand for. */
@@ -12,17 +13,8 @@ export interface PushKeys {
 }
 
 const MAX_QUERY_MS = 8000;
-const DUPLICATE_KEY = 11_000;
 /** Keys of pushes of the same moment that are looked up, or taken, in one go. */
 const AT_ONCE = 100;
-
-/** Places of the documents that an unordered insert found there already; other faults are thrown on. */
-function duplicatesIn(error: unknown): Set<number> {
-  if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-  const faults = [error.writeErrors].flat();
-  if (faults.some((fault) => fault.code !== DUPLICATE_KEY)) throw error;
-  return new Set(faults.map((fault) => fault.index));
-}
 
 /** The repository over its model. */
 export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
@@ -30,10 +22,7 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
     new Map((await model.find({ _id: { $in: [...ids] } }).maxTimeMS(MAX_QUERY_MS).lean<PushKeyDoc[]>()).map((d) => [d._id, d]));
 
   /** Writes the keys that are free; true for each that was. */
-  const take = async (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => {
-    const taken = await model.insertMany(wanted, { ordered: false, lean: true, rawResult: true, throwOnValidationError: true }).then(() => new Set<number>(), duplicatesIn);
-    return wanted.map((_, i) => !taken.has(i));
-  };
+  const take = (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => insertNew(model, wanted);
   const readOne = joining(async (ids: string[]) => { const found = await read(ids); return ids.map((id) => found.get(id) ?? null); }, AT_ONCE);
   const takeOne = joining(take, AT_ONCE);
 

@@ -1,6 +1,7 @@
 import type { ServiceGround } from "../../shared/bus.ts";
 import { plusMs, plusSeconds } from "../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
+import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
 import * as machine from "./lead-machine.ts";
 import { toReport } from "./lead-views.ts";
@@ -36,11 +37,9 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
 /** One pass over leads whose lease ran out. True when there were as many as one pass takes. */
 export async function sweepLost(ground: ServiceGround, leads: LeadsRepository, settle: Settle): Promise<boolean> {
   const lost = await leads.lostLeases(ground.clock.now(), BATCH);
-  for (let i = 0; i < lost.length; i += PARALLEL) {
-    await Promise.all(lost.slice(i, i + PARALLEL).map((lead) => recover(ground, leads, lead, settle).catch((error: unknown) => {
-      ground.log.warn({ event: "lead.recovery_failed", lead_id: lead._id, ...errorForLog(error) }, "a lost lead could not be looked into; the next sweep tries again");
-    })));
-  }
+  await inSlices(lost, PARALLEL, (lead) => recover(ground, leads, lead, settle).catch((error: unknown) => {
+    ground.log.warn({ event: "lead.recovery_failed", lead_id: lead._id, ...errorForLog(error) }, "a lost lead could not be looked into; the next sweep tries again");
+  }));
   return lost.length === BATCH;
 }
 
@@ -62,6 +61,6 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, lead: Lea
 /** One pass over finished leads that still owe their report: handing over is acknowledged, so none is lost. */
 export async function sweepReports(ground: ServiceGround, leads: LeadsRepository): Promise<boolean> {
   const owed = await leads.owedReports(ground.clock.now(), BATCH);
-  for (let i = 0; i < owed.length; i += PARALLEL) await Promise.all(owed.slice(i, i + PARALLEL).map((lead) => handOver(ground, leads, lead)));
+  await inSlices(owed, PARALLEL, (lead) => handOver(ground, leads, lead));
   return owed.length === BATCH;
 }

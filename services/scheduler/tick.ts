@@ -5,6 +5,7 @@ import type { ConfigurationRecord } from "../../shared/contracts/configuration.t
 import type { ClaimedLead, DueLead } from "../../shared/contracts/lead.ts";
 import { isFailure } from "../../shared/errors.ts";
 import { callRef, sha256 } from "../../shared/ids.ts";
+import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { countryOf } from "../../shared/phone.ts";
 import { admit, type Admission, type HoldReason } from "./admission.ts";
@@ -102,12 +103,6 @@ async function launch(ground: ServiceGround, rates: RateWindows, lead: DueLead, 
   }
 }
 
-async function inBatches<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const out: R[] = [];
-  for (let i = 0; i < items.length; i += PARALLEL) out.push(...await Promise.all(items.slice(i, i + PARALLEL).map(run)));
-  return out;
-}
-
 /** One pass: due -> admit -> reserve -> claim -> dial. True when there may be more to do at once. */
 export async function tick(ground: ServiceGround, rates: RateWindows): Promise<boolean> {
   const { leads } = await ground.bus.call("leads.due", { limit: ground.env.SCHEDULER_BATCH });
@@ -117,11 +112,11 @@ export async function tick(ground: ServiceGround, rates: RateWindows): Promise<b
     ground.bus.call("blacklist.check", { pairs: leads.map((l) => ({ reseller_id: l.reseller_id, phone_number: l.phone_number })) }),
   ]);
   const now = ground.clock.now();
-  const judged = await inBatches(leads.map((lead, i) => ({ lead, blacklisted: listed[i] ?? false })), async ({ lead, blacklisted }) =>
+  const judged = await inSlices(leads.map((lead, i) => ({ lead, blacklisted: listed[i] ?? false })), PARALLEL, async ({ lead, blacklisted }) =>
     ({ ...lead, admission: admit({ lead, plan: await planOf(ground, lead, plans), blacklisted, now }) }));
 
   const held: Held[] = [];
-  await inBatches(inFairOrder(judged), async ({ admission, ...lead }) => {
+  await inSlices(inFairOrder(judged), PARALLEL, async ({ admission, ...lead }) => {
     try {
       if (admission.verdict === "defer") held.push({ lead, until: admission.until, why: admission.why });
       else if (admission.verdict === "drop") await ground.bus.call("leads.drop", { lead_id: lead.lead_id, due_at: lead.due_at, outcome: admission.outcome, reason: admission.reason });

@@ -28,6 +28,12 @@ export const inScope = (scope: Scope, owner: { reseller_id: string | null; merch
   (scope.reseller_id === null || scope.reseller_id === owner.reseller_id)
   && (scope.merchant_id === null || scope.merchant_id === (owner.merchant_id ?? null));
 
+/** The filter of a scope over documents that name their reseller and merchant; an admin's lets everything through. */
+export const within = (scope: Scope): { reseller_id?: string; merchant_id?: string } => ({
+  ...(scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id }),
+  ...(scope.merchant_id === null ? {} : { merchant_id: scope.merchant_id }),
+});
+
 /** Page of a list: `limit` 1–500, `cursor` as the page before gave it. */
 export const PageParams = { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })), cursor: Type.Optional(Type.String({ maxLength: 200 })) };
 
