@@ -48,6 +48,7 @@ function crossCheck(env: Env): string[] {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin)) faults.push(`CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`);
   }
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined)) faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
+  if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined) faults.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
   if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE) faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
   return faults;
 }

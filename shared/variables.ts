@@ -13,6 +13,10 @@ export interface Variable {
 }
 
 const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
+/** Twilio grants 1 call a second to a new account, and queues what is more for up to a day: past our calling window. */
+const CALLS_PER_SECOND = { kind: "integer", min: 0, max: 200, default: 1 } as const;
+/** Points at which a process can be made to kill itself, in the order of a lead's road (shared/crash.ts). */
+export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11"] as const;
 
 /** Every environment variable there is. The README's table, env.example and the compose test are checked against it. */
 export const VARIABLES = {
@@ -42,6 +46,9 @@ export const VARIABLES = {
   PROVIDER_ONE: { kind: "word", words: ["twilio", "none"], default: "twilio", doc: "carrier behind PROVIDER_ONE" },
   PROVIDER_TWO: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_TWO" },
   PROVIDER_THREE: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_THREE" },
+  PROVIDER_ONE_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "calls a second placed through PROVIDER_ONE's account by all replicas together; stay below what the carrier grants; 0: no limit" },
+  PROVIDER_TWO_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_TWO" },
+  PROVIDER_THREE_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_THREE" },
   TWILIO_ACCOUNT_SID: { kind: "text", doc: "Twilio account (AC…)" },
   TWILIO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Twilio auth token; also checks callback signatures" },
   TWILIO_API_BASE: { kind: "url", doc: "other origin for Twilio's API, for a proxy or a simulator" },
@@ -55,5 +62,6 @@ export const VARIABLES = {
   SCHEDULER_BATCH: { kind: "integer", min: 1, max: 500, default: 100, doc: "leads looked at in one pass" },
   LEASE_SECONDS: { kind: "integer", min: 5, max: 300, default: 30, doc: "how long a holder of a lead may stay silent before the sweep looks into it" },
   SWEEP_INTERVAL_MS: { kind: "integer", min: 100, max: 60_000, default: 2000, doc: "pause between sweeps for lost leads, calls and reports" },
+  CRASH_AT: { kind: "word", words: CRASH_POINTS, doc: "test switch: the process kills itself at this point of a lead's road; refused in production" },
   SHUTDOWN_GRACE_SECONDS: { kind: "integer", min: 1, max: 600, default: 30, doc: "how long live calls may go on after SIGTERM" },
 } as const satisfies Record<string, Variable>;

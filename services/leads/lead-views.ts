@@ -39,6 +39,7 @@ export function toDue(d: LeadDoc): DueLead | null {
 export const toClaimed = (d: LeadDoc): ClaimedLead => ({
   lead_id: d._id, claim_no: d.claim_no, attempt_count: d.attempt_count, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id,
   phone_number: d.phone_number ?? "", payload: plain(d.payload), execution_mode: d.execution_mode,
+  pre_check_defers: {},
 });
 
 /** Document -> `data` of the reporting webhook (decisions.md, Webhook). */

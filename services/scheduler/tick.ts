@@ -48,7 +48,7 @@ const orderOf = (claimed: ClaimedLead, admitted: Admitted, line: Line) => ({
   lead_id: claimed.lead_id, claim_no: claimed.claim_no, reseller_id: claimed.reseller_id, merchant_id: claimed.merchant_id, template_id: claimed.template_id,
   template_version: admitted.plan.version, execution_mode: claimed.execution_mode, to: claimed.phone_number, from: line.phone_number, number_id: line.id, provider: line.provider,
   payload: claimed.payload, dial_until: admitted.dial_until?.toISOString() ?? null, enforce_blacklist: admitted.configuration.enforce_blacklist,
-  max_call_seconds: admitted.plan.max_call_seconds,
+  max_call_seconds: admitted.plan.max_call_seconds, rate_limit: null, pre_checks: admitted.configuration.pre_checks, pre_check_defers: claimed.pre_check_defers,
 });
 
 /** Hands a claimed lead over. Where the dialler certainly did not take it, the lead goes back unspent; where that is unknown, the lease decides. */

@@ -2,6 +2,7 @@ import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uui
 import { AttemptFacts } from "./attempt.ts";
 import { ProviderWord } from "./configuration.ts";
 import { EXECUTION_MODES } from "./lead.ts";
+import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
 export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$" });
@@ -14,6 +15,10 @@ export const DialOrder = Strict({
   /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
   dial_until: Nullable(IsoTime),
   enforce_blacklist: Type.Boolean(), max_call_seconds: Type.Integer({ minimum: 1 }),
+  /** null: no limit, or the callee is on its whitelist. */
+  rate_limit: Nullable(RateLimit),
+  /** The configuration's pre-checks, and how often each has put the lead off. */
+  pre_checks: Type.Array(Json, { maxItems: 10 }), pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
 export type DialOrder = Static<typeof DialOrder>;
 
@@ -55,6 +60,8 @@ export const dialer = {
   actions: {
     /** Takes the baton and answers at once; the attempt runs on. BUSY: no room, the caller still holds the baton. */
     dial: action(DialOrder, Nothing),
+    /** The same for many; for each whether it was taken. One that was not is still the caller's. */
+    dialMany: action(Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }), Type.Object({ taken: Type.Array(Type.Boolean()) })),
     /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
     carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() })),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */

@@ -15,11 +15,11 @@ import { dialer } from "./dialer.ts";
 import { leads } from "./leads.ts";
 import { merchants } from "./merchants.ts";
 import { numbers } from "./numbers.ts";
+import { scheduler } from "./scheduler.ts";
 import { webhook } from "./webhook.ts";
 
-/** The gateway and the scheduler offer nothing on the bus: they only ask. */
+/** The gateway offers nothing on the bus: it only asks. */
 const gateway = { name: "gateway", actions: {}, events: {} };
-const scheduler = { name: "scheduler", actions: {}, events: {} };
 
 /** Every contract by its service's name. */
 export const contracts = { auth, blacklist, config, conversation, dialer, gateway, leads, merchants, numbers, scheduler, webhook };

@@ -31,9 +31,29 @@ export const LeadSummary = Type.Object({
 });
 export type LeadSummary = Static<typeof LeadSummary>;
 
+/** Why a waiting lead was put off by itself: since when for this reason, how often, until when. */
+export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime, times: Type.Integer() });
+export type Held = Static<typeof Held>;
+
+/** A lead as explain sees it, waiting or not. */
+export const WaitingLead = Type.Object({
+  lead_id: Uuid, status: Type.Enum([...LEAD_STATUSES]), outcome: Nullable(Type.String()), due_at: Nullable(IsoTime), held: Nullable(Held), created_at: IsoTime,
+  reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template_id: Uuid, phone_number: Nullable(Type.String()), attempt_count: Type.Integer(), claim_no: Type.Integer(),
+  execution_mode: Type.Enum([...EXECUTION_MODES]), configurations_override: Nullable(Json),
+});
+export type WaitingLead = Static<typeof WaitingLead>;
+
+/** A queue with a waiting lead, and its owner: one for each template, and one of its own for each playground lead with a configuration of its own. */
+export const QueueHead = Type.Object({
+  queue: Type.String(), template_id: Uuid, reseller_id: Type.String(), merchant_id: Nullable(Type.String()), due_at: IsoTime,
+  /** Set for a playground lead's own queue: what it changes of the configuration. */
+  configurations_override: Nullable(Json),
+});
+export type QueueHead = Static<typeof QueueHead>;
+
 /** What the scheduler is told of a lead that is due. */
 export const DueLead = Type.Object({
-  lead_id: Uuid, status: Type.Enum(["BACKLOG", "RETRY"]), due_at: IsoTime, created_at: IsoTime, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
+  lead_id: Uuid, queue: Type.Optional(Type.String()), status: Type.Enum(["BACKLOG", "RETRY"]), due_at: IsoTime, created_at: IsoTime, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
   template_id: Uuid, phone_number: Type.String(), attempt_count: Type.Integer(), claim_no: Type.Integer(), execution_mode: Type.Enum([...EXECUTION_MODES]),
   configurations_override: Nullable(Json),
 });
@@ -47,5 +67,7 @@ export type AttemptPlan = Static<typeof AttemptPlan>;
 export const ClaimedLead = Type.Object({
   lead_id: Uuid, claim_no: Type.Integer(), attempt_count: Type.Integer(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template_id: Uuid,
   phone_number: Type.String(), payload: Json, execution_mode: Type.Enum([...EXECUTION_MODES]),
+  /** Times each pre-check has put this lead off. */
+  pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
 export type ClaimedLead = Static<typeof ClaimedLead>;

@@ -1,7 +1,8 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
 import { By, PageParams } from "./identity.ts";
-import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary } from "./lead.ts";
+import { Explanation } from "./explanation.ts";
+import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary, QueueHead } from "./lead.ts";
 import { PushOutcome, Summary, TimelineEvent } from "./lead-views.ts";
 
 const Baton = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
@@ -52,8 +53,8 @@ export const leads = {
     /** Figures of the leads created in a period, test and playground leads left out: `from` inclusive, default 30 days before `to`; `to` exclusive, default now.
      *  VALIDATION_FAILED for more than 366 days. */
     summary: action(Strict({ by: By, ...Owned, ...Period }), Summary, { timeout_ms: 20_000 }),
-    /** Why a lead has not been called yet. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
-    explain: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
+    /** Why a lead has not been called yet, judged by the scheduler's own gates now or at another instant. LEAD_NOT_FOUND. */
+    explain: action(Strict({ by: By, lead_id: Text(64), at: Type.Optional(IsoTime) }), Explanation),
     /** Lets a client join the session of an RTC lead. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
     join: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
@@ -69,6 +70,20 @@ export const leads = {
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
     /** Internal, read only: leads whose time has come, the longest waiting first. */
     due: action(Strict({ limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ leads: Type.Array(DueLead) })),
+    /** Internal, read only: queues whose first lead is due by `until`, in the order of their names from `after` on; costs by queues, not by leads. `own`: playground leads' own queues.
+     *  `next`: where to go on; null: that was all. */
+    heads: action(Strict({ until: IsoTime, own: Type.Boolean(), after: Nullable(Text(64)), limit: Type.Integer({ minimum: 1, maximum: 1000 }) }),
+      Type.Object({ heads: Type.Array(QueueHead), next: Nullable(Type.String()) })),
+    /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. */
+    dueOf: action(Strict({ queues: Type.Array(Strict({ queue: Text(64), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), { maxItems: 500 }), until: IsoTime }),
+      Type.Object({ leads: Type.Array(DueLead) })),
+    /** Internal: many claims in one go, each by compare-and-set; null where the race was lost. */
+    claimMany: action(Strict({ lease_seconds: Lease, items: Type.Array(Strict({ ...Seen, claim_no: Type.Integer({ minimum: 0 }), attempt: AttemptPlan }), { maxItems: 500 }) }),
+      Type.Object({ claimed: Type.Array(Nullable(ClaimedLead)) })),
+    /** Internal: leads being dialled or talked to, by template. */
+    inFlight: action(Strict({}), Type.Object({ total: Type.Integer(), templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })) })),
+    /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` in one go. */
+    expire: action(Strict({ template_id: Uuid, created_before: IsoTime, reason: Text(500), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ expired: Type.Integer() })),
     /** Internal: held-back leads get a later due time; no attempt is spent. Guard: status and due_at as seen. */
     defer: action(Strict({ items: Type.Array(Strict({ ...Seen, until: IsoTime, why: Text(64) }), { maxItems: 500 }) }), Type.Object({ deferred: Type.Integer() })),
     /** Internal: a lead that must not be dialled ends with this outcome. Guard: not claimed, due_at as seen. */
@@ -78,7 +93,11 @@ export const leads = {
     /** Internal: keeps the lease alive; done false: the baton is lost, stop. */
     extend: action(Strict({ ...Baton, lease_seconds: Lease }), Done),
     /** Internal: gives a lead back that provably rang nowhere; the attempt is not spent. */
-    release: action(Strict({ ...Baton, due_at: IsoTime, reason: Text(200) }), Done),
+    release: action(Strict({
+      ...Baton, due_at: IsoTime, reason: Text(200),
+      /** A pre-check put it off: its name is counted, and the results so far are kept. */
+      pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
+    }), Done),
     /** Internal: ends the attempt; decides RETRY or FINISHED once, by settling.ts. */
     settle: action(Strict({ ...Baton, facts: AttemptFacts }), Type.Object({ done: Type.Boolean(), status: Nullable(Type.Enum([...LEAD_STATUSES])), outcome: Nullable(Type.String()) })),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
@@ -86,10 +105,13 @@ export const leads = {
       Strict({
         ...Baton, call_id: Type.Optional(Type.String()), call_initiated_time: Type.Optional(IsoTime), call_end_time: Type.Optional(IsoTime),
         cost: Type.Optional(Type.Number()), cost_breakdown: Type.Optional(Json), recording_url: Type.Optional(Type.String()),
+        /** What the pre-checks found out, and the variables they give the payload. */
+        pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })), exported: Type.Optional(Json),
       }), Done),
   },
   events: {
-    "lead.queued": Type.Object({ lead_id: Uuid, due_at: Nullable(IsoTime) }),
+    /** A lead waits: pushed, given back or to be tried again. */
+    "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(Type.String()), due_at: Nullable(IsoTime) }),
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: Type.String() }),
   },
 };

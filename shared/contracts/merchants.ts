@@ -5,12 +5,18 @@ import { By, PageParams } from "./identity.ts";
 export const ResellerRecord = Type.Object({ id: Type.String(), name: Type.String(), is_active: Type.Boolean(), created_at: IsoTime, updated_at: IsoTime });
 export type ResellerRecord = Static<typeof ResellerRecord>;
 
-/** A merchant: the business that calls. */
+/** Calling was stopped by a person: when, by whom (kind:id) and why. */
+export const Pause = Type.Object({ at: IsoTime, by: Type.String(), reason: Nullable(Type.String()) });
+export type Pause = Static<typeof Pause>;
+
+/** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
   id: Type.String(), name: Type.String(), reseller_id: Type.String(), contact_email: Type.String(),
-  is_active: Type.Boolean(), created_at: IsoTime, updated_at: IsoTime,
+  is_active: Type.Boolean(), paused: Type.Optional(Nullable(Pause)), created_at: IsoTime, updated_at: IsoTime,
 });
 export type MerchantRecord = Static<typeof MerchantRecord>;
+
+const Deployment = Type.Object({ paused: Nullable(Pause) });
 
 const Email = Type.String({ format: "email", maxLength: 254 });
 /** Start of the name, upper and lower case alike. */
@@ -40,11 +46,26 @@ export const merchants = {
       Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), contact_email: Type.Optional(Email), is_active: Type.Optional(Type.Boolean()) }), MerchantRecord),
     /** RESOURCE_IN_USE while it owns templates or unfinished leads; MERCHANT_NOT_FOUND, FORBIDDEN. */
     remove: action(Strict({ by: By, id: Text(64) }), Nothing),
+    /** No lead of the merchant is dialled from now on; calls under way go on. Pausing twice keeps the first. MERCHANT_NOT_FOUND, FORBIDDEN. */
+    pause: action(Strict({ by: By, id: Text(64), reason: Type.Optional(Text(500)) }), MerchantRecord),
+    /** MERCHANT_NOT_FOUND, FORBIDDEN. */
+    resume: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
+    /** The deployment as a whole. FORBIDDEN for all but admins. */
+    deployment: action(Strict({ by: By }), Deployment),
+    /** No lead at all is dialled from now on; calls under way go on. FORBIDDEN for all but admins. */
+    pauseDeployment: action(Strict({ by: By, reason: Type.Optional(Text(500)) }), Deployment),
+    resumeDeployment: action(Strict({ by: By }), Deployment),
+    /** Internal: what is paused; merchants that are not are left out. */
+    pauses: action(Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
+      Type.Object({ deployment: Nullable(Pause), merchants: Type.Array(Type.Object({ id: Type.String(), pause: Pause })) })),
     /** Internal: whether the ids exist and belong together. */
     lookup: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
       Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() })),
     /** Internal: whether the ids exist, belong together and are switched on, so that somebody may act for them. */
     active: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ active: Type.Boolean() })),
   },
-  events: {},
+  events: {
+    /** Calling was paused or resumed for a merchant, or (null) for the deployment. */
+    "calling.switched": Type.Object({ merchant_id: Nullable(Type.String()) }),
+  },
 };

@@ -1,0 +1,15 @@
+import type { Env } from "./env.ts";
+import type { CRASH_POINTS } from "./variables.ts";
+
+/**
+ * A named point of a lead's road at which a process may be made to die (reliability.md 2):
+ * K0 lead written, push not answered · K1 claimed, not handed over · K2 line taken, not claimed · K3 rate token taken, no intent · K4 intent written, carrier not asked ·
+ * K5 carrier asked, no reply yet · K6 reply there, not written down · K7 ringing · K8 in the talk · K9 callback stored, not applied · K10 FINISHED, report not handed over ·
+ * K11 receiver said 2xx, delivery not marked.
+ */
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+/** Kills this process with SIGKILL where CRASH_AT names the point; does nothing else. The environment refuses CRASH_AT in production. */
+export function crashPoint(env: Env, point: CrashPoint): void {
+  if (env.CRASH_AT === point) process.kill(process.pid, "SIGKILL");
+}
