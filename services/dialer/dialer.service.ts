@@ -1,8 +1,6 @@
 import { service } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
-import { callRef } from "../../shared/ids.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { runAttempt } from "./attempt.ts";
+import { createAttempts } from "./attempts.ts";
 import { callSchema } from "./calls.model.ts";
 import { createCalls } from "./calls.repository.ts";
 import { carrierEventSchema, createCarrierEvents } from "./carrier-events.model.ts";
@@ -16,14 +14,11 @@ import { startLoops, type Loops } from "./sweep.ts";
 import { DIAL_TIMEOUT_MS } from "./timing.ts";
 import { createBackground, type Works } from "./works.ts";
 
-/** Attempts between acceptance and the carrier's answer, per node. Fewer than the carrier client's sockets. */
-const ATTEMPTS_AT_ONCE = 100;
 /** After SIGTERM, requests under way get this long: a dial's time-out and a little. */
 const STOP_GRACE_MS = DIAL_TIMEOUT_MS + 3000;
 
 /** Dialling: one document per attempt, carriers behind one port. */
 export default service("dialer", (ground) => {
-  const attempts = new Map<string, Promise<void>>();
   let stopping = false;
   let loops: Loops | null = null;
   const store = ground.store();
@@ -36,18 +31,15 @@ export default service("dialer", (ground) => {
     background: createBackground(ground.log, ground.clock),
     stopping: () => stopping,
   };
+  const attempts = createAttempts(works);
 
   return {
     actions: {
       dial(order) {
-        const ref = callRef(order.lead_id, order.claim_no);
-        if (attempts.has(ref)) return {};
-        if (stopping || attempts.size >= ATTEMPTS_AT_ONCE) fail("BUSY", "The dialer has no room for another attempt at the moment; offer it again.", { retry_after_seconds: 1 });
-        attempts.set(ref, runAttempt(works, order)
-          .catch((error: unknown) => { ground.log.error({ call_ref: ref, error: errorForLog(error) }, "an attempt broke off; the lead's sweep takes it up"); })
-          .finally(() => { attempts.delete(ref); }));
+        if (!attempts.take(order)) fail("BUSY", "The dialer has no room for another attempt at the moment; offer it again.", { retry_after_seconds: 1 });
         return {};
       },
+      dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
       carrierEvent: (raw) => receive(works, raw),
       verifyUpgrade: ({ provider, path, headers }) => ({ valid: works.carriers.of(provider).verifyUpgrade({ path, headers }) }),
       joined: ({ call_ref, node_id }) => joinCall(works, call_ref, node_id),
@@ -69,9 +61,7 @@ export default service("dialer", (ground) => {
     async stopped() {
       stopping = true;
       const graceMs = Math.min(STOP_GRACE_MS, ground.env.SHUTDOWN_GRACE_SECONDS * 1000);
-      const over = new AbortController();
-      await Promise.race([Promise.all(attempts.values()), ground.clock.wait(graceMs, over.signal)]);
-      over.abort();
+      await attempts.settled(graceMs);
       await loops?.tend.stop();
       await loops?.sweep.stop();
       await works.background.settled(graceMs);

@@ -177,8 +177,8 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
     stage, script: quiet(), told: [], dials: [], changes: [], joins: [], calls: client.db().collection<CallDoc>("calls"), events: client.db().collection<CarrierEventDoc>("carrier_events"),
     order: (ending, over = {}) => ({
       lead_id: randomUUID(), claim_no: 1, reseller_id: "r1", merchant_id: null, template_id: randomUUID(), template_version: 1, execution_mode: "TELEPHONY",
-      to: `+1415555${String(++people).padStart(2, "0")}${ending}`, from: "+14155550999", number_id: randomUUID(), provider: "PROVIDER_ONE", payload: { name: "Ada" },
-      dial_until: null, enforce_blacklist: true, max_call_seconds: 600, ...over,
+      to: `+1${415 + Math.floor(++people / 100)}555${String(people % 100).padStart(2, "0")}${ending}`, from: "+14155550999", number_id: randomUUID(), provider: "PROVIDER_ONE", payload: { name: "Ada" },
+      dial_until: null, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {}, ...over,
     }),
     toldOf: (order) => d().told.filter(({ params: p }) => p["lead_id"] === order.lead_id || p["holder"] === refOf(order) || p["call_ref"] === refOf(order) || p["to"] === order.to),
     ledger: async (order) => ((await (await fetch(`${carrier.url}/ledger/calls?to=${encodeURIComponent(order.to)}`)).json()) as { calls: CallRow[] }).calls,

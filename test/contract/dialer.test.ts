@@ -183,12 +183,15 @@ describe("attempts that stop before the carrier is asked", () => {
     let open = (): void => undefined;
     const closed = new Promise<void>((resolve) => { open = resolve; });
     d.script.prepare = () => closed;
-    const crowd = Array.from({ length: 100 }, () => d.order("06", { enforce_blacklist: false }));
-    await Promise.all(crowd.map(dial));
+    const crowd = Array.from({ length: 500 }, () => d.order("06", { enforce_blacklist: false }));
+    const many = (orders: DialOrder[]) => d.stage.bus.call("dialer.dialMany", { orders });
+    expect(await many(crowd.slice(0, 400))).toEqual({ taken: crowd.slice(0, 400).map(() => true) });
+    const turnedAway = [d.order("06"), d.order("06")];
+    expect(await many([...crowd.slice(300), ...turnedAway])).toEqual({ taken: [...crowd.slice(300).map(() => true), false, false] });
     await expect(dial(d.order("06"))).rejects.toMatchObject({ type: "BUSY", data: { retry_after_seconds: 1 } });
     open();
     for (const each of crowd) await toldIs(d, each, "numbers.release");
-    expect(crowd.map(dialled)).toEqual(crowd.map(() => 1));
+    expect([...crowd, ...turnedAway].map(dialled)).toEqual([...crowd.map(() => 1), 0, 0]);
   });
 });
 

@@ -11,7 +11,7 @@ export const DIAL_TIMEOUT_MS = 15_000;
 /** How long any other request may take; asking and hanging up together fit into one reconciliation. */
 const ASK_TIMEOUT_MS = 8000;
 /** Sockets: more than the dialer ever has requests in flight, so that none waits in line past its intent's deadline. */
-const MAX_SOCKETS = 256;
+const MAX_SOCKETS = 640;
 
 /** The same address at another origin, for a proxy or a simulator. */
 export function movedTo(api_base: string | null, uri: string): string {
