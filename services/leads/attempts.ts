@@ -1,12 +1,13 @@
 import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
+import { announce } from "./announcing.ts";
 import * as machine from "./lead-machine.ts";
 import { toClaimed } from "./lead-views.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { settle as decide } from "./settling.ts";
 
-type Answer<N extends "leads.claim" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
+type Answer<N extends "leads.claim" | "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
 export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: LeadDoc) => void) {
@@ -17,11 +18,21 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       return lead && toClaimed(lead);
     },
 
+    async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
+      const now = ground.clock.now();
+      const until = plusSeconds(now, p.lease_seconds);
+      const claims = p.items.map((i) => machine.claim({ lead_id: i.lead_id, due_at: new Date(i.due_at), claim_no: i.claim_no }, { ...i.attempt, claimed_at: now }, until, now));
+      return { claimed: claims.length === 0 ? [] : (await leads.claimAll(claims)).map((lead) => lead && toClaimed(lead)) };
+    },
+
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
       const lead = await leads.byBaton(p.lead_id);
       if (!lead || lead.claim_no !== p.claim_no) return { done: false };
       const moved = await leads.move(machine.release(p, lead, new Date(p.due_at), p.reason, ground.clock.now(), false));
-      if (moved) ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: p.reason, until: p.due_at }, "lead given back, no attempt spent");
+      if (moved) {
+        announce(ground, [moved]);
+        ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: p.reason, until: p.due_at }, "lead given back, no attempt spent");
+      }
       return { done: moved !== null };
     },
 
@@ -41,7 +52,10 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       const moved = await leads.move(settlement.kind === "retry" ? machine.retry(p, lead, p.facts, settlement, now) : machine.finish(p, lead, p.facts, settlement.outcome, now));
       if (!moved) return lost;
       if (settlement.kind === "finish") onFinished(moved);
-      else ground.log.info({ event: "lead.retry", lead_id: moved._id, after: settlement.outcome, attempt: moved.attempt_count, due_at: settlement.due_at }, "attempt ended, the lead will be called again");
+      else {
+        announce(ground, [moved]);
+        ground.log.info({ event: "lead.retry", lead_id: moved._id, after: settlement.outcome, attempt: moved.attempt_count, due_at: settlement.due_at }, "attempt ended, the lead will be called again");
+      }
       return { done: true, status: moved.status, outcome: moved.outcome };
     },
 

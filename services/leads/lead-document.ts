@@ -6,6 +6,7 @@ import { fail } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import { QUEUED, queued } from "./lead-machine.ts";
 import type { LeadDoc } from "./leads.model.ts";
+import { queueName } from "./queue-names.ts";
 
 /** A pushed lead as it came in. */
 export type Input = ParamsOf<"leads.push">["lead"];
@@ -74,18 +75,21 @@ export function documentOf(id: string, by: By, lead: Input, resolved: Resolved, 
   const mode: ExecutionMode = lead.execution_mode ?? "TELEPHONY";
   const due_at = phone !== null && DIALLED_MODES.includes(mode) ? plusSeconds(now, resolved.initial_offset ?? 0) : null;
   const playground = lead.is_playground === true;
+  const configurations_override = playground ? lead.configurations_override ?? null : null;
+  const of = { merchant_id: resolved.merchant_id ?? merchantOf(by, lead) ?? null, template_id: resolved.template_id, configurations_override };
   return {
-    _id: id, reseller_id: lead.reseller_id, merchant_id: resolved.merchant_id ?? merchantOf(by, lead) ?? null,
-    template_id: resolved.template_id, template: resolved.name, request_id: lead.request_id,
-    ...QUEUED, phone_number: phone,
+    _id: id, reseller_id: lead.reseller_id, ...of, template: resolved.name, request_id: lead.request_id,
+    queue: queueName({ _id: id, ...of }, resolved.merchant_id === null ? "reseller" : "merchant"), ...QUEUED, phone_number: phone,
     payload: { ...lead.payload, ...(phone ? { [PHONE]: phone } : {}), ...(lead.reporting_webhook_url ? { reporting_webhook_url: lead.reporting_webhook_url } : {}) },
     execution_mode: mode, call_direction: "OUTBOUND", is_test: playground || mode.endsWith("_TEST"),
-    configurations_override: playground ? lead.configurations_override ?? null : null,
     ...(due_at ? { due_at } : {}),
     attempt: null, held: null, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null,
     costs: {}, trace_scores: {}, meta: {}, created_at: now, updated_at: now, finished_at: null, history: [queued(now, due_at, mode)],
   };
 }
+
+/** The same lead by another id, which its own queue is named after. */
+export const withId = (doc: LeadDoc, id: string): LeadDoc => ({ ...doc, _id: id, queue: doc.configurations_override ? queueName({ ...doc, _id: id }, "merchant") : doc.queue });
 
 /** What the pusher is told of a queued lead; the same for the same lead whenever it is asked. */
 export function messageFor(doc: Pick<LeadDoc, "due_at" | "phone_number">): string {

@@ -1,5 +1,6 @@
 import type { AttemptFacts } from "../../shared/contracts/attempt.ts";
 import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "./leads.model.ts";
+import { queueOf, type Queued } from "./queue-names.ts";
 
 /** What a move adds to the lead's history. */
 interface Remembered { history: { $each: HistoryEntry[]; $slice: number } }
@@ -66,10 +67,10 @@ export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Da
   ({ filter: { ...held(baton), lease_until: expired }, update: { $set: { lease_until }, ...remember("holder_silent", now, { claim_no: baton.claim_no, since: expired.toISOString() }) } });
 
 /** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
-export const release = (baton: Baton, lead: Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
+export const release = (baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
   filter: { ...held(baton), attempt_count: lead.attempt_count },
   update: {
-    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", due_at, held: { why, until: due_at, since: now, times: 1 }, updated_at: now },
+    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", queue: queueOf(lead), due_at, held: { why, until: due_at, since: now, times: 1 }, updated_at: now },
     $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) }, $unset: { lease_until: 1 },
     ...remember("given_back", now, { claim_no: baton.claim_no, why, until: due_at.toISOString() }),
   },
@@ -112,7 +113,7 @@ const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<strin
 export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { outcome: string; due_at: Date }, now: Date): Move => ({
   filter: held(baton),
   update: {
-    $set: { ...attemptFields(facts, lead), status: "RETRY", due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
+    $set: { ...attemptFields(facts, lead), status: "RETRY", queue: queueOf(lead), due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
     ...remember("retry", now, { ...endOf(baton, facts, next.outcome), due_at: next.due_at.toISOString() }),
   },
 });
@@ -123,8 +124,8 @@ export const finish = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, outcome
   update: { $set: { ...attemptFields(facts, lead), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...counted(facts), ...remember("finished", now, endOf(baton, facts, outcome)) },
 });
 
-/** BACKLOG|RETRY -> FINISHED, because it must not be dialled. */
-export const drop = (seen: Seen, lead: Pick<LeadDoc, "payload">, outcome: string, reason: string, now: Date): Move => ({
+/** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */
+export const drop = (seen: { lead_id: string; due_at: Date | null }, lead: Pick<LeadDoc, "payload">, outcome: string, reason: string, now: Date): Move => ({
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
   update: { $set: { ...finishing(lead, outcome, now), "meta.drop_reason": reason }, $unset: { due_at: 1 }, ...remember("dropped", now, { outcome, reason }) },
 });

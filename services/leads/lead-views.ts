@@ -1,5 +1,7 @@
 import type { ClaimedLead, DueLead, LeadRecord, LeadSummary } from "../../shared/contracts/lead.ts";
 import type { LeadDoc } from "./leads.model.ts";
+import { queueOf } from "./queue-names.ts";
+import type { DueDoc } from "./queues.repository.ts";
 
 const iso = (date: Date | null | undefined): string | null => (date ? date.toISOString() : null);
 
@@ -26,20 +28,24 @@ export const toRecord = (d: LeadDoc): LeadRecord => ({
 });
 
 /** Document -> what the scheduler is told; null for one that can't be dialled at all. */
-export function toDue(d: LeadDoc): DueLead | null {
+export function toDue(d: DueDoc): DueLead | null {
   if (!d.due_at || !d.phone_number || (d.status !== "BACKLOG" && d.status !== "RETRY")) return null;
   return {
-    lead_id: d._id, status: d.status, due_at: d.due_at.toISOString(), created_at: d.created_at.toISOString(), reseller_id: d.reseller_id, merchant_id: d.merchant_id,
+    lead_id: d._id, queue: queueOf(d), status: d.status, due_at: d.due_at.toISOString(), created_at: d.created_at.toISOString(), reseller_id: d.reseller_id, merchant_id: d.merchant_id,
     template_id: d.template_id, phone_number: d.phone_number, attempt_count: d.attempt_count, claim_no: d.claim_no, execution_mode: d.execution_mode,
     configurations_override: d.configurations_override,
   };
 }
 
+/** What of a document the holder of the baton is told. */
+export type ClaimedDoc = Pick<LeadDoc,
+  "_id" | "claim_no" | "attempt_count" | "reseller_id" | "merchant_id" | "template_id" | "phone_number" | "payload" | "execution_mode" | "pre_check_defers">;
+
 /** Document -> what the holder of the baton is told. */
-export const toClaimed = (d: LeadDoc): ClaimedLead => ({
+export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   lead_id: d._id, claim_no: d.claim_no, attempt_count: d.attempt_count, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id,
   phone_number: d.phone_number ?? "", payload: plain(d.payload), execution_mode: d.execution_mode,
-  pre_check_defers: {},
+  pre_check_defers: d.pre_check_defers ?? {},
 });
 
 /** Document -> `data` of the reporting webhook (decisions.md, Webhook). */

@@ -33,10 +33,16 @@ export interface LeadDoc {
   call_direction: "OUTBOUND" | "INBOUND";
   is_test: boolean;
   configurations_override: Record<string, unknown> | null;
+  /** What it waits in (queues.ts); leads of older versions get theirs when this one starts. */
+  queue: string;
   due_at?: Date;
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
+  /** The mark of the write that moved it last: whoever lost the answer to a write finds out by it whether it was applied. */
+  last_move?: string;
+  /** Name of a pre-check -> times it has put the lead off. */
+  pre_check_defers?: Record<string, number>;
   held: Held | null;
   /** The machine's moves, oldest first, the newest 200; read by the timeline only. */
   history?: HistoryEntry[];
@@ -69,7 +75,8 @@ export const leadSchema = new Schema<LeadDoc>({
   phone_number: { type: String, default: null }, payload: { type: Free, required: true },
   execution_mode: { type: String, required: true }, call_direction: { type: String, required: true }, is_test: { type: Boolean, required: true },
   configurations_override: { type: Free, default: null },
-  due_at: Date, lease_until: Date, report_due_at: Date,
+  queue: String, due_at: Date, lease_until: Date, report_due_at: Date,
+  last_move: String, pre_check_defers: { type: Free, default: {} },
   attempt: { type: Free, default: null }, held: { type: Free, default: null },
   call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
   recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },
@@ -80,14 +87,16 @@ export const leadSchema = new Schema<LeadDoc>({
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
-leadSchema.index({ due_at: 1, _id: 1 }, { name: "due", ...whenPresent("due_at") });
-leadSchema.index({ lease_until: 1 }, { name: "lease", ...whenPresent("lease_until") });
+// For each queue its first due lead is one step of this index away, however many leads wait.
+leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whenPresent("due_at") });
+// Names of indexes that got other keys are new ones: the old are dropped at start (queues.repository.ts).
+leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template", ...whenPresent("lease_until") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
 const unfinished = { partialFilterExpression: { finished_at: null } };
 
 leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owner", ...unfinished });
-leadSchema.index({ template_id: 1 }, { name: "unfinished_of_template", ...unfinished });
+leadSchema.index({ template_id: 1, created_at: 1 }, { name: "unfinished_by_template", ...unfinished });
 leadSchema.index({ call_id: 1 }, { name: "by_call", ...whenText("call_id") });
 
 // Lists: newest first within a scope. Ids of merchants and templates, request ids and phone numbers are selective by themselves; words are not, and have an index

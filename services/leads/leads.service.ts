@@ -14,12 +14,16 @@ import { pushKeySchema } from "./push-keys.model.ts";
 import { pushKeysRepository } from "./push-keys.repository.ts";
 import { pushMany } from "./push-many.ts";
 import { push } from "./push.ts";
+import { dueOf, expire, heads, sweepQueueless } from "./queues.ts";
+import { queuesRepository } from "./queues.repository.ts";
 import { reading } from "./reading.ts";
 import { sweepLost, sweepReports } from "./sweep.ts";
 
 /** Leads: the queue, the machine, the record (interface.md 2.1–2.4, 3.1, 4.2). */
 export default service("leads", (ground) => {
-  const leads = leadsRepository(ground.store().model("leads", leadSchema));
+  const model = ground.store().model("leads", leadSchema);
+  const leads = leadsRepository(model, ground.ids);
+  const queues = queuesRepository(model);
   const shelf = { leads, keys: pushKeysRepository(ground.store().model("push_keys", pushKeySchema)) };
   const read = reading(ground, leads);
   const loops: Loop[] = [];
@@ -49,13 +53,19 @@ export default service("leads", (ground) => {
         const found = await leads.due(ground.clock.now(), limit);
         return { leads: found.map(toDue).filter((d): d is DueLead => d !== null) };
       },
+      heads: (p) => heads(queues, p), dueOf: (p) => dueOf(queues, p), expire: (p) => expire(ground, { leads, queues }, p, onFinished),
+      async inFlight() {
+        const templates = await queues.inFlight();
+        return { total: templates.reduce((n, t) => n + t.count, 0), templates };
+      },
       defer: async ({ items }) => ({ deferred: await deferAll(leads, items, ground.clock.now()) }),
-      claim: (p) => moves.claim(p), drop: (p) => moves.drop(p), release: (p) => moves.release(p), settle: (p) => moves.settle(p), annotate: (p) => moves.annotate(p),
+      claim: (p) => moves.claim(p), claimMany: (p) => moves.claimMany(p), drop: (p) => moves.drop(p), release: (p) => moves.release(p), settle: (p) => moves.settle(p), annotate: (p) => moves.annotate(p),
       extend: async (p) => ({ done: await leads.move(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds))) !== null }),
     },
-    started() {
+    async started() {
+      await queues.dropOldIndexes();
       reports = loop("reports", () => sweepReports(ground, leads));
-      loops.push(reports, loop("lost leases", () => sweepLost(ground, leads, (baton, facts) => moves.settle({ ...baton, facts }))));
+      loops.push(reports, loop("lost leases", () => sweepLost(ground, leads, (baton, facts) => moves.settle({ ...baton, facts }))), loop("queues", () => sweepQueueless(queues)));
     },
     async stopped() { await Promise.all(loops.map((l) => l.stop())); },
   };

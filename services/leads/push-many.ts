@@ -3,8 +3,9 @@ import type { PushOutcome } from "../../shared/contracts/lead-views.ts";
 import { PushInput } from "../../shared/contracts/leads.ts";
 import { Failure, type Fault } from "../../shared/errors.ts";
 import { faultChecker } from "../../shared/validator.ts";
+import { announce } from "./announcing.ts";
 import { checkSameBody, keyedPush, type KeyedPush } from "./idempotency.ts";
-import { checkAsked, checkListed, checkRefusal, checkTemplate, documentOf, messageFor, phoneOf, questionOf, type Input, type Resolved } from "./lead-document.ts";
+import { checkAsked, checkListed, checkRefusal, checkTemplate, documentOf, messageFor, phoneOf, questionOf, withId, type Input, type Resolved } from "./lead-document.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 import { keyDocument, type Shelf } from "./push.ts";
@@ -111,7 +112,7 @@ async function keyed(ground: ServiceGround, { keys }: Shelf, board: Board, rows:
     const mine = row.key && held.get(row.key.id);
     if (!mine || !row.doc) return;
     checkSameBody(mine, { id: mine._id, body_hash: row.key?.body_hash ?? "" });
-    row.doc = { ...row.doc, _id: mine.lead_id };
+    row.doc = withId(row.doc, mine.lead_id);
   });
 }
 
@@ -129,8 +130,7 @@ async function write(ground: ServiceGround, { leads }: Shelf, board: Board, rows
     else queue(board, row, { lead_id: row.doc._id, message: messageFor(row.doc) }, written[i] === "present");
   });
   const made = docs.filter((_, i) => written[i] === "written");
-  const [soonest] = made.filter((d) => d.due_at).sort((a, b) => Number(a.due_at) - Number(b.due_at));
-  if (soonest) ground.bus.emit("lead.queued", { lead_id: soonest._id, due_at: soonest.due_at?.toISOString() ?? null });
+  announce(ground, made);
   ground.log.info({ event: "leads.queued", leads: made.length, first: made[0]?._id ?? null }, "leads queued");
 }
 

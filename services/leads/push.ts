@@ -3,7 +3,8 @@ import { plusSeconds } from "../../shared/clock.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
 import { checkSameBody, KEY_SECONDS, keyedPush, type KeyedPush } from "./idempotency.ts";
-import { checkAsked, checkListed, checkTemplate, documentOf, messageFor, phoneOf, questionOf } from "./lead-document.ts";
+import { announce } from "./announcing.ts";
+import { checkAsked, checkListed, checkTemplate, documentOf, messageFor, phoneOf, questionOf, withId } from "./lead-document.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
@@ -36,7 +37,7 @@ async function write(ground: ServiceGround, { leads }: Shelf, doc: LeadDoc): Pro
   });
   if (written === "failed") notWritten();
   if (written !== "written") return false;
-  ground.bus.emit("lead.queued", { lead_id: doc._id, due_at: doc.due_at?.toISOString() ?? null });
+  announce(ground, [doc]);
   ground.log.info({ event: "lead.queued", lead_id: doc._id, request_id: doc.request_id, to: doc.phone_number && maskPhone(doc.phone_number), due_at: doc.due_at ?? null }, "lead queued");
   return true;
 }
@@ -59,7 +60,7 @@ async function pushOnce(ground: ServiceGround, shelf: Shelf, bus: Bus, params: P
   const now = ground.clock.now();
   const held = (await shelf.keys.reserve([keyDocument(push, doc, now)], now)).get(push.id) ?? notWritten();
   checkSameBody(held, push);
-  const made = await write(ground, shelf, { ...doc, _id: held.lead_id });
+  const made = await write(ground, shelf, withId(doc, held.lead_id));
   return answerOf(params.lead, held, !made);
 }
 

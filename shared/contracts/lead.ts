@@ -43,7 +43,8 @@ export const WaitingLead = Type.Object({
 });
 export type WaitingLead = Static<typeof WaitingLead>;
 
-/** A queue with a waiting lead, and its owner: one for each template, and one of its own for each playground lead with a configuration of its own. */
+/** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
+ *  lead with a configuration of its own. The name says nothing; ask the fields beside it. */
 export const QueueHead = Type.Object({
   queue: Type.String(), template_id: Uuid, reseller_id: Type.String(), merchant_id: Nullable(Type.String()), due_at: IsoTime,
   /** Set for a playground lead's own queue: what it changes of the configuration. */

@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { codeOf } from "../../shared/errors.ts";
+import type { DueLead, QueueHead } from "../../shared/contracts/lead.ts";
+import type { LeadDoc } from "../../services/leads/leads.model.ts";
+import { until as eventually } from "../support/stage.ts";
+import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
+
+let at: LeadsStage;
+const leads = () => at.db.collection<LeadDoc>("leads");
+const PLAN = { number_id: TEMPLATE, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 60, retry_on: null } };
+
+beforeAll(async () => { at = await leadsStage(); });
+afterAll(() => at.stop());
+beforeEach(async () => { await leads().deleteMany({}); });
+
+const iso = (ms = 0): string => new Date(at.clock.now().getTime() + ms).toISOString();
+const pushed = async (over: object = {}): Promise<string> => (await at.push(over)).lead_call_tracker_id;
+const heads = (over: Partial<{ own: boolean; after: string | null; limit: number; until: string }> = {}) =>
+  at.stage.bus.call("leads.heads", { until: iso(), own: false, after: null, limit: 1000, ...over });
+async function everyHead(own: boolean, limit: number): Promise<QueueHead[]> {
+  const all: QueueHead[] = [];
+  let after: string | null = null;
+  do {
+    const page: { heads: QueueHead[]; next: string | null } = await heads({ own, after, limit });
+    all.push(...page.heads);
+    after = page.next;
+  } while (after !== null);
+  return all;
+}
+const dueOf = async (queue: string, limit = 100, ahead_ms = 0): Promise<DueLead[]> => (await at.stage.bus.call("leads.dueOf", { queues: [{ queue, limit }], until: iso(ahead_ms) })).leads;
+const claims = (due: DueLead[]) => at.stage.bus.call("leads.claimMany", { lease_seconds: 30, items: due.map((d) => ({ lead_id: d.lead_id, due_at: d.due_at, claim_no: d.claim_no, attempt: PLAN })) });
+
+/** A waiting lead of any queue, put straight into the database: a copy of a pushed one. */
+async function planted(some: Partial<LeadDoc>[]): Promise<void> {
+  const template = await leads().findOne({ _id: await pushed() });
+  await leads().deleteMany({});
+  await leads().insertMany(some.map((over) => ({ ...template!, _id: randomUUID(), ...over })));
+}
+
+describe("queues", () => {
+  test("a lead waits in its template's queue, a playground lead with its own configuration in one of its own, also when a key gave it its id", async () => {
+    const plain = await pushed();
+    const own = (await at.push({ is_playground: true, configurations_override: { enable_calling: false } }, "key-1")).lead_call_tracker_id;
+    const row = (await at.pushMany([at.input({ is_playground: true, configurations_override: { enable_calling: true } })], "key-2")).results[0]?.lead_call_tracker_id;
+    await at.clock.advance(30_000);
+    expect(await everyHead(false, 10)).toEqual([{ queue: TEMPLATE, template_id: TEMPLATE, reseller_id: R, merchant_id: M, due_at: iso(), configurations_override: null }]);
+    const owned = await everyHead(true, 10);
+    expect(owned.map((h) => h.configurations_override)).toEqual(expect.arrayContaining([{ enable_calling: false }, { enable_calling: true }]));
+    expect((await Promise.all(owned.map((h) => dueOf(h.queue)))).flat().map((l) => l.lead_id).sort()).toEqual([own, row].sort());
+    expect((await dueOf(TEMPLATE)).map((l) => l.lead_id)).toEqual([plain]);
+  });
+
+  test("heads come in the order of names, page by page, none twice and none left out", async () => {
+    const names = Array.from({ length: 60 }, () => randomUUID());
+    const past = at.clock.now();
+    await planted([...names.flatMap((name) => [{ queue: name, template_id: name, due_at: past }, { queue: name, template_id: name, due_at: new Date(past.getTime() - 5000) }]), { queue: randomUUID(), due_at: new Date(past.getTime() + 1) }]);
+    for (const limit of [1, 7, 60, 1000]) {
+      const all = await everyHead(false, limit);
+      expect(all.map((h) => h.queue)).toEqual([...names].sort());
+      expect(new Set(all.map((h) => h.due_at))).toEqual(new Set([iso(-5000)]));
+    }
+    expect(await everyHead(true, 10)).toEqual([]);
+  });
+
+  test("each queue gives its longest waiting leads first, as many as asked for, a little ahead where asked to", async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    const t = at.clock.now().getTime();
+    await planted([3, 1, 2, -300].map((s) => ({ queue: a, due_at: new Date(t - s * 1000) })).concat([{ queue: b, due_at: new Date(t) }]));
+    expect((await dueOf(a)).map((l) => Date.parse(l.due_at) - t)).toEqual([-3000, -2000, -1000]);
+    expect(await dueOf(a, 2)).toHaveLength(2);
+    expect(await dueOf(a, 10, 300_000)).toHaveLength(4);
+    const both = await at.stage.bus.call("leads.dueOf", { queues: [{ queue: b, limit: 1 }, { queue: a, limit: 1 }], until: iso() });
+    expect(both.leads.map((l) => l.queue)).toEqual([b, a]);
+  });
+});
+
+describe("claiming many", () => {
+  test("of two callers with the same leads each lead goes to one; answers are in order, nulls where the race was lost", async () => {
+    for (let i = 0; i < 50; i++) await pushed();
+    await at.clock.advance(30_000);
+    const due = await dueOf(TEMPLATE);
+    const [forward, backward] = await Promise.all([claims(due), claims(due.toReversed())]);
+    const mine = forward.claimed.map((c) => c?.lead_id ?? null);
+    const others = backward.claimed.map((c) => c?.lead_id ?? null).toReversed();
+    due.forEach((d, i) => expect([mine[i], others[i]].filter((id) => id !== null)).toEqual([d.lead_id]));
+    expect(await leads().countDocuments({ status: "PROCESSING", attempt_count: 1, claim_no: 1 })).toBe(50);
+    expect(await at.stage.bus.call("leads.inFlight", {})).toEqual({ total: 50, templates: [{ template_id: TEMPLATE, count: 50 }] });
+  });
+  test("a lead named twice is claimed once; one that is not due yet, or was seen otherwise, not at all", async () => {
+    await pushed();
+    const [early] = await dueOf(TEMPLATE, 1, 30_000);
+    expect((await claims([early!])).claimed).toEqual([null]);
+    await at.clock.advance(30_000);
+    expect((await claims([{ ...early!, claim_no: 1 }])).claimed).toEqual([null]);
+    expect((await claims([early!, early!])).claimed.map((c) => c !== null)).toEqual([true, false]);
+    expect((await claims([])).claimed).toEqual([]);
+  });
+});
+
+describe("expiry", () => {
+  test("waiting leads from before then end EXPIRED and owe their report; calls under way, newer ones and other templates' do not", async () => {
+    const old = [await pushed({ reporting_webhook_url: "https://x.example/" }), await pushed({ payload: { customer_name: "Ada" } })];
+    const called = await pushed();
+    await at.clock.advance(30_000);
+    await claims((await dueOf(TEMPLATE)).filter((d) => d.lead_id === called));
+    await planted1(old[0]!);
+    const before = iso();
+    await at.clock.advance(1);
+    const fresh = await pushed();
+    const expire = (limit: number) => at.stage.bus.call("leads.expire", { template_id: TEMPLATE, created_before: before, reason: "not dialled within 3600 seconds", limit });
+    expect(await expire(1)).toEqual({ expired: 1 });
+    expect(await expire(500)).toEqual({ expired: 1 });
+    expect(await expire(500)).toEqual({ expired: 0 });
+    const after = new Map((await leads().find().toArray()).map((d) => [d._id, d]));
+    for (const id of old) expect(after.get(id)).toMatchObject({ status: "FINISHED", outcome: "EXPIRED", meta: { drop_reason: "not dialled within 3600 seconds" } });
+    expect([called, fresh].map((id) => after.get(id)?.status)).toEqual(["PROCESSING", "BACKLOG"]);
+    expect([...after.values()].filter((d) => d.template_id !== TEMPLATE).map((d) => d.status)).toEqual(["BACKLOG"]);
+  });
+  const planted1 = async (like: string): Promise<void> => { await leads().insertOne({ ...(await leads().findOne({ _id: like }))!, _id: randomUUID(), template_id: randomUUID() }); };
+});
+
+describe("a folder of an older version", () => {
+  test("indexes that others replace are gone; leads without a queue get one and are called", async () => {
+    const id = await pushed();
+    await leads().updateOne({ _id: id }, { $unset: { queue: 1 } });
+    await at.clock.advance(30_000);
+    const [head] = await eventually("the lead to have a queue", async () => { await at.clock.advance(2000); const all = await everyHead(false, 10); return all.length > 0 ? all : undefined; });
+    expect(head).toMatchObject({ template_id: TEMPLATE, merchant_id: M });
+    expect((await claims(await dueOf(head!.queue))).claimed).toMatchObject([{ lead_id: id, claim_no: 1, pre_check_defers: {} }]);
+    await at.stage.bus.call("leads.release", { lead_id: id, claim_no: 1, due_at: iso(), reason: "busy" });
+    expect(await dueOf(head!.queue)).toMatchObject([{ lead_id: id }]);
+    expect((await leads().indexes()).map((i) => i["name"])).not.toEqual(expect.arrayContaining(["due"]));
+  });
+  test("unknown queues have no leads", async () => {
+    expect(await dueOf("nobody")).toEqual([]);
+    await expect(heads({ limit: 0 }).catch((error: unknown) => Promise.reject(new Error(codeOf(error))))).rejects.toThrow("VALIDATION");
+  });
+});
