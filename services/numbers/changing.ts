@@ -3,7 +3,7 @@ import { scopeOf, type By, type Scope } from "../../shared/contracts/identity.ts
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
 import type { NumberDoc } from "./numbers.model.ts";
-import type { NumbersRepository } from "./numbers.repository.ts";
+import type { NumberRecords } from "./numbers.repository.ts";
 import { changedOwner, checkOwner, mayChange, ownerFor, type Owner } from "./owning.ts";
 
 const EVERYTHING: Scope = { reseller_id: null, merchant_id: null };
@@ -19,7 +19,7 @@ export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
 }
 
 /** The number an asker is about to change. FORBIDDEN where it is somebody else's, NUMBER_NOT_FOUND where there is none. */
-async function toChange(numbers: NumbersRepository, by: By, id: string): Promise<NumberDoc> {
+async function toChange(numbers: NumberRecords, by: By, id: string): Promise<NumberDoc> {
   mayChange(by);
   const mine = await numbers.find(scopeOf(by), id);
   if (mine) return mine;
@@ -30,7 +30,7 @@ async function toChange(numbers: NumbersRepository, by: By, id: string): Promise
 const busy = (deed: string, forced: string): never => fail("RESOURCE_IN_USE", `The number is in a call, so it can't be ${deed} now. ${forced}`);
 
 /** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
-export async function addNumber(ground: ServiceGround, numbers: NumbersRepository, bus: Bus, by: By, number: NumberDoc): Promise<NumberDoc> {
+export async function addNumber(ground: ServiceGround, numbers: NumberRecords, bus: Bus, by: By, number: NumberDoc): Promise<NumberDoc> {
   await requireOwner(bus, number);
   if (!await numbers.insert(number)) exists();
   ground.log.info({ event: "number.created", number_id: number._id, phone: maskPhone(number.phone_number), provider: number.provider, by: by.id }, "an outbound number was added");
@@ -39,7 +39,7 @@ export async function addNumber(ground: ServiceGround, numbers: NumbersRepositor
 }
 
 /** Changes a number. Live calls go on whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced. */
-export async function changeNumber(ground: ServiceGround, numbers: NumbersRepository, bus: Bus, { by, number_id, number: asked, force }: ParamsOf<"numbers.update">): Promise<NumberDoc> {
+export async function changeNumber(ground: ServiceGround, numbers: NumberRecords, bus: Bus, { by, number_id, number: asked, force }: ParamsOf<"numbers.update">): Promise<NumberDoc> {
   const seen = await toChange(numbers, by, number_id);
   const owner = changedOwner(seen, asked);
   ownerFor(by, owner);
@@ -58,7 +58,7 @@ export async function changeNumber(ground: ServiceGround, numbers: NumbersReposi
 }
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
-export async function removeNumber(ground: ServiceGround, numbers: NumbersRepository, { by, number_id, force }: ParamsOf<"numbers.remove">): Promise<void> {
+export async function removeNumber(ground: ServiceGround, numbers: NumberRecords, { by, number_id, force }: ParamsOf<"numbers.remove">): Promise<void> {
   const { _id } = await toChange(numbers, by, number_id);
   const gone = await numbers.removeIdle(scopeOf(by), _id) || (force === true && await numbers.removeDraining(scopeOf(by), _id, ground.clock.now()));
   if (!gone) {

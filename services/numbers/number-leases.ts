@@ -6,82 +6,76 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
  * clocks of the services don't matter; every value from outside stands in a $literal, so that none is read as an expression.
  */
 
-/** A guarded change of one number: what must hold, and what becomes of it. */
+/** A guarded change of numbers: what must hold, and what becomes of them. */
 export interface LeaseMove { filter: Record<string, unknown>; update: PipelineStage.Set[] }
 
-/** A line given back: no guard beyond the holder's name, so a late release can't free another call's line. */
-export interface LineFreed { filter: Record<string, unknown>; update: Record<string, unknown> }
+/** Lines given back: no guard beyond the holders' names, so a late release can't free another call's line. */
+export interface LinesFreed { filter: Record<string, unknown>; update: Record<string, unknown> }
 
-/** Who wants a line: the scope decides which numbers may be used, `country` which are preferred. */
-export interface Wanted { reseller_id: string; merchant_id: string | null; provider: Provider; country: string | null }
+/** Whose calls want lines: the scope decides which numbers may be used. */
+export interface Party { reseller_id: string; merchant_id: string | null; provider: Provider }
 
 const MS_PER_SECOND = 1000;
+const IN_NAME_MARK = "~";
 const LIVE = { $filter: { input: "$slots", as: "slot", cond: { $gt: ["$$slot.until", "$$NOW"] } } };
+const ROOM = { $subtract: ["$max_concurrent_calls", { $size: LIVE }] };
 const ends = (lease_seconds: number): Record<string, unknown> => ({ $add: ["$$NOW", { $literal: lease_seconds * MS_PER_SECOND }] });
 
+/** Expression: how many lines of a number are free; below zero where its lines were cut during calls. */
+export const FREE_LINES = ROOM;
+
 /** Holds for numbers with a free line. */
-export const HAS_ROOM = { $expr: { $lt: [{ $size: LIVE }, "$max_concurrent_calls"] } } as const;
+export const HAS_ROOM = { $expr: { $gt: [ROOM, 0] } } as const;
 
 /** Holds for numbers none of whose lines is taken. */
 export const IS_IDLE = { $expr: { $eq: [{ $size: LIVE }, 0] } } as const;
 
 /** Holds for numbers all of whose lines are taken. */
-export const HAS_NO_ROOM = { $expr: { $gte: [{ $size: LIVE }, "$max_concurrent_calls"] } } as const;
+export const HAS_NO_ROOM = { $expr: { $lte: [ROOM, 0] } } as const;
 
-/** Numbers a wanting party may use at all, in order of preference: its merchant's own, its reseller's, the shared pool. */
-export const scopesOf = (wanted: { reseller_id: string; merchant_id: string | null }): { reseller_id: string | null; merchant_id: string | null }[] => [
-  ...(wanted.merchant_id === null ? [] : [{ reseller_id: wanted.reseller_id, merchant_id: wanted.merchant_id }]),
-  { reseller_id: wanted.reseller_id, merchant_id: null },
-  { reseller_id: null, merchant_id: null },
-];
+/** Filters of the numbers a party may use at all, in order of preference: its merchant's own, its reseller's, the shared pool. */
+export const usableBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown>[] => [
+  ...(merchant_id === null ? [] : [{ reseller_id, merchant_id }]), { reseller_id, merchant_id: null }, { reseller_id: null, merchant_id: null },
+].map((owner) => ({ provider, status: "AVAILABLE", ...owner }));
 
-/** A holder has one line: a number where it stands already is none for it. */
-const notOf = (holder: string): Record<string, unknown> => ({ "slots.holder": { $ne: holder } });
-
-/** Filters of numbers with a free line, the most wanted first; within one the least recently used comes first. The scope outweighs the country. */
-export const preferences = (wanted: Wanted, holder: string): Record<string, unknown>[] => scopesOf(wanted).flatMap((scope) => {
-  const usable = { provider: wanted.provider, status: "AVAILABLE", ...scope, ...HAS_ROOM, ...notOf(holder) };
-  return wanted.country === null ? [usable] : [{ ...usable, country: wanted.country }, { ...usable, country: { $ne: wanted.country } }];
+/** The same numbers as one filter; a number of a merchant always has a reseller. */
+export const usableAtAllBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown> => ({
+  provider, status: "AVAILABLE", reseller_id: { $in: [reseller_id, null] }, merchant_id: { $in: [merchant_id, null] },
 });
 
-/** Takes a line of this number, if one is still free; forgets lines whose time is over. */
-export const take = (id: string, holder: string, lease_seconds: number): LeaseMove => ({
-  filter: { _id: id, status: "AVAILABLE", ...HAS_ROOM, ...notOf(holder) },
-  update: [{ $set: { slots: { $concatArrays: [LIVE, [{ holder: { $literal: holder }, until: ends(lease_seconds) }]] }, used_at: "$$NOW" } }],
-});
+/** In whose name a holder has its line: `<name>~<who>` stands for `<name>`. */
+export const nameOf = (holder: string): string => holder.split(IN_NAME_MARK, 1)[0] ?? holder;
 
-/**
- * Keeps the line the holder has, for at least this long from now. A line whose time is over is forgotten instead, so the number that comes back
- * must be asked with `holds`.
- */
-export const keep = (holder: string, lease_seconds: number): LeaseMove => {
-  const isHis = { $eq: ["$$slot.holder", { $literal: holder }] };
-  const longer = { holder: "$$slot.holder", until: { $max: ["$$slot.until", ends(lease_seconds)] } };
+/** Gives as many of these holders a line of this number as it has free, the first ones first; forgets lines whose time is over. */
+export const take = (id: string, holders: readonly string[], lease_seconds: number): LeaseMove => {
+  const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, ROOM] };
+  const lines = { $map: { input: entering, as: "one", in: { holder: "$$one.holder", name: "$$one.name", until: ends(lease_seconds) } } };
   return {
-    filter: { "slots.holder": holder },
-    update: [{ $set: { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isHis, longer, "$$slot"] } } } } }],
+    // a holder has one line: a number where one of them stands already takes none of them
+    filter: { _id: id, status: "AVAILABLE", ...HAS_ROOM, "slots.holder": { $nin: [...holders] } },
+    update: [{ $set: { slots: { $concatArrays: [LIVE, lines] }, used_at: "$$NOW" } }],
   };
 };
 
-/** Frees a line of this holder on one number. */
-export const letGo = (holder: string): LineFreed => ({ filter: { "slots.holder": holder }, update: { $pull: { slots: { holder } } } });
-
-/** Frees lines taken in this holder's name, as `<holder>~<who>`, on one number. */
-export const letGoInName = (holder: string): LineFreed => {
-  const named = { holder: { $gte: `${holder}~`, $lt: `${holder}~\uffff` } };
-  return { filter: { slots: { $elemMatch: named } }, update: { $pull: { slots: named } } };
+/**
+ * Keeps the lines that these holders have, for at least this long from now. Lines whose time is over are forgotten instead, so the numbers must be
+ * read again to see who has one.
+ */
+export const keep = (holders: readonly string[], lease_seconds: number): LeaseMove => {
+  const isTheirs = { $in: ["$$slot.holder", { $literal: [...holders] }] };
+  const longer = { holder: "$$slot.holder", name: "$$slot.name", until: { $max: ["$$slot.until", ends(lease_seconds)] } };
+  return {
+    filter: { "slots.holder": { $in: [...holders] } },
+    update: [{ $set: { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } } } }],
+  };
 };
 
-/** True when the number carries a line of this holder. */
-export const holds = (number: { slots: readonly { holder: string }[] }, holder: string): boolean => number.slots.some((s) => s.holder === holder);
-
-/**
- * The order in which candidates are tried: the least recently used first, the others by chance, so that many who want a line at once don't
- * all run after the same numbers. `random` gives numbers in [0, 1).
- */
-export function tryOrder<T>(candidates: readonly T[], random: () => number): T[] {
-  const [first, ...rest] = candidates;
-  if (first === undefined) return [];
-  const drawn = rest.map((candidate) => ({ candidate, lot: random() })).sort((a, b) => a.lot - b.lot);
-  return [first, ...drawn.map((d) => d.candidate)];
+/** Frees the lines of these holders and those taken in their names. A holder that acts in another's name (`<name>~<who>`) frees its own only. */
+export function letGo(holders: readonly string[]): LinesFreed[] {
+  const own = holders.filter((h) => h.includes(IN_NAME_MARK));
+  const named = holders.filter((h) => !h.includes(IN_NAME_MARK));
+  return [
+    ...(own.length === 0 ? [] : [{ filter: { "slots.holder": { $in: own } }, update: { $pull: { slots: { holder: { $in: own } } } } }]),
+    ...(named.length === 0 ? [] : [{ filter: { "slots.name": { $in: named } }, update: { $pull: { slots: { name: { $in: named } } } } }]),
+  ];
 }

@@ -2,8 +2,8 @@ import { Schema } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
-/** One taken line of a number. It is free again when its holder lets go or when `until` (the server's time) has passed. */
-export interface Slot { holder: string; until: Date }
+/** One taken line of a number. It is free again when its holder lets go or when `until` (the server's time) has passed. `name`: in whose name it was taken (number-leases.ts). */
+export interface Slot { holder: string; name: string; until: Date }
 
 /** An outbound number as it is kept. IN_USE is never stored: it follows from the slots. */
 export interface NumberDoc {
@@ -29,7 +29,7 @@ export interface NumberDoc {
   updated_at: Date;
 }
 
-const slotSchema = new Schema<Slot>({ holder: { type: String, required: true }, until: { type: Date, required: true } }, { _id: false, strict: "throw" });
+const slotSchema = new Schema<Slot>({ holder: { type: String, required: true }, name: { type: String, required: true }, until: { type: Date, required: true } }, { _id: false, strict: "throw" });
 
 const DRAINED_AFTER_SECONDS = 7 * 86_400;
 
@@ -59,6 +59,8 @@ numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECOND
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
 /** Unique: one holder can never have lines of two numbers, whatever races there are. */
 numberSchema.index({ "slots.holder": 1 }, { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" });
+/** Partial, so that it holds the lines in use only. */
+numberSchema.index({ "slots.name": 1 }, { partialFilterExpression: { "slots.name": { $exists: true } }, name: "lines_by_name" });
 /** Lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

@@ -1,16 +1,20 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { countryOf } from "../../shared/phone.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./changing.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
+import { releases, reserveMany } from "./leasing.ts";
 import { numberSchema } from "./numbers.model.ts";
-import { numbersRepository } from "./numbers.repository.ts";
+import { numberLines } from "./number-lines.repository.ts";
+import { numberRecords } from "./numbers.repository.ts";
 import { ownerFor } from "./owning.ts";
 
 /** Outbound numbers and who holds their lines (interface.md 2.5, 3.2, 4.3; reliability.md 3.6). */
 export default service("numbers", (ground) => {
-  const numbers = numbersRepository(ground.store().model("numbers", numberSchema), ground.random);
+  const model = ground.store().model("numbers", numberSchema);
+  const numbers = numberRecords(model);
+  const lines = numberLines(model, ground.random);
+  const releasing = releases(lines, ground.bus);
 
   return {
     actions: {
@@ -30,17 +34,22 @@ export default service("numbers", (ground) => {
         await removeNumber(ground, numbers, params);
         return {};
       },
-      async reserve({ reseller_id, merchant_id, provider, to, holder, lease_seconds }) {
-        const line = await numbers.reserve({ reseller_id, merchant_id, provider, country: countryOf(to) }, holder, lease_seconds);
-        return line && { id: line._id, phone_number: line.phone_number, provider: line.provider };
+      async reserve({ to, holder, lease_seconds, ...party }) {
+        const [line = null] = await reserveMany(lines, { ...party, lease_seconds, same_country: false, wants: [{ to, holder }] });
+        return line;
       },
-      async release({ holder }, { bus }) {
-        const providers = new Set((await numbers.release(holder)).map((number) => number.provider));
-        for (const provider of providers) bus.broadcast("numbers.freed", { provider });
+      reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
+      availability: ({ country, ...party }) => lines.availability(party, country),
+      async release({ holder }) {
+        await releasing.one(holder);
         return {};
       },
-      async any(wanted) {
-        return { any: await numbers.any(wanted) };
+      async releaseMany({ holders }) {
+        await releasing.many(holders);
+        return {};
+      },
+      async any(party) {
+        return { any: (await lines.availability(party, undefined)).numbers > 0 };
       },
     },
   };
