@@ -4,6 +4,9 @@ export interface Figures { name: string; rounds: number[] }
 /** The middle value; of two middle values the lower. */
 export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 
+/** The value below which the share `q` (0.99) of the values lies. */
+export const quantile = (values: readonly number[], q: number): number => [...values].sort((a, b) => a - b)[Math.max(0, Math.ceil(values.length * q) - 1)] ?? 0;
+
 const figure = (n: number): string => (n >= 100 ? Math.round(n).toLocaleString("en") : n.toFixed(1));
 
 /** One line: median with smallest and largest round, and the ratio to a reference. */

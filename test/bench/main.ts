@@ -1,6 +1,7 @@
 import { benchPush } from "./push.ts";
+import { benchWebhook } from "./webhook.ts";
 
-const BENCHES: Record<string, () => Promise<void>> = { push: benchPush };
+const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, webhook: benchWebhook };
 
 const [, , name = ""] = process.argv;
 const bench = BENCHES[name];
