@@ -1,12 +1,14 @@
 import { BSONRegExp } from "bson";
+import { compareBytes, concat, successor } from "./byte-order.ts";
+import type { Interval } from "./byte-order.ts";
 import type { Index } from "./collection.ts";
 import type { Conjunct } from "./conjuncts.ts";
 import { encodeKey } from "./keys.ts";
 import { isTrue, KIND, kindOf } from "./values.ts";
 import type { Value } from "./values.ts";
 
-/** A stretch of index keys: from `lo` (inclusive) to `hi` (exclusive, absent: to the end), compared as bytes. */
-export interface Interval { lo: Uint8Array; hi: Uint8Array | undefined }
+/** What the field at `position` of an index must be, where it stands behind the scan's own range; the stretches of its part of the key, in order. */
+export interface Check { position: number; stretches: Interval[] }
 
 /** What an index can do for a set of conditions. */
 export interface Bounds {
@@ -17,26 +19,16 @@ export interface Bounds {
   points: number;
   /** True when a range bounds the field after the points. */
   range: boolean;
-  /** The conditions that the intervals express exactly: no document needs to be tested for them again. */
+  /** Conditions on fields behind the range: a scan steps over the keys that do not meet them (skipping.ts). */
+  checks: Check[];
+  /** True when a field without a condition lies before the last one that has one. */
+  gap: boolean;
+  /** The conditions that the intervals and checks express exactly: no document needs to be tested for them again. */
   exact: Set<Conjunct>;
 }
 
 /** Above this many key combinations of $in lists the remaining fields are tested on the documents instead. */
 const MAX_POINTS = 1000;
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  return Buffer.concat([a, b]);
-}
-
-/** The least byte string above all strings that begin with `b`; undefined when there is none. */
-export function successor(b: Uint8Array): Uint8Array | undefined {
-  let end = b.length;
-  while (end > 0 && b[end - 1] === 255) end--;
-  if (end === 0) return undefined;
-  const out = Uint8Array.from(b.subarray(0, end));
-  out[end - 1] = (out[end - 1] ?? 0) + 1;
-  return out;
-}
 
 function isPoint(c: Conjunct): boolean {
   if (c.op === "$eq") return !Array.isArray(c.arg) && !(c.arg instanceof BSONRegExp && c.inElement);
@@ -47,6 +39,8 @@ function isPoint(c: Conjunct): boolean {
 function valuesOf(c: Conjunct): Value[] {
   return c.op === "$in" && Array.isArray(c.arg) ? c.arg : [c.arg];
 }
+
+const NOTHING = new Uint8Array(0);
 
 const RANGES = new Set(["$gt", "$gte", "$lt", "$lte"]);
 
@@ -75,10 +69,6 @@ function rangeOf(c: Conjunct): { lo: Uint8Array; hi: Uint8Array } {
     case "$lt": return { lo: first, hi: at };
     default: return { lo: first, hi: above };
   }
-}
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  return Buffer.compare(a, b);
 }
 
 function rangeInterval(conditions: Conjunct[], prefix: Uint8Array, descending: boolean): Interval | undefined {
@@ -114,31 +104,42 @@ function mayBeExact(index: Index, c: Conjunct): boolean {
 
 /** What `index` can do for the conditions of a filter. */
 export function boundsOf(index: Index, conjuncts: readonly Conjunct[]): Bounds {
-  const out: Bounds = { intervals: [], fixed: 0, points: 0, range: false, exact: new Set() };
-  let prefixes: Uint8Array[] = [new Uint8Array(0)];
-  for (const [position, path] of index.keys.paths.entries()) {
-    const conditions = usable(index, conjuncts, path, position);
+  const out: Bounds = { intervals: [], fixed: 0, points: 0, range: false, checks: [], gap: false, exact: new Set() };
+  let prefixes: Uint8Array[] = [NOTHING];
+  let position = 0;
+  for (; position < index.keys.paths.length; position++) {
+    const point = usable(index, conjuncts, index.keys.paths[position] ?? "", position).find(isPoint);
+    if (point === undefined || prefixes.length * valuesOf(point).length > MAX_POINTS) break;
+    prefixes = extend(prefixes, point, index.keys.descending[position] === true);
+    if (out.points === out.fixed && valuesOf(point).length === 1) out.fixed++;
+    out.points++;
+    if (mayBeExact(index, point)) out.exact.add(point);
+  }
+  const ranges = usable(index, conjuncts, index.keys.paths[position] ?? "", position).filter(isRange);
+  out.range = ranges.length > 0;
+  out.intervals = prefixes.flatMap(p => out.range ? rangeInterval(ranges, p, index.keys.descending[position] === true) ?? [] : { lo: p, hi: p.length === 0 ? undefined : successor(p) });
+  for (const c of ranges) if (mayBeExact(index, c)) out.exact.add(c);
+  // In a multikey index one document has several keys: a key that is stepped over may not be its only one.
+  if (!index.multikey && (out.points > 0 || out.range)) addChecks(index, conjuncts, out.range ? position + 1 : position, out);
+  for (const c of conjuncts) if (c.op === "$exists" && isTrue(c.arg) && provenByPoints(c, conjuncts, out)) out.exact.add(c);
+  return out;
+}
+
+function addChecks(index: Index, conjuncts: readonly Conjunct[], first: number, out: Bounds): void {
+  for (let position = first; position < index.keys.paths.length; position++) {
+    const conditions = usable(index, conjuncts, index.keys.paths[position] ?? "", position);
     const descending = index.keys.descending[position] === true;
     const point = conditions.find(isPoint);
-    if (point !== undefined && prefixes.length * valuesOf(point).length <= MAX_POINTS) {
-      prefixes = extend(prefixes, point, descending);
-      if (out.points === out.fixed && valuesOf(point).length === 1) out.fixed++;
-      out.points++;
-      if (mayBeExact(index, point)) out.exact.add(point);
-      continue;
-    }
-    const ranges = conditions.filter(isRange);
-    if (ranges.length > 0) {
-      out.range = true;
-      out.intervals = prefixes.flatMap(p => rangeInterval(ranges, p, descending) ?? []);
-      for (const c of ranges) if (mayBeExact(index, c)) out.exact.add(c);
-      return out;
-    }
-    break;
+    const used = point === undefined ? conditions.filter(isRange) : [point];
+    if (used.length === 0) continue;
+    const stretches = point === undefined
+      ? [rangeInterval(used, NOTHING, descending) ?? []].flat()
+      : extend([NOTHING], point, descending).map(p => ({ lo: p, hi: successor(p) }));
+    if (stretches.length === 0) out.intervals = [];
+    if (position > first + out.checks.length) out.gap = true;
+    out.checks.push({ position, stretches });
+    for (const c of used) if (mayBeExact(index, c)) out.exact.add(c);
   }
-  for (const c of conjuncts) if (c.op === "$exists" && isTrue(c.arg) && provenByPoints(c, conjuncts, out)) out.exact.add(c);
-  out.intervals = prefixes.map(p => ({ lo: p, hi: p.length === 0 ? undefined : successor(p) }));
-  return out;
 }
 
 function provenByPoints(c: Conjunct, conjuncts: readonly Conjunct[], out: Bounds): boolean {

@@ -34,7 +34,7 @@ export interface Plan {
   exact: boolean;
 }
 
-const NO_BOUNDS: Bounds = { intervals: [], fixed: 0, points: 0, range: false, exact: new Set() };
+const NO_BOUNDS: Bounds = { intervals: [], fixed: 0, points: 0, range: false, checks: [], gap: false, exact: new Set() };
 
 function eligible(index: Index, conjuncts: readonly Conjunct[]): boolean {
   const { partialFilterExpression, sparse } = index.definition;
@@ -88,12 +88,23 @@ function isUniquePoint(p: Plan): boolean {
   return p.index !== undefined && p.index.definition.unique && p.bounds.fixed === p.index.keys.paths.length;
 }
 
+/** True when the scan may end as soon as enough has been found. */
+function stops(p: Plan, wanted: number | undefined, sorting: boolean): boolean {
+  return wanted !== undefined && (p.sorted || !sorting);
+}
+
+/** Keys to be walked for `wanted` documents when `keys` lie in the bounds. */
+function walked(p: Plan, keys: number, wanted: number): number {
+  if (!p.exact || p.bounds.gap) return Math.min(keys, Math.max(wanted, keys / 2));
+  // How many keys a scan that skips must look at is not known: few next to what it steps over.
+  return Math.min(keys, p.bounds.checks.length === 0 ? wanted : Math.max(wanted, Math.sqrt(keys)));
+}
+
 /** A number to compare plans by: keys to be walked, plus what sorting costs. */
 function cost(storage: Storage, p: Plan, wanted: number | undefined, sorting: boolean): number {
   const keys = p.index === undefined ? Number.MAX_SAFE_INTEGER : estimate(storage, p.index, p.bounds.intervals);
-  const stops = wanted !== undefined && (p.sorted || !sorting);
-  const walked = stops ? Math.min(keys, p.exact ? wanted : Math.max(wanted, keys / 2)) : keys;
-  return walked * (sorting && !p.sorted ? 2 : 1) - p.bounds.points / 100 - (p.bounds.range ? 1 / 200 : 0);
+  const n = wanted !== undefined && stops(p, wanted, sorting) ? walked(p, keys, wanted) : keys;
+  return n * (sorting && !p.sorted ? 2 : 1) - p.bounds.points / 100 - (p.bounds.range ? 1 / 200 : 0);
 }
 
 /** Chooses how to run a query. Errors: BadValue for a hint that names no index, those of a malformed sort. */

@@ -81,7 +81,7 @@ export function* slice<T>(items: Iterable<T>, skip: number, limit: number): Gene
 export function countMatches(storage: Storage, collection: Collection, query: Query, scope: Scope, deadline?: number): number {
   const prepared = prepare(storage, collection, query, scope, deadline);
   const { plan: p } = prepared;
-  if (p.exact) return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
+  if (p.exact && p.bounds.checks.length === 0) return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
   let n = 0;
   for (const _ of prepared.run()) n++;
   return n;
