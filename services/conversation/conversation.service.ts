@@ -1,20 +1,19 @@
 import { service } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
-import { sha256 } from "../../shared/ids.ts";
 import { VARIABLES } from "../../shared/variables.ts";
 import { relayEngine } from "./engines/relay/relay-engine.ts";
 import { keptFlows } from "./flows.ts";
-import { mediaPath, startMediaServer, type MediaServer } from "./media-server.ts";
+import { startMediaServer, type MediaServer } from "./media-server.ts";
 import { relayLeg } from "./media/relay-leg.ts";
 import { chatModel } from "./models/llm.ts";
 import { openAiChat } from "./models/openai-chat.ts";
 import { webCaller } from "./models/web-request.ts";
+import { prepareMany, prepareOne } from "./preparing.ts";
 import { salvaged } from "./salvage.ts";
 import { sessionSchema } from "./sessions.model.ts";
 import { sessionsOn } from "./sessions.repository.ts";
 import { liveTalks } from "./talks.ts";
 
-const TOKEN_BYTES = 16;
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
 const MS_PER_SECOND = 1000;
@@ -33,20 +32,16 @@ export default service("conversation", (ground) => {
   const flows = keptFlows();
   const chat = chatModel(openAiChat({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model }), clock);
   const web = webCaller({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
-  const shop = { bus, clock, log, sessions, web, engine: relayEngine(chat, clock), lease_seconds: env.LEASE_SECONDS };
+  const shop = { bus, clock, log, sessions, web, engine: relayEngine(chat, clock), env };
   const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop });
   let server: MediaServer | null = null;
+  const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
+  const parts = { clock, ids, sessions, flows, url };
 
   return {
     actions: {
-      async prepare({ call_ref, ttl_seconds, template_id, template_version, ...call }, handling) {
-        const { template } = await flows.get(handling.bus, template_id, template_version);
-        const token = ids.hex(TOKEN_BYTES);
-        const prepared = await sessions.prepare({ _id: call_ref, template_id, template_version, ttl_seconds, token_hash: sha256(token), ...call }, clock.now());
-        if (!prepared) fail("BUSY", `The talk of ${call_ref} has begun already; it can't be prepared again.`);
-        const url = publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
-        return { media_url: `${url}${mediaPath(call.provider, token)}`, language: template.language, voice: template.voice };
-      },
+      prepare: (call, handling) => prepareOne(parts, handling.bus, call),
+      prepareMany: async ({ calls }, handling) => ({ results: await prepareMany(parts, handling.bus, calls) }),
       stop({ call_ref, reason }) {
         talks.stop(call_ref, reason);
         return {};
@@ -60,7 +55,7 @@ export default service("conversation", (ground) => {
         host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
         onSocket: (socket, doc) => { void talks.hold(relayLeg(socket), doc); },
       });
-      log.info({ event: "conversation.listening", url: publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server.port) }, "Carriers can connect.");
+      log.info({ event: "conversation.listening", url: url() }, "Carriers can connect.");
     },
     async stopped() {
       server?.refuse();

@@ -9,7 +9,7 @@ export interface ReadyTemplate { template: TemplateRecord; flow: Flow }
 /** Gives template versions, compiled once: a version never changes. */
 export interface Flows { get(bus: Bus, template_id: string, version: number): Promise<ReadyTemplate> }
 
-const MAX_KEPT = 200;
+const MAX_KEPT = 500;
 
 function ready(template: TemplateRecord): ReadyTemplate {
   try {

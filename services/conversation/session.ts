@@ -1,6 +1,8 @@
 import type { Bus } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { noFacts } from "../../shared/contracts/attempt.ts";
+import { crashPoint } from "../../shared/crash.ts";
+import type { Env } from "../../shared/env.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
 import { holdBaton, type Baton } from "./baton.ts";
@@ -20,7 +22,7 @@ const SETUP_MS = 10_000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
-export interface Workshop<Leg> { bus: Bus; clock: Clock; log: Log; sessions: Sessions; engine: VoiceEngine<Leg>; web: WebCaller; lease_seconds: number }
+export interface Workshop<Leg> { bus: Bus; clock: Clock; log: Log; sessions: Sessions; engine: VoiceEngine<Leg>; web: WebCaller; env: Env }
 
 /** A live talk. */
 export interface Session {
@@ -60,9 +62,9 @@ class Talk<Leg> implements Session, TalkHost {
     this.#state = newTalk(doc.payload);
     this.#log = shop.log.child({ lead_id: doc.lead_id, claim_no: doc.claim_no });
     this.#progress = progressWriter(this.#log, { call_ref: doc._id });
-    const { bus, clock, lease_seconds } = shop;
+    const { bus, clock, env } = shop;
     this.#baton = holdBaton({
-      bus, clock, lease_seconds, log: this.#log, lead_id: doc.lead_id, claim_no: doc.claim_no,
+      bus, clock, lease_seconds: env.LEASE_SECONDS, log: this.#log, lead_id: doc.lead_id, claim_no: doc.claim_no,
       onLost: () => { this.#leaseLost = true; this.tell({ type: "stopped", reason: "lease_lost" }); },
     });
     this.#cancelTimers = [
@@ -160,7 +162,10 @@ class Talk<Leg> implements Session, TalkHost {
   #keep(before: TalkState): void {
     const known = { talk: talkFacts(this.#state), call_id: this.#call_id };
     const now = this.#shop.clock.now();
-    this.#progress.save(() => this.#shop.sessions.progress(this.call_ref, known, now));
+    this.#progress.save(async () => {
+      await this.#shop.sessions.progress(this.call_ref, known, now);
+      if (known.talk.user_turns > 0) crashPoint(this.#shop.env, "K8");
+    });
     const turns = this.#state.transcript.length;
     if (turns > before.transcript.length) {
       const line = this.#state.transcript.at(-1);

@@ -2,6 +2,7 @@ import type { Model } from "mongoose";
 import { plusSeconds } from "../../shared/clock.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { Provider } from "../../shared/contracts/configuration.ts";
+import { insertEach } from "../../shared/unordered-insert.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 
 /** How long a session is kept that nobody settled: until the sweep has surely seen it. */
@@ -14,8 +15,8 @@ export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "prov
 
 /** The talks' documents. Every move is one guarded write. */
 export interface Sessions {
-  /** Makes or renews a session: preparing again voids the token before. False: the talk has begun already. */
-  prepare(session: NewSession, now: Date): Promise<boolean>;
+  /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the talk has begun already. */
+  prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]>;
   /** The session an unused, unexpired token stands for; leaves it unused. */
   peek(token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null>;
   /** Uses the token up, once over all nodes; null: somebody else did, or it has expired. */
@@ -32,17 +33,21 @@ export interface Sessions {
 
 const BEFORE_TALK = ["PREPARED", "REDEEMED"] as const;
 
+const timesOf = (ttl_seconds: number, now: Date) => ({ token_expires_at: plusSeconds(now, ttl_seconds), updated_at: now, purge_at: plusSeconds(now, KEPT_SECONDS) });
+
+const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): SessionDoc =>
+  ({ ...session, ...timesOf(ttl_seconds, now), state: "PREPARED", node_id: null, call_id: null, talk: null, answered_at: null, ended_at: null, created_at: now });
+
 /** The repository on its model. */
 export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
-  async prepare({ ttl_seconds, ...session }, now) {
-    const times = { token_expires_at: plusSeconds(now, ttl_seconds), updated_at: now, purge_at: plusSeconds(now, KEPT_SECONDS) };
-    const { _id, ...fields } = session;
-    const done = await model.updateOne({ _id, state: "PREPARED" }, { $set: { ...fields, ...times } });
-    if (done.matchedCount > 0) return true;
-    const before = await model.findOne({ _id }, { _id: 1 }).lean();
-    if (before) return false;
-    await model.create({ ...session, ...times, state: "PREPARED", node_id: null, call_id: null, talk: null, answered_at: null, ended_at: null, created_at: now });
-    return true;
+  async prepare(sessions, now) {
+    if (sessions.length === 0) return [];
+    const written = await insertEach(model, sessions.map((session) => documentOf(session, now)));
+    return Promise.all(sessions.map(async ({ _id, ttl_seconds, ...fields }, i) => {
+      if (written[i] === "written") return true;
+      const renewed = await model.updateOne({ _id, state: "PREPARED" }, { $set: { ...fields, ...timesOf(ttl_seconds, now) } });
+      return renewed.matchedCount > 0;
+    }));
   },
   peek: (token_hash, provider, now) => model.findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } }).lean<SessionDoc>(),
   redeem: (token_hash, provider, node_id, now) => model.findOneAndUpdate(

@@ -30,6 +30,26 @@ describe("preparing", () => {
     await expect(stage.bus.call("conversation.prepare", { call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE", template_id: randomUUID(), template_version: 1, payload: {}, max_call_seconds: 60, ttl_seconds: 60 })).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
     await expect(world.prepare(stage, { global_functions: [{ name: "f", description: "d", parameters: { properties: { a: { type: "wat" } } } }] })).rejects.toMatchObject({ type: "TEMPLATE_INVALID" });
   });
+  test("many at once: each by itself, one look-up for each template version; what can't be prepared spoils nothing", async () => {
+    const [known, unknown] = [world.template(), randomUUID()];
+    const call = (template_id: string, lead_id: string = randomUUID()) =>
+      ({ call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 });
+    const begun = await world.prepare(stage);
+    const live = await opened(begun);
+    const good = Array.from({ length: 40 }, () => call(known));
+    const asked = world.templatesAsked;
+    const { results } = await stage.bus.call("conversation.prepareMany", { calls: [call(unknown), ...good, call(known, begun.lead_id)] });
+    expect(results.map((r) => r.refusal?.code ?? "ready")).toEqual(["TEMPLATE_NOT_FOUND", ...good.map(() => "ready"), "BUSY"]);
+    expect(world.templatesAsked - asked).toBe(2);
+    expect(new Set(results.flatMap((r) => (r.prepared ? [r.prepared.media_url] : []))).size).toBe(40);
+    await stage.bus.call("conversation.prepareMany", { calls: good.slice(0, 20) });
+    expect(await refused(results[1]?.prepared?.media_url ?? "")).toBe("answered 401"); // voided by the second time
+    const caller = await RelayCaller.connect(results[30]?.prepared?.media_url ?? "");
+    caller.setup();
+    await caller.hears("do you confirm");
+    for (const each of [caller, live]) each.hangUp();
+    await Promise.all([world.settledOf(good[29]?.lead_id ?? ""), world.settledOf(begun.lead_id)]);
+  });
   test("preparing again voids the address before", async () => {
     const template_id = world.template();
     const lead_id = randomUUID();

@@ -17,6 +17,7 @@ export class World {
   readonly calls: string[] = [];
   readonly paths: string[] = [];
   extends = 0;
+  templatesAsked = 0;
   go = true;
   done = true;
   settleFails = 0;
@@ -28,7 +29,7 @@ export class World {
   templates = new Map<string, TemplateRecord>();
 
   readonly services = [
-    standIn("config", { templateVersion: ({ template_id }) => this.templates.get(template_id) ?? fail("TEMPLATE_NOT_FOUND", "There is no such template version.") }),
+    standIn("config", { templateVersion: ({ template_id }) => (this.templatesAsked++, this.templates.get(template_id) ?? fail("TEMPLATE_NOT_FOUND", "There is no such template version.")) }),
     standIn("dialer", {
       verifyUpgrade: ({ path, headers }) => {
         if (this.verifyFails) fail("TIMEOUT", "The dialer is slow.");

@@ -4,7 +4,7 @@ import { functionsIn } from "../../services/conversation/flow/flow.ts";
 import { heardOf } from "../../services/conversation/flow/hearing.ts";
 import { MAX_TRANSCRIPT_TURNS, newTalk, type Effect, type TalkEvent, type TalkState } from "../../services/conversation/flow/state.ts";
 import { talkFacts } from "../../services/conversation/flow/talk-facts.ts";
-import { render, renderJson, valueText } from "../../services/conversation/flow/variables.ts";
+import { render, renderJson, valueText } from "../../shared/placeholders.ts";
 import { argumentChecks } from "../../services/conversation/flow/argument-checks.ts";
 import { readArguments } from "../../services/conversation/flow/calling.ts";
 import { answer, call, heard, NODES, PAYLOAD, play, started, talkFlow, talkTemplate } from "../support/talk-template.ts";

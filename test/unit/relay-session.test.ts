@@ -1,3 +1,4 @@
+import { jest } from "@jest/globals";
 import { pino } from "pino";
 import { relayEngine } from "../../services/conversation/engines/relay/relay-engine.ts";
 import type { TextLeg, TextLegEvents } from "../../services/conversation/media/port.ts";
@@ -9,6 +10,7 @@ import type { ChatModel } from "../../services/conversation/models/port.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { Bus } from "../../shared/bus.ts";
 import type { Log } from "../../shared/log.ts";
+import { readEnv } from "../../shared/env.ts";
 import { fail } from "../../shared/errors.ts";
 import { callRef } from "../../shared/ids.ts";
 import { until } from "../support/stage.ts";
@@ -23,7 +25,7 @@ const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
 });
 
 /** A talk on a fake leg, with a bus and a store the test looks into. */
-function hold(options: { bus?: Record<string, (params: Record<string, unknown>) => unknown>; sessions?: Partial<Sessions>; model?: ChatModel; lease_seconds?: number } = {}) {
+function hold(options: { bus?: Record<string, (params: Record<string, unknown>) => unknown>; sessions?: Partial<Sessions>; model?: ChatModel; env?: Record<string, string> } = {}) {
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => { lines.push(line); } }) as unknown as Log;
   const clock = virtualClock();
@@ -40,7 +42,7 @@ function hold(options: { bus?: Record<string, (params: Record<string, unknown>) 
   const said: string[] = [];
   const leg: TextLeg = { listen: (e) => { events = e; e.ready("CA1"); }, say: (text) => said.push(text), end: () => events?.closed(), close: () => events?.closed() };
   const model = options.model ?? { answer: async (_r, { onText }) => { onText("Zebulon, is Q-999 fine?"); return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 }; } };
-  const shop: Workshop<TextLeg> = { bus, clock, log, sessions, engine: relayEngine(model, clock), web: async () => ({ ok: true, result: "" }), lease_seconds: options.lease_seconds ?? 30 };
+  const shop: Workshop<TextLeg> = { bus, clock, log, sessions, engine: relayEngine(model, clock), web: async () => ({ ok: true, result: "" }), env: readEnv({ NODE_ENV: "test", ...options.env }) };
   const template = talkTemplate();
   const session = startSession(shop, docOf(), { template, flow: talkFlow() }, clock.now(), leg);
   const pass = async (ms: number) => { await clock.advance(ms); for (let i = 0; i < 5; i++) await new Promise((r) => setImmediate(r)); };
@@ -123,11 +125,27 @@ test("progress is written as the talk goes, the latest state last", async () => 
   const t = hold();
   await t.pass(0);
   t.events().prompt("Well", true);
-  await until("progress", () => (t.kept.at(-1)?.talk?.user_turns === 1 ? true : undefined));
+  await until("progress", () => (t.kept.at(-1)?.talk?.transcription.length === 4 ? true : undefined));
   expect(t.kept.at(-1)).toMatchObject({ move: "progress", talk: { ended_by: "error", transcription: [{ content: "Good day from Northwind." }, { content: "Zebulon, is Q-999 fine?" }, { content: "Well" }, { content: "Zebulon, is Q-999 fine?" }] } });
   t.events().closed();
   await t.session.over;
   expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { ended: "completed", call_id: "CA1", talk: { ended_by: "customer", user_turns: 1 } } });
+});
+
+test("K8: the process dies once the customer's first words are written down, and not before", async () => {
+  const kill = jest.spyOn(process, "kill").mockImplementation(() => true);
+  try {
+    const t = hold({ env: { CRASH_AT: "K8" } });
+    await t.pass(0);
+    expect([t.kept.length > 0, kill.mock.calls]).toEqual([true, []]);
+    t.events().prompt("Well", true);
+    await until("the crash", () => kill.mock.calls[0]);
+    expect([kill.mock.calls[0], t.kept.some((k) => k.talk?.user_turns === 1)]).toEqual([[process.pid, "SIGKILL"], true]);
+    t.events().closed();
+    await t.session.over;
+  } finally {
+    kill.mockRestore();
+  }
 });
 
 test("a fault of our own ends the call instead of leaving somebody on a dead line", async () => {

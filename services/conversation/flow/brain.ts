@@ -5,7 +5,7 @@ import { addHeard, addPending, addSpoken, cutSpeech } from "./hearing.ts";
 import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./moves.ts";
 import { phrasesFor } from "./phrases.ts";
 import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState } from "./state.ts";
-import { render } from "./variables.ts";
+import { render } from "../../../shared/placeholders.ts";
 
 /** The brain: state and event in, state and effects out. It knows no audio, no carrier, no clock; every engine shares it. */
 

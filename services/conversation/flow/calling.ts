@@ -4,7 +4,7 @@ import { functionsIn, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./hearing.ts";
 import { after, enter, finish, noteError, think } from "./moves.ts";
 import { MAX_TURN_CHARS, type Step, type TalkState } from "./state.ts";
-import { render, renderJson } from "./variables.ts";
+import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
 

@@ -5,7 +5,7 @@ import { addSpoken, takePending } from "./hearing.ts";
 import { phrasesFor } from "./phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type TalkState } from "./state.ts";
-import { render } from "./variables.ts";
+import { render } from "../../../shared/placeholders.ts";
 
 /** The few moves a talk is made of. Each gives a state and the effects that lead to it. Pure. */
 

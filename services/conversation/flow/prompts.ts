@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatTool } from "./chat.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import type { TalkState } from "./state.ts";
-import { render } from "./variables.ts";
+import { render } from "../../../shared/placeholders.ts";
 
 /** Rules of every talk, worded as conduct: nothing in them is to be spoken. */
 const conduct = (language: string): string =>

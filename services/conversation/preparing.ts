@@ -1,0 +1,56 @@
+import type { Bus, ResultOf } from "../../shared/bus.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
+import { codeOf, fail } from "../../shared/errors.ts";
+import { sha256, type Ids } from "../../shared/ids.ts";
+import type { Flows, ReadyTemplate } from "./flows.ts";
+import { mediaPath } from "./media-server.ts";
+import type { NewSession, Sessions } from "./sessions.repository.ts";
+
+type Result = ResultOf<"conversation.prepareMany">["results"][number];
+type Refusal = NonNullable<Result["refusal"]>;
+
+/** What talks are made ready with. `url`: where carriers find the media server. */
+export interface PreparingParts { clock: Clock; ids: Ids; sessions: Sessions; flows: Flows; url(): string }
+
+const TOKEN_BYTES = 16;
+
+const refusalOf = (error: unknown): Refusal => ({ code: codeOf(error), message: error instanceof Error ? error.message : String(error) });
+
+/** Each template version once, whatever the number of calls; what can't be had is a refusal for its calls only. */
+async function templatesOf({ flows }: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<(ReadyTemplate | Refusal)[]> {
+  const asked = new Map<string, Promise<ReadyTemplate | Refusal>>();
+  return Promise.all(calls.map(({ template_id, template_version }) => {
+    const key = `${template_id}:${template_version}`;
+    const found = asked.get(key) ?? flows.get(bus, template_id, template_version).catch(refusalOf);
+    asked.set(key, found);
+    return found;
+  }));
+}
+
+/** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
+export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
+  const { ids, sessions, clock, url } = parts;
+  const templates = await templatesOf(parts, bus, calls);
+  const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(({ call_ref, ...call }, at) => {
+    const ready = templates[at];
+    if (ready === undefined || !("template" in ready)) return [];
+    const token = ids.hex(TOKEN_BYTES);
+    const { language, voice } = ready.template;
+    return [{ at, prepared: { media_url: `${url()}${mediaPath(call.provider, token)}`, language, voice }, session: { _id: call_ref, ...call, token_hash: sha256(token) } }];
+  });
+  const made = await sessions.prepare(wanted.map((w) => w.session), clock.now());
+  const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));
+  return calls.map(({ call_ref }, at): Result => {
+    const ready = templates[at];
+    if (ready !== undefined && "code" in ready) return { prepared: null, refusal: ready };
+    const prepared = done.get(at) ?? null;
+    return { prepared, refusal: prepared === null ? { code: "BUSY", message: `The talk of ${call_ref} has begun already; it can't be prepared again.` } : null };
+  });
+}
+
+/** Makes one talk ready; a refusal is thrown. */
+export async function prepareOne(parts: PreparingParts, bus: Bus, call: Preparation): Promise<Prepared> {
+  const [result] = await prepareMany(parts, bus, [call]);
+  return result?.prepared ?? fail(codeOf({ type: result?.refusal?.code }), result?.refusal?.message ?? "The talk could not be made ready.");
+}
