@@ -5,6 +5,7 @@ import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail } from "../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { namesNothing, ownsAnything } from "./in-use.ts";
+import { merchantForChange, merchantView, unknownMerchant } from "./merchant-access.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./name-key.ts";
@@ -20,46 +21,34 @@ export interface Merchants {
   remove(asked: ParamsOf<"merchants.remove">, bus: Bus): Promise<Record<string, never>>;
 }
 
-const viewOf = (doc: MerchantDoc): MerchantRecord => ({
-  id: doc._id, name: doc.name, reseller_id: doc.reseller_id, contact_email: doc.contact_email, is_active: doc.is_active,
-  created_at: doc.created_at.toISOString(), updated_at: doc.updated_at.toISOString(),
-});
-
-const unknown = (): never => fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
-
 /** Manages merchants. */
 export function managingMerchants(ground: ServiceGround, merchants: MerchantsRepository, resellers: ResellersRepository): Merchants {
   const permit = (by: By, reseller_id: string): void => {
     const refusal = refuseMerchant(by, reseller_id);
     if (refusal) fail("FORBIDDEN", refusal);
   };
-  const forChange = async (by: By, id: string): Promise<MerchantDoc> => {
-    const found = await merchants.find(scopeOf(by), id);
-    if (!found) return await merchants.isAnywhere(id) ? fail("FORBIDDEN", "The merchant belongs to another scope than yours; ask its reseller or an admin.") : unknown();
-    permit(by, found.reseller_id);
-    return found;
-  };
+  const forChange = (by: By, id: string): Promise<MerchantDoc> => merchantForChange(merchants, by, id, (reseller_id) => refuseMerchant(by, reseller_id));
   return {
     async create({ by, name, reseller_id, contact_email }) {
       permit(by, reseller_id);
       if (!await resellers.one(reseller_id)) fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
       const now = ground.clock.now();
-      const merchant: MerchantDoc = { _id: ground.ids.uuid(), name, name_key: nameKey(name), reseller_id, contact_email, is_active: true, created_at: now, updated_at: now };
+      const merchant: MerchantDoc = { _id: ground.ids.uuid(), name, name_key: nameKey(name), reseller_id, contact_email, is_active: true, paused: null, created_at: now, updated_at: now };
       await merchants.add(merchant);
-      return viewOf(merchant);
+      return merchantView(merchant);
     },
     async list({ by, limit, cursor, ...filter }) {
       const { items, next_cursor } = pageOf(await merchants.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)), limit);
-      return { count: items.length, merchants: items.map(viewOf), next_cursor };
+      return { count: items.length, merchants: items.map(merchantView), next_cursor };
     },
-    get: async ({ by, id }) => viewOf(await merchants.find(scopeOf(by), id) ?? unknown()),
+    get: async ({ by, id }) => merchantView(await merchants.find(scopeOf(by), id) ?? unknownMerchant()),
     async update({ by, id, ...wanted }, bus) {
       if (Object.keys(wanted).length === 0) namesNothing();
       await forChange(by, id);
       const change = { ...wanted, ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }), updated_at: ground.clock.now() };
-      const changed = await merchants.change(scopeOf(by), id, change) ?? unknown();
+      const changed = await merchants.change(scopeOf(by), id, change) ?? unknownMerchant();
       await recordAudit(ground, bus, { by, action: "merchant.updated", subject: id, reseller_id: changed.reseller_id, merchant_id: id, details: wanted });
-      return viewOf(changed);
+      return merchantView(changed);
     },
     async remove({ by, id }, bus) {
       const { reseller_id, name } = await forChange(by, id);

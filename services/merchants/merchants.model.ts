@@ -1,5 +1,6 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import { pauseSchema, type PauseDoc } from "./pause.model.ts";
 
 /** A merchant: the business that calls; it belongs to one reseller for good. */
 export interface MerchantDoc {
@@ -10,6 +11,8 @@ export interface MerchantDoc {
   reseller_id: string;
   contact_email: string;
   is_active: boolean;
+  /** Calling was stopped by a person. */
+  paused: PauseDoc | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -21,6 +24,7 @@ export const merchantSchema = new Schema<MerchantDoc>({
   reseller_id: { type: String, required: true },
   contact_email: { type: String, required: true },
   is_active: { type: Boolean, required: true },
+  paused: { type: pauseSchema, default: null },
   created_at: { type: Date, required: true }, updated_at: { type: Date, required: true },
 }, SCHEMA_OPTIONS);
 

@@ -27,8 +27,8 @@ export interface MerchantsRepository {
   anyOf(reseller_id: string): Promise<boolean>;
 }
 
-/** A merchant is itself the scope's merchant. */
-const within = (scope: Scope): Record<string, string>[] => [
+/** The filter of a scope; a merchant is itself the scope's merchant. */
+export const withinMerchants = (scope: Scope): Record<string, string>[] => [
   ...(scope.reseller_id === null ? [] : [{ reseller_id: scope.reseller_id }]),
   ...(scope.merchant_id === null ? [] : [{ _id: scope.merchant_id }]),
 ];
@@ -36,20 +36,20 @@ const within = (scope: Scope): Record<string, string>[] => [
 /** The repository of merchants over a mongoose model. */
 export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsRepository => ({
   add: async (merchant) => { await model.create(merchant); },
-  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
   isAnywhere: async (id) => (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
   page(scope, { reseller_id, name, is_active }, after, size) {
     const name_key = keysFrom(name);
     return model
       .find({ $and: [
-        ...within(scope), ...(reseller_id === undefined ? [] : [{ reseller_id }]), ...(name_key === null ? [] : [{ name_key }]),
+        ...withinMerchants(scope), ...(reseller_id === undefined ? [] : [{ reseller_id }]), ...(name_key === null ? [] : [{ name_key }]),
         ...(is_active === undefined ? [] : [{ is_active }]), after,
       ] })
       .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc[]>().exec();
   },
   change: (scope, id, change) => model
-    .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
-  remove: async (scope, id) => { await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS); },
+    .findOneAndUpdate({ $and: [{ _id: id }, ...withinMerchants(scope)] }, { $set: change }, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+  remove: async (scope, id) => { await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS); },
   ofReseller: (reseller_id, id) => model.findOne({ _id: id, reseller_id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<MerchantDoc, "is_active">>().exec(),
   anyOf: async (reseller_id) => (await model.exists({ reseller_id }).maxTimeMS(MAX_QUERY_MS)) !== null,
 });

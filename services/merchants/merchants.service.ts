@@ -1,18 +1,23 @@
 import { service } from "../../shared/bus.ts";
+import { deploymentSchema } from "./deployment.model.ts";
 import { managingMerchants } from "./managing-merchants.ts";
 import { managingResellers } from "./managing-resellers.ts";
 import { merchantSchema } from "./merchants.model.ts";
 import { merchantsRepository } from "./merchants.repository.ts";
+import { pausesRepository } from "./pauses.repository.ts";
+import { pausing } from "./pausing.ts";
 import { resellerSchema } from "./resellers.model.ts";
 import { resellersRepository } from "./resellers.repository.ts";
 
-/** The scope tree: resellers and their merchants (interface.md 2.6, 4.4). */
+/** The scope tree: resellers and their merchants (interface.md 2.6, 4.4), and whose calling is paused. */
 export default service("merchants", (ground) => {
   const store = ground.store();
   const resellers = resellersRepository(store.model("resellers", resellerSchema));
-  const merchants = merchantsRepository(store.model("merchants", merchantSchema));
+  const merchantModel = store.model("merchants", merchantSchema);
+  const merchants = merchantsRepository(merchantModel);
   const ofResellers = managingResellers(ground, resellers, merchants);
   const ofMerchants = managingMerchants(ground, merchants, resellers);
+  const ofPauses = pausing(ground, merchants, pausesRepository(merchantModel, store.model("deployment", deploymentSchema)));
 
   /** The two documents behind a pair of ids; the merchant null where none is asked for, or it is another reseller's. */
   const both = (reseller_id: string, merchant_id: string | undefined) =>
@@ -30,6 +35,12 @@ export default service("merchants", (ground) => {
       get: (asked) => ofMerchants.get(asked),
       update: (asked, { bus }) => ofMerchants.update(asked, bus),
       remove: (asked, { bus }) => ofMerchants.remove(asked, bus),
+      pause: (asked, { bus }) => ofPauses.pause(asked, bus),
+      resume: (asked, { bus }) => ofPauses.resume(asked, bus),
+      deployment: (asked) => ofPauses.deployment(asked),
+      pauseDeployment: (asked, { bus }) => ofPauses.pauseDeployment(asked, bus),
+      resumeDeployment: (asked, { bus }) => ofPauses.resumeDeployment(asked, bus),
+      pauses: (asked) => ofPauses.pauses(asked),
       async lookup({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);
         return { reseller: reseller !== null, merchant: reseller !== null && (merchant_id === undefined || merchant !== null) };

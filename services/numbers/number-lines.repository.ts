@@ -28,6 +28,27 @@ const MAX_LOST_ROUNDS = 100;
 const LINE = { phone_number: 1, provider: 1 } as const;
 type Taken = Line & Pick<NumberDoc, "slots">;
 
+/** What needs no race to be won: lines given back, and counted. */
+const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "release" | "availability"> => ({
+  async release(holders) {
+    const moves = letGo(holders);
+    const numbers = (await Promise.all(moves.map(({ filter }) => model.find(filter, { provider: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "_id" | "provider">[]>().exec()))).flat();
+    if (numbers.length === 0) return [];
+    await Promise.all(moves.map(({ filter, update }) => model.updateMany(filter, update, { maxTimeMS: MAX_QUERY_MS })));
+    // after the lines: whoever comes last, this release or the delete that hides the number, sees that it is idle
+    await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...IS_IDLE });
+    return numbers;
+  },
+  async availability(party, country) {
+    const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
+      { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
+      { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: { $max: [FREE_LINES, 0] } } } },
+      { $project: { _id: 0, numbers: 1, free_lines: 1 } },
+    ]).option({ maxTimeMS: MAX_QUERY_MS });
+    return found ?? { numbers: 0, free_lines: 0 };
+  },
+});
+
 /** The lines of a collection; `random` gives numbers in [0, 1). */
 export function numberLines(model: Model<NumberDoc>, random: () => number): NumberLines {
   const withRoom = (filter: Record<string, unknown>): Promise<Usable[]> =>
@@ -81,22 +102,6 @@ export function numberLines(model: Model<NumberDoc>, random: () => number): Numb
       }
       return lines;
     },
-    async release(holders) {
-      const moves = letGo(holders);
-      const numbers = (await Promise.all(moves.map(({ filter }) => model.find(filter, { provider: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "_id" | "provider">[]>().exec()))).flat();
-      if (numbers.length === 0) return [];
-      await Promise.all(moves.map(({ filter, update }) => model.updateMany(filter, update, { maxTimeMS: MAX_QUERY_MS })));
-      // after the lines: whoever comes last, this release or the delete that hides the number, sees that it is idle
-      await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...IS_IDLE });
-      return numbers;
-    },
-    async availability(party, country) {
-      const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
-        { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
-        { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: { $max: [FREE_LINES, 0] } } } },
-        { $project: { _id: 0, numbers: 1, free_lines: 1 } },
-      ]).option({ maxTimeMS: MAX_QUERY_MS });
-      return found ?? { numbers: 0, free_lines: 0 };
-    },
+    ...numberCounts(model),
   };
 }

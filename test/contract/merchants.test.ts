@@ -55,7 +55,7 @@ describe("merchants", () => {
     const r = await reseller("Shop owner");
     const made = await stage.bus.call("merchants.create", { by: asReseller(r.id), name: "Shop", reseller_id: r.id, contact_email: "desk@shop.example" });
     expect(made).toEqual({
-      id: expect.any(String), name: "Shop", reseller_id: r.id, contact_email: "desk@shop.example", is_active: true,
+      id: expect.any(String), name: "Shop", reseller_id: r.id, contact_email: "desk@shop.example", is_active: true, paused: null,
       created_at: clock.now().toISOString(), updated_at: clock.now().toISOString(),
     });
     expect((await merchant(r.id, "Second")).reseller_id).toBe(r.id);

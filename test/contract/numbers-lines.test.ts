@@ -1,8 +1,9 @@
 import { MongoClient, type Collection } from "mongodb";
 import numbers from "../../services/numbers/numbers.service.ts";
-import { service, type EventOf, type ParamsOf } from "../../shared/bus.ts";
+import type { EventOf, ParamsOf } from "../../shared/bus.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { servedBy } from "../support/explained.ts";
+import { overhearing } from "../support/overheard.ts";
 import { asAdmin, asReseller, setStage, standIn, until, type Stage } from "../support/stage.ts";
 
 interface Stored { _id: string; removed: string | null; max_concurrent_calls: number; slots: { holder: string; until: Date }[] }
@@ -12,10 +13,7 @@ const merchants = standIn("merchants", {
   lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
 });
 const freed: EventOf<"numbers.freed">[] = [];
-const listener = service("conversation", () => ({
-  actions: { prepare: () => { throw new Error("not here"); }, stop: () => ({}), salvage: () => ({ talk: null }) },
-  events: { "numbers.freed": (e) => { freed.push(e); } },
-}), { listens: ["numbers.freed"] });
+const listener = overhearing("numbers.freed", freed);
 
 let stage: Stage;
 let client: MongoClient;

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { allot, shortOf, shuffled, type Usable, type Want } from "../../services/numbers/allotting.ts";
 
 const number = (_id: string, free: number, country: string | null = "US"): Usable => ({ _id, free, country });
@@ -24,7 +24,7 @@ describe("allot", () => {
   });
 
   test("never more than is free, nobody twice, and nobody goes without while there is something for them", () => {
-    fc.assert(fc.property(world, fc.boolean(), ({ numbers, wants, }, same) => {
+    fc.assert(fc.property(world, fc.boolean(), ({ numbers, wants }, same) => {
       const shares = allot(numbers, wants, same);
       const served = shares.flatMap((s) => s.holders);
       expect(new Set(served).size).toBe(served.length);
