@@ -11,6 +11,12 @@ export const ROOT = join(import.meta.dirname, "..", "..");
 /** Every service, in the order in which a split stack starts them. */
 export const SERVICES = ["merchants", "blacklist", "numbers", "config", "leads", "webhook", "auth", "conversation", "dialer", "scheduler", "gateway"] as const;
 
+/** The name of a service. */
+export type ServiceName = (typeof SERVICES)[number];
+
+/** Puts something (a proxy) between the services and what they stand on: given the real address, the one that a child is told. */
+export interface Between { store?(url: string): Promise<string>; carrier?(url: string): Promise<string>; bus?(url: string, child: string): Promise<string> }
+
 /** A line of a service's log. */
 export interface LogLine { level?: string; event?: string; service?: string; msg?: string; [field: string]: unknown }
 
@@ -19,6 +25,9 @@ export interface StackOptions {
   folder: Folder; split: boolean; httpPort: number; mediaPort: number; carrierPort: number; timeScale: number; seed: string;
   /** Name of the database, where it is not the one MONGODB_URI names or `callagent`. */
   database?: string;
+  /** How many processes run a service where it is not one; of a split stack only, and never of the gateway, whose port is one. */
+  replicas?: Partial<Record<Exclude<ServiceName, "gateway">, number>>;
+  between?: Between;
   env?: Record<string, string>; onLog(line: LogLine): void; onDeath(said: string): void;
 }
 
@@ -63,6 +72,19 @@ function serviceEnv(o: { http: number; media: number; carrier: string; models: s
 
 const RUNNER = [join(ROOT, "node_modules", "moleculer", "bin", "moleculer-runner.js"), "--config", join(ROOT, "moleculer.config.ts"), "--mask", "**/*.service.ts"];
 const TETHER = ["--import", script("tether.ts")];
+
+/** The processes of a split stack: the first of each service has its name, the others a number behind it. Each conversation listens on a port of its own. */
+async function splitChildren(replicas: NonNullable<StackOptions["replicas"]>): Promise<{ name: string; service: ServiceName; env: Record<string, string> }[]> {
+  const children: { name: string; service: ServiceName; env: Record<string, string> }[] = [];
+  for (const service of SERVICES) {
+    const many = service === "gateway" ? 1 : replicas[service] ?? 1;
+    for (let i = 1; i <= many; i++) {
+      const port = service === "conversation" && i > 1 ? await freePort() : null;
+      children.push({ name: i === 1 ? service : `${service}-${i}`, service, env: port === null ? {} : { MEDIA_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${port}` } });
+    }
+  }
+  return children;
+}
 
 async function waitReady(httpUrl: string, dead: () => string | null): Promise<void> {
   const end = performance.now() + READY_MS;
@@ -112,13 +134,17 @@ export async function startStack(o: StackOptions): Promise<Stack> {
     ]);
     const mongo = new URL(given ?? store?.url ?? "");
     if (o.database || !given) mongo.pathname = `/${o.database ?? "callagent"}`;
-    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: carrier.url, models: models.url, mongo: mongo.href, secrets, extra: o.env ?? {} });
+    const through = o.between ?? {};
+    const [toCarrier, toStore] = [await through.carrier?.(carrier.url) ?? carrier.url, await through.store?.(mongo.href) ?? mongo.href];
+    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: toCarrier, models: models.url, mongo: toStore, secrets, extra: o.env ?? {} });
     if (o.split) {
       if (!onPath("nats-server")) throw new StartFault("nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.");
       await begin("nats", ["--addr", "127.0.0.1", "--port", String(natsPort)], { ready: "none", command: "nats-server" });
-      for (const name of SERVICES) {
-        serviceChildren.push(name);
-        await begin(name, [...TETHER, ...RUNNER, join("services", name)], { ready: "none", env: { ...env, TRANSPORTER: `nats://127.0.0.1:${natsPort}`, NODE_ID: name } });
+      const natsUrl = `nats://127.0.0.1:${natsPort}`;
+      for (const child of await splitChildren(o.replicas ?? {})) {
+        serviceChildren.push(child.name);
+        const TRANSPORTER = await through.bus?.(natsUrl, child.name) ?? natsUrl;
+        await begin(child.name, [...TETHER, ...RUNNER, join("services", child.service)], { ready: "none", env: { ...env, ...child.env, TRANSPORTER, NODE_ID: child.name } });
       }
     } else {
       serviceChildren.push("services");

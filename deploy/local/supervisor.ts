@@ -11,6 +11,10 @@ export interface Child {
   /** Asks it to end, then insists after the grace. */
   stop(graceMs: number): Promise<void>;
   kill(signal: NodeJS.Signals): void;
+  /** Ends it with this signal and keeps it down; resolves when it is gone. */
+  down(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it after `down`; `once` is added to its environment for this one start, a restart after a death comes without it. */
+  up(once?: Record<string, string>): Promise<void>;
 }
 
 /** How a child is run. `restart`: it comes back when it dies by itself. */
@@ -21,7 +25,9 @@ export interface ChildOptions {
 
 const READY_MS = 20_000;
 const RESTART_PAUSE_MS = 300;
+/** A child that dies this often in a row is left dead; one that lived for a while begins anew. */
 const MAX_RESTARTS = 20;
+const STEADY_MS = 30_000;
 const KEPT_STDERR = 2000;
 
 const readyUrl = (line: string): string | null => {
@@ -35,18 +41,29 @@ const readyUrl = (line: string): string | null => {
 /** Starts a child in a process group of its own, so that Ctrl-C reaches the starter alone and it can stop everything in order. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   let current: ChildProcess | null = null;
-  let stopping = false;
+  /** Set while it is not to come back: for good, or until `up`. */
+  let held = false;
   let restarts = 0;
   let stderr = "";
   const child: Child = {
     name: options.name, url: "", pid: () => current?.pid,
     kill: (signal) => { current?.kill(signal); },
-    stop: (graceMs) => stopProcess(() => current, graceMs, () => { stopping = true; }),
+    stop: (graceMs) => stopProcess(() => current, graceMs, () => { held = true; }),
+    async down(signal) {
+      held = true;
+      const p = current;
+      if (!p) return;
+      const gone = new Promise<void>((resolve) => p.once("exit", () => resolve()));
+      p.kill(signal);
+      await gone;
+    },
+    up(once) { held = false; return launch(once); },
   };
 
-  const launch = (): Promise<void> => new Promise((resolve, reject) => {
-    const p = spawn(options.command ?? process.execPath, options.args, { env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env }, stdio: ["ignore", "pipe", "pipe", "ipc"], detached: true });
+  const launch = (once: Record<string, string> = {}): Promise<void> => new Promise((resolve, reject) => {
+    const p = spawn(options.command ?? process.execPath, options.args, { env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env, ...once }, stdio: ["ignore", "pipe", "pipe", "ipc"], detached: true });
     current = p;
+    const startedAt = performance.now();
     const late = options.ready === "line" ? setTimeout(() => reject(new StartFault(`${options.name} did not become ready within ${READY_MS / 1000} s.`)), READY_MS) : null;
     const ready = (): void => { if (late) clearTimeout(late); resolve(); };
     if (options.ready === "none") p.once("spawn", ready);
@@ -61,10 +78,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       current = null;
       const said = `${options.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr.trim() ? `: ${stderr.trim()}` : ""}`;
       reject(new StartFault(said));
-      if (stopping) return;
-      options.onDeath(said);
       stderr = "";
-      if (options.restart && restarts++ < MAX_RESTARTS) setTimeout(() => { if (!stopping) launch().catch(() => undefined); }, RESTART_PAUSE_MS);
+      if (held) return;
+      options.onDeath(said);
+      if (performance.now() - startedAt > STEADY_MS) restarts = 0;
+      if (options.restart && restarts++ < MAX_RESTARTS) setTimeout(() => { if (!held && !current) launch().catch(() => undefined); }, RESTART_PAUSE_MS);
     });
   });
   await launch();

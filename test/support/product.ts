@@ -5,29 +5,33 @@ import { join } from "node:path";
 import type { Client } from "../../deploy/local/client.ts";
 import { runRows, type Progress } from "../../deploy/local/demo/run.ts";
 import type { Row } from "../../deploy/local/demo/csv.ts";
-import { startSink, type Sink } from "../../deploy/local/demo/sink.ts";
 import { openFolder, type Folder } from "../../deploy/local/folder.ts";
 import { freePort } from "../../deploy/local/ports.ts";
 import { seed, type Sample } from "../../deploy/local/seed.ts";
-import { startStack, type LogLine, type Stack } from "../../deploy/local/stack.ts";
+import { startStack, type LogLine, type Stack, type StackOptions } from "../../deploy/local/stack.ts";
+import { startRecordingSink, type RecordingSink } from "./recording-sink.ts";
 
 /** The whole product, started as a newcomer starts it, with a webhook receiver. */
 export interface Product {
-  stack: Stack; sample: Sample; admin: Client; sink: Sink; folder: Folder; log: LogLine[];
+  stack: Stack; sample: Sample; admin: Client; sink: RecordingSink; folder: Folder; log: LogLine[];
   run(rows: Row[], onChange?: (all: Progress[]) => void): Promise<Progress[]>;
   ledgerCalls(): Promise<LedgerCall[]>;
   ledger(): Promise<LedgerLine[]>;
+  /** Asks the carrier for a fault (deploy/local/carrier/faults.ts), or with null to stop all of them. */
+  fault(fault: Record<string, unknown> | null): Promise<void>;
+  /** How often a child died by itself, by its name. */
+  deaths(child: string): number;
   stop(): Promise<void>;
 }
 
 /** A call as the simulated carrier saw it. */
-export interface LedgerCall { sid: string; to: string; from: string; status: string; rang: boolean; rings: number; reference: string | null; answered: boolean; ended_at: string | null; ended_by: string | null }
+export interface LedgerCall { sid: string; to: string; from: string; status: string; rang: boolean; rings: number; reference: string | null; answered: boolean; placed_at: string; answered_at: string | null; ended_at: string | null; ended_by: string | null }
 
 /** A line of the ledger. */
-export interface LedgerLine { seq: number; kind: string; call_sid?: string; to?: string; reference?: string | null; [field: string]: unknown }
+export interface LedgerLine { seq: number; at: string; kind: string; call_sid?: string; to?: string; reference?: string | null; [field: string]: unknown }
 
 /** How the product is started for a test. */
-export interface ProductOptions { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between"> { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
 
 const DEFAULT_TIME_SCALE = 20;
 const LEDGER_PAGE = 10_000;
@@ -40,11 +44,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const stack = await startStack({
     folder, split: options.split ?? false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
     database: `t_${randomUUID().slice(0, 8)}`,
+    ...(options.replicas ? { replicas: options.replicas } : {}), ...(options.between ? { between: options.between } : {}),
     env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
   });
   try {
     const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: options.retryOffsetSeconds ?? 1 });
-    const sink = await startSink(sample.webhook_secret, () => undefined);
+    const sink = await startRecordingSink(sample.webhook_secret);
     const fromCarrier = async <T>(what: string): Promise<T> => (await fetch(`${stack.carrierUrl}${what}`)).json() as Promise<T>;
     return {
       stack, sample, admin: client, sink, folder, log,
@@ -59,6 +64,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
           since = page.next;
         }
       },
+      async fault(fault) {
+        const how = fault === null ? { method: "DELETE" } : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(fault) };
+        const answer = await fetch(`${stack.carrierUrl}/faults`, how);
+        if (!answer.ok) throw new Error(`the carrier takes no such fault: ${await answer.text()}`);
+      },
+      deaths: (child) => log.filter((l) => l.level === "death" && l.msg?.startsWith(`${child} ended (SIGKILL)`)).length,
       async stop() { await stack.stop(); await sink.close(); rmSync(path, { recursive: true, force: true }); },
     };
   } catch (error) {

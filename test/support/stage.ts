@@ -79,14 +79,14 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 
 const POLL_MS = 10;
 
-/** Asks until the answer is given (not undefined); throws after `deadlineMs`, saying what it waited for. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 5000): Promise<T> {
+/** Asks until the answer is given (not undefined), with pauses of `everyMs`; throws after `deadlineMs`, saying what it waited for. */
+export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 5000, everyMs = POLL_MS): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
