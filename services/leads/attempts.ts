@@ -5,6 +5,7 @@ import * as machine from "./lead-machine.ts";
 import { toClaimed } from "./lead-views.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
+import { note } from "./noting.ts";
 import { settle as decide } from "./settling.ts";
 
 type Answer<N extends "leads.claim" | "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
@@ -28,10 +29,12 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
       const lead = await leads.byBaton(p.lead_id);
       if (!lead || lead.claim_no !== p.claim_no) return { done: false };
-      const moved = await leads.move(machine.release(p, lead, new Date(p.due_at), p.reason, ground.clock.now(), false));
+      const now = ground.clock.now();
+      const due_at = new Date(p.due_at);
+      const moved = await leads.move(p.pre_check ? machine.putOff(p, lead, due_at, p.pre_check, now) : machine.release(p, lead, due_at, p.reason, now, false));
       if (moved) {
         announce(ground, [moved]);
-        ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: p.reason, until: p.due_at }, "lead given back, no attempt spent");
+        ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: moved.held?.why ?? p.reason, until: p.due_at }, "lead given back, no attempt spent");
       }
       return { done: moved !== null };
     },
@@ -59,17 +62,6 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       return { done: true, status: moved.status, outcome: moved.outcome };
     },
 
-    async annotate(p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> {
-      const facts: Record<string, unknown> = {
-        ...(p.call_id === undefined ? {} : { call_id: p.call_id }), ...(p.recording_url === undefined ? {} : { recording_url: p.recording_url }),
-        ...(p.call_initiated_time === undefined ? {} : { call_initiated_time: new Date(p.call_initiated_time) }),
-        ...(p.call_end_time === undefined ? {} : { call_end_time: new Date(p.call_end_time) }),
-        ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
-        ...(p.cost_breakdown === undefined ? {} : { "meta.cost_breakdown": p.cost_breakdown }),
-      };
-      if (Object.keys(facts).length === 0) return { done: false };
-      const { lead_id: _lead, claim_no: _claim, ...told } = p;
-      return { done: await leads.move(machine.annotate(p, facts, told, ground.clock.now())) !== null };
-    },
+    annotate: (p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> => note(ground, leads, p),
   };
 }

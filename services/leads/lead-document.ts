@@ -16,7 +16,7 @@ export type Resolved = ResultOf<"config.resolveForPush">;
 const PHONE = "customer_mobile_number";
 
 /** Whether a key anywhere in the value holds a NUL, which no document can have. */
-const hasNulKey = (value: unknown): boolean => {
+export const hasNulKey = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(hasNulKey);
   return Object.entries(value).some(([key, inner]) => key.includes("\0") || hasNulKey(inner));

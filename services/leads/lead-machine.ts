@@ -66,6 +66,10 @@ export const extend = (baton: Baton, lease_until: Date): Move => ({ filter: held
 export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Date): Move =>
   ({ filter: { ...held(baton), lease_until: expired }, update: { $set: { lease_until }, ...remember("holder_silent", now, { claim_no: baton.claim_no, since: expired.toISOString() }) } });
 
+/** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
+const CHECKS_KEPT = 10;
+const checked = (results: readonly Record<string, unknown>[]): Record<string, unknown> => (results.length === 0 ? {} : { pre_check_results: results.slice(0, CHECKS_KEPT) });
+
 /** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
 export const release = (baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
   filter: { ...held(baton), attempt_count: lead.attempt_count },
@@ -76,19 +80,30 @@ export const release = (baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_coun
   },
 });
 
-/** What an attempt leaves on the lead, whether it is the last one or not. */
-export function attemptFields(facts: AttemptFacts, lead: Pick<LeadDoc, "meta" | "call_id" | "call_initiated_time" | "call_end_time">): Record<string, unknown> {
-  const { talk } = facts;
-  const errors = [...(talk?.errors ?? []), ...(facts.error ? [facts.error] : [])];
-  const meta = {
-    ...lead.meta, errors,
-    ...(talk ? { transcription: talk.transcription, call_ended_by: talk.ended_by, node_traversal: talk.node_traversal, variables: talk.variables } : {}),
-    ...(facts.pre_check_results.length > 0 ? { pre_check_results: facts.pre_check_results } : {}),
-  };
+/** The same, because a pre-check put the lead off: counted under its name, what the pre-checks found out is kept. Names are anybody's words: never part of a path. */
+export function putOff(
+  baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count" | "pre_check_defers">, due_at: Date, by: { name: string; results: readonly Record<string, unknown>[] }, now: Date,
+): Move {
+  const { filter, update } = release(baton, lead, due_at, `pre_check:${by.name}`, now, false);
+  const times = lead.pre_check_defers?.[by.name] ?? 0;
   return {
-    meta, call_id: facts.call_id ?? lead.call_id,
-    call_initiated_time: facts.started_at ? new Date(facts.started_at) : lead.call_initiated_time,
-    call_end_time: facts.ended_at ? new Date(facts.ended_at) : lead.call_end_time,
+    filter, update: {
+      ...update, $set: { ...update.$set, pre_check_defers: { ...lead.pre_check_defers, [by.name]: times + 1 }, ...(by.results.length > 0 ? { "meta.pre_check_results": by.results } : {}) },
+      ...remember("given_back", now, { claim_no: baton.claim_no, why: `pre_check:${by.name}`, until: due_at.toISOString(), ...checked(by.results) }),
+    },
+  };
+}
+
+/** What an attempt leaves on the lead, whether it is the last one or not. Only what it knows is written: facts that came early or late stay. */
+export function attemptFields(facts: AttemptFacts): Record<string, unknown> {
+  const { talk } = facts;
+  return {
+    "meta.errors": [...(talk?.errors ?? []), ...(facts.error ? [facts.error] : [])],
+    ...(talk ? { "meta.transcription": talk.transcription, "meta.call_ended_by": talk.ended_by, "meta.node_traversal": talk.node_traversal, "meta.variables": talk.variables } : {}),
+    ...(facts.pre_check_results.length > 0 ? { "meta.pre_check_results": facts.pre_check_results } : {}),
+    ...(facts.call_id === null ? {} : { call_id: facts.call_id }),
+    ...(facts.started_at === null ? {} : { call_initiated_time: new Date(facts.started_at) }),
+    ...(facts.ended_at === null ? {} : { call_end_time: new Date(facts.ended_at) }),
   };
 }
 
@@ -106,6 +121,7 @@ function counted(facts: AttemptFacts): { $inc?: Record<string, number> } {
 /** What the history keeps of an attempt's end; no word of the talk. */
 const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
   claim_no: baton.claim_no, outcome, ended: facts.ended, call_id: facts.call_id, answered_at: facts.answered_at, ended_at: facts.ended_at,
+  ...checked(facts.pre_check_results),
   talk: facts.talk && { turns: facts.talk.transcription.length, user_turns: facts.talk.user_turns, ended_by: facts.talk.ended_by },
 });
 
@@ -113,7 +129,7 @@ const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<strin
 export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { outcome: string; due_at: Date }, now: Date): Move => ({
   filter: held(baton),
   update: {
-    $set: { ...attemptFields(facts, lead), status: "RETRY", queue: queueOf(lead), due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
+    $set: { ...attemptFields(facts), status: "RETRY", queue: queueOf(lead), due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
     ...remember("retry", now, { ...endOf(baton, facts, next.outcome), due_at: next.due_at.toISOString() }),
   },
 });
@@ -121,7 +137,7 @@ export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { 
 /** PROCESSING -> FINISHED. */
 export const finish = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, outcome: string, now: Date): Move => ({
   filter: held(baton),
-  update: { $set: { ...attemptFields(facts, lead), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...counted(facts), ...remember("finished", now, endOf(baton, facts, outcome)) },
+  update: { $set: { ...attemptFields(facts), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...counted(facts), ...remember("finished", now, endOf(baton, facts, outcome)) },
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */
@@ -136,7 +152,7 @@ export const abort = (lead: Pick<LeadDoc, "_id" | "payload">, cancellation: { re
   update: { $set: { ...finishing(lead, "ABORTED", now), "meta.cancellation": cancellation }, $unset: { due_at: 1 }, ...remember("aborted", now, { reason: cancellation.reason, by: cancellation.by }) },
 });
 
-/** Facts that arrive early or late; status is never touched. `told` is what the history keeps of them. */
-export const annotate = (baton: Baton, facts: Record<string, unknown>, told: Record<string, unknown>, now: Date): Move => ({
-  filter: { _id: baton.lead_id, claim_no: baton.claim_no }, update: { $set: { ...facts, updated_at: now }, ...remember("noted", now, { claim_no: baton.claim_no, ...told }) },
+/** Facts that arrive early or late; status is never touched. `told` is what the history keeps of them. `later`: only where another attempt has begun since. */
+export const annotate = (baton: Baton, facts: Record<string, unknown>, told: Record<string, unknown>, now: Date, later = false): Move => ({
+  filter: { _id: baton.lead_id, claim_no: later ? { $gt: baton.claim_no } : baton.claim_no }, update: { $set: { ...facts, updated_at: now }, ...remember("noted", now, { claim_no: baton.claim_no, ...told }) },
 });

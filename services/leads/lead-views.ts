@@ -1,4 +1,4 @@
-import type { ClaimedLead, DueLead, LeadRecord, LeadSummary } from "../../shared/contracts/lead.ts";
+import type { ClaimedLead, DueLead, LeadRecord, LeadSummary, WaitingLead } from "../../shared/contracts/lead.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import { queueOf } from "./queue-names.ts";
 import type { DueDoc } from "./queues.repository.ts";
@@ -36,6 +36,14 @@ export function toDue(d: DueDoc): DueLead | null {
     configurations_override: d.configurations_override,
   };
 }
+
+/** Document -> what the scheduler is told of a lead that it is to explain, waiting or not. */
+export const toWaiting = (d: LeadDoc): WaitingLead => ({
+  lead_id: d._id, status: d.status, outcome: d.outcome, due_at: iso(d.due_at), created_at: d.created_at.toISOString(),
+  held: d.held && { ...d.held, until: d.held.until.toISOString(), since: d.held.since.toISOString() },
+  reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id, phone_number: d.phone_number, attempt_count: d.attempt_count, claim_no: d.claim_no,
+  execution_mode: d.execution_mode, configurations_override: d.configurations_override,
+});
 
 /** What of a document the holder of the baton is told. */
 export type ClaimedDoc = Pick<LeadDoc,

@@ -47,7 +47,7 @@ export default service("leads", (ground) => {
       abort: (p, { bus }) => abort(ground, leads, bus, p, onFinished),
       get: (p) => read.get(p), byRequest: (p) => read.byRequest(p), list: (p) => read.list(p), summary: (p) => read.summary(p),
       timeline: (p, { bus }) => read.timeline(p, bus),
-      explain: (p) => read.explain(p), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p) => read.recording(p),
+      explain: (p, { bus }) => read.explain(p, bus), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p) => read.recording(p),
       unfinished: async (of) => ({ any: await leads.anyUnfinished(of) }),
       async due({ limit }) {
         const found = await leads.due(ground.clock.now(), limit);

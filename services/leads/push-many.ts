@@ -1,6 +1,7 @@
 import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import type { PushOutcome } from "../../shared/contracts/lead-views.ts";
 import { PushInput } from "../../shared/contracts/leads.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { Failure, type Fault } from "../../shared/errors.ts";
 import { faultChecker } from "../../shared/validator.ts";
 import { announce } from "./announcing.ts";
@@ -124,6 +125,7 @@ async function write(ground: ServiceGround, { leads }: Shelf, board: Board, rows
     ground.log.error({ event: "lead.write_failed", rows: docs.length, name: error instanceof Error ? error.name : "unknown" }, "pushed leads could not be written");
     return docs.map(() => "failed" as const);
   });
+  crashPoint(ground.env, "K0");
   rows.forEach((row, i) => {
     if (!row.doc) return;
     if (written[i] === "failed") refuse(board, row.index, "STORE_UNAVAILABLE", "the lead could not be written and is not queued; push it again");

@@ -1,5 +1,6 @@
 import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
 import { checkSameBody, KEY_SECONDS, keyedPush, type KeyedPush } from "./idempotency.ts";
@@ -37,6 +38,7 @@ async function write(ground: ServiceGround, { leads }: Shelf, doc: LeadDoc): Pro
   });
   if (written === "failed") notWritten();
   if (written !== "written") return false;
+  crashPoint(ground.env, "K0");
   announce(ground, [doc]);
   ground.log.info({ event: "lead.queued", lead_id: doc._id, request_id: doc.request_id, to: doc.phone_number && maskPhone(doc.phone_number), due_at: doc.due_at ?? null }, "lead queued");
   return true;

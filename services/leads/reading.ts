@@ -4,7 +4,7 @@ import { fail } from "../../shared/errors.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { filterOf } from "./lead-filters.ts";
-import { toRecord, toSummary } from "./lead-views.ts";
+import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { GROUPING, periodOf, summaryOf, type Group } from "./summary.ts";
 import { timelineOf } from "./timeline.ts";
@@ -50,9 +50,9 @@ export function reading(ground: ServiceGround, leads: LeadsRepository) {
       return summaryOf(groups, period, ground.env.COST_CURRENCY);
     },
 
-    async explain({ by, lead_id }: ParamsOf<"leads.explain">): Promise<ResultOf<"leads.explain">> {
-      await mine(by, lead_id);
-      return notAvailable("Explaining why a lead waits");
+    async explain({ by, lead_id, at }: ParamsOf<"leads.explain">, bus: Bus): Promise<ResultOf<"leads.explain">> {
+      const lead = toWaiting(await mine(by, lead_id));
+      return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
     },
     async join({ by, lead_id }: ParamsOf<"leads.join">): Promise<ResultOf<"leads.join">> {
       await mine(by, lead_id);

@@ -1,8 +1,10 @@
 import type { ServiceGround } from "../../shared/bus.ts";
 import { plusMs, plusSeconds } from "../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
+import { announce } from "./announcing.ts";
 import * as machine from "./lead-machine.ts";
 import { toReport } from "./lead-views.ts";
 import type { LeadDoc } from "./leads.model.ts";
@@ -31,7 +33,8 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
     await settle(baton, { ...noFacts("not_dialled"), error: { code: "HOLDER_LOST", message: `the attempt was lost before dialling ${MAX_RECOVERIES} times` } });
     return;
   }
-  await leads.move(machine.release(baton, lead, ground.clock.now(), "holder_lost", ground.clock.now(), true));
+  const given = await leads.move(machine.release(baton, lead, ground.clock.now(), "holder_lost", ground.clock.now(), true));
+  if (given) announce(ground, [given]);
 }
 
 /** One pass over leads whose lease ran out. True when there were as many as one pass takes. */
@@ -47,6 +50,7 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, lead: Lea
   const { report_due_at, payload } = lead;
   const url = payload["reporting_webhook_url"];
   if (!report_due_at || typeof url !== "string") return;
+  crashPoint(ground.env, "K10");
   try {
     await ground.bus.call("webhook.enqueue", {
       lead_id: lead._id, reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, url, occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(), data: toReport(lead),

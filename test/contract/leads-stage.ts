@@ -21,6 +21,8 @@ export interface LeadsStage {
   audited: ParamsOf<"auth.record">[];
   /** Actions that were asked, in order. */
   asked: string[];
+  /** What the scheduler was asked to explain. */
+  explained: ParamsOf<"scheduler.explain">[];
   calls: ResultOf<"dialer.history">;
   deliveries: DeliveryRecord[];
   input(over?: object): ParamsOf<"leads.push">["lead"];
@@ -47,7 +49,7 @@ function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.r
 /** Sets the stage. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
 export async function leadsStage(): Promise<LeadsStage> {
   const clock = virtualClock();
-  const made: Pick<LeadsStage, "audited" | "asked" | "calls" | "deliveries"> = { audited: [], asked: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
+  const made: Pick<LeadsStage, "audited" | "asked" | "explained" | "calls" | "deliveries"> = { audited: [], asked: [], explained: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
   const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
   const stage = await setStage({
     clock,
@@ -63,6 +65,7 @@ export async function leadsStage(): Promise<LeadsStage> {
         deliveries: () => ({ deliveries: made.deliveries }),
       }),
       standIn("dialer", { history: () => made.calls }),
+      standIn("scheduler", { explain: (params) => { made.explained.push(params); return { lead_id: params.lead.lead_id, at: params.at ?? clock.now().toISOString(), status: params.lead.status, eligible: false, next_eligible_at: null, summary: "it waits", gates: [] }; } }),
     ],
   });
   const client = await MongoClient.connect(stage.uri);
