@@ -1,72 +1,81 @@
-import type { Model } from "mongoose";
 import type { ServiceGround } from "../../shared/bus.ts";
 import { plusMs } from "../../shared/clock.ts";
-import { errorForLog } from "../../shared/log.ts";
-import type { DeliveryDoc } from "./deliveries.model.ts";
-import { record, take } from "./delivery-machine.ts";
-import type { Secrets } from "./secrets.repository.ts";
-import { TOTAL_TIMEOUT_MS, type Sender } from "./sending.ts";
-import { sign } from "./signing.ts";
-import { verdict } from "./verdict.ts";
+import type { DeliveriesRepository } from "./deliveries.repository.ts";
+import type { Hosts } from "./hosts.ts";
+import { LEASE_MS, type Trying } from "./trying.ts";
 
-/** Requests under way to one host, so that a slow receiver can't hold the rest up. */
-export const MAX_PER_HOST = 10;
-/** Requests under way in all. */
-export const MAX_IN_FLIGHT = 200;
-const BATCH = 100;
-const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
+/** How often the database is asked which hosts have deliveries due: retries, and what other processes left behind. */
+const LOOK_MS = 1000;
+/** Looks for hosts in one pass; the next pass goes on where this one stopped. */
+const MAX_LOOKS = 25;
+/** Hosts whose deliveries are read side by side. */
+const HOSTS_AT_ONCE = 20;
+/** A delivery that has been due this long without a try, as its host is unwell and others come first, is given up: longer than all its tries would take. */
+export const GIVE_UP_MS = 7 * 86_400_000;
+const GIVE_UP_EVERY_MS = 60_000;
 
-/** Takes due deliveries and sends them, within the bounds per host and in all. */
-export interface Delivering { pass(): Promise<boolean>; /** Resolves when nothing is under way. */ idle(): Promise<void> }
+/** One pass of the delivering loop: takes due deliveries and begins to send them. True: there is more to be taken. */
+export type Pass = () => Promise<boolean>;
 
-/** The delivering loop's body. `onRoom` is called whenever a request ended. */
-export function delivering(ground: ServiceGround, model: Model<DeliveryDoc>, secrets: Secrets, sender: Sender, onRoom: () => void): Delivering {
-  const underWay = new Set<Promise<void>>();
-  const perHost = new Map<string, number>();
-  const count = (host: string, by: number): void => {
-    const n = (perHost.get(host) ?? 0) + by;
-    if (n > 0) perHost.set(host, n); else perHost.delete(host);
-  };
+/**
+ * Makes the pass. Hosts are looked for by themselves, then read one by one, each for as many deliveries as it has places:
+ * a host that has none costs a look over its name, whatever it has due.
+ */
+export function delivering(ground: ServiceGround, deliveries: DeliveriesRepository, hosts: Hosts, work: Trying): Pass {
+  const { clock } = ground;
+  let from: string | null = null;
+  let [lookAt, giveUpAt] = [-Infinity, -Infinity];
 
-  async function deliver(d: DeliveryDoc): Promise<void> {
-    const started = ground.clock.monotonicMs();
-    const now = ground.clock.now();
-    const timestampSeconds = Math.floor(now.getTime() / 1000);
-    const signature = sign(await secrets.validFor(d), d._id, timestampSeconds, d.body);
-    const result = await sender.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
-    const decided = verdict(result, d.try_count - (d.tries_before ?? 0), ground.clock.now(), ground.random());
-    const move = record(d, result, decided, now, Math.round(ground.clock.monotonicMs() - started));
-    await model.updateOne(move.filter, move.update);
-    const how = { lead_id: d.lead_id, delivery_id: d._id, tries: d.try_count, status: result.status };
-    if (decided.kind === "delivered") ground.log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
-    else ground.log.warn({ event: `webhook.${decided.kind}`, ...how, error: result.status === null ? result.error : null, ...(decided.kind === "again" ? { at: decided.at } : {}) }, "webhook not delivered");
-  }
-
-  async function start(d: DeliveryDoc): Promise<void> {
-    const move = take(d, plusMs(ground.clock.now(), LEASE_MS));
-    count(d.host, 1);
-    const taken = await model.findOneAndUpdate(move.filter, move.update, { returnDocument: "after" }).lean<DeliveryDoc>().catch((error: unknown) => { count(d.host, -1); throw error; });
-    if (!taken) { count(d.host, -1); return; }
-    const running = deliver(taken)
-      .catch((error: unknown) => ground.log.error({ event: "webhook.failed", delivery_id: d._id, ...errorForLog(error) }, "a try broke off; the lease brings it back"))
-      .finally(() => { count(d.host, -1); underWay.delete(running); onRoom(); });
-    underWay.add(running);
-  }
-
-  return {
-    async pass() {
-      const room = Math.min(BATCH, MAX_IN_FLIGHT - underWay.size);
-      if (room <= 0) return false;
-      const full = [...perHost].filter(([, n]) => n >= MAX_PER_HOST).map(([host]) => host);
-      const due = await model.find({ next_try_at: { $lte: ground.clock.now() }, ...(full.length > 0 ? { host: { $nin: full } } : {}) }).sort({ next_try_at: 1 }).limit(room).lean<DeliveryDoc[]>();
-      let started = 0;
-      for (const d of due) {
-        if ((perHost.get(d.host) ?? 0) >= MAX_PER_HOST) continue;
-        await start(d);
-        started++;
+  /** Finds out which hosts have deliveries due; true: there may be more hosts. */
+  async function look(): Promise<boolean> {
+    if (clock.monotonicMs() < lookAt) return false;
+    for (let i = 0; i < MAX_LOOKS; i++) {
+      const found = await deliveries.hostsDue(from, clock.now());
+      for (const host of found.hosts) hosts.wait(host);
+      from = found.next;
+      if (from === null) {
+        lookAt = clock.monotonicMs() + LOOK_MS;
+        return false;
       }
-      return started > 0 && due.length === room;
-    },
-    async idle() { await Promise.all(underWay); },
+    }
+    return true;
+  }
+
+  async function takeNext(): Promise<void> {
+    const next = hosts.next(HOSTS_AT_ONCE);
+    if (next.length === 0) return;
+    const places = new Map(next.map((n) => [n.host, n.places]));
+    try {
+      const due = await Promise.all(next.map(async ({ host, places: { length } }) => {
+        const found = await deliveries.dueOf(host, clock.now(), length);
+        if (found.length === length) hosts.wait(host);
+        return found;
+      }));
+      const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), ground.ids.uuid());
+      for (const d of taken) {
+        const place = places.get(d.host)?.pop();
+        if (place) work.begin(d, place);
+      }
+    } catch (error) {
+      for (const host of places.keys()) hosts.wait(host);
+      throw error;
+    } finally {
+      for (const place of [...places.values()].flat()) place.done();
+    }
+  }
+
+  async function giveUpOld(): Promise<void> {
+    if (clock.monotonicMs() < giveUpAt) return;
+    giveUpAt = clock.monotonicMs() + GIVE_UP_EVERY_MS;
+    const now = clock.now();
+    const given = await deliveries.giveUp(plusMs(now, -GIVE_UP_MS), now);
+    if (given > 0) ground.log.warn({ event: "webhook.given_up", deliveries: given }, "reports could not be tried for days, as their hosts are unwell; they are listed as exhausted");
+  }
+
+  return async () => {
+    await giveUpOld();
+    const more = await look();
+    await takeNext();
+    return more || hosts.anyNext();
   };
 }

@@ -1,68 +1,80 @@
 import { service } from "../../shared/bus.ts";
-import { fail, isDuplicateKey } from "../../shared/errors.ts";
+import { scopeOf } from "../../shared/contracts/identity.ts";
+import type { Report } from "../../shared/contracts/webhook.ts";
+import { refusalOf } from "../../shared/egress-address.ts";
+import { fail } from "../../shared/errors.ts";
+import { joining } from "../../shared/joining.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
-import { refusalOf } from "../../shared/egress-address.ts";
-import { deliverySchema, toDelivery, type DeliveryDoc } from "./deliveries.model.ts";
+import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { accept } from "./accepting.ts";
+import { deliverySchema, toDelivery, toListed, type BodilessDelivery, type DeliveryDoc } from "./deliveries.model.ts";
+import { deliveriesRepository } from "./deliveries.repository.ts";
 import { delivering } from "./delivering.ts";
+import { hosts as hostBook } from "./hosts.ts";
 import { replay } from "./replaying.ts";
 import { readSecret, rotateSecret } from "./secret-owners.ts";
 import { secretsRepository } from "./secrets.repository.ts";
 import { secretsSchema } from "./secrets.model.ts";
 import { httpSender } from "./sending.ts";
+import { trying } from "./trying.ts";
 
 const DELIVERY_LIST_BOUND = 100;
 const LOOP_MS = 1000;
+/** Reports handed over one by one at the same moment that are written down together. */
+const JOINED = 100;
 
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed (decisions.md, Webhook). */
 export default service("webhook", (ground) => {
   const { env, clock, ids } = ground;
-  const model = ground.store().model<DeliveryDoc>("deliveries", deliverySchema);
+  const deliveries = deliveriesRepository(ground.store().model<DeliveryDoc>("deliveries", deliverySchema));
   const secrets = secretsRepository(ground.store().model("webhook_secrets", secretsSchema), ids, clock);
   const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
   const sender = httpSender(policy, clock);
+  const hosts = hostBook(clock, () => ground.random());
   let loop: Loop | null = null;
-  const work = delivering(ground, model, secrets, sender, () => loop?.nudge());
+  const nudge = (): void => loop?.nudge();
+  const work = trying(ground, { deliveries, secrets, sender, hosts }, nudge);
+  const pass = delivering(ground, deliveries, hosts, work);
+  const desk = { deliveries, hosts, work, open: () => loop !== null, onWaiting: nudge };
+  const acceptOne = joining((reports: Report[]) => accept(ground, desk, reports), JOINED);
+  const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d.host));
 
   return {
     actions: {
-      async enqueue({ lead_id, reseller_id, merchant_id, url, occurred_at, data }) {
-        const delivery_id = `msg_${lead_id}`;
-        const body = JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data });
-        const now = clock.now();
-        await model.create({
-          _id: delivery_id, lead_id, reseller_id, merchant_id, url, host: URL.canParse(url) ? new URL(url).host : "", body,
-          state: "pending", try_count: 0, next_try_at: now, tries: [], created_at: now,
-        }).catch((error: unknown) => { if (!isDuplicateKey(error)) throw error; });
-        loop?.nudge();
-        return { delivery_id };
-      },
+      enqueue: async (report) => ({ delivery_id: await acceptOne(report) }),
+      enqueueMany: async ({ reports }) => ({ delivery_ids: await accept(ground, desk, reports) }),
       checkAddress({ url }) {
         const refusal = refusalOf(url, policy);
         if (refusal) fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${refusal}`, { errors: [{ path: "reporting_webhook_url", message: refusal }] });
         return {};
       },
       checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => refusalOf(url, policy)) }),
-      async deliveries({ lead_id }) {
-        const found = await model.find({ lead_id: lead_id.toLowerCase() }).sort({ created_at: 1 }).limit(DELIVERY_LIST_BOUND).lean<DeliveryDoc[]>();
-        return { deliveries: found.map(toDelivery) };
+      deliveries: async ({ lead_id }) => ({ deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown) }),
+      async list({ by, state, reseller_id, merchant_id, limit, cursor }) {
+        const read = await deliveries.page(scopeOf(by), { state, reseller_id, merchant_id }, pageFilter(cursor), pageSize(limit));
+        const page = pageOf(read, limit, (d) => JSON.stringify(d).length);
+        return { count: page.items.length, deliveries: page.items.map((d) => toListed(d, hosts.pausedUntil(d.host))), next_cursor: page.next_cursor };
       },
-      replay: async ({ lead_id }) => {
-        const replayed = await replay(ground, model, lead_id.toLowerCase());
-        loop?.nudge();
-        return replayed;
+      async replay({ lead_id }) {
+        const replayed = await replay(ground, deliveries, lead_id.toLowerCase());
+        hosts.askNow(replayed.host);
+        nudge();
+        return shown(replayed);
       },
       secret: (params, { bus }) => readSecret(bus, secrets, params),
       rotateSecret: (params, { bus }) => rotateSecret(ground, bus, secrets, params),
     },
     started() {
       loop = startLoop({
-        name: "webhook", clock, intervalMs: LOOP_MS, pass: () => work.pass(),
+        name: "webhook", clock, intervalMs: LOOP_MS, pass,
         onError: (error) => ground.log.error({ event: "loop.failed", loop: "webhook", ...errorForLog(error) }, "a delivery pass failed; it goes on at the next interval"),
       });
     },
     async stopped() {
-      await loop?.stop();
+      const last = loop;
+      loop = null;
+      await last?.stop();
       await work.idle();
       await sender.close();
     },

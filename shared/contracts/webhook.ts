@@ -1,30 +1,49 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { By } from "./identity.ts";
+import { By, PageParams } from "./identity.ts";
+
+/** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
+export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One try of a delivery. */
 export const DeliveryTry = Type.Object({ at: IsoTime, status: Nullable(Type.Integer()), error: Nullable(Type.String()), duration_ms: Type.Integer() });
 
-/** A delivery as it is listed. */
-export const DeliveryRecord = Type.Object({
-  id: Type.String(), lead_id: Uuid, url: Type.String(), state: Type.Enum(["pending", "delivered", "exhausted", "refused"]),
-  next_try_at: Nullable(IsoTime), tries: Type.Array(DeliveryTry), created_at: IsoTime,
-});
+const delivery = {
+  id: Type.String(), lead_id: Uuid, url: Type.String(), state: Type.Enum([...DELIVERY_STATES]),
+  next_try_at: Nullable(IsoTime), host_paused_until: Type.Optional(IsoTime), tries: Type.Array(DeliveryTry), created_at: IsoTime,
+};
+/** A delivery of a lead. `host_paused_until`: its host failed too often in a row and is left alone until then, as the answering process sees it; no try is spent meanwhile. */
+export const DeliveryRecord = Type.Object(delivery);
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
+
+/** A delivery in the list of all, with whose it is. */
+export const ListedDelivery = Type.Object({ ...delivery, reseller_id: Type.String(), merchant_id: Nullable(Type.String()) });
+export type ListedDelivery = Static<typeof ListedDelivery>;
+
+/** The report of a finished lead; `data` is the webhook's. */
+export const Report = Strict({ lead_id: Uuid, reseller_id: Text(64), merchant_id: Nullable(Text(64)), url: Text(2000), occurred_at: IsoTime, data: Json });
+export type Report = Static<typeof Report>;
+
+/** Reports handed over in one go, at most. */
+export const REPORTS_AT_ONCE = 100;
 
 /** The reporting webhook: signed, retried, listed. */
 export const webhook = {
   name: "webhook",
   actions: {
     /** Internal: takes over the report of a finished lead; the same lead twice makes one delivery. */
-    enqueue: action(
-      Strict({ lead_id: Uuid, reseller_id: Text(64), merchant_id: Nullable(Text(64)), url: Text(2000), occurred_at: IsoTime, data: Json }),
-      Type.Object({ delivery_id: Type.String() })),
+    enqueue: action(Report, Type.Object({ delivery_id: Type.String() })),
+    /** Internal: the same for many, all or none acknowledged; the caller minds the size of a message on the bus. */
+    enqueueMany: action(Strict({ reports: Type.Array(Report, { minItems: 1, maxItems: REPORTS_AT_ONCE }) }), Type.Object({ delivery_ids: Type.Array(Type.String()) })),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
     checkAddress: action(Strict({ url: Text(2000) }), Nothing),
     /** Internal: for each address why it would be refused, in order; null: it would not. */
     checkAddresses: action(Strict({ urls: Type.Array(Text(2000), { maxItems: 500 }) }), Type.Object({ refusals: Type.Array(Nullable(Type.String())) })),
     /** Internal, after the lead's scope was checked by its owner. */
     deliveries: action(Strict({ lead_id: Uuid }), Type.Object({ deliveries: Type.Array(DeliveryRecord) })),
+    /** The deliveries of the asker's scope, newest first: those of one state, or all. */
+    list: action(Strict({ by: By, state: Type.Optional(Type.Enum([...DELIVERY_STATES])), reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
+      Type.Object({ count: Type.Integer(), deliveries: Type.Array(ListedDelivery), next_cursor: Nullable(Type.String()) })),
     /** After the lead's scope was checked by its owner: sends the report of a lead again, with the same webhook-id and bytes, whatever became of it.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
     replay: action(Strict({ lead_id: Uuid }), DeliveryRecord),
