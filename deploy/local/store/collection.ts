@@ -1,5 +1,6 @@
 import { encode } from "./bson-writing.ts";
 import { decode } from "./bson-reading.ts";
+import { identical } from "./comparison.ts";
 import { StoreError } from "./errors.ts";
 import { indexDocument } from "./index-definition.ts";
 import type { IndexDefinition } from "./index-definition.ts";
@@ -8,6 +9,7 @@ import type { DocKeys } from "./index-keys.ts";
 import { EMPTY_ARRAY } from "./keys.ts";
 import type { KeyPart } from "./keys.ts";
 import { describeValue } from "./describing.ts";
+import { field } from "./paths.ts";
 import { blob, integer } from "./storage.ts";
 import type { Storage } from "./storage.ts";
 import type { Doc, Value } from "./values.ts";
@@ -70,21 +72,33 @@ export class Collection {
   /** Puts `after` in the place of `before`. Errors: DuplicateKey (nothing is written then), BSONObjectTooLarge. */
   replace(rid: number, before: Doc, after: Doc): Uint8Array {
     const bytes = encode(after);
+    const fields = changedFields(before, after);
     const changes: [Index, DocKeys, DocKeys][] = [];
     for (const index of this.indexes) {
-      if (!index.keys.touched(before, after)) continue;
+      if (!index.keys.touched(fields)) continue;
       const next = index.keys.keysOf(after);
+      const old = index.keys.keysOf(before);
+      if (sameKeys(old.keys, next.keys)) continue;
       this.refuseDuplicates(index, next, rid);
-      changes.push([index, index.keys.keysOf(before), next]);
+      changes.push([index, old, next]);
     }
     this.storage.write(`UPDATE d_${this.id} SET doc = ? WHERE rid = ?`, bytes, rid);
-    for (const [index, old, next] of changes) {
-      const kept = new Set(next.keys.map(latin1));
-      const there = new Set(old.keys.map(latin1));
-      for (const key of old.keys) if (!kept.has(latin1(key))) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
-      this.addKeys(index, { ...next, keys: next.keys.filter(key => !there.has(latin1(key))) }, rid);
-    }
+    for (const [index, old, next] of changes) this.changeKeys(index, old, next, rid);
     return bytes;
+  }
+
+  private changeKeys(index: Index, old: DocKeys, next: DocKeys, rid: number): void {
+    const [from] = old.keys;
+    const [to] = next.keys;
+    if (old.keys.length === 1 && next.keys.length === 1 && from !== undefined && to !== undefined) {
+      this.storage.write(`UPDATE x_${index.id} SET key = ? WHERE key = ? AND rid = ?`, to, from, rid);
+      this.noteMultikey(index, next);
+      return;
+    }
+    const kept = new Set(next.keys.map(latin1));
+    const there = new Set(old.keys.map(latin1));
+    for (const key of old.keys) if (!kept.has(latin1(key))) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
+    this.addKeys(index, { ...next, keys: next.keys.filter(key => !there.has(latin1(key))) }, rid);
   }
 
   /** Removes a document. */
@@ -97,10 +111,13 @@ export class Collection {
 
   private addKeys(index: Index, made: DocKeys, rid: number): void {
     for (const key of made.keys) this.storage.write(`INSERT INTO x_${index.id}(key, rid) VALUES(?, ?)`, key, rid);
-    if (made.multikey && !index.multikey) {
-      index.multikey = true;
-      this.storage.write("UPDATE indexes SET multikey = 1 WHERE id = ?", index.id);
-    }
+    this.noteMultikey(index, made);
+  }
+
+  private noteMultikey(index: Index, made: DocKeys): void {
+    if (!made.multikey || index.multikey) return;
+    index.multikey = true;
+    this.storage.write("UPDATE indexes SET multikey = 1 WHERE id = ?", index.id);
   }
 
   private refuseDuplicates(index: Index, made: DocKeys, rid: number): void {
@@ -145,6 +162,18 @@ export class Collection {
   describeIndexes(): Doc[] {
     return this.indexes.map(i => indexDocument(i.definition));
   }
+}
+
+/** The top-level fields that are not the same in both documents. */
+function changedFields(before: Doc, after: Doc): Set<string> {
+  const out = new Set<string>();
+  for (const name of Object.keys(before)) if (!identical(before[name], field(after, name))) out.add(name);
+  for (const name of Object.keys(after)) if (!Object.hasOwn(before, name)) out.add(name);
+  return out;
+}
+
+function sameKeys(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((key, i) => Buffer.compare(key, b[i] ?? key) === 0);
 }
 
 function latin1(key: Uint8Array): string {

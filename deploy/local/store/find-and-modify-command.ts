@@ -8,6 +8,7 @@ import type { Scope } from "./expressions.ts";
 import { compileProjection } from "./projection.ts";
 import type { Doc, Value } from "./values.ts";
 import { runDelete, runUpdate } from "./writing.ts";
+import type { Encoded } from "./writing.ts";
 
 /** The fields of findAndModify, also for explain. */
 export const FIND_AND_MODIFY_FIELDS: ReadonlySet<string> = new Set([
@@ -19,11 +20,11 @@ export function findAndModifyCollection(command: Doc): string {
   return stringArgument(command, command["findAndModify"] === undefined ? "findandmodify" : "findAndModify");
 }
 
-function shown(doc: Doc | undefined, call: Call, scope: Scope, filter: Doc): RawDoc | null {
-  if (doc === undefined) return null;
+function shown(found: Encoded | undefined, call: Call, scope: Scope, filter: Doc): RawDoc | null {
+  if (found === undefined) return null;
   const fields = docArgument(call.command, "fields");
   const project = fields === undefined || Object.keys(fields).length === 0 ? undefined : compileProjection(fields, { inFind: true, filter, scope });
-  return new RawDoc(encode(project === undefined ? doc : project(doc)));
+  return new RawDoc(project === undefined ? found.bytes : encode(project(found.doc)));
 }
 
 interface Parts { filter: Doc; sort?: Doc; hint?: Value }
@@ -34,7 +35,7 @@ function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
   if (boolArgument(command, "upsert")) throw new StoreError("FailedToParse", "Cannot specify both upsert=true and remove=true");
   if (boolArgument(command, "new")) throw new StoreError("FailedToParse", "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
   const { deleted, before } = runDelete(call, call.engine.catalog.find(call.db, name), { ...parts, multi: false }, scope, deadlineOf(command, call.now));
-  return { lastErrorObject: { n: deleted }, value: shown(before?.doc, call, scope, parts.filter) };
+  return { lastErrorObject: { n: deleted }, value: shown(before, call, scope, parts.filter) };
 }
 
 /** findAndModify: one document updated, replaced, upserted or removed, as it was before or after. */

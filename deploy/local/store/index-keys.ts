@@ -1,5 +1,4 @@
 import { StoreError } from "./errors.ts";
-import { identical } from "./comparison.ts";
 import type { IndexDefinition } from "./index-definition.ts";
 import { EMPTY_ARRAY, encodeKey } from "./keys.ts";
 import type { KeyPart } from "./keys.ts";
@@ -75,9 +74,9 @@ export class KeyMaker {
     this.fields = [...new Set([...this.parts.map(p => p[0] ?? ""), ...partial === undefined ? [] : fieldsOf(partial)])];
   }
 
-  /** False when an update from `before` to `after` cannot have changed this index. */
-  touched(before: Doc, after: Doc): boolean {
-    return this.fields.some(f => !identical(field(before, f), field(after, f)));
+  /** False when an update of these top-level fields cannot have changed this index. */
+  touched(changed: ReadonlySet<string>): boolean {
+    return this.fields.some(f => changed.has(f));
   }
 
   /** Errors: 171 for parallel arrays. */

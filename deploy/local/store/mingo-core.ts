@@ -36,23 +36,35 @@ export function mingoOptions(context: Context, variables: AnyObject): Options {
   return { idKey: "_id", processingMode: 0, useStrictMode: true, scriptEnabled: false, failOnError: true, context, variables };
 }
 
-/**
- * An evaluator that prepares mingo's options once. evalExpr copies all operators on every call unless it is handed the
- * options object it builds itself, which only an operator gets to see: so one operator catches it.
- */
-export function evaluator(context: Context, variables: AnyObject): Evaluate {
-  let prepared: Options | undefined;
+/** The options object that evalExpr builds itself: it copies all operators to make one, and takes one it is handed as it is. */
+type PreparedOptions = Options & { constructor: unknown; options: object; update: (...args: unknown[]) => unknown };
+
+function isPrepared(v: unknown): v is PreparedOptions {
+  return typeof v === "object" && v !== null && "options" in v && typeof v.options === "object" && "update" in v && typeof v.update === "function";
+}
+
+const PREPARED = new Map<Context, PreparedOptions | undefined>();
+
+/** Only an operator gets to see mingo's prepared options, so one operator catches them, once for each context. */
+function preparedFor(context: Context): PreparedOptions | undefined {
+  if (PREPARED.has(context)) return PREPARED.get(context);
+  let caught: unknown;
   const catching = Context.from(context).addExpressionOps({
-    $catchOptions: (_obj: AnyObject, _expr: unknown, options: Options): unknown => { prepared = options; return null; },
+    $catchOptions: (_obj: AnyObject, _expr: unknown, options: Options): unknown => { caught = options; return null; },
   });
-  evalExpr({}, { $catchOptions: 1 }, mingoOptions(catching, variables));
-  const options = prepared;
-  if (options === undefined || !("update" in options) || typeof options.update !== "function") {
-    return (root, expr) => evalExpr(root, expr, mingoOptions(context, variables));
-  }
-  const rebase = options.update;
+  evalExpr({}, { $catchOptions: 1 }, mingoOptions(catching, {}));
+  const prepared = isPrepared(caught) ? caught : undefined;
+  PREPARED.set(context, prepared);
+  return prepared;
+}
+
+/** An evaluator whose options are made once, without a copy of all operators: those of an expression's own variables, on operators that are shared. */
+export function evaluator(context: Context, variables: AnyObject): Evaluate {
+  const shared = preparedFor(context);
+  const own: unknown = shared !== undefined && typeof shared.constructor === "function" ? Reflect.construct(shared.constructor, [{ ...shared.options, variables }]) : undefined;
+  if (!isPrepared(own)) return (root, expr) => evalExpr(root, expr, mingoOptions(context, variables));
   return (root, expr) => {
-    Reflect.apply(rebase, options, [{ root }]);
-    return evalExpr(root, expr, options);
+    own.update({ root });
+    return evalExpr(root, expr, own);
   };
 }

@@ -84,8 +84,14 @@ function holdsFewer(p: Plan): boolean {
   return p.index !== undefined && (p.index.definition.sparse || p.index.definition.partialFilterExpression !== undefined);
 }
 
-function isUniquePoint(p: Plan): boolean {
-  return p.index !== undefined && p.index.definition.unique && p.bounds.fixed === p.index.keys.paths.length;
+/** The plan by a unique index all of whose fields are fixed: at most one document, so no other plan needs to be looked at. */
+function uniquePoint(collection: Collection, conjuncts: readonly Conjunct[]): Plan | undefined {
+  for (const index of collection.indexes) {
+    if (!index.definition.unique || !index.keys.paths.every(path => conjuncts.some(c => c.path === path)) || !eligible(index, conjuncts)) continue;
+    const found = planFor(index, conjuncts, []);
+    if (found.bounds.fixed === index.keys.paths.length) return { ...found, sorted: true };
+  }
+  return undefined;
 }
 
 /** True when the scan may end as soon as enough has been found. */
@@ -114,9 +120,9 @@ export function plan(storage: Storage, collection: Collection, query: Query): Pl
   const sort = query.sort === undefined || natural !== undefined ? [] : sortFields(query.sort);
   if (query.hint !== undefined && !(isDoc(query.hint) && Object.keys(query.hint).length === 0)) return hinted(collection, query.hint, conjuncts, sort);
   if (natural !== undefined) return scanAll(conjuncts, sort, natural === -1);
+  const unique = uniquePoint(collection, conjuncts);
+  if (unique !== undefined) return unique;
   const all = collection.indexes.filter(i => eligible(i, conjuncts)).map(i => planFor(i, conjuncts, sort));
-  const unique = all.find(isUniquePoint);
-  if (unique !== undefined) return { ...unique, sorted: true };
   // A partial or sparse index that may be used holds fewer keys than there are documents.
   const useful = all.filter(p => p.bounds.points > 0 || p.bounds.range || sort.length > 0 && p.sorted || holdsFewer(p));
   const [first] = useful;

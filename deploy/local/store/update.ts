@@ -3,7 +3,7 @@ import { copyValue } from "./expression-values.ts";
 import type { Scope } from "./expressions.ts";
 import { identical, sameValue } from "./comparison.ts";
 import { compileFilter } from "./matching.ts";
-import { setField } from "./paths.ts";
+import { field, setField } from "./paths.ts";
 import { matchedElement } from "./positional.ts";
 import { compileUpdatePipeline } from "./update-pipeline.ts";
 import { UPDATE_OPERATORS } from "./update-operators.ts";
@@ -19,7 +19,10 @@ export interface Update {
   apply: (doc: Doc, inserting: boolean) => Doc;
 }
 
-interface Step { path: string; creates: boolean; onInsertOnly: boolean; change: Change }
+/** Below it are digits, which order paths as numbers. */
+const FIRST_LETTER = 65;
+
+interface Step { path: string; root: string; creates: boolean; onInsertOnly: boolean; change: Change }
 
 /** Compiles the `u` of an update command. Errors: FailedToParse for unknown operators, ConflictingUpdateOperators, and those of each operator. */
 export function compileUpdate(u: Value, arrayFilters: Doc[], filter: Doc, scope: Scope): Update {
@@ -101,7 +104,7 @@ function operators(u: Doc, arrayFilters: Doc[], filter: Doc, scope: Scope): Upda
     for (const [path, arg] of Object.entries(fields)) {
       checkUpdatePath(path, names, used);
       if (operator === undefined) renames.push(renameSteps(path, arg));
-      else steps.push({ path, creates: operator.creates, onInsertOnly: op === "$setOnInsert", change: operator.compile(arg, path, scope) });
+      else steps.push({ path, root: rootOf(path), creates: operator.creates, onInsertOnly: op === "$setOnInsert", change: operator.compile(arg, path, scope) });
     }
   }
   for (const name of names) if (!used.has(name)) throw new StoreError("FailedToParse", `The array filter for identifier '${name}' was not used in the update`);
@@ -113,8 +116,14 @@ function operators(u: Doc, arrayFilters: Doc[], filter: Doc, scope: Scope): Upda
   } };
 }
 
+function rootOf(path: string): string {
+  const dot = path.indexOf(".");
+  return dot === -1 ? path : path.slice(0, dot);
+}
+
 /** MongoDB applies an update in the order of the paths, so new fields come out in that order. */
 function comparePaths(a: string, b: string): number {
+  if (!a.includes(".") && !b.includes(".") && !(a.charCodeAt(0) < FIRST_LETTER && b.charCodeAt(0) < FIRST_LETTER)) return a < b ? -1 : a > b ? 1 : 0;
   const [x, y] = [a.split("."), b.split(".")];
   for (let i = 0; i < Math.min(x.length, y.length); i++) {
     const [p, q] = [x[i] ?? "", y[i] ?? ""];
@@ -129,12 +138,14 @@ function refuseConflicts(paths: string[]): void {
   const whole = new Set<string>();
   const prefixes = new Set<string>();
   for (const path of paths) {
-    const parts = path.split(".");
-    const above = parts.slice(0, -1).map((_, i) => parts.slice(0, i + 1).join("."));
-    const at = whole.has(path) || prefixes.has(path) ? path : above.find(p => whole.has(p));
+    let at = whole.has(path) || prefixes.has(path) ? path : undefined;
+    for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) {
+      const above = path.slice(0, dot);
+      if (whole.has(above)) at ??= above;
+      prefixes.add(above);
+    }
     if (at !== undefined) throw new StoreError("ConflictingUpdateOperators", `Updating the path '${path}' would create a conflict at '${at}'`);
     whole.add(path);
-    for (const p of above) prefixes.add(p);
   }
 }
 
@@ -145,7 +156,12 @@ function single(root: Doc, path: string, create: boolean, context: PathContext):
 }
 
 function applySteps(doc: Doc, steps: Step[], renames: { from: string; to: string }[], context: PathContext, inserting: boolean): Doc {
-  const out = copyValue(doc);
+  const out = { ...doc };
+  // Only what an update touches is copied: all else is shared with the document before it, which nobody changes.
+  for (const name of new Set([...steps.map(s => s.root), ...renames.flatMap(r => [rootOf(r.from), rootOf(r.to)])])) {
+    const v = field(out, name);
+    if (typeof v === "object" && v !== null) setField(out, name, copyValue(v));
+  }
   let changed = false;
   for (const { from, to } of renames) {
     const source = single(out, from, false, context);

@@ -26,14 +26,17 @@ export interface UpdateStatement {
   hint?: Value;
 }
 
+/** A document with its encoding. */
+export interface Encoded { doc: Doc; bytes: Uint8Array }
+
 /** What an update did. `before` and `after` are those of the last document touched. */
-export interface UpdateOutcome { matched: number; modified: number; upserted?: Value; before?: Doc; after?: Doc }
+export interface UpdateOutcome { matched: number; modified: number; upserted?: Value; before?: Encoded; after?: Encoded }
 
 /** Documents an operation will change are collected before the first is written, at most this many. */
 const MAX_MULTI = 10_000_000;
 
 /** Checks a new document and gives it an _id, first. `bytes`: its encoding, if it can be stored as it came. Errors: InvalidIdField and others. */
-export function newDocument(doc: Doc, bytes?: Uint8Array): { doc: Doc; bytes: Uint8Array } {
+export function newDocument(doc: Doc, bytes?: Uint8Array): Encoded {
   const id = doc["_id"];
   if (id !== undefined) checkId(id);
   if (id !== undefined && Object.keys(doc)[0] === "_id") return { doc, bytes: bytes ?? encode(doc) };
@@ -73,14 +76,13 @@ function upsert(collection: Collection, s: UpdateStatement, update: Update): Upd
   }
   const { doc, bytes } = newDocument(made);
   collection.insert(doc, bytes);
-  return { matched: 0, modified: 0, upserted: doc["_id"] ?? null, after: doc };
+  return { matched: 0, modified: 0, upserted: doc["_id"] ?? null, after: { doc, bytes } };
 }
 
-function changeOne(collection: Collection, m: Match, update: Update): { modified: boolean; after: Doc } {
-  const after = update.apply(m.doc, false);
-  if (after === m.doc) return { modified: false, after };
-  collection.replace(m.rid, m.doc, after);
-  return { modified: true, after };
+function changeOne(collection: Collection, m: Match, update: Update): { modified: boolean; after: Encoded } {
+  const doc = update.apply(m.doc, false);
+  if (doc === m.doc) return { modified: false, after: m };
+  return { modified: true, after: { doc, bytes: collection.replace(m.rid, m.doc, doc) } };
 }
 
 /** Runs one update statement. `collection` may be missing only when nothing is to be upserted. */
@@ -97,7 +99,7 @@ export function runUpdate(call: Call, collection: Collection | undefined, s: Upd
     const { modified, after } = changeOne(collection, m, update);
     out.matched++;
     if (modified) out.modified++;
-    out.before = m.doc;
+    out.before = m;
     out.after = after;
   }
   return out;
