@@ -258,6 +258,106 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/merchants/{id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Stop calling for a merchant: its leads wait, calls under way go on; a second pause keeps the first
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["merchants.pause"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/merchants/{id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Call for a merchant again
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["merchants.resume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/deployment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read whether all calling is paused, since when, by whom and why
+         * @description Roles: admin.
+         */
+        readonly get: operations["merchants.deployment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/deployment/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Stop all calling: every lead waits, calls under way go on; a second pause keeps the first
+         * @description Roles: admin.
+         */
+        readonly post: operations["merchants.pauseDeployment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/deployment/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Call again; merchants that are paused themselves stay so
+         * @description Roles: admin.
+         */
+        readonly post: operations["merchants.resumeDeployment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/templates": {
         readonly parameters: {
             readonly query?: never;
@@ -574,8 +674,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Why a lead has not been called yet: not available in this version, answers 501
-         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         * Why a lead has not been called yet: every gate as the scheduler judges it now, or at another instant, and when the lead may be called
+         * @description Roles: admin, reseller, merchant, user.
          */
         readonly get: operations["leads.explain"];
         readonly put?: never;
@@ -718,6 +818,26 @@ export interface paths {
          * @description Roles: admin, reseller, merchant, user.
          */
         readonly get: operations["leads.summary"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the webhook deliveries of your scope with every try: those of one state (exhausted: given up after the last try), or all
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly get: operations["webhook.list"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -995,6 +1115,12 @@ export interface components {
             readonly reseller_id: string;
             readonly contact_email: string;
             readonly is_active: boolean;
+            readonly paused?: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1008,6 +1134,12 @@ export interface components {
                 readonly reseller_id: string;
                 readonly contact_email: string;
                 readonly is_active: boolean;
+                readonly paused?: {
+                    /** Format: date-time */
+                    readonly at: string;
+                    readonly by: string;
+                    readonly reason: string | null;
+                } | null;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1021,6 +1153,12 @@ export interface components {
             readonly reseller_id: string;
             readonly contact_email: string;
             readonly is_active: boolean;
+            readonly paused?: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1038,10 +1176,80 @@ export interface components {
             readonly reseller_id: string;
             readonly contact_email: string;
             readonly is_active: boolean;
+            readonly paused?: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+        };
+        readonly MerchantsPauseRequest: {
+            readonly reason?: string;
+        };
+        readonly MerchantsPauseResponse: {
+            readonly id: string;
+            readonly name: string;
+            readonly reseller_id: string;
+            readonly contact_email: string;
+            readonly is_active: boolean;
+            readonly paused?: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly MerchantsResumeResponse: {
+            readonly id: string;
+            readonly name: string;
+            readonly reseller_id: string;
+            readonly contact_email: string;
+            readonly is_active: boolean;
+            readonly paused?: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly MerchantsDeploymentResponse: {
+            readonly paused: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
+        };
+        readonly MerchantsPauseDeploymentRequest: {
+            readonly reason?: string;
+        };
+        readonly MerchantsPauseDeploymentResponse: {
+            readonly paused: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
+        };
+        readonly MerchantsResumeDeploymentResponse: {
+            readonly paused: {
+                /** Format: date-time */
+                readonly at: string;
+                readonly by: string;
+                readonly reason: string | null;
+            } | null;
         };
         readonly ConfigCreateTemplateRequest: {
             readonly reseller_id: string;
@@ -2237,7 +2445,28 @@ export interface components {
                 };
             }[];
         };
-        readonly LeadsExplainResponse: Record<string, never>;
+        readonly LeadsExplainResponse: {
+            /** Format: uuid */
+            readonly lead_id: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @enum {unknown} */
+            readonly status: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
+            readonly eligible: boolean;
+            readonly next_eligible_at: string | null;
+            readonly summary: string;
+            readonly gates: readonly {
+                /** @enum {unknown} */
+                readonly gate: "status" | "phone_number" | "template" | "expiry" | "due" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+                /** @enum {unknown} */
+                readonly verdict: "pass" | "hold" | "drop" | "not_judged";
+                readonly detail: string;
+                readonly values: {
+                    readonly [key: string]: unknown;
+                };
+                readonly until: string | null;
+            }[];
+        };
         readonly WebhookDeliveriesResponse: {
             readonly deliveries: readonly {
                 readonly id: string;
@@ -2247,6 +2476,8 @@ export interface components {
                 /** @enum {unknown} */
                 readonly state: "pending" | "delivered" | "exhausted" | "refused";
                 readonly next_try_at: string | null;
+                /** Format: date-time */
+                readonly host_paused_until?: string;
                 readonly tries: readonly {
                     /** Format: date-time */
                     readonly at: string;
@@ -2266,6 +2497,8 @@ export interface components {
             /** @enum {unknown} */
             readonly state: "pending" | "delivered" | "exhausted" | "refused";
             readonly next_try_at: string | null;
+            /** Format: date-time */
+            readonly host_paused_until?: string;
             readonly tries: readonly {
                 /** Format: date-time */
                 readonly at: string;
@@ -2332,6 +2565,32 @@ export interface components {
                     readonly [key: string]: number;
                 };
             }[];
+        };
+        readonly WebhookListResponse: {
+            readonly count: number;
+            readonly deliveries: readonly {
+                readonly id: string;
+                /** Format: uuid */
+                readonly lead_id: string;
+                readonly url: string;
+                /** @enum {unknown} */
+                readonly state: "pending" | "delivered" | "exhausted" | "refused";
+                readonly next_try_at: string | null;
+                /** Format: date-time */
+                readonly host_paused_until?: string;
+                readonly tries: readonly {
+                    /** Format: date-time */
+                    readonly at: string;
+                    readonly status: number | null;
+                    readonly error: string | null;
+                    readonly duration_ms: number;
+                }[];
+                /** Format: date-time */
+                readonly created_at: string;
+                readonly reseller_id: string;
+                readonly merchant_id: string | null;
+            }[];
+            readonly next_cursor: string | null;
         };
         readonly WebhookSecretResponse: {
             readonly secret: string;
@@ -2998,6 +3257,163 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "merchants.pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MerchantsPauseRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MerchantsPauseResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "merchants.resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MerchantsResumeResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "merchants.deployment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MerchantsDeploymentResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "merchants.pauseDeployment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MerchantsPauseDeploymentRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MerchantsPauseDeploymentResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "merchants.resumeDeployment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MerchantsResumeDeploymentResponse"];
+                };
             };
             /** @description A failure */
             readonly default: {
@@ -3849,7 +4265,9 @@ export interface operations {
     };
     readonly "leads.explain": {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly lead_id: string;
@@ -4091,6 +4509,41 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsSummaryResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.list": {
+        readonly parameters: {
+            readonly query?: {
+                readonly state?: "pending" | "delivered" | "exhausted" | "refused";
+                readonly reseller_id?: string;
+                readonly merchant_id?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookListResponse"];
                 };
             };
             /** @description A failure */

@@ -15,7 +15,9 @@ const scope = { reseller_id, merchant_id };
 /** A reseller. */
 export const RESELLER = { id: reseller_id, name: "Acme Voice", is_active: true, ...times };
 /** A merchant. */
-export const MERCHANT = { id: merchant_id, name: "Northwind Outfitters", reseller_id, contact_email: "calls@northwind.example", is_active: true, ...times };
+export const MERCHANT = { id: merchant_id, name: "Northwind Outfitters", reseller_id, contact_email: "calls@northwind.example", is_active: true, paused: null, ...times };
+/** Who stopped calling, when and why. */
+export const PAUSE = { at: TIME, by: `user:${SAMPLE.user_id}`, reason: "The line to our stock system is down." };
 /** A user. */
 export const USER = { id: SAMPLE.user_id, email: SAMPLE.email, role: "merchant", ...scope, is_active: true, ...times };
 /** A log-in's answer. */
@@ -101,6 +103,24 @@ export const TIMELINE = {
   lead_id: SAMPLE.finished_lead_id, count: 2,
   events: [
     { at: TIME, source: "leads", event: "queued", details: { due_at: TIME, execution_mode: "TELEPHONY" } }, { at: "2026-11-21T09:31:00.000Z", source: "leads", event: "aborted", details: { reason: "The customer called us.", by: `user:${SAMPLE.user_id}` } },
+  ],
+};
+const gate = (name: string, verdict: "pass" | "hold", detail: string, values: object = {}, until: string | null = null) => ({ gate: name, verdict, detail, values, until });
+const OPENS = "2026-11-23T08:00:00.000Z";
+/** Why a lead waits. */
+export const EXPLANATION = {
+  lead_id: SAMPLE.lead_id, at: "2026-11-22T12:00:00.000Z", status: "BACKLOG", eligible: false, next_eligible_at: OPENS,
+  summary: `The calling window 09:00-18:00 Europe/Berlin is closed; it opens at ${OPENS}. As things stand it is called at ${OPENS}.`,
+  gates: [
+    gate("status", "pass", "The lead waits in BACKLOG.", { status: "BACKLOG" }), gate("phone_number", "pass", "The number to call is +1415***0123."), gate("template", "pass", "The template exists."),
+    gate("expiry", "pass", "The lead may be called until it expires at 2026-11-28T09:30:00.000Z.", { max_age_seconds: 604_800, expires_at: "2026-11-28T09:30:00.000Z" }),
+    gate("due", "pass", `The lead is due since ${TIME}.`, { due_at: TIME }), gate("deployment", "pass", "Calling is not paused for the whole deployment."),
+    gate("merchant", "pass", "Calling is not paused for the merchant."), gate("template_active", "pass", "The template is switched on."), gate("configuration", "pass", "The template has a configuration."),
+    gate("calling_enabled", "pass", "Calling is enabled."),
+    gate("window", "hold", `The calling window 09:00-18:00 Europe/Berlin is closed; it opens at ${OPENS}.`, { call_start_time: "09:00", call_end_time: "18:00", timezone: "Europe/Berlin" }, OPENS),
+    gate("blacklist", "pass", "The number is not on the blacklist."), gate("international", "pass", "International calls are allowed."),
+    gate("line", "pass", "5 line(s) of 1 usable number(s) of PROVIDER_ONE are free.", { provider: "PROVIDER_ONE", numbers: 1, free_lines: 5 }),
+    gate("rate_limit", "pass", "The configuration has no rate limit."), gate("carrier_limit", "pass", "The account of PROVIDER_ONE has room."),
   ],
 };
 const FIGURES = { leads: 120, finished: 96, attempts: 131, answered: 88, average_talk_seconds: 37.4, cost: 1.834, decided: 84, success_rate: 0.875 };

@@ -47,6 +47,11 @@ const TENANTS: Record<string, Example> = {
   "GET /merchants/{id}": { path: { id: merchant_id }, response: records.MERCHANT },
   "PUT /merchants/{id}": { path: { id: merchant_id }, request: { contact_email: "voice@northwind.example" }, response: { ...records.MERCHANT, contact_email: "voice@northwind.example" } },
   "DELETE /merchants/{id}": { path: { id: merchant_id } },
+  "POST /merchants/{id}/pause": { path: { id: merchant_id }, request: { reason: records.PAUSE.reason }, response: { ...records.MERCHANT, paused: records.PAUSE } },
+  "POST /merchants/{id}/resume": { path: { id: merchant_id }, response: records.MERCHANT },
+  "GET /deployment": { response: { paused: null } },
+  "POST /deployment/pause": { request: { reason: records.PAUSE.reason }, response: { paused: records.PAUSE } },
+  "POST /deployment/resume": { response: { paused: null } },
 };
 
 const FLOWS: Record<string, Example> = {
@@ -85,7 +90,7 @@ const LEADS: Record<string, Example> = {
   "GET /leads/request/{request_id}": { needs: ["lead_id"], path: { request_id: SAMPLE.request_id }, response: { request_id: SAMPLE.request_id, count: 1, leads: [records.LEAD_SUMMARY] } },
   "GET /leads/{lead_id}": { path: { lead_id: SAMPLE.lead_id }, response: records.LEAD },
   "GET /leads/{lead_id}/timeline": { path: { lead_id: SAMPLE.finished_lead_id }, response: records.TIMELINE },
-  "GET /leads/{lead_id}/explain": { path: { lead_id: SAMPLE.lead_id } },
+  "GET /leads/{lead_id}/explain": { path: { lead_id: SAMPLE.lead_id }, query: { at: records.EXPLANATION.at }, response: records.EXPLANATION },
   "GET /leads/{lead_id}/deliveries": { path: { lead_id: SAMPLE.finished_lead_id }, response: { deliveries: [records.DELIVERY] } },
   "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: records.DELIVERY },
   "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.lead_id } },
@@ -96,6 +101,7 @@ const LEADS: Record<string, Example> = {
     response: { leads: [{ id: SAMPLE.lead_id, status: "success", message: "the lead is aborted; no call will be placed for it" }] },
   },
   "GET /analytics/summary": { needs: ["lead_id"], query: { template_id, from: "2026-11-01T00:00:00.000Z", to: "2026-12-01T00:00:00.000Z" }, response: records.SUMMARY },
+  "GET /deliveries": { needs: ["finished_lead_id"], query: { state: "delivered", limit: 20 }, response: listOf("deliveries", { ...records.DELIVERY, ...scope }) },
   "GET /webhook-secret": { query: { reseller_id, merchant_id }, response: records.WEBHOOK_SECRET },
   "POST /webhook-secret/rotate": { request: { reseller_id, merchant_id }, response: records.ROTATED_SECRET },
 };

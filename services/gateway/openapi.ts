@@ -2,6 +2,7 @@ import { CATALOGUE, type ErrorCode } from "../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { statusOf } from "./http-errors.ts";
 import { exampleOf } from "./examples.ts";
+import { isBodyOptional } from "./params.ts";
 import { BASE_PATH, pathNames, TAGS, type Row } from "./routes.ts";
 
 const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
@@ -121,7 +122,7 @@ function operationOf(row: Row): Schema {
     operationId: operationId(row), tags: [row.tag], summary: row.summary, description: descriptionOf(row),
     ...(row.roles === "public" ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p)) } : {}),
-    ...(row.body === undefined ? {} : { requestBody: { required: true, content: contentOf(row, "Request", exampleOf(row)?.request) } }),
+    ...(row.body === undefined ? {} : { requestBody: { required: !isBodyOptional(row), content: contentOf(row, "Request", exampleOf(row)?.request) } }),
     responses: {
       [row.success]: doneOf(row),
       ...Object.fromEntries(failuresOf(row).map(([status, codes]) => [status, {

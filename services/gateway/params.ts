@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../shared/contracts/identity.ts";
 import { fail, type Fault } from "../../shared/errors.ts";
-import { propertiesOf, schemasOf, type Schema } from "./action-schema.ts";
+import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { pathNames, type Row } from "./routes.ts";
 
 /** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
@@ -43,6 +43,13 @@ function readQuery(query: URLSearchParams, known: readonly string[], properties:
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
+/** Whether a row's body may be left out: all its fields may. A row that changes a thing is no such; it needs one field at least. */
+export function isBodyOptional(row: Row): boolean {
+  if (row.body !== "*" || row.method !== "POST") return false;
+  const beside = new Set(["by", ...pathNames(row.path), ...row.query ?? [], ...Object.values(row.headers ?? {})]);
+  return requiredOf(schemasOf(row.action).params).every((name) => beside.has(name));
+}
+
 /** The reader of one row; its action's schema is looked at once. */
 export function paramsReader(row: Row): ParamsReader {
   const properties = propertiesOf(schemasOf(row.action).params);
@@ -50,9 +57,10 @@ export function paramsReader(row: Row): ParamsReader {
   const fromPath = pathNames(row.path);
   const fromHeaders = Object.entries(row.headers ?? {});
   const notTheBodys = new Set(["by", ...fromPath, ...(row.query ?? []), ...fromHeaders.map(([, name]) => name)]);
+  const optional = isBodyOptional(row);
 
   const readBody = (body: unknown): Record<string, unknown> => {
-    if (row.body === undefined) return {};
+    if (row.body === undefined || (body === undefined && optional)) return {};
     if (!isObject(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
     if (row.body !== "*") return { [row.body]: body };
     const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));

@@ -12,6 +12,7 @@ export const TAGS = {
   Users: "People who log in, each with a role inside a reseller or merchant.",
   Audit: "Who did what and when.",
   "Resellers and merchants": "The tenants: a reseller has merchants, a merchant has templates and leads.",
+  Deployment: "The switch for all calling, for the operator of the deployment.",
   Templates: "What is said in a call: nodes, functions, variables and limits. Every save is a new version.",
   Configurations: "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
   "Outbound numbers": "The numbers that calls come from.",
@@ -19,7 +20,7 @@ export const TAGS = {
   Leads: "Requests to call somebody: push them, follow them, abort them.",
   Recordings: "What was said, as audio.",
   Analytics: "Sums over leads.",
-  Webhooks: "The secret that signs the reports of finished leads.",
+  Webhooks: "The reports of finished leads on their way to you, and the secret that signs them.",
 } as const;
 export type Tag = keyof typeof TAGS;
 
@@ -108,6 +109,17 @@ export const ROUTES: readonly Row[] = [
     summary: "Change a merchant; switched off, its users and tokens stop working", errors: ["MERCHANT_NOT_FOUND"] }),
   row({ method: "DELETE", path: "/merchants/{id}", action: "merchants.remove", roles: OWNERS, success: 204, answers: "plain", tag: "Resellers and merchants",
     summary: "Delete a merchant that owns no templates and has no unfinished leads", errors: ["MERCHANT_NOT_FOUND", "RESOURCE_IN_USE"] }),
+  row({ method: "POST", path: "/merchants/{id}/pause", action: "merchants.pause", roles: WRITERS, success: 200, body: "*", answers: "plain", tag: "Resellers and merchants",
+    summary: "Stop calling for a merchant: its leads wait, calls under way go on; a second pause keeps the first", errors: ["MERCHANT_NOT_FOUND"] }),
+  row({ method: "POST", path: "/merchants/{id}/resume", action: "merchants.resume", roles: WRITERS, success: 200, answers: "plain", tag: "Resellers and merchants",
+    summary: "Call for a merchant again", errors: ["MERCHANT_NOT_FOUND"] }),
+
+  row({ method: "GET", path: "/deployment", action: "merchants.deployment", roles: ADMIN, success: 200, answers: "plain", tag: "Deployment",
+    summary: "Read whether all calling is paused, since when, by whom and why" }),
+  row({ method: "POST", path: "/deployment/pause", action: "merchants.pauseDeployment", roles: ADMIN, success: 200, body: "*", answers: "plain", tag: "Deployment",
+    summary: "Stop all calling: every lead waits, calls under way go on; a second pause keeps the first" }),
+  row({ method: "POST", path: "/deployment/resume", action: "merchants.resumeDeployment", roles: ADMIN, success: 200, answers: "plain", tag: "Deployment",
+    summary: "Call again; merchants that are paused themselves stay so" }),
 
   row({ method: "POST", path: "/templates", action: "config.createTemplate", roles: WRITERS, success: 201, body: "template", answers: "plain", tag: "Templates",
     summary: "Create a template: the flow of a conversation", errors: ["TEMPLATE_INVALID", "RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"] }),
@@ -167,8 +179,8 @@ export const ROUTES: readonly Row[] = [
     summary: "Read a lead with its call, transcript and outcome", errors: ["LEAD_NOT_FOUND"] }),
   row({ method: "GET", path: "/leads/{lead_id}/timeline", action: "leads.timeline", roles: ALL, success: 200, answers: "plain", tag: "Leads",
     summary: "Read everything that was recorded of a lead, in order of time", errors: ["LEAD_NOT_FOUND"] }),
-  row({ method: "GET", path: "/leads/{lead_id}/explain", action: "leads.explain", roles: ALL, success: 200, answers: "plain", tag: "Leads",
-    summary: "Why a lead has not been called yet: not available in this version, answers 501", errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"] }),
+  row({ method: "GET", path: "/leads/{lead_id}/explain", action: "leads.explain", roles: ALL, success: 200, query: ["at"], answers: "plain", tag: "Leads",
+    summary: "Why a lead has not been called yet: every gate as the scheduler judges it now, or at another instant, and when the lead may be called", errors: ["LEAD_NOT_FOUND"] }),
   row({ method: "GET", path: "/leads/{lead_id}/deliveries", action: "webhook.deliveries", guard: "leads.get", roles: ALL, success: 200, answers: "plain", tag: "Leads",
     summary: "Read the webhook deliveries of a lead and every try of them", errors: ["LEAD_NOT_FOUND"] }),
   row({ method: "POST", path: "/leads/{lead_id}/deliveries/replay", action: "webhook.replay", guard: "leads.get", roles: WRITERS, success: 200, answers: "plain", tag: "Leads",
@@ -185,6 +197,8 @@ export const ROUTES: readonly Row[] = [
   row({ method: "GET", path: "/analytics/summary", action: "leads.summary", roles: ALL, success: 200, query: ["from", "to", "template_id", "merchant_id"], answers: "plain", tag: "Analytics",
     summary: "Sum up the leads created in a period of at most 366 days; playground and test leads are left out" }),
 
+  row({ method: "GET", path: "/deliveries", action: "webhook.list", roles: ALL, success: 200, query: ["state", "reseller_id", "merchant_id", "limit", "cursor"], answers: "plain", tag: "Webhooks",
+    summary: "List the webhook deliveries of your scope with every try: those of one state (exhausted: given up after the last try), or all" }),
   row({ method: "GET", path: "/webhook-secret", action: "webhook.secret", roles: WRITERS, success: 200, query: ["reseller_id", "merchant_id"], answers: "plain", tag: "Webhooks",
     summary: "Read the secret that signs the webhooks of a merchant, or of a reseller", errors: ["RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"] }),
   row({ method: "POST", path: "/webhook-secret/rotate", action: "webhook.rotateSecret", roles: WRITERS, success: 200, body: "*", answers: "plain", tag: "Webhooks",

@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import blacklist from "../../services/blacklist/blacklist.service.ts";
 import config from "../../services/config/config.service.ts";
+import { EXPLANATION } from "../../services/gateway/example-records.ts";
 import { exampleOf, type Example } from "../../services/gateway/examples.ts";
 import { bodySchemaOf, bulkSchemasOf, responseSchemaOf } from "../../services/gateway/openapi.ts";
 import { ROUTES, type Row } from "../../services/gateway/routes.ts";
@@ -18,6 +19,7 @@ let world: ExampleWorld;
 beforeAll(async () => {
   http = await setHttpStage([blacklist, config, leads, numbers, webhook], {}, { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" });
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
+  http.script["scheduler.explain"] = () => EXPLANATION;
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);
 }, 30_000);

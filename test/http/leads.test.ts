@@ -141,7 +141,7 @@ describe("GET /analytics/summary", () => {
 });
 
 describe("what is not available yet says so, to those who may know of the lead", () => {
-  const rows = (id: string): [string, string, object?][] => [["GET", `/leads/${id}/explain`], ["POST", `/leads/${id}/join`], ["POST", `/leads/${id}/tts-speak`, { text: "One moment." }]];
+  const rows = (id: string): [string, string, object?][] => [["POST", `/leads/${id}/join`], ["POST", `/leads/${id}/tts-speak`, { text: "One moment." }]];
   test("501 for an own lead, 404 for an unknown one", async () => {
     const id = idOf(await push());
     for (const [method, path, body] of rows(id)) expect([path, ...code(await http.ask(method, path, body ? { body } : {}))]).toEqual([path, 501, "NOT_AVAILABLE"]);

@@ -58,7 +58,7 @@ const BODIES: Record<string, object> = {
   numbers: { channel: "sms" }, merchants: { name: "Taken over" }, resellers: { name: "Taken over" }, templates: { name: "taken over" }, configurations: { max_retry: 3 }, users: { is_active: false }, leads: { text: "hello" },
 };
 const at = (path: string, id: string): string => path.replace(/\{[a-z_]+\}/, id);
-const bodyFor = (row: Row): { body?: object } => (row.body === undefined ? {} : { body: BODIES[row.path.split("/")[1] ?? ""] ?? {} });
+const bodyFor = (row: Row): { body?: object } => (row.body === undefined ? {} : { body: row.path.endsWith("/pause") ? { reason: "taken over" } : BODIES[row.path.split("/")[1] ?? ""] ?? {} });
 const essence = ({ status, body }: Answer) => ({ status, code: body["code"], title: body["title"], detail: body["detail"] });
 const unknownId = (path: string): string => (path.includes("{request_id}") ? "order-nobody-has" : path.includes("{call_sid}") ? "CA11111111111111111111111111111111" : randomUUID());
 
