@@ -5,9 +5,14 @@ import { joining } from "../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
 import { given, type LeadFilter } from "./lead-filters.ts";
-import type { ClaimedDoc } from "./lead-views.ts";
+import type { ClaimedDoc, FinishedDoc } from "./lead-views.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { Move } from "./lead-machine.ts";
+
+/** A lead that was moved among many. */
+export type MovedDoc = ClaimedDoc & FinishedDoc;
+/** What an abort needs to know: whether the lead waits, and whether it will owe a report. */
+export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
 
 /** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; the machine's moves carry their own guard. */
 export interface LeadsRepository {
@@ -17,8 +22,10 @@ export interface LeadsRepository {
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
   /** Runs a move; the lead as it is afterwards, or null when the guard no longer held. A move to another status whose answer is lost is looked up before that is a failure. */
   move(move: Move): Promise<LeadDoc | null>;
-  /** Runs claims in one go, in order; null where the guard no longer held. */
-  claimAll(claims: readonly Move[]): Promise<(ClaimedDoc | null)[]>;
+  /** Runs moves to another status in one go, in order; null where the guard no longer held. Throws when it failed and no trace of any of them is found. */
+  moveAll(moves: readonly Move[]): Promise<(MovedDoc | null)[]>;
+  /** What is needed to abort each of the leads that are in the scope. */
+  briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
   /** For holders of a baton, who are no persons. */
   byBaton(lead_id: string): Promise<LeadDoc | null>;
@@ -35,9 +42,9 @@ export interface LeadsRepository {
   due(now: Date, limit: number): Promise<LeadDoc[]>;
   lostLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedReports(now: Date, limit: number): Promise<LeadDoc[]>;
-  /** Takes or postpones an owed report; guarded by the instant seen. */
-  reportTaken(lead_id: string, seen: Date): Promise<void>;
-  reportLater(lead_id: string, seen: Date, at: Date): Promise<void>;
+  /** The reports were taken over: nothing is owed any more; or they are to be handed over later, unless somebody else did it meanwhile. */
+  reportsTaken(lead_ids: readonly string[]): Promise<void>;
+  reportsLater(lead_ids: readonly string[], at: Date): Promise<void>;
 }
 
 const MAX_QUERY_MS = 8000;
@@ -46,8 +53,11 @@ const INSERTED_AT_ONCE = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
-/** What the holder of the baton is told. */
-const CLAIMED = { claim_no: 1, attempt_count: 1, reseller_id: 1, merchant_id: 1, template_id: 1, phone_number: 1, payload: 1, execution_mode: 1, pre_check_defers: 1 } as const;
+/** What is told of a lead that was moved among many. */
+const MOVED = {
+  claim_no: 1, attempt_count: 1, reseller_id: 1, merchant_id: 1, template_id: 1, phone_number: 1, payload: 1, execution_mode: 1, pre_check_defers: 1, request_id: 1, outcome: 1,
+} as const;
+const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 
@@ -61,7 +71,7 @@ const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository {
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
   const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
-  const moved = (m: Move) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after", projection: PLAIN }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>().exec();
+  const run = (m: Move) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after", projection: PLAIN }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>().exec();
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = joining(insertMany, INSERTED_AT_ONCE);
   return {
@@ -71,24 +81,25 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
       return new Set(found.map((d) => d._id));
     },
     async move(m) {
-      if (!("status" in m.update.$set)) return moved(m);
+      if (!("status" in m.update.$set)) return run(m);
       const mark = ids.base64url(MARK_BYTES);
-      return moved(marked(m, mark)).catch(async (error: unknown) => await findOne({ _id: m.filter["_id"], last_move: mark }) ?? Promise.reject(error));
+      return run(marked(m, mark)).catch(async (error: unknown) => await findOne({ _id: m.filter["_id"], last_move: mark }) ?? Promise.reject(error));
     },
-    async claimAll(claims) {
+    async moveAll(moves) {
       const mark = ids.base64url(MARK_BYTES);
-      const writes = claims.map((m) => ({ updateOne: marked(m, mark) }));
+      const writes = moves.map((m) => ({ updateOne: marked(m, mark) }));
       const failure: unknown = await model.bulkWrite(writes, { ordered: false }).then(() => null, (error: unknown) => error);
-      const applied: Record<string, unknown> = { _id: { $in: claims.map((m) => m.filter["_id"]) }, last_move: mark };
-      const mine = await model.find(applied, CLAIMED).maxTimeMS(MAX_QUERY_MS).lean<ClaimedDoc[]>();
+      const applied: Record<string, unknown> = { _id: { $in: moves.map((m) => m.filter["_id"]) }, last_move: mark };
+      const mine = await model.find(applied, MOVED).maxTimeMS(MAX_QUERY_MS).lean<MovedDoc[]>();
       if (failure !== null && mine.length === 0) throw failure;
-      const byId = new Map<unknown, ClaimedDoc>(mine.map((d) => [d._id, d]));
-      return claims.map(({ filter: { _id } }) => {
-        const claimed = byId.get(_id) ?? null;
-        byId.delete(_id);
-        return claimed;
+      const byId = new Map<unknown, MovedDoc>(mine.map((d) => [d._id, d]));
+      return moves.map(({ filter: { _id } }) => {
+        const moved = byId.get(_id) ?? null;
+        byId.delete(_id); // named twice, it was moved once
+        return moved;
       });
     },
+    briefs: (scope, lead_ids) => model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).maxTimeMS(MAX_QUERY_MS).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
     byBaton: (lead_id) => findOne({ _id: lead_id }),
     byRequest: (scope, request_id, limit) => find({ ...within(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
@@ -104,7 +115,7 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     due: (now, limit) => find({ due_at: { $lte: now } }).sort({ due_at: 1, _id: 1 }).limit(limit),
     lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),
     owedReports: (now, limit) => find({ report_due_at: { $lte: now } }).sort({ report_due_at: 1 }).limit(limit),
-    reportTaken: async (lead_id, seen) => { await model.updateOne({ _id: lead_id, report_due_at: seen }, { $unset: { report_due_at: 1 } }); },
-    reportLater: async (lead_id, seen, at) => { await model.updateOne({ _id: lead_id, report_due_at: seen }, { $set: { report_due_at: at } }); },
+    reportsTaken: async (lead_ids) => { await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } }).maxTimeMS(MAX_QUERY_MS); },
+    reportsLater: async (lead_ids, at) => { await model.updateMany({ _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } }, { $set: { report_due_at: at } }).maxTimeMS(MAX_QUERY_MS); },
   };
 }

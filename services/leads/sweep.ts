@@ -1,7 +1,9 @@
 import type { ServiceGround } from "../../shared/bus.ts";
 import { plusMs, plusSeconds } from "../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
+import { REPORTS_AT_ONCE, type Report } from "../../shared/contracts/webhook.ts";
 import { crashPoint } from "../../shared/crash.ts";
+import { codeOf, type ErrorCode } from "../../shared/errors.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { announce } from "./announcing.ts";
@@ -16,6 +18,11 @@ const PARALLEL = 10;
 /** How long one sweep keeps a lost lead to itself: longer than dialler.reconcile may take. */
 const TAKE_OVER_SECONDS = 30;
 const REPORT_RETRY_MS = 5000;
+/** Most bytes of reports in one message: the bus takes 1 MiB. */
+const MESSAGE_BYTES = 512 * 1024;
+const MESSAGES_AT_ONCE = 2;
+/** Failures that say nothing of the reports themselves. */
+const AWAY: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
 /** A lead whose holder was lost this often is parked with an error outcome, so that it can't take worker after worker down. */
 const MAX_RECOVERIES = 3;
 
@@ -46,25 +53,48 @@ export async function sweepLost(ground: ServiceGround, leads: LeadsRepository, s
   return lost.length === BATCH;
 }
 
-async function handOver(ground: ServiceGround, leads: LeadsRepository, lead: LeadDoc): Promise<void> {
-  const { report_due_at, payload } = lead;
-  const url = payload["reporting_webhook_url"];
-  if (!report_due_at || typeof url !== "string") return;
+function reportOf(lead: LeadDoc): Report | null {
+  const url = lead.payload["reporting_webhook_url"];
+  if (!lead.report_due_at || typeof url !== "string") return null;
+  return { lead_id: lead._id, reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, url, occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(), data: toReport(lead) };
+}
+
+/** Parts of a message that the bus takes: so many reports, and so many bytes unless one alone has more. */
+function inMessages(reports: readonly Report[]): Report[][] {
+  const messages: Report[][] = [];
+  let [message, bytes]: [Report[], number] = [[], 0];
+  for (const report of reports) {
+    const size = Buffer.byteLength(JSON.stringify(report));
+    if (message.length > 0 && (message.length >= REPORTS_AT_ONCE || bytes + size > MESSAGE_BYTES)) {
+      messages.push(message);
+      [message, bytes] = [[], 0];
+    }
+    message.push(report);
+    bytes += size;
+  }
+  return message.length > 0 ? [...messages, message] : messages;
+}
+
+/** Hands over all or none. What can't be taken as a whole is handed over one by one, so that one bad report holds up no other. */
+async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: readonly Report[]): Promise<void> {
+  const [first, ...others] = reports;
+  if (!first) return;
+  const ids = reports.map((r) => r.lead_id);
   crashPoint(ground.env, "K10");
   try {
-    await ground.bus.call("webhook.enqueue", {
-      lead_id: lead._id, reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, url, occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(), data: toReport(lead),
-    });
-    await leads.reportTaken(lead._id, report_due_at);
+    if (others.length === 0) await ground.bus.call("webhook.enqueue", first);
+    else await ground.bus.call("webhook.enqueueMany", { reports: [...reports] });
+    await leads.reportsTaken(ids);
   } catch (error) {
-    ground.log.warn({ event: "report.hand_over_failed", lead_id: lead._id, ...errorForLog(error) }, "a report could not be handed to the webhook service; it stays owed");
-    await leads.reportLater(lead._id, report_due_at, plusMs(ground.clock.now(), REPORT_RETRY_MS));
+    if (others.length > 0 && !AWAY.has(codeOf(error))) { await inSlices(reports, PARALLEL, (report) => handOver(ground, leads, [report])); return; }
+    ground.log.warn({ event: "report.hand_over_failed", lead_id: first.lead_id, leads: ids.length, ...errorForLog(error) }, "reports could not be handed to the webhook service; they stay owed");
+    await leads.reportsLater(ids, plusMs(ground.clock.now(), REPORT_RETRY_MS));
   }
 }
 
 /** One pass over finished leads that still owe their report: handing over is acknowledged, so none is lost. */
 export async function sweepReports(ground: ServiceGround, leads: LeadsRepository): Promise<boolean> {
   const owed = await leads.owedReports(ground.clock.now(), BATCH);
-  await inSlices(owed, PARALLEL, (lead) => handOver(ground, leads, lead));
+  await inSlices(inMessages(owed.map(reportOf).filter((r): r is Report => r !== null)), MESSAGES_AT_ONCE, (reports) => handOver(ground, leads, reports));
   return owed.length === BATCH;
 }
