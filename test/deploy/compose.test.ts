@@ -17,11 +17,15 @@ const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const sources = readProject().filter((f) => f.path.startsWith("services/") && f.path.endsWith(".ts")).map((f) => ({ path: f.path, code: codeOf(f.text).code }));
 const codeOfService = (name: string): string[] => sources.filter((f) => f.path.startsWith(`services/${name}/`)).map((f) => f.code);
 
-/** Variables a service's own code reads: `env.NAME`, or taken out of `env` in braces. */
+/** Whoever reads them, no container is given them. */
+const TEST_SWITCHES = ["CRASH_AT"];
+
+/** Variables a service's own code reads: `env.NAME`, taken out of `env` in braces, or all that end alike: env[`${provider}_NAME`]. */
 const readBy = (name: string): string[] => [...new Set(codeOfService(name).flatMap((code) => [
   ...[...code.matchAll(/\benv\.([A-Z][A-Z0-9_]*)\b/g)].map((m) => m[1] ?? ""),
   ...[...code.matchAll(/\{([^{}]*)\}\s*=\s*(?:\w+\.)*env\b/g)].flatMap((m) => [...(m[1] ?? "").matchAll(/\b[A-Z][A-Z0-9_]+\b/g)].map((v) => v[0])),
-]))].filter((v) => v in VARIABLES).sort();
+  ...[...code.matchAll(/\benv\[`\$\{\w+\}(_[A-Z0-9_]+)`\]/g)].flatMap((m) => Object.keys(VARIABLES).filter((v) => v.endsWith(m[1] ?? "?"))),
+]))].filter((v) => v in VARIABLES && !TEST_SWITCHES.includes(v)).sort();
 
 /** What every process reads: moleculer.config.ts and shared/. NODE_ID is left to the default, which is unique per container. */
 const EVERYWHERE = ["LOG_LEVEL", "NAMESPACE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"];
@@ -113,7 +117,10 @@ describe("the containers' environment", () => {
     expect("mongo" in (container(name).depends_on ?? {})).toBe(usesStore);
   });
 
+  test("test switches reach no container", () => expect(TEST_SWITCHES.filter((v) => !(v in VARIABLES) || read("docker-compose.yml").includes(v))).toEqual([]));
+
   test("the way of finding out what code reads finds something", () => {
+    expect(readBy("scheduler")).toEqual(expect.arrayContaining(["SCHEDULER_BATCH", "PROVIDER_ONE_CALLS_PER_SECOND"]));
     expect(readBy("auth")).toEqual(expect.arrayContaining(["ADMIN_PASSWORD", "JWT_PRIVATE_KEY"]));
     expect(readBy("dialer")).toEqual(expect.arrayContaining(["TWILIO_AUTH_TOKEN", "PROVIDER_ONE"]));
     expect(readBy("leads")).not.toContain("TWILIO_AUTH_TOKEN");
