@@ -2,7 +2,7 @@ import { plusMs } from "../../shared/clock.ts";
 import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { callRef } from "../../shared/ids.ts";
-import type { CallDoc, CallState, HangUpReason } from "./calls.model.ts";
+import type { CallDoc, CallState, HangUpReason, KeptOrder } from "./calls.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
 import { dueAfterIntent, JOIN_GRACE_MS, RELOOK_MS } from "./timing.ts";
 
@@ -24,10 +24,17 @@ const unnamed = (ref: string) => ({ _id: ref, state: "DIALING", carrier_call_id:
 /** A call keeps the carrier's first name for it: events of another one are none of its business. */
 const named = (call_id: string) => ({ carrier_call_id: { $in: [null, call_id] } });
 
+/** What is kept of an order: nothing that is not needed to know the call by, for payloads and secrets of pre-checks have their own place. */
+const keptOf = ({ payload: _payload, pre_checks: _checks, pre_check_defers: _defers, rate_limit: _limit, ...order }: DialOrder): KeptOrder => order;
+
+/** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
+export const isSame = (a: CallDoc, b: CallDoc): boolean =>
+  a._id === b._id && a.state === b.state && a.tended_by === b.tended_by && a.created_at.getTime() === b.created_at.getTime() && a.carrier_call_id === b.carrier_call_id;
+
 /** The intent record: written, and acknowledged by a majority, before the carrier is asked. */
 export const intent = (order: DialOrder, node: string, now: Date, deadline_at: Date): CallDoc => ({
   _id: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, state: "DIALING", rank: RANK.DIALING, created_at: now,
-  order, provider: order.provider, ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
+  order: keptOf(order), provider: order.provider, ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
   deadline_at, tended_by: node, due_at: dueAfterIntent(deadline_at),
 });
 

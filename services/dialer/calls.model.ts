@@ -12,6 +12,9 @@ export type CallState = (typeof CALL_STATES)[number];
 /** Why we ended a call ourselves. */
 export type HangUpReason = "asked" | "machine" | "window_closed" | "baton_lost" | "media_missing" | "overdue" | "conversation_lost";
 
+/** What was to be dialled, as far as it is kept with the call. */
+export type KeptOrder = Omit<DialOrder, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+
 /** A call as it is kept: one document per attempt, `_id` its call_ref. Fields are absent until they are known, so that guards and partial indexes can ask for absence. */
 export interface CallDoc {
   _id: string;
@@ -22,7 +25,7 @@ export interface CallDoc {
   rank: number;
   created_at: Date;
   /** What was to be dialled, as it stood at the claim; absent in tombstones. */
-  order?: DialOrder;
+  order?: KeptOrder;
   provider?: Provider;
   dial_until?: Date;
   /** After this instant the request may no longer be sent. */

@@ -1,7 +1,9 @@
 import type { Model } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { fail, isDuplicateKey } from "../../shared/errors.ts";
-import { tombstone, type Move } from "./call-machine.ts";
+import { joining } from "../../shared/joining.ts";
+import { insertEach } from "../../shared/unordered-insert.ts";
+import { isSame, tombstone, type Move } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 
 /** Reads and writes of `calls`; moves come from the machine. */
@@ -24,17 +26,19 @@ export interface Calls {
 /** Most time the database may take over one of these, in milliseconds. */
 const MAX_TIME_MS = 8000;
 
+/** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
+const INSERTS_AT_ONCE = 200;
+
 /** The repository on its model. */
 export function createCalls(model: Model<CallDoc>): Calls {
   const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
+  const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
   const insert = async (call: CallDoc): Promise<boolean> => {
-    try {
-      await model.create(call);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+    const written = await insertJoined(call);
+    if (written === "failed") fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
+    if (written === "written") return true;
+    const there = await find(call._id);
+    return there !== null && isSame(there, call);
   };
 
   return {

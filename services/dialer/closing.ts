@@ -46,7 +46,7 @@ function nextCostLook(w: Works, call: CallDoc): Date | null {
 export async function closeCall(w: Works, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
   await tellLead(w, call);
-  await w.bus.call("numbers.release", { holder: call._id });
+  await w.together.freeLine(call._id);
   await w.calls.run(close(call._id, w.clock.now(), nextCostLook(w, call)));
 }
 

@@ -8,10 +8,12 @@ import { createCarriers } from "./carriers/registry.ts";
 import { callHistory } from "./history.ts";
 import { endCall, transferCall } from "./hanging-up.ts";
 import { joinCall } from "./joining.ts";
+import { preCheckCaller } from "./pre-checks/asking.ts";
 import { receive } from "./receiving.ts";
 import { reconcile } from "./reconciling.ts";
 import { startLoops, type Loops } from "./sweep.ts";
 import { DIAL_TIMEOUT_MS } from "./timing.ts";
+import { createTogether } from "./together.ts";
 import { createBackground, type Works } from "./works.ts";
 
 /** After SIGTERM, requests under way get this long: a dial's time-out and a little. */
@@ -19,17 +21,18 @@ const STOP_GRACE_MS = DIAL_TIMEOUT_MS + 3000;
 
 /** Dialling: one document per attempt, carriers behind one port. */
 export default service("dialer", (ground) => {
-  let stopping = false;
+  const leaving = new AbortController();
   let loops: Loops | null = null;
   const store = ground.store();
   const calls = store.model("calls", callSchema);
   const events = store.model("carrier_events", carrierEventSchema);
+  const checker = preCheckCaller({ allow_http: ground.env.WEBHOOK_ALLOW_HTTP, allow_private: ground.env.WEBHOOK_ALLOW_PRIVATE }, ground.clock);
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
     calls: createCalls(calls), events: createCarrierEvents(events),
-    carriers: createCarriers(ground.env), misses: new Map(),
+    carriers: createCarriers(ground.env), pauses: new Map(), together: createTogether(ground.bus), ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
-    stopping: () => stopping,
+    leaving: leaving.signal, stopping: () => leaving.signal.aborted,
   };
   const attempts = createAttempts(works);
 
@@ -59,12 +62,13 @@ export default service("dialer", (ground) => {
       loops = startLoops(works);
     },
     async stopped() {
-      stopping = true;
+      leaving.abort();
       const graceMs = Math.min(STOP_GRACE_MS, ground.env.SHUTDOWN_GRACE_SECONDS * 1000);
       await attempts.settled(graceMs);
       await loops?.tend.stop();
       await loops?.sweep.stop();
       await works.background.settled(graceMs);
+      await checker.close();
     },
   };
 });

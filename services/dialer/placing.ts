@@ -1,29 +1,34 @@
-import { exponentialMs, jitterMs } from "../../shared/backoff.ts";
 import { plusMs } from "../../shared/clock.ts";
+import type { Prepared } from "../../shared/contracts/conversation.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { lookAgain, notDialled, place, refuse } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { DialAnswer, DialRequest } from "./carriers/port.ts";
 import { ended } from "./closing.ts";
+import { isSpent, type Grant } from "./granting.ts";
 import { cutLine } from "./hanging-up.ts";
+import { noteAnswer, pausedUntil } from "./pausing.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS, DIAL_TIMEOUT_MS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
 
 /** Where the conversation waits for this call. */
-export interface Media { media_url: string; language: string; voice: string | null }
+export type Media = Prepared;
 
-/** First and longest pause after a carrier did not take a dial request, and its spread. */
-const PAUSE_FIRST_MS = 2000;
-const PAUSE_LONGEST_MS = 60_000;
-const PAUSE_SPREAD = 0.2;
+/** What an attempt may be sent with: its media, its turn, and the monotonic instant from which its intent counts. */
+export interface Clearance { media: Media; grant: Grant | null; intentMs: number }
+
 /** The carrier's own client gives up at DIAL_TIMEOUT_MS; this much later we do, whatever it does. */
 const DIAL_TIMEOUT_MARGIN_MS = 1000;
+/** K5 lies in the middle of a request: this long after its start it has left, and nobody has heard of an answer. */
+const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
-function tooLate(w: Works, intentMs: number, ring_seconds: number): string | null {
+function tooLate(w: Works, { grant, intentMs }: Clearance, ring_seconds: number): string | null {
   if (w.stopping()) return "the dialer is shutting down";
   if (w.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS) return "the process stood still between the intent and the dial";
+  if (isSpent(w, grant)) return "the right to place the call ran out";
   return ring_seconds === 0 ? "the calling window closed" : null;
 }
 
@@ -44,18 +49,12 @@ async function askOnce(w: Works, order: DialOrder, request: DialRequest): Promis
     return { kind: "uncertain", reason: "the carrier did not answer in time" };
   };
   try {
-    return await Promise.race([w.carriers.of(order.provider).dial(request), overtime()]);
+    const asked = w.carriers.of(order.provider).dial(request);
+    if (w.env.CRASH_AT === "K5") { await w.clock.wait(K5_AFTER_MS); crashPoint(w.env, "K5"); }
+    return await Promise.race([asked, overtime()]);
   } finally {
     answered.abort();
   }
-}
-
-/** When a lead whose call was not placed may come back: as the carrier says, else later with every miss in a row. */
-function comeBackAt(w: Works, order: DialOrder, retry_after_seconds: number | null): Date {
-  const misses = w.misses.get(order.provider) ?? 0;
-  w.misses.set(order.provider, misses + 1);
-  const backOff = jitterMs(exponentialMs(misses, PAUSE_FIRST_MS, PAUSE_LONGEST_MS), PAUSE_SPREAD, w.random());
-  return plusMs(w.clock.now(), retry_after_seconds === null ? backOff : retry_after_seconds * 1000);
 }
 
 async function recordPlaced(w: Works, order: DialOrder, call: CallDoc, call_id: string): Promise<void> {
@@ -67,7 +66,7 @@ async function recordPlaced(w: Works, order: DialOrder, call: CallDoc, call_id: 
 
 /** Writes down what became of the request, and ends the attempt where it is over. */
 async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAnswer): Promise<void> {
-  if (answer.kind !== "not_placed") w.misses.delete(order.provider);
+  noteAnswer(w, order.provider, answer);
   const now = w.clock.now();
   if (answer.kind === "placed") { await recordPlaced(w, order, call, answer.call_id); return; }
   if (answer.kind === "uncertain") {
@@ -76,24 +75,26 @@ async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAns
     return;
   }
   const move = answer.kind === "not_placed"
-    ? notDialled(call._id, { due_at: comeBackAt(w, order, answer.retry_after_seconds), reason: answer.reason }, now)
+    ? notDialled(call._id, { due_at: pausedUntil(w, order.provider) ?? now, reason: answer.reason }, now)
     : refuse(call._id, answer.invalid_number ? "invalid_number" : "failed", { code: "CALL_REFUSED", carrier_code: answer.carrier_code, message: answer.reason }, now);
   const over = await w.calls.run(move);
   if (over) await ended(w, over);
 }
 
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
-export async function placeCall(w: Works, order: DialOrder, call: CallDoc, media: Media, intentMs: number): Promise<void> {
+export async function placeCall(w: Works, order: DialOrder, call: CallDoc, clear: Clearance): Promise<void> {
   const ring_seconds = ringSeconds(w.clock.now(), w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
-  const late = tooLate(w, intentMs, ring_seconds);
+  const late = tooLate(w, clear, ring_seconds);
   if (late !== null) {
     const now = w.clock.now();
     const over = await w.calls.run(notDialled(call._id, { due_at: now, reason: late }, now));
     if (over) await ended(w, over);
     return;
   }
+  crashPoint(w.env, "K4");
   logCall(w, "call.dialling", call, "dialling", { claim_no: order.claim_no });
-  const answer = await askOnce(w, order, requestOf(w, order, call, media, ring_seconds));
+  const answer = await askOnce(w, order, requestOf(w, order, call, clear.media, ring_seconds));
+  crashPoint(w.env, "K6");
   try {
     await record(w, order, call, answer);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { isLive, progress } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
@@ -22,7 +23,10 @@ const isStray = (call: CallDoc, step: CallProgress): boolean =>
 
 async function afterMove(w: Works, call: CallDoc, step: CallProgress): Promise<void> {
   if (step.type === "ended") { await ended(w, call); return; }
-  if (step.type === "ringing") logCall(w, "call.ringing", call, "the phone rings");
+  if (step.type === "ringing") {
+    logCall(w, "call.ringing", call, "the phone rings");
+    crashPoint(w.env, "K7");
+  }
   if (step.type === "answered") logCall(w, "call.answered", call, "somebody or something answered");
   if (call.hang_up !== undefined) await cutLine(w, call); // the wish came before the carrier's name for the call
 }

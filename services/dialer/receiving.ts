@@ -1,4 +1,5 @@
 import type { RawCallback } from "../../shared/contracts/dialer.ts";
+import { crashPoint } from "../../shared/crash.ts";
 import { fail } from "../../shared/errors.ts";
 import { parseCallRef, sha256 } from "../../shared/ids.ts";
 import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind } from "./carriers/port.ts";
@@ -28,6 +29,7 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
     received_at: w.clock.now(), applied: progress.length === 0,
   };
   const first = await w.events.store(event);
+  if (!event.applied) crashPoint(w.env, "K9");
   if (first && !event.applied) w.background.run("applying a carrier's callback", () => applyEvent(w, event));
   return carrier.answerDocument(kind);
 }

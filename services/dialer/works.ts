@@ -7,6 +7,9 @@ import type { CallDoc } from "./calls.model.ts";
 import type { Calls } from "./calls.repository.ts";
 import type { CarrierEvents } from "./carrier-events.model.ts";
 import type { Carriers } from "./carriers/registry.ts";
+import type { Pause } from "./pausing.ts";
+import type { PreCheckCaller } from "./pre-checks/asking.ts";
+import type { Together } from "./together.ts";
 
 /** What every part of the dialer stands on. */
 export interface Works {
@@ -19,9 +22,15 @@ export interface Works {
   calls: Calls;
   events: CarrierEvents;
   carriers: Carriers;
-  /** Dial requests in a row that a carrier provably did not take; any other answer sets it back. */
-  misses: Map<Provider, number>;
+  /** Carriers that take no calls for a while. */
+  pauses: Map<Provider, Pause>;
+  /** Requests of many attempts that go out together. */
+  together: Together;
+  /** Asks pre-checks. */
+  ask: PreCheckCaller;
   background: Background;
+  /** Aborted from SIGTERM on. */
+  leaving: AbortSignal;
   /** True from SIGTERM on: no phone may ring any more. */
   stopping(): boolean;
 }

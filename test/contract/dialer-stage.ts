@@ -9,7 +9,7 @@ import { sign } from "../../deploy/local/carrier/twilio/signature.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
 import type { CarrierEventDoc } from "../../services/dialer/carrier-events.model.ts";
 import dialer from "../../services/dialer/dialer.service.ts";
-import type { ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
@@ -24,6 +24,7 @@ export interface Script {
   listed: boolean;
   settle(): void;
   prepare(): Promise<void> | void;
+  grant(): ResultOf<"scheduler.grant"> | Promise<ResultOf<"scheduler.grant">>;
   talk: TalkFacts | null;
   /** Sees a dial request before the carrier does; true: it has answered itself. */
   onDial(request: IncomingMessage, response: ServerResponse, body: string): Promise<boolean>;
@@ -33,7 +34,7 @@ export interface Script {
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, settle: () => undefined, prepare: () => undefined, talk: null, onDial: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, onDial: async () => false, join: true, hold: false });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
@@ -95,13 +96,22 @@ function standIns(d: () => DialerStage) {
       settle: (p) => { d().script.settle(); tell("leads.settle", p); return { ...done, status: null, outcome: null }; },
       annotate: (p) => { tell("leads.annotate", p); return done; },
     }),
-    standIn("numbers", { release: (p) => { tell("numbers.release", p); return {}; } }),
-    standIn("blacklist", { check: (p) => { tell("blacklist.check", { ...p, to: p.pairs[0]?.phone_number }); return { listed: [d().script.listed] }; } }),
+    standIn("numbers", { releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.release", { holder }); return {}; } }),
+    standIn("scheduler", {
+      grant: async (p) => { tell("scheduler.grant", p); return d().script.grant(); },
+      slow: (p) => { tell("scheduler.slow", p); return {}; },
+    }),
+    standIn("blacklist", {
+      check: ({ pairs }) => {
+        for (const { phone_number } of pairs) tell("blacklist.check", { to: phone_number });
+        return { listed: pairs.map(() => d().script.listed) };
+      },
+    }),
     standIn("conversation", {
-      prepare: async (p) => {
-        tell("conversation.prepare", p);
+      prepareMany: async ({ calls }) => {
+        for (const p of calls) tell("conversation.prepare", p);
         await d().script.prepare();
-        return { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, language: "en-US", voice: null };
+        return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, language: "en-US", voice: null }, refusal: null })) };
       },
       stop: (p) => { tell("conversation.stop", p); return {}; },
       salvage: (p) => { tell("conversation.salvage", p); return { talk: d().script.talk }; },
@@ -168,7 +178,7 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
     services: [dialer, ...standIns(d)], clock: options.clock, random: () => 0.5,
     env: {
       TWILIO_ACCOUNT_SID: DEFAULT_ACCOUNT.sid, TWILIO_AUTH_TOKEN: DEFAULT_ACCOUNT.authToken, TWILIO_API_BASE: `http://127.0.0.1:${proxyPort}`,
-      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RING_TIMEOUT_SECONDS: "600", ...options.env,
+      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0", ...options.env,
     },
   });
   const client = await MongoClient.connect(stage.uri);

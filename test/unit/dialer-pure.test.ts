@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { stopFor } from "../../services/dialer/attempt.ts";
+import { stopFor } from "../../services/dialer/stopping.ts";
 import { intent, tombstone } from "../../services/dialer/call-machine.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
 import { factsOf, momentOf } from "../../services/dialer/facts.ts";

@@ -34,7 +34,8 @@ export interface DialRequest {
  * `uncertain`: it was sent, and nobody can tell whether the phone rings: it must never be sent again.
  */
 export type DialAnswer =
-  | { kind: "placed"; call_id: string }
+  /** `queued_ms`: how long the carrier expects to keep the call waiting in its own queue. */
+  | { kind: "placed"; call_id: string; queued_ms: number }
   | { kind: "not_placed"; retry_after_seconds: number | null; reason: string }
   | { kind: "refused"; invalid_number: boolean; carrier_code: string; reason: string }
   | { kind: "uncertain"; reason: string };

@@ -20,12 +20,12 @@ const NOT_IN_PROGRESS = 21_220;
 const NOT_FOUND_STATUS = 404;
 const XML = "text/xml; charset=utf-8";
 
-const secondsOf = (text: string | null | undefined): number | null => (text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null);
+const wholeOf = (text: string | null | undefined): number | null => (text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null);
 const isoOf = (date: Date | null | undefined): string | null => (date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null);
 
 /** Twilio's call resource in our words. The moment of the answer is the end less the talk time: the resource has no other. */
 function callOf(c: CallInstance): CarrierCall {
-  const seconds = secondsOf(c.duration);
+  const seconds = wholeOf(c.duration);
   const step = stepOf(c.status, isoOf(c.endTime), c.sid, { sip: null, seconds });
   const progress: CallProgress[] = [];
   if (step?.type === "ended" && step.end === "completed") {
@@ -76,7 +76,8 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
         return { kind: "refused", invalid_number: false, carrier_code: "not_sent", reason: error instanceof Error ? error.message : String(error) };
       }
       try {
-        return { kind: "placed", call_id: (await client.calls.create(params)).sid };
+        const { sid, queueTime } = await client.calls.create(params);
+        return { kind: "placed", call_id: sid, queued_ms: wholeOf(queueTime) ?? 0 };
       } catch (error) {
         return dialAnswerOf(error);
       }

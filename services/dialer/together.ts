@@ -1,0 +1,59 @@
+import type { Bus, ParamsOf } from "../../shared/bus.ts";
+import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
+import { codeOf, fail } from "../../shared/errors.ts";
+import { joining } from "../../shared/joining.ts";
+
+type Pair = ParamsOf<"blacklist.check">["pairs"][number];
+
+/** What attempts that run side by side ask other services for: those of one moment share a request. Each attempt reads as if it were alone. */
+export interface Together {
+  /** Listed since it was queued? Anything but a clear no is a yes. */
+  listed(pair: Pair): Promise<boolean>;
+  /** As conversation.prepare. */
+  prepare(call: Preparation): Promise<Prepared>;
+  /** Frees the line of this holder; freeing twice is no fault. */
+  freeLine(holder: string): Promise<void>;
+}
+
+/** Items of one request. */
+const MAX_ITEMS = 200;
+/** Payloads of one request, in bytes: a message on the bus may have a million. */
+const MAX_PACKET_BYTES = 400_000;
+
+/** Splits a list so that no part is larger than a request may be; an item larger than that goes alone. */
+export function packets<T>(items: readonly T[], bytesOf: (item: T) => number, maxBytes: number): T[][] {
+  const out: T[][] = [];
+  let bytes = Infinity;
+  for (const item of items) {
+    const size = bytesOf(item);
+    if (bytes + size > maxBytes) { out.push([]); bytes = 0; }
+    out.at(-1)?.push(item);
+    bytes += size;
+  }
+  return out;
+}
+
+const payloadBytes = ({ payload }: Preparation): number => Buffer.byteLength(JSON.stringify(payload));
+
+/** Joins the requests of one process. */
+export function createTogether(bus: Bus): Together {
+  const prepare = joining(async (calls: Preparation[]) => {
+    const answers = await Promise.all(packets(calls, payloadBytes, MAX_PACKET_BYTES).map((some) => bus.call("conversation.prepareMany", { calls: some })));
+    return answers.flatMap(({ results }) => results);
+  }, MAX_ITEMS);
+  const free = joining(async (holders: string[]) => {
+    await bus.call("numbers.releaseMany", { holders });
+    return holders;
+  }, MAX_ITEMS);
+  return {
+    listed: joining(async (pairs: Pair[]) => {
+      const { listed } = await bus.call("blacklist.check", { pairs });
+      return pairs.map((_pair, i) => listed[i] !== false);
+    }, MAX_ITEMS),
+    async prepare(call) {
+      const { prepared, refusal } = await prepare(call);
+      return prepared ?? fail(codeOf({ type: refusal?.code }), refusal?.message ?? "The conversation service gave no address for the call.");
+    },
+    async freeLine(holder) { await free(holder); },
+  };
+}
