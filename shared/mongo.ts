@@ -1,10 +1,11 @@
 import mongoose, { type Connection, type Model, type Schema } from "mongoose";
+import { skewFault, type ClockReading } from "./clock-skew.ts";
 
 /** The database as a service sees it: its own models on one shared connection. */
 export interface Store {
   /** The model of one collection; the collection has one owner, and its indexes are made before the service starts. */
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
-  /** Connects and makes the indexes; throws the driver's error when the database does not answer within 5 s. */
+  /** Connects, compares the clocks and makes the indexes; throws the driver's error when the database does not answer within 5 s, ClockSkewError when its clock and ours are apart. */
   open(): Promise<void>;
   /** Lets go of the connection; the last one to do so closes it. */
   close(): Promise<void>;
@@ -17,7 +18,18 @@ const SOCKET_MS = 30_000;
 const POOL = 50;
 const CONNECTED = 1;
 
-interface Shared { connection: Connection; users: number; closed: Promise<void> | null }
+interface Shared { connection: Connection; users: number; closed: Promise<void> | null; clocks: Promise<void> | null }
+
+/** The database's clock and ours are too far apart for this process to work with it. */
+export class ClockSkewError extends Error {
+  constructor(sentence: string) {
+    super(sentence);
+    this.name = "ClockSkewError";
+  }
+}
+
+/** Clocks are read this often at most; the reading with the shortest way decides. */
+const CLOCK_READINGS = 3;
 const shared = new Map<string, Shared>();
 
 function acquire(uri: string): Shared {
@@ -25,16 +37,30 @@ function acquire(uri: string): Shared {
   if (known) { known.users++; return known; }
   const connection = mongoose.createConnection(uri, {
     serverSelectionTimeoutMS: SERVER_SELECTION_MS, socketTimeoutMS: SOCKET_MS, maxPoolSize: POOL,
-    retryWrites: true, w: "majority", readConcernLevel: "majority", autoIndex: false, autoCreate: false,
+    // over whatever the URI asks for: an acknowledged write is never rolled back, and nobody decides on an old copy
+    retryWrites: true, w: "majority", readConcernLevel: "majority", readPreference: "primary", autoIndex: false, autoCreate: false,
   });
   connection.on("error", () => undefined); // every operation reports its own failure
-  const made = { connection, users: 1, closed: null };
+  const made = { connection, users: 1, closed: null, clocks: null };
   shared.set(uri, made);
   return made;
 }
 
-/** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. */
-export function openStore(uri: string): Store {
+/** Refuses a database whose clock is apart from ours: due times and leases are judged by both. A slow answer is asked again before it counts. */
+async function compareClocks(connection: Connection, now: () => number): Promise<void> {
+  const readings: ClockReading[] = [];
+  while (readings.length < CLOCK_READINGS && (readings.length === 0 || skewFault(readings) !== null)) {
+    const asked_ms = now();
+    const { localTime } = await connection.getClient().db("admin").command({ hello: 1 }) as { localTime?: Date };
+    if (!localTime) return; // a database that does not say can't be compared with
+    readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() });
+  }
+  const fault = skewFault(readings);
+  if (fault !== null) throw new ClockSkewError(fault);
+}
+
+/** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. `now`: this process's clock, ms since 1970. */
+export function openStore(uri: string, now: () => number = Date.now): Store {
   const held = acquire(uri);
   const models: { createIndexes(): Promise<unknown> }[] = [];
   let open = true;
@@ -47,6 +73,7 @@ export function openStore(uri: string): Store {
     },
     async open() {
       await held.connection.asPromise();
+      await (held.clocks ??= compareClocks(held.connection, now));
       await Promise.all(models.map((m) => m.createIndexes()));
     },
     async close() {

@@ -85,6 +85,12 @@ export const environmentIsReadOnce = (files: readonly Source[]): Violation[] => 
   files.filter((f) => isTypeScript(f.path) && f.path !== "shared/env.ts" && area(f.path) !== "deploy" && area(f.path) !== "test"),
   /\bprocess\s*\??\.\s*env\b|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*["'][^"']*process/g, "process.env is read in shared/env.ts only", "bare");
 
+/** An acknowledged write stays, and every decision rests on the primary's word: nothing is written with less than a majority, nothing read from a copy. */
+export const writesAreDurable = (files: readonly Source[]): Violation[] => matches(
+  files.filter((f) => inProduct(f.path)),
+  /\bw\s*:\s*(?:\d|["'`](?!majority["'`]))|\bwtimeout\w*\s*:|["'`](?:secondary|secondaryPreferred|primaryPreferred|nearest)["'`]|\bReadPreference\.\s*(?!PRIMARY\b)[A-Z]\w*/g,
+  "writes wait for a majority, reads ask the primary (shared/mongo.ts)", "code");
+
 /** Section 4, 3: one typed bus. */
 export const busIsTyped = (files: readonly Source[]): Violation[] => matches(
   files.filter((f) => inProduct(f.path) && f.path !== "shared/bus.ts"),
