@@ -15,16 +15,35 @@ function invalid(what: string): StoreError {
 /** A read position in a BSON buffer; every read is bounds-checked by Buffer or by hand. */
 interface Reader { buf: Buffer; at: number; depth: number }
 
+/** Names met lately, by their hash: documents say the same few over and over, and a text that is there already need not be made and hashed again. */
+const NAMES: (string | undefined)[] = Array.from({ length: 4096 }, () => undefined);
+
+function isSame(name: string, buf: Buffer, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== buf[start + i]) return false;
+  return true;
+}
+
+/** The ASCII text between two places of the buffer. */
+function knownName(buf: Buffer, start: number, end: number, hash: number): string {
+  const slot = hash & (NAMES.length - 1);
+  const known = NAMES[slot];
+  if (known !== undefined && isSame(known, buf, start, end)) return known;
+  const name = buf.latin1Slice(start, end);
+  NAMES[slot] = name;
+  return name;
+}
+
 function readName(r: Reader): string {
   const { buf } = r;
   const start = r.at;
   const shortEnd = Math.min(start + SHORT_NAME_BYTES, buf.length);
-  let text = "";
+  let hash = 0;
   for (let i = start; i < shortEnd; i++) {
     const c = buf[i] ?? 0;
-    if (c === 0) { r.at = i + 1; return text; }
+    if (c === 0) { r.at = i + 1; return knownName(buf, start, i, hash); }
     if (c > 127) break;
-    text += String.fromCharCode(c);
+    hash = (hash * 31 + c) | 0;
   }
   const end = buf.indexOf(0, start);
   if (end === -1) throw invalid("a field name does not end");
