@@ -10,10 +10,13 @@ const WITHOUT_BODY = new Set(["GET", "HEAD"]);
 // oxlint-disable-next-line no-control-regex -- these are the characters meant
 const CONTROL = /[\u0000-\u001F\u007F]/;
 
+/** For addresses and forms; half a character (a lone surrogate) has no code and becomes a replacement character. */
+const urlEncoded = (value: string): string => encodeURIComponent(value.toWellFormed());
+
 /** Values put into a text body keep their place there: what they hold never becomes syntax. */
 function encodingOf(type: string): (value: string) => string {
   if (type.includes("json")) return (value) => JSON.stringify(value).slice(1, -1);
-  if (type.includes("form-urlencoded")) return encodeURIComponent;
+  if (type.includes("form-urlencoded")) return urlEncoded;
   return (value) => value;
 }
 
@@ -23,7 +26,7 @@ const typeOf = (body: unknown, given: string | undefined): string =>
 /** Fills the request in; a text says why it can't be sent. Values are URL-encoded in the address. Pure. */
 export function outgoingOf(check: PreCheck, sources: Sources): Outgoing | string {
   if (check.url === null) return "it names no url";
-  const url = render(check.url, sources, encodeURIComponent);
+  const url = render(check.url, sources, urlEncoded);
   const headers: Record<string, string> = { accept: "application/json", "user-agent": "callagent" };
   for (const [name, template] of Object.entries(check.headers)) {
     const value = render(template, sources);
