@@ -2,8 +2,7 @@ import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
 import { announce } from "./announcing.ts";
 import * as machine from "./lead-machine.ts";
-import { toClaimed } from "./lead-views.ts";
-import type { LeadDoc } from "./leads.model.ts";
+import { toClaimed, type FinishedDoc } from "./lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { note } from "./noting.ts";
 import { settle as decide } from "./settling.ts";
@@ -11,7 +10,7 @@ import { settle as decide } from "./settling.ts";
 type Answer<N extends "leads.claim" | "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
-export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: LeadDoc) => void) {
+export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
   return {
     async claim(p: ParamsOf<"leads.claim">): Answer<"leads.claim"> {
       const now = ground.clock.now();
@@ -23,7 +22,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       const now = ground.clock.now();
       const until = plusSeconds(now, p.lease_seconds);
       const claims = p.items.map((i) => machine.claim({ lead_id: i.lead_id, due_at: new Date(i.due_at), claim_no: i.claim_no }, { ...i.attempt, claimed_at: now }, until, now));
-      return { claimed: claims.length === 0 ? [] : (await leads.claimAll(claims)).map((lead) => lead && toClaimed(lead)) };
+      return { claimed: claims.length === 0 ? [] : (await leads.moveAll(claims)).map((lead) => lead && toClaimed(lead)) };
     },
 
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {

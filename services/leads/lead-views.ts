@@ -37,6 +37,9 @@ export function toDue(d: DueDoc): DueLead | null {
   };
 }
 
+/** What of a document is told when it reaches FINISHED. */
+export type FinishedDoc = Pick<LeadDoc, "_id" | "reseller_id" | "merchant_id" | "request_id" | "outcome" | "attempt_count">;
+
 /** Document -> what the scheduler is told of a lead that it is to explain, waiting or not. */
 export const toWaiting = (d: LeadDoc): WaitingLead => ({
   lead_id: d._id, status: d.status, outcome: d.outcome, due_at: iso(d.due_at), created_at: d.created_at.toISOString(),

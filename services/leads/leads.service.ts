@@ -7,8 +7,8 @@ import { abort } from "./aborting.ts";
 import { attempts } from "./attempts.ts";
 import { deferAll } from "./deferring.ts";
 import * as machine from "./lead-machine.ts";
-import { toDue } from "./lead-views.ts";
-import { leadSchema, type LeadDoc } from "./leads.model.ts";
+import { toDue, type FinishedDoc } from "./lead-views.ts";
+import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import { pushKeySchema } from "./push-keys.model.ts";
 import { pushKeysRepository } from "./push-keys.repository.ts";
@@ -29,7 +29,7 @@ export default service("leads", (ground) => {
   const loops: Loop[] = [];
   let reports: Loop | null = null;
 
-  const onFinished = (lead: LeadDoc): void => {
+  const onFinished = (lead: FinishedDoc): void => {
     ground.bus.emit("lead.finished", { lead_id: lead._id, outcome: lead.outcome ?? "" });
     ground.log.info({ event: "lead.finished", lead_id: lead._id, request_id: lead.request_id, outcome: lead.outcome, attempts: lead.attempt_count }, "lead finished");
     reports?.nudge();

@@ -2,8 +2,7 @@ import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import type { DueLead, QueueHead } from "../../shared/contracts/lead.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { drop } from "./lead-machine.ts";
-import { toDue } from "./lead-views.ts";
-import type { LeadDoc } from "./leads.model.ts";
+import { toDue, type FinishedDoc } from "./lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { partsOf, queueOf } from "./queue-names.ts";
 import type { HeadDoc, QueuesRepository } from "./queues.repository.ts";
@@ -46,11 +45,12 @@ export async function dueOf(repository: QueuesRepository, { queues, until }: Par
 
 /** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. `onFinished` runs once for each. */
 export async function expire(
-  ground: ServiceGround, { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository }, p: ParamsOf<"leads.expire">, onFinished: (lead: LeadDoc) => void,
+  ground: ServiceGround, { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository }, p: ParamsOf<"leads.expire">, onFinished: (lead: FinishedDoc) => void,
 ): Promise<ResultOf<"leads.expire">> {
   const old = await queues.waitingSince(p.template_id, new Date(p.created_before), p.limit);
   const now = ground.clock.now();
-  const ended = await inSlices(old, PARALLEL, (lead) => leads.move(drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)));
+  if (old.length === 0) return { expired: 0 };
+  const ended = await leads.moveAll(old.map((lead) => drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)));
   for (const lead of ended) if (lead) onFinished(lead);
   return { expired: ended.filter((lead) => lead !== null).length };
 }

@@ -52,7 +52,7 @@ const beginning = ({ lead }: Recorded): TimelineEvent[] =>
 function once(events: TimelineEvent[]): TimelineEvent[] {
   const seen = new Set<string>();
   return events.filter((e) => {
-    const what = e.event === "pre_checked" ? JSON.stringify(e.details) : null;
+    const what = e.source === "dialer" ? JSON.stringify(e.details) : null;
     if (what === null) return true;
     if (seen.has(what)) return false;
     seen.add(what);

@@ -46,13 +46,13 @@ function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.r
   }
 }
 
-/** Sets the stage. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
-export async function leadsStage(): Promise<LeadsStage> {
+/** Sets the stage, with other environment values where given. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
+export async function leadsStage(env: Record<string, string> = {}): Promise<LeadsStage> {
   const clock = virtualClock();
   const made: Pick<LeadsStage, "audited" | "asked" | "explained" | "calls" | "deliveries"> = { audited: [], asked: [], explained: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
   const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
   const stage = await setStage({
-    clock,
+    clock, env,
     services: [
       leads,
       standIn("auth", { record: (entry) => { made.audited.push(entry); return {}; } }),
@@ -68,7 +68,7 @@ export async function leadsStage(): Promise<LeadsStage> {
       standIn("scheduler", { explain: (params) => { made.explained.push(params); return { lead_id: params.lead.lead_id, at: params.at ?? clock.now().toISOString(), status: params.lead.status, eligible: false, next_eligible_at: null, summary: "it waits", gates: [] }; } }),
     ],
   });
-  const client = await MongoClient.connect(stage.uri);
+  const client = await MongoClient.connect(stage.env.MONGODB_URI);
   const by = asMerchant(R, M);
   const input = (over: object = {}) => ({ request_id: "order-1", template_id: TEMPLATE, reseller_id: R, merchant_id: M, payload: { customer_mobile_number: PHONE, customer_name: "Ada" }, ...over });
   return {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { noFacts } from "../../shared/contracts/attempt.ts";
 import { asAdmin, asMerchant, asReseller } from "../support/stage.ts";
-import { leadsStage, M, NOBODY, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
+import { leadsStage, M, NOBODY, PHONE, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
 
 let it: LeadsStage;
 beforeAll(async () => { it = await leadsStage(); });
@@ -57,13 +57,80 @@ describe("a lead's history", () => {
   });
 });
 
+describe("pre-checks", () => {
+  const results = (at: string) => [{ name: "crm.open", at, verdict: "failed", detail: "status 503" }, { name: "hours", verdict: "passed" }];
+  test("put a lead off, are counted by name and told at their time, each once", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    await it.clock.advance(30_000);
+    for (const times of [1, 2]) {
+      const { claim_no, pre_check_defers } = await claim(id);
+      expect(pre_check_defers).toEqual(times === 1 ? {} : { "crm.open": 1 });
+      const ran = it.clock.now().toISOString();
+      await it.clock.advance(200);
+      await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no, pre_check_results: results(ran) });
+      await it.stage.bus.call("leads.release", { lead_id: id, claim_no, due_at: it.clock.now().toISOString(), reason: "x", pre_check: { name: "crm.open", results: results(ran) } });
+      await it.clock.advance(1);
+    }
+    const lead = await it.stage.bus.call("leads.get", { by, lead_id: id });
+    expect(lead).toMatchObject({ status: "BACKLOG", attempt_count: 0, metaData: { pre_check_results: [{ name: "crm.open" }, { name: "hours" }] } });
+    const events = await timeline(id);
+    expect(events.map((e) => e.event)).toEqual(["queued", "claimed", "pre_checked", "pre_checked", "given_back", "claimed", "pre_checked", "pre_checked", "given_back"]);
+    expect(events[2]).toEqual({ at: events[1]?.at, source: "dialer", event: "pre_checked", details: { claim_no: 1, name: "crm.open", at: events[1]?.at, verdict: "failed", detail: "status 503" } });
+    expect(events.at(-1)?.details).toMatchObject({ claim_no: 2, why: "pre_check:crm.open" });
+    expect((await claim(id)).pre_check_defers).toEqual({ "crm.open": 2 });
+  });
+  test("give variables to the payload, but never the number or the address of the report, and no paths", async () => {
+    const { lead_call_tracker_id: id } = await it.push({ reporting_webhook_url: "https://x.example/" });
+    await it.clock.advance(30_000);
+    const { claim_no } = await claim(id);
+    const exported = JSON.parse('{"open_orders":3,"customer_mobile_number":"+14155552699","reporting_webhook_url":"http://evil.example/","a.b":1,"$set":1,"__proto__":{"x":1},"nul":{"a\\u0000b":1}}') as Record<string, unknown>;
+    expect(await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no, exported })).toEqual({ done: true });
+    expect((await it.stage.bus.call("leads.get", { by, lead_id: id })).payload).toEqual({ customer_mobile_number: PHONE, customer_name: "Ada", reporting_webhook_url: "https://x.example/", open_orders: 3 });
+    const told = (await timeline(id)).find((e) => e.event === "noted")?.details;
+    expect(told).toMatchObject({ claim_no, exported: ["open_orders"], not_exported: expect.arrayContaining(["customer_mobile_number", "reporting_webhook_url", "a.b", "$set", "nul"]) });
+    await it.stage.bus.call("leads.release", { lead_id: id, claim_no, due_at: it.clock.now().toISOString(), reason: "busy" });
+    expect((await claim(id)).payload).toMatchObject({ open_orders: 3, customer_mobile_number: PHONE });
+  });
+  test("the cost of an attempt that comes when the next one has begun is kept, and nothing else of it", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    await it.clock.advance(30_000);
+    await claim(id);
+    await it.stage.bus.call("leads.settle", { lead_id: id, claim_no: 1, facts: { ...noFacts("no_answer"), call_id: "CA1" } });
+    await it.clock.advance(60_000);
+    await claim(id);
+    expect(await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no: 1, cost: 0.01, call_id: "late" })).toEqual({ done: true });
+    expect(await it.stage.bus.call("leads.annotate", { lead_id: id, claim_no: 1, call_id: "late" })).toEqual({ done: false });
+    expect(await it.stage.bus.call("leads.get", { by, lead_id: id })).toMatchObject({ cost: 0.01, call_id: "CA1", status: "PROCESSING" });
+  });
+});
+
+describe("explain", () => {
+  test("hands the lead as it is to the scheduler's gates, whatever its status, and at the instant asked for", async () => {
+    const { lead_call_tracker_id: id } = await it.push();
+    it.explained.length = 0;
+    expect(await it.stage.bus.call("leads.explain", { by, lead_id: id })).toMatchObject({ lead_id: id, status: "BACKLOG", summary: "it waits" });
+    await it.clock.advance(30_000);
+    const { claim_no } = await claim(id);
+    await it.stage.bus.call("leads.release", { lead_id: id, claim_no, due_at: it.clock.now().toISOString(), reason: "busy" });
+    await it.stage.bus.call("leads.explain", { by, lead_id: id.toUpperCase(), at: "2026-11-22T10:00:00.000Z" });
+    await it.stage.bus.call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "enough" }] });
+    await it.stage.bus.call("leads.explain", { by, lead_id: id });
+    expect(it.explained).toMatchObject([
+      { lead: { lead_id: id, status: "BACKLOG", held: null, claim_no: 0, phone_number: PHONE, template_id: TEMPLATE, configurations_override: null } },
+      { at: "2026-11-22T10:00:00.000Z", lead: { status: "BACKLOG", claim_no: 1, due_at: it.clock.now().toISOString(), held: { why: "busy", until: it.clock.now().toISOString(), times: 1 } } },
+      { lead: { status: "FINISHED", outcome: "ABORTED", due_at: null } },
+    ]);
+    expect(it.explained[0]).not.toHaveProperty("at");
+  });
+});
+
 describe("what is asked of others", () => {
   test("calls and deliveries come in", async () => {
     const { lead_call_tracker_id: id } = await it.push();
     const time = it.clock.now().toISOString();
     it.calls.calls.push({ call_ref: `${id}.1`, claim_no: 1, state: "RINGING", provider: "PROVIDER_ONE", call_id: "CA9", intended_at: time, placed_at: time, ringing_at: time, answered_at: null, joined_at: null, ended_at: null,
       closed_at: null, ended: null, cause: null, machine: null, hang_up: null, talk_seconds: null, cost: null, cost_currency: null });
-    it.deliveries.push({ id: `msg_${id}`, lead_id: id, url: "https://x.example/", state: "pending", next_try_at: time, tries: [], created_at: time });
+    it.deliveries.push({ id: `msg_${id}`, lead_id: id, reseller_id: R, merchant_id: M, host_paused_until: null, url: "https://x.example/", state: "pending", next_try_at: time, tries: [], created_at: time });
     expect((await timeline(id)).map((e) => `${e.source}:${e.event}`)).toEqual(["leads:queued", "dialer:dial_intended", "dialer:placed", "carrier:ringing", "webhook:report_queued"]);
   });
   test.each(["timeline", "explain", "join", "speak"] as const)("leads.%s of a foreign lead reads like that of none", async (action) => {
