@@ -1,38 +1,45 @@
-import type { Plan } from "../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../shared/contracts/configuration.ts";
-import type { DueLead } from "../../shared/contracts/lead.ts";
-import { windowState } from "./calling-window.ts";
+import { GATES, type GateName } from "../../shared/contracts/explanation.ts";
+import { RULES, type DropOutcome, type Facts, type Ruling } from "./gates.ts";
 
-/** All that admission is decided from. `plan` null: the template no longer exists. */
-export interface AdmissionInput { lead: DueLead; plan: Plan | null; blacklisted: boolean; now: Date }
+/** A gate as it was judged. */
+export interface Judged extends Ruling { gate: GateName }
 
-/** Why a lead waits. */
-export type HoldReason = "template_off" | "no_configuration" | "calling_disabled" | "outside_window" | "no_number" | "rate_limit";
-
-/** What the gates say. `dial_until` null: the window never closes. */
+/** What all gates together say: the first that ends the lead, else the first that holds it. `until` null: nobody can tell. */
 export type Admission =
-  | { verdict: "admit"; plan: Plan; configuration: ConfigurationRecord; dial_until: Date | null }
-  | { verdict: "defer"; until: Date; why: HoldReason }
-  | { verdict: "drop"; outcome: "BLACKLISTED" | "EXPIRED" | "failed"; reason: string };
+  | { verdict: "admit" }
+  | { verdict: "hold"; gate: GateName; until: Date | null; reason: string }
+  | { verdict: "drop"; gate: GateName; outcome: DropOutcome; reason: string };
 
-/** How long a lead waits for a switch that a person must turn. */
-export const SWITCH_RECHECK_SECONDS = 15;
+const AFTER_DROP: Ruling = { verdict: "not_judged", detail: "A gate before this one ends the lead.", values: {}, until: null };
 
-const later = (now: Date, seconds: number): Date => new Date(now.getTime() + seconds * 1000);
-const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+/** Every gate in its order. After one that ends the lead nothing more is judged; one that holds it does not hide the next. */
+export function judgeAll(facts: Facts): Judged[] {
+  let dropped = false;
+  return GATES.map((gate) => {
+    const ruling = dropped ? AFTER_DROP : RULES[gate](facts);
+    dropped ||= ruling.verdict === "drop";
+    return { gate, ...ruling };
+  });
+}
 
-/** The ordered gates. A held-back lead gets its next possible instant, never past its own expiry. */
-export function admit({ lead, plan, blacklisted, now }: AdmissionInput): Admission {
-  if (!plan) return { verdict: "drop", outcome: "failed", reason: "the template no longer exists" };
-  const expires = later(new Date(lead.created_at), plan.max_age_seconds);
-  if (now >= expires) return { verdict: "drop", outcome: "EXPIRED", reason: `not dialled within ${plan.max_age_seconds} seconds` };
-  const hold = (until: Date, why: HoldReason): Admission => ({ verdict: "defer", until: earlier(until, expires), why });
-  if (!plan.is_active) return hold(later(now, SWITCH_RECHECK_SECONDS), "template_off");
-  const { configuration } = plan;
-  if (!configuration) return hold(later(now, SWITCH_RECHECK_SECONDS), "no_configuration");
-  if (configuration.enforce_blacklist && blacklisted) return { verdict: "drop", outcome: "BLACKLISTED", reason: "the number was put on the blacklist while the lead was queued" };
-  if (!configuration.enable_calling) return hold(later(now, SWITCH_RECHECK_SECONDS), "calling_disabled");
-  const window = windowState({ start: configuration.call_start_time, end: configuration.call_end_time, zone: configuration.timezone }, now);
-  if (!window.open) return hold(window.opens_at, "outside_window");
-  return { verdict: "admit", plan, configuration, dial_until: window.closes_at };
+const asAdmission = ({ gate, detail, until, outcome, verdict }: Judged): Admission =>
+  (verdict === "drop" ? { verdict, gate, outcome: outcome ?? "failed", reason: detail } : { verdict: "hold", gate, until, reason: detail });
+
+/** The fold over judged gates. */
+export function fold(gates: readonly Judged[]): Admission {
+  const decisive = gates.find((g) => g.verdict === "drop") ?? gates.find((g) => g.verdict === "hold");
+  return decisive ? asAdmission(decisive) : { verdict: "admit" };
+}
+
+/** The verdict on a lead, or with `lead` null on a whole queue, by the very gates that explain shows. */
+export const admit = (facts: Facts): Admission => fold(judgeAll(facts));
+
+/** The same for a queue, which is judged often: stops at the first gate that does not pass. A drop is only the template's, and it stands before every hold. */
+export function admitQueue(facts: Omit<Facts, "lead" | "blacklisted" | "country">): Admission {
+  const whole: Facts = { ...facts, lead: null, blacklisted: null, country: null };
+  for (const gate of GATES) {
+    const ruling = RULES[gate](whole);
+    if (ruling.verdict === "drop" || ruling.verdict === "hold") return asAdmission({ gate, ...ruling });
+  }
+  return { verdict: "admit" };
 }

@@ -1,26 +1,129 @@
-/** Whose lead it is. */
-export interface Owned { reseller_id: string; merchant_id: string | null; template_id: string }
-
-/** Takes one from each group in turn; groups keep the order in which they first appeared. */
-function interleave<T>(groups: T[][]): T[] {
-  const longest = Math.max(0, ...groups.map((g) => g.length));
-  const out: T[] = [];
-  for (let i = 0; i < longest; i++) for (const g of groups) { const item = g[i]; if (item !== undefined) out.push(item); }
-  return out;
+/** A queue that could be served now. `pools`: what it draws from besides the budget, by name. `weight`: how much more than others it gets; default 1. */
+export interface Candidate {
+  queue: string; reseller_id: string; merchant_id: string | null; template_id: string; pools: readonly string[]; weight?: number;
+  /** Most it can take; absent: nobody knows, much. */
+  wants?: number;
 }
 
-function grouped<T>(items: readonly T[], key: (item: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const k = key(item);
-    const group = groups.get(k);
-    if (group) group.push(item); else groups.set(k, [item]);
+/** What may be given out. `pools`: how much each named pool holds; one that is not named has no end. `in_flight`: leads under way, in all and by template. */
+export interface Supply { budget: number; pools: ReadonlyMap<string, number>; in_flight: { total: number; templates: ReadonlyMap<string, number> } }
+
+/** Leads of one template that may be under way while others wait; beyond it only this part of all that is under way. */
+export const CAP_AT_LEAST = 30;
+export const CAP_PART = 0.1;
+/** What a queue's turn gives it, times its weight. */
+const QUANTUM = 1;
+/** Branches whose turn is remembered; beyond it the longest unused ones begin anew. */
+const MAX_REMEMBERED = 20_000;
+
+/** Whose turn it was, by branch (reseller, merchant): the child that was served last, and what children have left of their turns. */
+export interface Turns { last: Map<string, string>; credit: Map<string, number> }
+
+/** Nobody was served yet. */
+export const newTurns = (): Turns => ({ last: new Map(), credit: new Map() });
+
+interface Branch { path: string; children: Map<string, Branch>; order: string[]; leaf: Candidate | null }
+
+const branch = (path: string, leaf: Candidate | null): Branch => ({ path, children: new Map(), order: [], leaf });
+
+function grow(candidates: readonly Candidate[]): Branch {
+  const root = branch("", null);
+  for (const c of candidates) {
+    let at = root;
+    for (const name of [c.reseller_id, c.merchant_id ?? "", c.queue]) {
+      let child = at.children.get(name);
+      if (!child) { child = branch(`${at.path}/${name}`, name === c.queue ? c : null); at.children.set(name, child); at.order.push(name); }
+      at = child;
+    }
   }
-  return [...groups.values()];
+  const sort = (b: Branch): void => { b.order.sort(); for (const child of b.children.values()) sort(child); };
+  sort(root);
+  return root;
 }
 
-/** Puts leads in a fair order: resellers take turns, within a reseller its merchants, within a merchant its templates; each keeps its own order. */
-export const inFairOrder = <T extends Owned>(leads: readonly T[]): T[] =>
-  interleave(grouped(leads, (l) => l.reseller_id).map((r) =>
-    interleave(grouped(r, (l) => l.merchant_id ?? "").map((m) =>
-      interleave(grouped(m, (l) => l.template_id))))));
+/** Index of the child whose turn it is: the one served last while it has credit, else the next after it. */
+function whoseTurn(b: Branch, turns: Turns): number {
+  const last = turns.last.get(b.path);
+  if (last === undefined) return 0;
+  const child = b.children.get(last);
+  if (child && (turns.credit.get(child.path) ?? 0) >= 1) return b.order.indexOf(last);
+  const after = b.order.findIndex((name) => name > last);
+  return after === -1 ? 0 : after;
+}
+
+/**
+ * One unit by deficit round robin: the child whose turn it is gets its quantum and is served while its credit lasts. Children that can't be served leave the round
+ * with their credit. null: nobody in this branch can be served.
+ */
+function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candidate | null {
+  if (b.leaf) return can(b.leaf) ? b.leaf : null;
+  while (b.order.length > 0) {
+    const index = whoseTurn(b, turns);
+    const name = b.order[index];
+    const child = name === undefined ? undefined : b.children.get(name);
+    if (name === undefined || !child) return null;
+    const credit = turns.credit.get(child.path) ?? 0;
+    if (credit < 1) {
+      const more = credit + QUANTUM * (child.leaf?.weight ?? 1);
+      turns.credit.set(child.path, more);
+      turns.last.set(b.path, name);
+      if (more < 1) continue;
+    }
+    const served = serve(child, turns, can);
+    if (served) {
+      turns.last.set(b.path, name);
+      const left = (turns.credit.get(child.path) ?? 0) - 1;
+      if (left > 0) turns.credit.set(child.path, left); else turns.credit.delete(child.path);
+      return served;
+    }
+    turns.credit.delete(child.path);
+    b.children.delete(name);
+    b.order.splice(index, 1);
+  }
+  return null;
+}
+
+function forget(turns: Turns): void {
+  for (const map of [turns.last, turns.credit]) for (const key of map.keys()) { if (map.size <= MAX_REMEMBERED) break; map.delete(key); }
+}
+
+/**
+ * How many leads each queue may send now: deficit round robin over resellers, their merchants, their queues (reliability.md 3.4). A template with
+ * max(CAP_AT_LEAST, CAP_PART of all) under way is served only with what nobody else takes. `turns` is kept from pass to pass, and changed.
+ */
+export function fairShares(turns: Turns, candidates: readonly Candidate[], supply: Supply): Map<string, number> {
+  const shares = new Map<string, number>();
+  const pools = new Map(supply.pools);
+  const cap = Math.max(CAP_AT_LEAST, Math.floor(supply.in_flight.total * CAP_PART));
+  const flying = new Map(supply.in_flight.templates);
+  let budget = supply.budget;
+  const can = (c: Candidate): boolean => (shares.get(c.queue) ?? 0) < (c.wants ?? Number.POSITIVE_INFINITY) && c.pools.every((p) => (pools.get(p) ?? 1) >= 1);
+  const users = new Map<string, number>();
+  for (const c of candidates) for (const p of c.pools) users.set(p, (users.get(p) ?? 0) + 1);
+  /** Takes a unit out of the pools; true when one that many share ran dry, so that they need not be tried one by one. */
+  const draw = (c: Candidate): boolean => {
+    let dry = false;
+    for (const p of c.pools) {
+      const left = pools.get(p);
+      if (left === undefined) continue;
+      pools.set(p, left - 1);
+      dry ||= left < 2 && (users.get(p) ?? 0) > 1;
+    }
+    return dry;
+  };
+  const round = (may: (c: Candidate) => boolean): void => {
+    let root = grow(candidates.filter(may));
+    while (budget >= 1) {
+      const served = serve(root, turns, may);
+      if (!served) return;
+      shares.set(served.queue, (shares.get(served.queue) ?? 0) + 1);
+      flying.set(served.template_id, (flying.get(served.template_id) ?? 0) + 1);
+      budget--;
+      if (draw(served)) root = grow(candidates.filter(may));
+    }
+  };
+  round((c) => can(c) && (flying.get(c.template_id) ?? 0) < cap);
+  round(can);
+  forget(turns);
+  return shares;
+}

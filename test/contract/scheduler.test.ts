@@ -1,145 +1,181 @@
-import scheduler from "../../services/scheduler/scheduler.service.ts";
 import { Failure } from "../../shared/errors.ts";
-import type { ParamsOf } from "../../shared/bus.ts";
-import type { ConfigurationRecord } from "../../shared/contracts/configuration.ts";
-import type { DueLead } from "../../shared/contracts/lead.ts";
-import { setStage, standIn, until, type Stage } from "../support/stage.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { id, N, schedulerStage, T, type SchedulerStage } from "./scheduler-stage.ts";
 
-const T = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
-const N = "22222222-2222-4222-8222-222222222222";
-const clock = virtualClock();
-const iso = (s = 0): string => new Date(clock.now().getTime() + s * 1000).toISOString();
-const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+let s: SchedulerStage;
+beforeAll(async () => { s = await schedulerStage(); });
+afterAll(() => s.stage.stop());
+beforeEach(async () => { s.reset(); await s.pass(); s.told.length = 0; });
 
-let due: DueLead[] = [];
-let configuration: Partial<ConfigurationRecord> = {};
-let line: "free" | "taken" = "free";
-let dial: (order: ParamsOf<"dialer.dial">) => void = () => undefined;
-let claimWins = true;
-const told: { what: string; p: Record<string, unknown> }[] = [];
-const note = (what: string) => (p: object): Record<string, never> => { told.push({ what, p: { ...p } }); return {}; };
-const ofKind = (what: string) => told.filter((t) => t.what === what).map((t) => t.p);
-let stage: Stage;
-
-const record = (): ConfigurationRecord => ({
-  id: N, reseller_id: "r", merchant_id: "m", template_id: T, template: "t", initial_offset: 0, retry_offset: 5, call_start_time: "00:00", call_end_time: "00:00", timezone: "UTC",
-  max_retry: 1, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, enforce_blacklist: true, rate_limit_enabled: false,
-  rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: iso(), updated_at: iso(), ...configuration,
-});
-const lead = (n: number, over: Partial<DueLead> = {}): DueLead => ({
-  lead_id: id(n), status: "BACKLOG", due_at: iso(), created_at: iso(), reseller_id: "r", merchant_id: "m", template_id: T, phone_number: "+14155552601", attempt_count: 0, claim_no: 0,
-  execution_mode: "TELEPHONY", configurations_override: null, ...over,
-});
-
-beforeAll(async () => {
-  stage = await setStage({
-    clock,
-    services: [
-      scheduler,
-      standIn("leads", {
-        due: () => { const now = due; due = []; return { leads: now }; },
-        defer: (p) => { note("defer")(p); return { deferred: p.items.length }; },
-        drop: (p) => { note("drop")(p); return { done: true }; },
-        release: (p) => { note("leads.release")(p); return { done: true }; },
-        claim: (p) => { note("claim")(p); return claimWins ? { lead_id: p.lead_id, claim_no: p.claim_no + 1, attempt_count: 1, reseller_id: "r", merchant_id: "m", template_id: T, phone_number: "+14155552601", payload: {}, execution_mode: "TELEPHONY" } : null; },
-      }),
-      standIn("config", {
-        plans: ({ template_ids }) => ({ plans: template_ids.map((template_id) => ({ template_id, version: 7, is_active: true, max_age_seconds: 3600, max_call_seconds: 120, retry_on: null, configuration: record() })) }),
-        overridden: ({ override }) => ({ configuration: { ...record(), ...override } }),
-      }),
-      standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => p.phone_number.endsWith("99")) }) }),
-      standIn("numbers", { reserve: (p) => { note("reserve")(p); return line === "free" ? { id: N, phone_number: "+14155550100", provider: p.provider } : null; }, release: note("numbers.release"), any: () => ({ any: true }) }),
-      standIn("dialer", { dial: (p) => { note("dial")(p); dial(p); return {}; } }),
-    ],
-  });
-});
-afterAll(() => stage.stop());
-beforeEach(() => { told.length = 0; configuration = {}; line = "free"; dial = () => undefined; claimWins = true; });
-
-async function pass(leads: DueLead[]): Promise<void> {
-  due = leads;
-  await until("the pass", async () => { await clock.advance(1000); return due.length === 0 || undefined; });
-}
-const seen = (what: string, n = 1) => until(`${n} × ${what}`, () => (ofKind(what).length >= n ? ofKind(what) : undefined));
+const dials = (n: number) => s.run(`${n} dials`, () => s.dialled().length >= n);
 
 test("a due lead gets a line, is claimed and handed to the dialler with its snapshot", async () => {
-  await pass([lead(1)]);
-  const [order] = await seen("dial");
-  expect(order).toMatchObject({ lead_id: id(1), claim_no: 1, to: "+14155552601", from: "+14155550100", template_version: 7, dial_until: null, enforce_blacklist: true, max_call_seconds: 120 });
-  expect(ofKind("reserve")[0]).toMatchObject({ holder: expect.stringMatching(new RegExp(`^${id(1)}\\.1~[0-9a-f]{8}$`)) });
-  expect(ofKind("claim")[0]).toMatchObject({ attempt: { number_id: N, policy: { max_retry: 1, retry_offset: 5, retry_on: null } } });
-  expect(told.map((t) => t.what)).toEqual(["reserve", "claim", "dial"]);
+  s.put(1);
+  await dials(1);
+  expect(s.of("dial")[0]).toMatchObject({ lead_id: id(1), claim_no: 1, to: "+14155552601", from: "+14155550100", template_version: 7, dial_until: null, enforce_blacklist: true, max_call_seconds: 120, rate_limit: null });
+  expect(s.of("reserveMany")[0]).toMatchObject({ same_country: false, wants: [{ holder: expect.stringMatching(new RegExp(`^${id(1)}\\.1~[0-9a-f]{8}$`)) }] });
+  expect(s.of("claimMany")[0]).toMatchObject({ items: [{ attempt: { number_id: N, policy: { max_retry: 1, retry_offset: 5, retry_on: null } } }] });
 });
 
-test("outside the window nothing is reserved; the lead gets the opening as its due time", async () => {
-  configuration = { call_start_time: "12:00", call_end_time: "13:00" };
-  await pass([lead(2, { created_at: iso() })]);
-  const [deferred] = await seen("defer");
-  expect(deferred).toMatchObject({ items: [{ lead_id: id(2), why: "outside_window" }] });
-  expect(ofKind("reserve")).toHaveLength(0);
+test("outside the window no lead is read, reserved or written; when it opens they go", async () => {
+  s.configure({ call_start_time: "12:00", call_end_time: "13:00" });
+  s.put(2);
+  await s.pass();
+  expect(["dueOf", "reserveMany", "claimMany", "drop", "leads.release"].flatMap((what) => s.of(what))).toEqual([]);
+  s.clock.set(new Date("2026-11-21T12:00:00.000Z"));
+  await dials(1);
+  expect(s.of("dial")[0]).toMatchObject({ dial_until: "2026-11-21T13:00:00.000Z" });
+  s.told.length = 0;
+  s.clock.set(new Date("2026-11-21T12:59:55.001Z"));
+  s.put(3, { due_at: "2026-11-21T12:00:00.000Z" });
+  await s.run("passes in a window too short to ring", () => s.of("heads").length >= 4, 1000);
+  expect(s.dialled()).toEqual([]);
+  s.clock.set(new Date("2026-11-21T10:00:00.000Z"));
 });
 
-test("no free line: held back a moment, no attempt spent", async () => {
-  line = "taken";
-  await pass([lead(3)]);
-  expect((await seen("defer"))[0]).toMatchObject({ items: [{ lead_id: id(3), why: "no_number" }] });
-  expect(ofKind("claim")).toHaveLength(0);
+test("paused, switched off or unconfigured: the leads wait untouched, and go at once when that changes", async () => {
+  const stops: [string, () => void, () => void][] = [
+    ["deployment", () => { s.pauses.deployment = { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: null }; }, () => { s.pauses.deployment = null; }],
+    ["merchant", () => { s.pauses.merchants = [{ id: "m", pause: { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: "audit" } }]; }, () => { s.pauses.merchants = []; }],
+    ["template", () => s.configure({}, { is_active: false }), () => s.configure({})],
+    ["configuration", () => s.configure({}, { configuration: null }), () => s.configure({})],
+    ["calling", () => s.configure({ enable_calling: false }), () => s.configure({ enable_calling: true })],
+  ];
+  for (const [i, [what, stop, go]] of stops.entries()) {
+    stop();
+    s.stage.bus.broadcast("calling.switched", { merchant_id: null });
+    await s.pass(500);
+    s.told.length = 0;
+    s.put(10 + i);
+    await s.pass();
+    expect([what, ...s.of("dueOf"), ...s.of("drop")]).toEqual([what]);
+    go(); // and no event tells of it: within seconds it is seen all the same
+    const at = s.clock.monotonicMs();
+    await dials(1);
+    expect(s.clock.monotonicMs() - at).toBeLessThanOrEqual(5000);
+  }
+});
+
+test("no free line: nothing is claimed; the leads go when a line frees, told or not", async () => {
+  s.lines = new Map([["+14155550100", 0]]);
+  s.put(20);
+  await s.pass();
+  expect(s.of("claimMany")).toEqual([]);
+  expect(s.of("reserveMany").length).toBeLessThanOrEqual(5);
+  s.lines.set("+14155550100", 5);
+  await dials(1);
 });
 
 test("a lost claim gives the line back and dials nothing", async () => {
-  claimWins = false;
-  await pass([lead(4)]);
-  expect((await seen("numbers.release"))[0]).toEqual({ holder: expect.stringMatching(new RegExp(`^${id(4)}\\.1~`)) });
-  expect(ofKind("dial")).toHaveLength(0);
+  s.claimWins = false;
+  s.put(30);
+  await s.run("a line given back", () => s.of("releaseMany").length > 0);
+  expect(s.of("releaseMany")[0]).toEqual({ holders: [expect.stringMatching(new RegExp(`^${id(30)}\\.1~`))] });
+  expect(s.dialled()).toEqual([]);
 });
 
-test("a dialler without room: lead and line go back", async () => {
-  dial = () => { throw new Failure("BUSY", "no room"); };
-  await pass([lead(5)]);
-  expect((await seen("leads.release"))[0]).toMatchObject({ lead_id: id(5), claim_no: 1 });
-  await seen("numbers.release");
+test("a dialler without room: leads and lines go back, and the next offers get smaller and rarer", async () => {
+  s.dial = (orders) => orders.map(() => false);
+  for (let n = 0; n < 200; n++) s.put(1000 + n);
+  await s.pass(4000);
+  const offers = s.of("dialMany").map((o) => Number(o["offered"]));
+  expect(s.of("leads.release").length).toBe(offers.reduce((a, b) => a + b, 0));
+  expect(s.of("leads.release")[0]).toMatchObject({ claim_no: 1, reason: "dialler_busy" });
+  expect(s.of("releaseMany").flatMap((r) => r["holders"])).toHaveLength(s.of("leads.release").length);
+  expect(offers[0]).toBe(50);
+  expect(offers.at(-1)).toBeLessThanOrEqual(5);
+  expect(offers.length).toBeLessThan(20);
 });
 
-test("a dialler whose answer is unknown keeps lead and line: the lease decides", async () => {
-  dial = () => { throw new Error("something unexpected after the hand-over"); };
-  await pass([lead(6)]);
-  await seen("dial");
-  await pass([lead(60)]);
-  await seen("dial", 2);
-  expect(ofKind("leads.release")).toHaveLength(0);
-  expect(ofKind("numbers.release")).toHaveLength(0);
+test("a dialler whose answer is unknown keeps lead and line: the lease decides; its queue is left alone for some seconds", async () => {
+  s.dial = () => { throw new Error("something unexpected after the hand-over"); };
+  s.put(40);
+  await s.run("a claim", () => s.of("claimMany").length > 0);
+  s.put(41);
+  await s.pass(2000);
+  expect(s.of("claimMany")).toHaveLength(1);
+  expect([...s.of("leads.release"), ...s.of("releaseMany")]).toEqual([]);
+  s.dial = null;
+  await dials(1);
+});
+
+test("a part that is down: the lead is given back and its line too", async () => {
+  s.dial = () => { throw new Failure("DEPENDENCY_DOWN", "no dialler"); };
+  s.put(45);
+  await s.run("a lead given back", () => s.of("leads.release").length > 0 && s.of("releaseMany").length > 0);
+  expect(s.of("leads.release")[0]).toMatchObject({ lead_id: id(45), claim_no: 1 });
+});
+
+test("one queue that breaks something does not stand in the way of another", async () => {
+  s.plans.set(N, { ...s.plans.get(T)!, template_id: N });
+  s.dial = (orders) => orders.map((o) => { if (o.template_id === N) throw new Failure("VALIDATION_FAILED", "a payload nobody takes"); return true; });
+  s.put(46, { template_id: N });
+  s.put(47);
+  await dials(1);
+  await s.run("the other one given back", () => s.of("leads.release").length > 0);
+  expect(s.dialled()).toEqual([id(47)]);
+  expect(s.of("leads.release").map((r) => r["lead_id"])).toEqual([id(46)]);
 });
 
 test("blacklisted while queued: dropped, or dialled when the blacklist is not enforced", async () => {
-  await pass([lead(7, { phone_number: "+14155552699" })]);
-  expect((await seen("drop"))[0]).toMatchObject({ lead_id: id(7), outcome: "BLACKLISTED" });
-  configuration = { enforce_blacklist: false };
-  await pass([lead(8, { phone_number: "+14155552699" })]);
-  await seen("dial");
+  s.put(50, { phone_number: "+14155552699" });
+  await s.run("a drop", () => s.of("drop").length > 0);
+  expect(s.of("drop")[0]).toMatchObject({ lead_id: id(50), outcome: "BLACKLISTED" });
+  s.configure({ enforce_blacklist: false });
+  s.put(51, { phone_number: "+14155552699" });
+  await dials(1);
 });
 
-test("international calls off: a number abroad is dropped", async () => {
-  configuration = { enable_international_call: false };
-  await pass([lead(9, { phone_number: "+442071838750" })]);
-  expect((await seen("drop"))[0]).toMatchObject({ lead_id: id(9), outcome: "INTERNATIONAL_BLOCKED" });
-  await seen("numbers.release");
+test("a template that is gone: its leads end", async () => {
+  s.plans.delete(T);
+  s.stage.bus.broadcast("config.changed", { template_id: T });
+  await s.pass(500);
+  s.put(55);
+  await s.run("a drop", () => s.of("drop").length > 0);
+  expect(s.of("drop")[0]).toMatchObject({ lead_id: id(55), outcome: "failed" });
 });
 
-test("a playground lead runs on its overridden configuration", async () => {
-  configuration = { call_start_time: "12:00", call_end_time: "13:00" };
-  await pass([lead(10, { configurations_override: { call_start_time: "00:00", call_end_time: "00:00" } })]);
-  await seen("dial");
+test("international calls off: dropped only where there are numbers and none of that country; else they wait", async () => {
+  s.configure({ enable_international_call: false });
+  s.lines = new Map([["+14155550100", 5], ["+33142685300", 0]]);
+  s.put(60, { phone_number: "+442071838750" });
+  s.put(61, { phone_number: "+33142685301" });
+  s.put(62);
+  await dials(1);
+  await s.run("a drop", () => s.of("drop").length > 0);
+  await s.pass();
+  expect(s.of("drop").map((d) => [d["lead_id"], d["outcome"]])).toEqual([[id(60), "INTERNATIONAL_BLOCKED"]]);
+  expect(s.dialled()).toEqual([id(62)]);
+  s.lines.set("+33142685300", 1);
+  await dials(2);
+  expect(s.of("dial")[1]).toMatchObject({ lead_id: id(61), from: "+33142685300" });
 });
 
-test("the rate limit holds over all passes: never more than the maximum, the rest get the instant at which a place frees", async () => {
-  configuration = { id: "33333333-3333-4333-8333-333333333333", rate_limit_enabled: true, rate_limit_max_calls: 3, rate_limit_window_seconds: 3600, rate_limit_whitelist: ["+14155552655"] };
-  await pass(Array.from({ length: 8 }, (_, i) => lead(20 + i)));
-  const [deferred] = await seen("defer");
-  expect(ofKind("dial")).toHaveLength(3);
-  expect(deferred?.["items"]).toHaveLength(5);
-  expect(deferred?.["items"]).toEqual(Array.from({ length: 5 }, () => expect.objectContaining({ why: "rate_limit" })));
-  await pass([lead(40, { phone_number: "+14155552655" })]);
-  await seen("dial", 4);
+test("without any number nobody is dropped", async () => {
+  s.configure({ enable_international_call: false });
+  s.lines = new Map();
+  s.put(65, { phone_number: "+442071838750" });
+  await s.pass();
+  expect([...s.of("drop"), ...s.of("claimMany")]).toEqual([]);
+});
+
+test("a playground lead runs on its own configuration, in a queue of its own", async () => {
+  s.configure({ call_start_time: "12:00", call_end_time: "13:00" });
+  s.put(70);
+  s.put(71, { queue: `p:${id(71)}`, configurations_override: { call_start_time: "00:00", call_end_time: "00:00" } });
+  await dials(1);
+  expect(s.dialled()).toEqual([id(71)]);
+});
+
+test("leads that waited too long are ended in bulk: those of a held queue every ten seconds, those of an open one when they are seen", async () => {
+  s.configure({ enable_calling: false }, { max_age_seconds: 60 });
+  s.put(80, { created_at: "2026-11-21T00:00:00.000Z" });
+  await s.pass(25_000);
+  expect(s.of("expire").length).toBeGreaterThanOrEqual(2);
+  expect(s.of("expire").length).toBeLessThanOrEqual(4);
+  expect(s.of("expire")[0]).toMatchObject({ template_id: T, reason: "not dialled within 60 seconds" });
+  s.configure({}, { max_age_seconds: 60 });
+  await s.pass(300);
+  s.told.length = 0;
+  await s.run("expire", () => s.of("expire").length > 0);
+  expect(s.dialled()).toEqual([]);
 });

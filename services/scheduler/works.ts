@@ -1,0 +1,28 @@
+import type { ServiceGround } from "../../shared/bus.ts";
+import { remembered, type Remembered } from "./remembered.ts";
+import { createAgenda, type Agenda } from "./agenda.ts";
+import { createFacts, REMEMBERED_MS, type FactsOf } from "./facts.ts";
+import { newTurns, type Supply, type Turns } from "./fair-share.ts";
+import { createPace, type Pace } from "./pace.ts";
+import type { RateWindows } from "./rate-windows.repository.ts";
+import { createSpokenFor, type SpokenFor } from "./spoken-for.ts";
+
+/** What the steps of a pass share. All of it may be lost: it is what this process happens to know. */
+export interface Works {
+  ground: ServiceGround; rates: RateWindows; facts: FactsOf; agenda: Agenda; turns: Turns; pace: Pace; spoken: SpokenFor;
+  /** Parties (facts.ts partyOf, as JSON) that were refused a line a moment ago. */
+  lineless: Remembered<true>;
+  inFlight: Remembered<Supply["in_flight"]>;
+}
+
+/** How soon a party without a free line asks again, should no event tell of one. */
+export const LINELESS_MS = 1000;
+/** How old the count of leads under way may be. */
+const IN_FLIGHT_MS = 1000;
+const MAX_PARTIES = 10_000;
+
+/** The works of one process. */
+export const createWorks = (ground: ServiceGround, rates: RateWindows): Works => ({
+  ground, rates, facts: createFacts(ground, rates, REMEMBERED_MS), agenda: createAgenda(), turns: newTurns(), pace: createPace(ground.env.SCHEDULER_BATCH), spoken: createSpokenFor(),
+  lineless: remembered<true>(ground.clock, LINELESS_MS, MAX_PARTIES), inFlight: remembered<Supply["in_flight"]>(ground.clock, IN_FLIGHT_MS, 1),
+});
