@@ -32,12 +32,13 @@ export async function gather(product: Pick<Product, "stack" | "sink" | "ledgerCa
   } finally { await client.close(); }
 }
 
-/** What is still under way; empty when all is quiet. */
-export function unrest({ calls, leads, attempts, numbers, sinkUrl, delivered }: Evidence, now: Date): string[] {
+/** What is still under way or to come, but for the leads that may wait; empty when all is quiet. */
+export function unrest({ calls, leads, attempts, numbers, sinkUrl, delivered }: Evidence, waiting: ReadonlySet<string>, now: Date): string[] {
   const reported = new Set(delivered.map((d) => d.lead_id));
   return [
     ...calls.filter((c) => c.ended_at === null).map((c) => `the call ${c.reference} is live at the carrier`),
     ...leads.filter((l) => l.status === "PROCESSING").map((l) => `lead ${l._id} is PROCESSING`),
+    ...leads.filter((l) => (l.status === "BACKLOG" || l.status === "RETRY") && l.phone_number !== null && !waiting.has(l._id)).map((l) => `lead ${l._id} waits in ${l.status}, ${l.held?.why ?? "held by nothing"}, due ${l.due_at?.toISOString()}`),
     ...leads.filter((l) => l.report_due_at !== undefined).map((l) => `lead ${l._id} owes its report`),
     ...leads.filter((l) => l.status === "FINISHED" && l.payload["reporting_webhook_url"] === sinkUrl && !reported.has(l._id)).map((l) => `the report of lead ${l._id} has not come`),
     ...attempts.filter((a) => a.state !== "VOID" && a.closed_at === undefined).map((a) => `the attempt ${a._id} is not closed`),

@@ -3,7 +3,7 @@ import { gather, unrest, type Evidence } from "./evidence.ts";
 import type { LedgerCall, Product } from "./product.ts";
 import { until } from "./stage.ts";
 
-const QUIET_MS = 60_000;
+const QUIET_MS = 90_000;
 const POLL_MS = 250;
 /** The carrier writes a request down this much after it was sent, at worst, so two can seem closer than they were. */
 const LEDGER_LAG_MS = 150;
@@ -140,6 +140,8 @@ export interface Known {
   waiting?: ReadonlySet<string>;
   /** The carrier account's limit in this run. */
   callsPerSecond?: number;
+  /** How long it may take until all is quiet. */
+  quietMs?: number;
 }
 
 const CALLS_PER_SECOND = 50;
@@ -152,20 +154,32 @@ export function brokenInvariants(evidence: Evidence, known: Known = {}): string[
   ];
 }
 
-/** Waits until nothing moves any more. */
-export async function quiet(product: Product, deadlineMs = QUIET_MS): Promise<Evidence> {
+/** Waits until nothing moves any more, and nothing will. */
+export async function quiet(product: Product, { waiting = new Set(), quietMs = QUIET_MS }: Known = {}): Promise<Evidence> {
   let moving: string[] = [];
   return until("all to be quiet", async () => {
     const evidence = await gather(product);
     evidence.calls.sort(byTime);
-    moving = unrest(evidence, new Date());
+    moving = unrest(evidence, waiting, new Date());
     return moving.length === 0 ? evidence : undefined;
-  }, deadlineMs, POLL_MS).catch((error: unknown) => { throw new Error(`${String(error)}: ${moving.slice(0, 20).join("; ")}`); });
+  }, quietMs, POLL_MS).catch((error: unknown) => { throw new Error(`${String(error)}: ${moving.slice(0, 20).join("; ")}`); });
+}
+
+/** Waits until these leads are FINISHED and their reports have come, whatever else is under way. */
+export async function ended(product: Product, ids: readonly string[], deadlineMs = QUIET_MS): Promise<Evidence> {
+  let missing: string[] = [];
+  return until("leads to end", async () => {
+    const evidence = await gather(product);
+    const over = new Set(evidence.leads.filter((l) => l.status === "FINISHED").map((l) => l._id));
+    const told = new Set(evidence.delivered.map((d) => d.lead_id));
+    missing = ids.filter((id) => !over.has(id) || !told.has(id));
+    return missing.length === 0 ? evidence : undefined;
+  }, deadlineMs, POLL_MS).catch((error: unknown) => { throw new Error(`${String(error)}: ${missing.slice(0, 20).join(", ")}`); });
 }
 
 /** Everything that must hold once all is quiet, judged from the carrier's ledger, the receiver of reports and the database. */
 export async function invariants(product: Product, all: readonly Progress[] = [], known: Known = {}): Promise<Evidence> {
-  const evidence = await quiet(product);
+  const evidence = await quiet(product, known);
   expect(brokenInvariants(evidence, known)).toEqual([]);
   const finished = all.filter((p) => p.state === "FINISHED");
   expect(finished.filter((p) => !product.sink.reports.has(p.lead_id ?? ""))).toEqual([]);

@@ -35,7 +35,7 @@ export async function startPushing(product: Product): Promise<Pusher> {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", {
       body: {
         request_id, template_id, reseller_id: sample.reseller_id, merchant_id: sample.merchant_id, ...(report ? { reporting_webhook_url: sink.url } : {}),
-        payload: { customer_mobile_number: to, customer_name: "Ada Lindqvist", order_id: "NW-1", amount: "10.00", delivery_date: "Monday, June 9" },
+        payload: { customer_mobile_number: to, customer_name: "Ada Lindqvist", order_id: "NW-1", amount: "10.00", delivery_date: "Monday, June 9", doctor: "Dr. Reyes", appointment_day: "Thursday, June 12", appointment_time: "9:30 am" },
       },
       ...(key === undefined ? {} : { headers: { "Idempotency-Key": key } }),
     });

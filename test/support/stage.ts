@@ -90,6 +90,9 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined> |
   }
 }
 
+/** Lets real time pass, where time itself is what is tested (a bus that is away for 10 s); never to wait for something to happen. */
+export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Askers for tests. */
 export const asAdmin = { kind: "user", id: "admin-1", role: "admin", reseller_id: null, merchant_id: null } as const;
 export const asReseller = (reseller_id: string) => ({ kind: "s2s", id: `r-${reseller_id}`, role: "reseller", reseller_id, merchant_id: null }) as const;

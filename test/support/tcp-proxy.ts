@@ -17,6 +17,8 @@ export interface TcpProxy {
   refuse(on: boolean): Promise<void>;
   /** The next so many requests that match are passed on, and the connection is cut when their reply comes: done, but nobody was told. */
   loseReplies(matches: (request: Buffer) => boolean, times: number): void;
+  /** The next request that matches is passed on and its reply kept back until `heal`; resolves when it has passed. */
+  holdReply(matches: (request: Buffer) => boolean): Promise<void>;
   /** Replies lost so far. */
   lost(): number;
   /** Everything as at the start; connections that lost bytes are cut. */
@@ -53,8 +55,11 @@ class Pipe {
     this.apply();
   }
 
+  /** This direction of this connection alone waits. */
+  held = false;
+
   apply(): void {
-    if (this.#way.mode === "pause") this.#from.pause();
+    if (this.held || this.#way.mode === "pause") this.#from.pause();
     else this.#from.resume();
   }
 
@@ -92,6 +97,7 @@ class SwitchedProxy implements TcpProxy {
   readonly #links = new Set<Link>();
   #server: Server | null = null;
   #losing: { matches: (request: Buffer) => boolean; left: number } | null = null;
+  #holding: { matches: (request: Buffer) => boolean; done: () => void } | null = null;
   #lost = 0;
   port = 0;
 
@@ -126,6 +132,11 @@ class SwitchedProxy implements TcpProxy {
   }
 
   #mark(link: Link, request: Buffer): void {
+    if (this.#holding?.matches(request)) {
+      for (const pipe of link.pipes.slice(1)) { pipe.held = true; pipe.apply(); }
+      this.#holding.done();
+      this.#holding = null;
+    }
     if (!this.#losing || this.#losing.left === 0 || link.doomed || !this.#losing.matches(request)) return;
     this.#losing.left -= 1;
     link.doomed = true;
@@ -157,8 +168,14 @@ class SwitchedProxy implements TcpProxy {
 
   loseReplies(matches: (request: Buffer) => boolean, times: number): void { this.#losing = { matches, left: times }; }
 
+  holdReply(matches: (request: Buffer) => boolean): Promise<void> {
+    return new Promise((resolve) => { this.#holding = { matches, done: resolve }; });
+  }
+
   async heal(): Promise<void> {
     this.#losing = null;
+    this.#holding = null;
+    for (const link of this.#links) for (const pipe of link.pipes) pipe.held = false;
     this.set("both", { mode: "pass", latencyMs: 0 });
     for (const link of this.#links) if (link.pipes.some((p) => p.broken)) this.#cut(link);
     await this.refuse(false);

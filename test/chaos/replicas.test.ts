@@ -1,0 +1,81 @@
+import { gather } from "../support/evidence.ts";
+import { invariants } from "../support/invariants.ts";
+import { startProduct, type Product } from "../support/product.ts";
+import { callee, startPushing, type Pusher } from "../support/pushing.ts";
+import { after, until } from "../support/stage.ts";
+import { startTcpProxy, through, type TcpProxy } from "../support/tcp-proxy.ts";
+
+const START_MS = 150_000;
+const TEST_MS = 240_000;
+const CALLS_PER_SECOND = 40;
+const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "300", SHUTDOWN_GRACE_SECONDS: "15", PROVIDER_ONE_CALLS_PER_SECOND: String(CALLS_PER_SECOND) };
+const LEADS = 1000;
+const LINES = 100;
+/** Longer than the deadline between intent and request (10 s), so that whoever wakes up must not send. */
+const PAUSE_MS = 12_000;
+const BUSY = ["06", "04", "15", "06", "04", "06", "10", "01", "06", "04"];
+
+describe("three schedulers, two dialers, two services for leads, two conversations", () => {
+  let product: Product;
+  let pusher: Pusher;
+  let store: TcpProxy;
+  let numbers = 0;
+  beforeAll(async () => {
+    product = await startProduct({
+      split: true, env: ENV, timeScale: 40, replicas: { scheduler: 3, dialer: 2, leads: 2, conversation: 2 },
+      between: { store: async (url) => { store = await startTcpProxy(url); return through(store, url); } },
+    });
+    pusher = await startPushing(product);
+    const { numbers: listed } = await product.admin.ask("GET", "/numbers", { query: {} });
+    for (const { id } of listed) await product.admin.ask("PUT", "/numbers/{number_id}", { path: { number_id: id }, body: { max_concurrent_calls: LINES } });
+  }, START_MS);
+  afterAll(async () => {
+    if (product) await product.stop();
+    await store?.close();
+  }, START_MS);
+  const crowd = (n: number): string[] => Array.from({ length: n }, (_, i) => callee(numbers++, BUSY[i % BUSY.length] ?? "06"));
+  const judge = () => invariants(product, [], { callsPerSecond: CALLS_PER_SECOND });
+  const child = (name: string) => product.stack.children.get(name) ?? (() => { throw new Error(`no child ${name}`); })();
+
+  test("F34: a thousand leads; each claim is won once, each attempt rings once", async () => {
+    const ids = await pusher.insistAll(crowd(LEADS));
+    await until("all leads to have ended", async () => (await gather(product)).leads.filter((l) => l.status === "FINISHED").length === ids.length || undefined, TEST_MS, 1000);
+    const { leads, calls } = await judge();
+    expect(leads).toHaveLength(LEADS);
+    expect(calls.length).toBeGreaterThan(LEADS);
+  }, TEST_MS * 2);
+
+  test("F33: a dialer stands still between intent and request, a scheduler in the middle of its work, both longer than the deadline", async () => {
+    const isIntent = (request: Buffer): boolean => request.includes("insert\u0000") && request.includes("calls\u0000");
+    const held = store.holdReply(isIntent);
+    const ids = await pusher.insistAll(crowd(10));
+    await held;
+    const still = ["dialer", "dialer-2", "scheduler"].map(child);
+    for (const one of still) one.kill("SIGSTOP");
+    await store.heal();
+    await after(PAUSE_MS);
+    for (const one of still) one.kill("SIGCONT");
+    const { leads } = await judge();
+    for (const id of ids) expect(leads.find((l) => l._id === id)?.status).toBe("FINISHED");
+    expect(product.log.filter((l) => l.event === "lead.held" && l["why"] === "the process stood still between the intent and the dial").length).toBeGreaterThan(0);
+  }, TEST_MS);
+
+  test("F56: every process is replaced in turn under load; no call and no report is lost", async () => {
+    const enough = new AbortController();
+    const pushed: Promise<string>[] = [];
+    const load = (async () => { while (!enough.signal.aborted) { pushed.push(pusher.insist(crowd(1)[0] ?? "")); await after(150); } })();
+    for (const name of product.stack.serviceChildren) {
+      const before = child(name).pid();
+      await child(name).down("SIGTERM");
+      await child(name).up();
+      expect(child(name).pid()).not.toBe(before);
+    }
+    await after(1000);
+    enough.abort();
+    await load;
+    const ids = await Promise.all(pushed);
+    const { leads } = await judge();
+    for (const id of ids) expect(leads.find((l) => l._id === id)?.status).toBe("FINISHED");
+    expect(leads.filter((l) => ids.includes(l._id) && l.outcome === "call_error").map((l) => l._id)).toEqual([]);
+  }, TEST_MS);
+});
