@@ -75,7 +75,12 @@ export const notDialled = (ref: string, release: { due_at: Date; reason: string 
 /** DIALING -> ENDED: the carrier's final no. */
 export const refuse = (ref: string, ended: "invalid_number" | "failed", error: Record<string, unknown>, now: Date): Move => end(unnamed(ref), ended, now, now, { error });
 
-/** DIALING -> ENDED: sent, never answered, never found. Counts as rung. */
+/**
+ * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.
+ * A sender that died right before the request and one that died right after it left the same document: the intent. No further mark can tell them apart. One written before
+ * the request has the same gap behind it, one written after it is what the dead did not live to write; so the doubt goes to the callee, and whether such an attempt is
+ * followed by another is for the template's retry_on to say. Senders that live and did not send say so (notDialled).
+ */
 export const giveUp = (ref: string, now: Date): Move => end(unnamed(ref), "unknown", now, now, {});
 
 /** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */

@@ -80,6 +80,34 @@ describe("callbacks", () => {
     expect(await d.events.findOne({ ref: refOf(order) })).toMatchObject({ applied: true, note: "unknown_call" });
     expect(await d.calls.findOne({ _id: refOf(order) })).toBeNull();
   });
+  test("callbacks that come before the carrier's own answer to the dial request find the call by its address", async () => {
+    const order = d.order("07");
+    const CallSid = `CA${"d".repeat(32)}`;
+    const say = (CallStatus: string, sequence: number) => send(d.callback(order, "status", { CallSid, CallStatus, SequenceNumber: String(sequence) }));
+    d.script.onDial = async (_request, response) => {
+      await say("ringing", 1);
+      await say("busy", 2);
+      await toldIs(d, order, "leads.settle");
+      response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ sid: CallSid, status: "queued" }));
+      return true;
+    };
+    await dial(order);
+    await until("the late answer to be told", () => d.toldOf(order).some((t) => t.params["call_id"] === CallSid && t.what === "leads.annotate") || undefined);
+    expect(await d.calls.findOne({ _id: refOf(order) })).toMatchObject({ state: "ENDED", ended: "busy", carrier_call_id: CallSid });
+    expect(names(order).filter((n) => n === "leads.settle")).toHaveLength(1);
+  });
+  test("callbacks of the first attempt during the second: they end the first alone", async () => {
+    const first = await silentCall();
+    const second = await silentCall({ lead_id: first.order.lead_id, claim_no: 2, to: `${first.order.to.slice(0, -4)}9907` });
+    await send(second.say("ringing", 1));
+    await callIs(d, second.order, "ring", (c) => c.state === "RINGING");
+    await send(first.say("ringing", 1));
+    await send(first.say("busy", 2));
+    await callIs(d, first.order, "end", (c) => c.closed_at !== undefined);
+    const settled = d.told.filter((t) => t.what === "leads.settle" && t.params["lead_id"] === first.order.lead_id).map((t) => t.params["claim_no"]);
+    expect([settled, d.told.filter((t) => t.params["holder"] === refOf(second.order))]).toEqual([[1], []]);
+    expect(await d.calls.findOne({ _id: refOf(second.order) })).toMatchObject({ state: "RINGING", carrier_call_id: second.CallSid });
+  });
   test("a callback naming another call than the attempt's changes nothing", async () => {
     const { order } = await silentCall();
     await send(d.callback(order, "status", { CallSid: `CA${"b".repeat(32)}`, CallStatus: "completed", SequenceNumber: "9" }));
