@@ -20,6 +20,8 @@ export interface RateWindows {
 }
 
 const MAX_SHAPING_TRIES = 8;
+/** Any database's clock is past this. */
+const LONG_AGO = Date.UTC(2020, 0, 1);
 const MAX_QUERY_MS = 5000;
 
 type Expression = Record<string, unknown> | string | Date | number;
@@ -81,9 +83,11 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
         const taken = await tryTake(id, limit, patience);
         if (taken) return taken;
         const doc = await read(id);
-        // far enough back that no room is seen: what is asked for is the instant, not whether it has come
-        if (doc && fits(doc, limit.max)) return { granted: false, next: roomAt(doc, limit, EPOCH).next ?? patience.not_before ?? EPOCH };
-        await shape(id, limit.max, doc);
+        if (!doc || !fits(doc, limit.max)) { await shape(id, limit.max, doc); continue; }
+        // asked of long ago there is no room: what is wanted is the instant, not whether it has come
+        const next = roomAt(doc, limit, EPOCH).next ?? EPOCH;
+        // another asker laid the ring out after our try: it was the layout that refused, not the limit
+        if (next.getTime() > Math.max(LONG_AGO, doc.asked_at?.getTime() ?? 0) + patience.slack_ms) return { granted: false, next };
       }
       throw new Error(`the rate window ${id} kept changing its size while a grant was asked for`);
     },
