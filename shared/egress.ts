@@ -3,9 +3,12 @@ import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
 import { isPublicAddress, isRefusedPort, type AddressPolicy } from "./egress-address.ts";
 
+/** The code of AddressRefused, by which it is known wherever it was wrapped. */
+export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
+
 /** A connection that was not made because of where it would have led. */
 export class AddressRefused extends Error {
-  readonly code = "ADDRESS_REFUSED";
+  readonly code = ADDRESS_REFUSED;
 }
 
 /** Bounds of an agent for addresses that clients name. */

@@ -1,6 +1,6 @@
 import { request } from "undici";
 import type { Clock } from "../../shared/clock.ts";
-import { AddressRefused, egressAgent, type Resolve } from "../../shared/egress.ts";
+import { ADDRESS_REFUSED, egressAgent, type Resolve } from "../../shared/egress.ts";
 import { refusalOf, type AddressPolicy } from "../../shared/egress-address.ts";
 import { retryAfterSeconds, type TryResult } from "./verdict.ts";
 
@@ -20,14 +20,17 @@ export const MAX_ANSWER_BYTES = 65_536;
 /** What may be other than usual: how names are resolved, and how long a connection may take. */
 export interface SendingBounds { connectTimeoutMs?: number; resolve?: Resolve }
 
-const causedBy = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? error.cause : error);
+const fieldOf = (value: unknown, name: "cause" | "code"): unknown => (typeof value === "object" && value !== null && name in value ? (value as Record<string, unknown>)[name] : undefined);
+/** A system's or client's word for a failure, `ECONNREFUSED`. */
+const CODE = /^[A-Z][A-Z0-9_]{2,60}$/;
 
-/** Why there was no answer, in words for the list of tries: never the driver's own, which may hold anything. */
+/** Why there was no answer, in words for the list of tries: a code or our own words, never the driver's sentence, which may hold anything. */
 function failureOf(error: unknown, cut: boolean): TryResult {
-  const cause = causedBy(error);
-  const refused = error instanceof AddressRefused || cause instanceof AddressRefused;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  return { status: null, refused, error: refused ? "the address is not allowed" : cut ? `no answer within ${TOTAL_TIMEOUT_MS / 1000} s` : code || "the connection failed" };
+  const codes = [fieldOf(fieldOf(error, "cause"), "code"), fieldOf(error, "code")];
+  if (codes.includes(ADDRESS_REFUSED)) return { status: null, refused: true, error: "the address is not allowed" };
+  if (cut) return { status: null, refused: false, error: `no answer within ${TOTAL_TIMEOUT_MS / 1000} s` };
+  const code = codes.find((c): c is string => typeof c === "string" && CODE.test(c));
+  return { status: null, refused: false, error: code ?? "the connection failed" };
 }
 
 /** A sender over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read, and not unpacked. The total bound runs on the clock given. */

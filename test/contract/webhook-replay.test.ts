@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { MongoClient, type Db } from "mongodb";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import webhook from "../../services/webhook/webhook.service.ts";
 import type { ParamsOf } from "../../shared/bus.ts";
@@ -86,13 +86,14 @@ describe("a replay", () => {
 describe("a rotated secret", () => {
   const secret = async (merchant_id?: string) => (await stage.bus.call("webhook.secret", { by: asAdmin, reseller_id: R, ...(merchant_id ? { merchant_id } : {}) })).secret;
   const rotate = (by: Parameters<typeof stage.bus.call<"webhook.rotateSecret">>[1]["by"] = asAdmin) => stage.bus.call("webhook.rotateSecret", { by, reseller_id: R, merchant_id: M });
-  const verifies = (n: number, by: string): boolean => {
-    const sent = requestsOf(n)[0]!;
-    try { new Webhook(by).verify(sent.body, sent.headers); return true; } catch { return false; }
+  /** What the reference library says of a request, at the instant at which it was sent. */
+  const verifies = (n: number, by: string, of = 0): boolean => {
+    const sent = requestsOf(n)[of]!;
+    const machine = jest.spyOn(Date, "now").mockReturnValue(Number(sent.headers["webhook-timestamp"]) * 1000);
+    try { new Webhook(by).verify(sent.body, sent.headers); return true; } catch { return false; } finally { machine.mockRestore(); }
   };
 
   test("signs first; the one before signs beside it for a day, and is then gone", async () => {
-    clock.set(new Date()); // the reference library knows no clock but the machine's
     const before = await secret(M);
     const { secret: after, previous_valid_until } = await rotate();
     expect([await secret(M), Date.parse(previous_valid_until!) - clock.now().getTime()]).toEqual([after, 86_400_000]);
@@ -104,6 +105,23 @@ describe("a rotated secret", () => {
     await enqueue(11);
     await inState(11, "delivered", 1);
     expect(requestsOf(11)[0]!.headers["webhook-signature"]!.split(" ")).toHaveLength(1);
+    expect([verifies(11, after), verifies(11, before)]).toEqual([true, false]);
+  });
+  test("between two tries signs the second one too: each try has its own timestamp and its own signatures", async () => {
+    answers = [500];
+    await enqueue(12);
+    await inState(12, "pending", 1);
+    const { secret: after } = await rotate();
+    await clock.advance(5500);
+    await inState(12, "delivered", 2);
+    expect([verifies(12, after, 0), verifies(12, after, 1)]).toEqual([false, true]);
+    const [one, other] = requestsOf(12);
+    expect([other!.body, Number(other!.headers["webhook-timestamp"]) - Number(one!.headers["webhook-timestamp"])]).toEqual([one!.body, expect.closeTo(5, -1)]);
+  });
+  test("is the merchant's own; a report without a merchant is signed with the reseller's", async () => {
+    await enqueue(13, null);
+    await inState(13, "delivered", 1);
+    expect([verifies(13, await secret()), verifies(13, await secret(M))]).toEqual([true, false]);
   });
   test("twice in a day leaves two, never three", async () => {
     const first = await secret(M);

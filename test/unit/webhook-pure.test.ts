@@ -16,6 +16,18 @@ describe("signing", () => {
     expect(new Webhook(SECRET).verify(body, headers(signature))).toEqual(JSON.parse(body));
     expect(new Webhook(OLD).verify(body, headers(signature))).toEqual(JSON.parse(body));
   });
+  test("a message of more than five minutes ago is refused by the reference library, and one from the future", () => {
+    for (const [at, accepted] of [[seconds - 290, true], [seconds - 310, false], [seconds + 310, false]] as const) {
+      const signed = { ...headers(sign([SECRET], "msg_1", at, body)), "webhook-timestamp": String(at) };
+      if (accepted) expect(new Webhook(SECRET).verify(body, signed)).toEqual(JSON.parse(body));
+      else expect(() => new Webhook(SECRET).verify(body, signed)).toThrow("timestamp");
+    }
+  });
+  test("the id and the timestamp are signed too", () => {
+    const signed = headers(sign([SECRET], "msg_1", seconds, body));
+    expect(() => new Webhook(SECRET).verify(body, { ...signed, "webhook-id": "msg_2" })).toThrow();
+    expect(() => new Webhook(SECRET).verify(body, { ...signed, "webhook-timestamp": String(seconds + 1) })).toThrow();
+  });
   test("one changed byte is refused", () => {
     expect(() => new Webhook(SECRET).verify(`${body} `, headers(sign([SECRET], "msg_1", seconds, body)))).toThrow();
   });
