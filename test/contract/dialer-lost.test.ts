@@ -160,32 +160,3 @@ describe("a carrier that can't be reached", () => {
     expect((await away.calls.findOne({ _id: refOf(order) }))?.state).toBe("DIALING");
   });
 });
-
-test("SIGTERM: the request under way is answered and written down, what was not sent stays unsent", async () => {
-  const own = virtualClock(new Date());
-  const s = await setDialerStage({ clock: own });
-  const [sent, waiting] = [s.order("07"), s.order("07")];
-  let answer = (): void => undefined;
-  const held = new Promise<void>((resolve) => { answer = resolve; });
-  let atTheDoor = (): void => undefined;
-  const arrived = new Promise<void>((resolve) => { atTheDoor = resolve; });
-  s.script.onDial = async () => { atTheDoor(); await held; return false; };
-  let prepared = (): void => undefined;
-  const preparing = new Promise<void>((resolve) => { prepared = resolve; });
-  await s.stage.bus.call("dialer.dial", sent);
-  await arrived;
-  s.script.prepare = () => preparing;
-  await s.stage.bus.call("dialer.dial", waiting);
-  await toldIs(s, waiting, "conversation.prepare");
-
-  const service = s.stage.broker.getLocalService("dialer");
-  const stopped = s.stage.broker.destroyService(service);
-  await until("dials to be turned away", () => s.stage.bus.call("dialer.dial", s.order("01")).then(() => undefined, () => true));
-  answer();
-  prepared();
-  await stopped;
-  expect(await s.calls.findOne({ _id: refOf(sent) })).toMatchObject({ state: expect.stringMatching(/DIALING|RINGING/), carrier_call_id: expect.stringMatching(/^CA/) });
-  expect(s.toldOf(waiting).find((t) => t.what === "leads.release")?.params).toMatchObject({ reason: "the dialer is shutting down" });
-  expect(s.dials).toEqual([sent.to]);
-  await s.stop();
-});
