@@ -68,7 +68,10 @@ export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Da
 
 /** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
 const CHECKS_KEPT = 10;
-const checked = (results: readonly Record<string, unknown>[]): Record<string, unknown> => (results.length === 0 ? {} : { pre_check_results: results.slice(0, CHECKS_KEPT) });
+/** The results as the history keeps them: of the variables they gave, the names. */
+export const checked = (results: readonly Record<string, unknown>[]): Record<string, unknown> => (results.length === 0 ? {} : {
+  pre_check_results: results.slice(0, CHECKS_KEPT).map(({ exported, ...rest }) => ({ ...rest, ...(typeof exported === "object" && exported !== null ? { exported: Object.keys(exported) } : {}) })),
+});
 
 /** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
 export const release = (baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
@@ -85,10 +88,11 @@ export function putOff(
   baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count" | "pre_check_defers">, due_at: Date, by: { name: string; results: readonly Record<string, unknown>[] }, now: Date,
 ): Move {
   const { filter, update } = release(baton, lead, due_at, `pre_check:${by.name}`, now, false);
-  const times = lead.pre_check_defers?.[by.name] ?? 0;
+  const defers = lead.pre_check_defers ?? {};
+  const times = Object.hasOwn(defers, by.name) ? defers[by.name] ?? 0 : 0;
   return {
     filter, update: {
-      ...update, $set: { ...update.$set, pre_check_defers: { ...lead.pre_check_defers, [by.name]: times + 1 }, ...(by.results.length > 0 ? { "meta.pre_check_results": by.results } : {}) },
+      ...update, $set: { ...update.$set, pre_check_defers: { ...defers, [by.name]: times + 1 }, ...(by.results.length > 0 ? { "meta.pre_check_results": by.results } : {}) },
       ...remember("given_back", now, { claim_no: baton.claim_no, why: `pre_check:${by.name}`, until: due_at.toISOString(), ...checked(by.results) }),
     },
   };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import mongoose from "mongoose";
 import type { Document } from "mongodb";
+import { noFacts } from "../../shared/contracts/attempt.ts";
 import { codeOf } from "../../shared/errors.ts";
 import type { DueLead, QueueHead } from "../../shared/contracts/lead.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
@@ -73,6 +74,30 @@ describe("queues", () => {
     expect(await dueOf(a, 10, 300_000)).toHaveLength(4);
     const both = await at.stage.bus.call("leads.dueOf", { queues: [{ queue: b, limit: 1 }, { queue: a, limit: 1 }], until: iso() });
     expect(both.leads.map((l) => l.queue)).toEqual([b, a]);
+  });
+});
+
+describe("schedulers are told", () => {
+  const heard = (n: number) => eventually(`${n} announcements`, () => (at.announced.length >= n ? at.announced.splice(0) : undefined));
+  test("of a push, of each queue of a bulk push with what is due first, of a lead given back and of one to be tried again", async () => {
+    at.announced.length = 0;
+    const id = await pushed();
+    expect(await heard(1)).toEqual([{ lead_id: id, queue: TEMPLATE, due_at: iso(30_000) }]);
+    const rows = [at.input(), at.input(), at.input({ is_playground: true, configurations_override: { enable_calling: true } }), at.input({ payload: { customer_name: "Ada" } })];
+    const { results } = await at.pushMany(rows);
+    const told = await heard(2);
+    expect(told.map((t) => [t.lead_id, t.due_at])).toEqual([[results[0]?.lead_call_tracker_id, iso(30_000)], [results[2]?.lead_call_tracker_id, iso(30_000)]]);
+    expect(told[0]?.queue).toBe(TEMPLATE);
+    expect(told[1]?.queue).toContain(results[2]?.lead_call_tracker_id);
+
+    await at.clock.advance(30_000);
+    const mine = (await dueOf(TEMPLATE)).filter((d) => d.lead_id === id);
+    await claims(mine);
+    await at.stage.bus.call("leads.release", { lead_id: id, claim_no: 1, due_at: iso(), reason: "carrier_limit" });
+    expect(await heard(1)).toEqual([{ lead_id: id, queue: TEMPLATE, due_at: iso() }]);
+    await claims((await dueOf(TEMPLATE)).filter((d) => d.lead_id === id));
+    await at.stage.bus.call("leads.settle", { lead_id: id, claim_no: 2, facts: noFacts("busy") });
+    expect(await heard(1)).toEqual([{ lead_id: id, queue: TEMPLATE, due_at: iso(60_000) }]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { MongoClient, type Db } from "mongodb";
+import type { Context } from "moleculer";
 import leads from "../../services/leads/leads.service.ts";
-import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { EventOf, ParamsOf, ResultOf } from "../../shared/bus.ts";
 import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
 import { codeOf, fail, type Fault } from "../../shared/errors.ts";
 import { asMerchant, setStage, standIn, type Stage } from "../support/stage.ts";
@@ -21,6 +22,8 @@ export interface LeadsStage {
   audited: ParamsOf<"auth.record">[];
   /** Actions that were asked, in order. */
   asked: string[];
+  /** Leads that were announced as waiting. */
+  announced: EventOf<"lead.queued">[];
   /** What the scheduler was asked to explain. */
   explained: ParamsOf<"scheduler.explain">[];
   calls: ResultOf<"dialer.history">;
@@ -49,7 +52,7 @@ function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.r
 /** Sets the stage, with other environment values where given. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
 export async function leadsStage(env: Record<string, string> = {}): Promise<LeadsStage> {
   const clock = virtualClock();
-  const made: Pick<LeadsStage, "audited" | "asked" | "explained" | "calls" | "deliveries"> = { audited: [], asked: [], explained: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
+  const made: Pick<LeadsStage, "audited" | "asked" | "announced" | "explained" | "calls" | "deliveries"> = { audited: [], asked: [], announced: [], explained: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
   const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
   const stage = await setStage({
     clock, env,
@@ -65,6 +68,7 @@ export async function leadsStage(env: Record<string, string> = {}): Promise<Lead
         deliveries: () => ({ deliveries: made.deliveries }),
       }),
       standIn("dialer", { history: () => made.calls }),
+      { name: "listener", events: { "lead.queued": (ctx: Context<EventOf<"lead.queued">>) => { made.announced.push(ctx.params); } } },
       standIn("scheduler", { explain: (params) => { made.explained.push(params); return { lead_id: params.lead.lead_id, at: params.at ?? clock.now().toISOString(), status: params.lead.status, eligible: false, next_eligible_at: null, summary: "it waits", gates: [] }; } }),
     ],
   });

@@ -130,7 +130,7 @@ describe("what is asked of others", () => {
     const time = it.clock.now().toISOString();
     it.calls.calls.push({ call_ref: `${id}.1`, claim_no: 1, state: "RINGING", provider: "PROVIDER_ONE", call_id: "CA9", intended_at: time, placed_at: time, ringing_at: time, answered_at: null, joined_at: null, ended_at: null,
       closed_at: null, ended: null, cause: null, machine: null, hang_up: null, talk_seconds: null, cost: null, cost_currency: null });
-    it.deliveries.push({ id: `msg_${id}`, lead_id: id, reseller_id: R, merchant_id: M, host_paused_until: null, url: "https://x.example/", state: "pending", next_try_at: time, tries: [], created_at: time });
+    it.deliveries.push({ id: `msg_${id}`, lead_id: id, url: "https://x.example/", state: "pending", next_try_at: time, tries: [], created_at: time });
     expect((await timeline(id)).map((e) => `${e.source}:${e.event}`)).toEqual(["leads:queued", "dialer:dial_intended", "dialer:placed", "carrier:ringing", "webhook:report_queued"]);
   });
   test.each(["timeline", "explain", "join", "speak"] as const)("leads.%s of a foreign lead reads like that of none", async (action) => {

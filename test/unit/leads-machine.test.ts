@@ -24,10 +24,12 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
   return Object.entries(filter).every(([key, want]) => {
     const value = key.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown> | null | undefined)?.[part], doc);
     const same = (a: unknown, b: unknown): boolean => (a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b);
-    if (want === null || typeof want !== "object" || want instanceof Date) return same(value, want);
+    if (want === null) return value === null || value === undefined;
+    if (typeof want !== "object" || want instanceof Date) return same(value, want);
     return Object.entries(want).every(([op, operand]) => {
       if (op === "$in") return (operand as unknown[]).includes(value);
       if (op === "$eq") return same(value, operand);
+      if (op === "$gt") return typeof value === "number" && typeof operand === "number" && value > operand;
       if (op === "$ne") return !same(value, operand);
       if (op === "$lte") return value instanceof Date && operand instanceof Date && value <= operand;
       throw new Error(`the machine used an operator this test does not know: ${op}`);
@@ -41,21 +43,41 @@ const MOVES: Record<string, { move: machine.Move; from: LeadStatus[] }> = {
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
   extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
+  putOff: { move: machine.putOff(baton, lead(), LATER, { name: "crm.open", results: [{ name: "crm.open" }] }, NOW), from: ["PROCESSING"] },
+  takeOver: { move: machine.takeOver(baton, DUE, LATER, NOW), from: ["PROCESSING"] },
   retry: { move: machine.retry(baton, lead(), noFacts("no_answer"), { outcome: "no_answer", due_at: LATER }, NOW), from: ["PROCESSING"] },
   finish: { move: machine.finish(baton, lead(), noFacts("no_answer"), "no_answer", NOW), from: ["PROCESSING"] },
   drop: { move: machine.drop(seen, lead(), "EXPIRED", "too old", NOW), from: ["BACKLOG", "RETRY"] },
+  dropResting: { move: machine.drop({ lead_id: ID, due_at: null }, lead(), "EXPIRED", "too old", NOW), from: [] },
   abort: { move: machine.abort(lead(), { reason: "r", by: "b", at: NOW }, NOW), from: ["BACKLOG", "RETRY"] },
+  annotate: { move: machine.annotate(baton, { call_id: "CA1" }, { call_id: "CA1" }, NOW), from: ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] },
+  annotateLater: { move: machine.annotate(baton, { "costs.3": 1 }, { cost: 1 }, NOW, true), from: [] },
 };
 
 describe("every (state, move) pair", () => {
   const pairs = Object.keys(MOVES).flatMap((name) => (["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const).map((status) => [name, status] as const));
   test.each(pairs)("%s on %s", (name, status) => {
     const { move, from } = MOVES[name]!;
-    expect(passes(move.filter, { ...lead({ status }) })).toBe(from.includes(status));
+    expect(passes(move.filter, { ...lead({ status, lease_until: DUE }) })).toBe(from.includes(status));
   });
 
-  test.each(["extend", "release", "retry", "finish"])("%s is fenced by claim_no", (name) => {
-    expect(passes(MOVES[name]!.move.filter, { ...lead({ status: "PROCESSING", claim_no: 4 }) })).toBe(false);
+  test.each(["extend", "takeOver", "release", "putOff", "retry", "finish", "annotate"])("%s is fenced by claim_no", (name) => {
+    expect(passes(MOVES[name]!.move.filter, { ...lead({ status: "PROCESSING", claim_no: 4, lease_until: DUE }) })).toBe(false);
+  });
+  test("a lead without a due time is dropped only while it has none; late facts of an earlier attempt are for later ones only", () => {
+    const { due_at: _due, ...resting } = lead();
+    expect(passes(MOVES["dropResting"]!.move.filter, resting)).toBe(true);
+    expect(passes(MOVES["annotateLater"]!.move.filter, { ...lead({ claim_no: 4 }) })).toBe(true);
+  });
+  test("a lease that was prolonged meanwhile is not taken over", () => {
+    expect(passes(MOVES["takeOver"]!.move.filter, { ...lead({ status: "PROCESSING", lease_until: LATER }) })).toBe(false);
+  });
+  test.each(Object.keys(MOVES))("%s leaves no lead in two places: waiting with a due time and a queue, held with a lease, finished with neither", (name) => {
+    const { $set, $unset } = MOVES[name]!.move.update;
+    const status = $set["status"];
+    if (status === "PROCESSING") expect([$set["lease_until"], $unset]).toEqual([LATER, { due_at: 1 }]);
+    if (status === "BACKLOG" || status === "RETRY") expect([$set["due_at"], $set["queue"], $unset]).toEqual([LATER, ID, { lease_until: 1 }]);
+    if (status === "FINISHED") expect([{ due_at: 1 }, { lease_until: 1 }]).toContainEqual($unset);
   });
   test.each(["defer", "claim", "drop"])("%s is fenced by the due time seen", (name) => {
     expect(passes(MOVES[name]!.move.filter, { ...lead({ due_at: NOW }) })).toBe(false);
@@ -78,6 +100,17 @@ describe("what the moves write", () => {
   test("a first attempt given back leads to BACKLOG, a later one to RETRY", () => {
     expect(machine.release(baton, lead({ attempt_count: 1 }), LATER, "x", NOW, false).update.$set["status"]).toBe("BACKLOG");
     expect(machine.release(baton, lead({ attempt_count: 2 }), LATER, "x", NOW, false).update.$set["status"]).toBe("RETRY");
+  });
+  test("a pre-check that puts a lead off is counted under its name, whatever it is called", () => {
+    const names = ["crm.open", "$where", "a.b.c", "__proto__", "constructor", "0"];
+    let doc = lead({ pre_check_defers: {} });
+    for (const name of [...names, ...names]) {
+      const { $set } = machine.putOff(baton, doc, LATER, { name, results: [] }, NOW).update;
+      expect(Object.keys($set).filter((k) => k.startsWith("pre_check_defers"))).toEqual(["pre_check_defers"]);
+      expect($set["held"]).toEqual({ why: `pre_check:${name}`, until: LATER, since: NOW, times: 1 });
+      doc = lead({ pre_check_defers: $set["pre_check_defers"] as Record<string, number> });
+    }
+    expect(Object.entries(doc.pre_check_defers!).sort()).toEqual(names.map((name) => [name, 2]).sort());
   });
   test("an attempt that asked no carrier is not counted", () => {
     expect(machine.finish(baton, lead(), { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" }, "BLACKLISTED", NOW).update.$inc).toEqual({ attempt_count: -1 });

@@ -1,4 +1,5 @@
-import { noFacts, type AttemptFacts, type TalkFacts } from "../../shared/contracts/attempt.ts";
+import * as fc from "fast-check";
+import { CARRIER_ENDS, ENDED_BY, noFacts, type AttemptFacts, type TalkFacts } from "../../shared/contracts/attempt.ts";
 import { droppedEarly, isRetried, OUTCOMES, outcomeOf } from "../../services/leads/outcomes.ts";
 import { settle } from "../../services/leads/settling.ts";
 
@@ -67,6 +68,39 @@ describe("settling", () => {
   test("max_retry 0 never calls again", () => {
     expect(settle(facts({ ended: "busy" }), { ...policy, max_retry: 0 }, 1, NOW)).toEqual({ kind: "finish", outcome: "busy" });
   });
+  const anyFacts = fc.record({
+    ended: fc.constantFrom(...CARRIER_ENDS), machine: fc.boolean(), error: fc.constantFrom(null, { code: "x" }),
+    dropped_as: fc.constantFrom(null, null, "BLACKLISTED" as const), answered: fc.boolean(), seconds: fc.integer({ min: 0, max: 700 }),
+    said: fc.option(fc.record({
+      decided: fc.constantFrom(null, "confirmed"), ended_by: fc.constantFrom(...ENDED_BY), user_turns: fc.nat(2), idle_out: fc.boolean(), time_limit: fc.boolean(), machine: fc.boolean(), message_left: fc.boolean(),
+    })),
+  }).map(({ answered, seconds, said, ...rest }) => facts({ ...rest, answered_at: answered ? at(0) : null, ended_at: at(seconds), talk: said && talk(said) }));
+  const anyPolicy = fc.record({ max_retry: fc.nat(5), retry_offset: fc.nat(3600), retry_on: fc.option(fc.subarray(["no_answer", "busy", "failed", "confirmed", "PLACEMENT_UNKNOWN", "BLACKLISTED"])) });
+
+  test("whatever happens, a lead is dialled at most 1 + max_retry times and then finishes, with one outcome", () => {
+    fc.assert(fc.property(anyPolicy, fc.infiniteStream(fc.record({ facts: anyFacts, given_back: fc.boolean() })), (policyOf, attempts) => {
+      let attempt_count = 0;
+      let dials = 0;
+      for (const attempt of attempts) {
+        attempt_count++; // the claim
+        expect(attempt_count).toBeLessThanOrEqual(policyOf.max_retry + 1);
+        if (attempt.given_back) { attempt_count--; if (dials++ > 50) return; continue; }
+        const settled = settle(attempt.facts, policyOf, attempt_count, NOW);
+        expect(settled).toEqual(settle(attempt.facts, policyOf, attempt_count, NOW));
+        expect(settled.outcome).toBe(outcomeOf(attempt.facts));
+        if (settled.kind === "finish") {
+          const spent = attempt_count > policyOf.max_retry;
+          expect(spent || !isRetried(attempt.facts, policyOf.retry_on)).toBe(true);
+          return;
+        }
+        expect([attempt.facts.ended === "not_dialled", settled.due_at]).toEqual([false, new Date(NOW.getTime() + policyOf.retry_offset * 1000)]);
+      }
+    }), { numRuns: 500 });
+  });
+  test("every outcome is the template's own word or one of the closed list", () => {
+    fc.assert(fc.property(anyFacts, (f) => { expect(outcomeOf(f) in OUTCOMES || outcomeOf(f) === f.talk?.decided).toBe(true); }), { numRuns: 1000 });
+  });
+
   test("a decision is final whatever the budget", () => {
     expect(settle(talked(30, { decided: "confirmed" }), policy, 1, NOW)).toEqual({ kind: "finish", outcome: "confirmed" });
   });

@@ -25,7 +25,7 @@ describe("the timeline", () => {
         calls: [call({}), call({ call_ref: `${ID}.2`, claim_no: 2, intended_at: at(120), placed_at: at(121), ringing_at: at(123), answered_at: at(128), joined_at: at(129), ended_at: at(171), closed_at: at(172), ended: "completed" })],
         carrier_events: [{ call_ref: `${ID}.2`, kind: "status", received_at: at(123), applied: true, note: null, steps: [{ type: "ringing", at: null }] }],
       },
-      deliveries: [{ id: `msg_${ID}`, lead_id: ID, reseller_id: "r", merchant_id: null, host_paused_until: null, url: "https://x.example/", state: "delivered", next_try_at: null, created_at: at(172), tries: [{ at: at(173), status: 500, error: null, duration_ms: 3 }, { at: at(180), status: 204, error: null, duration_ms: 2 }] }],
+      deliveries: [{ id: `msg_${ID}`, lead_id: ID, url: "https://x.example/", state: "delivered", next_try_at: null, created_at: at(172), tries: [{ at: at(173), status: 500, error: null, duration_ms: 3 }, { at: at(180), status: 204, error: null, duration_ms: 2 }] }],
     })).toEqual([
       "leads:queued", "leads:held", "leads:claimed", "dialer:dial_intended", "dialer:placed", "carrier:ended", "leads:retry", "dialer:closed",
       "leads:claimed", "dialer:dial_intended", "dialer:placed", "carrier:callback", "carrier:ringing", "carrier:answered", "conversation:media_joined", "conversation:talk_ended", "leads:finished", "carrier:ended",
@@ -46,7 +46,7 @@ describe("the timeline", () => {
   });
   test("what prevents a dial, and a delivery that will be tried again", () => {
     expect(words(recorded({ calls: { calls: [call({ state: "VOID", placed_at: null, ended_at: null, closed_at: null })], carrier_events: [] } }))).toEqual(["leads:queued", "dialer:dial_prevented"]);
-    expect(words(recorded({ deliveries: [{ id: "m", lead_id: ID, reseller_id: "r", merchant_id: null, host_paused_until: null, url: "", state: "pending", next_try_at: at(90), created_at: at(1), tries: [{ at: at(2), status: null, error: "ECONNREFUSED", duration_ms: 1 }] }] })))
+    expect(words(recorded({ deliveries: [{ id: "m", lead_id: ID, url: "", state: "pending", next_try_at: at(90), created_at: at(1), tries: [{ at: at(2), status: null, error: "ECONNREFUSED", duration_ms: 1 }] }] })))
       .toEqual(["leads:queued", "webhook:report_queued", "webhook:report_tried", "webhook:report_due_again"]);
   });
   test("order: time first, then the order of things, then as recorded; whatever is recorded, nothing is lost", () => {
