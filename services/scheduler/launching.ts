@@ -61,6 +61,9 @@ async function giveBack({ ground }: Works, of: readonly Claimed[], afterMs: numb
   await ground.bus.call("numbers.releaseMany", { holders: of.map((c) => c.holder) });
 }
 
+/** The dialler went away with the orders in hand: it may have taken them, and may still be alive beyond a broken bus. */
+const mayBeTaken = (error: unknown): boolean => error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
+
 /** Offers orders. What the dialler certainly did not take is given back; where nobody knows, the leases decide. */
 async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
   const nowMs = (): number => w.ground.clock.monotonicMs();
@@ -78,6 +81,7 @@ async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
     }
     for (const name of new Set(orders.map((c) => c.admitted.open.queue.queue))) putAside(w, name, error);
     w.pace.told(orders.length, 0, nowMs());
+    if (mayBeTaken(error)) return;
     if (["BUSY", "DEPENDENCY_DOWN", "VALIDATION_FAILED"].some((code) => isFailure(error, code as "BUSY"))) await giveBack(w, orders, REFUSED_MS, "dialler_refused");
   }
 }

@@ -1,3 +1,4 @@
+import { Errors } from "moleculer";
 import { Failure } from "../../shared/errors.ts";
 import { id, N, schedulerStage, T, type SchedulerStage } from "./scheduler-stage.ts";
 
@@ -86,8 +87,11 @@ test("a dialler without room: leads and lines go back, and the next offers get s
   expect(offers.length).toBeLessThan(20);
 });
 
-test("a dialler whose answer is unknown keeps lead and line: the lease decides; its queue is left alone for some seconds", async () => {
-  s.dial = () => { throw new Error("something unexpected after the hand-over"); };
+test.each<[string, () => Error]>([
+  ["whose answer is unknown", () => new Error("something unexpected after the hand-over")],
+  ["that went away with the orders in hand, perhaps beyond a broken bus", () => new Errors.RequestRejectedError({ action: "dialer.dialMany", nodeID: "gone" })],
+])("a dialler %s keeps lead and line: the lease decides; its queue is left alone for some seconds", async (_name, fault) => {
+  s.dial = () => { throw fault(); };
   s.put(40);
   await s.run("a claim", () => s.of("claimMany").length > 0);
   s.put(41);
