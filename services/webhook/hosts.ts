@@ -1,18 +1,18 @@
 import type { Clock } from "../../shared/clock.ts";
-import { after, allowed, type HostHealth } from "./host-health.ts";
+import { hostRecords, MAX_HOSTS, type PauseChange } from "./host-records.ts";
 import type { TryResult } from "./verdict.ts";
 
 /** Requests under way to one host, so that a slow receiver can't hold the rest up. */
 export const MAX_PER_HOST = 10;
 /** Requests under way in all. */
 export const MAX_IN_FLIGHT = 200;
-/** Hosts remembered as waiting or unwell; those forgotten are found again by the next look into the database, and get a fresh start. */
-const MAX_HOSTS = 10_000;
+/** Of these, requests to hosts that have not answered well lately, all together: however many new or unwell hosts hang, those that are well keep room. */
+export const MAX_UNPROVEN = 150;
 
 /** Leave for one request. */
 export interface Place {
   /** The answer is there, or there will be none: the host's place is free again, and its health known. Tells of a pause that this began, or ended. */
-  answered(result: TryResult): { began_ms: number } | { ended: true } | null;
+  answered(result: TryResult): PauseChange;
   /** Nothing is left to be done: the place among all is free, and the host's too where there was no request. */
   done(): void;
 }
@@ -33,45 +33,40 @@ export interface Hosts {
   pausedUntil(host: string): Date | null;
 }
 
-const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_HOSTS && oldest !== undefined) map.delete(oldest);
-};
-
 /** The book over this process's requests. */
 export function hosts(clock: Clock, random: () => number): Hosts {
   const under = new Map<string, number>();
-  const unwell = new Map<string, HostHealth>();
-  const waiting = new Map<string, true>();
-  let inFlight = 0;
+  const records = hostRecords(clock, random);
+  const waiting = new Set<string>();
+  let [inFlight, unproven] = [0, 0];
 
-  const free = (host: string): number => Math.max(0, Math.min(MAX_IN_FLIGHT - inFlight, allowed(unwell.get(host) ?? null, MAX_PER_HOST, clock.monotonicMs()) - (under.get(host) ?? 0)));
+  function free(host: string): number {
+    const room = Math.min(MAX_IN_FLIGHT - inFlight, records.isProven(host) ? MAX_IN_FLIGHT : MAX_UNPROVEN - unproven);
+    return Math.max(0, Math.min(room, records.allowed(host, MAX_PER_HOST) - (under.get(host) ?? 0)));
+  }
   const count = (host: string, by: number): void => {
     const n = (under.get(host) ?? 0) + by;
     if (n > 0) under.set(host, n); else under.delete(host);
   };
 
-  const wait = (host: string): void => { if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.set(host, true); };
-
-  function learn(host: string, result: TryResult): ReturnType<Place["answered"]> {
-    const before = unwell.get(host) ?? null;
-    const now = clock.monotonicMs();
-    const health = after(before, result, now, random());
-    if (health) remember(unwell, host, health); else unwell.delete(host);
-    if (!health) return before && before.paused_until !== null ? { ended: true } : null;
-    return health.paused_until !== null && health.paused_until !== before?.paused_until ? { began_ms: health.paused_until - now } : null;
-  }
+  const wait = (host: string): void => { if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.add(host); };
 
   function take(host: string): Place {
     let [asking, open] = [true, true];
+    const doubtful = records.isProven(host) ? 0 : 1;
     count(host, 1);
     inFlight++;
+    unproven += doubtful;
     const leave = (): void => { if (asking) { asking = false; count(host, -1); } };
     return {
-      answered: (result) => { leave(); return learn(host, result); },
-      done: () => { leave(); if (open) { open = false; inFlight--; } },
+      answered: (result) => { leave(); return records.learn(host, result); },
+      done() {
+        leave();
+        if (!open) return;
+        open = false;
+        inFlight--;
+        unproven -= doubtful;
+      },
     };
   }
 
@@ -79,13 +74,12 @@ export function hosts(clock: Clock, random: () => number): Hosts {
     place: (host) => (waiting.has(host) || free(host) === 0 ? null : take(host)),
     wait,
     askNow(host) {
-      const health = unwell.get(host);
-      if (health && health.paused_until !== null) unwell.set(host, { ...health, paused_until: clock.monotonicMs() });
+      records.endPause(host);
       wait(host);
     },
     next(maxHosts) {
       const out: { host: string; places: Place[] }[] = [];
-      for (const host of waiting.keys()) {
+      for (const host of waiting) {
         if (out.length >= maxHosts || inFlight >= MAX_IN_FLIGHT) break;
         const n = free(host);
         if (n === 0) continue;
@@ -96,13 +90,9 @@ export function hosts(clock: Clock, random: () => number): Hosts {
     },
     anyNext() {
       if (inFlight >= MAX_IN_FLIGHT) return false;
-      for (const host of waiting.keys()) if (free(host) > 0) return true;
+      for (const host of waiting) if (free(host) > 0) return true;
       return false;
     },
-    pausedUntil(host) {
-      const until = unwell.get(host)?.paused_until ?? null;
-      const left = until === null ? 0 : until - clock.monotonicMs();
-      return left > 0 ? new Date(clock.now().getTime() + left) : null;
-    },
+    pausedUntil: (host) => records.pausedUntil(host),
   };
 }

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property, record } from "fast-check";
 import { after, allowed, FAILURES_TO_PAUSE, FIRST_PAUSE_MS, isHostFailure, LONGEST_PAUSE_MS, type HostHealth } from "../../services/webhook/host-health.ts";
-import { hosts, MAX_IN_FLIGHT, MAX_PER_HOST, type Place } from "../../services/webhook/hosts.ts";
+import { hosts, MAX_IN_FLIGHT, MAX_PER_HOST, MAX_UNPROVEN, type Hosts, type Place } from "../../services/webhook/hosts.ts";
 import type { TryResult } from "../../services/webhook/verdict.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
@@ -52,15 +52,31 @@ describe("the book of hosts", () => {
   const book = () => { const clock = virtualClock(); return { clock, hosts: hosts(clock, () => 0.5) }; };
   const fail = (places: readonly (Place | null)[]): void => { for (const p of places) { p?.answered(silence); p?.done(); } };
 
+  const known = (h: Hosts, host: string): void => { const place = h.place(host); place?.answered(ok); place?.done(); };
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}`);
+  const takenOf = (h: Hosts, hostNames: readonly string[]): Place[] => hostNames.flatMap((host) => many(12, host).map((name) => h.place(name))).filter((p): p is Place => p !== null);
+
   test("gives ten places to a host and two hundred in all", () => {
     const { hosts: h } = book();
-    expect(many(12, 0).map(() => h.place("a") !== null).filter(Boolean)).toHaveLength(MAX_PER_HOST);
-    const others = Array.from({ length: 30 }, (_, i) => many(10, 0).map(() => h.place(`b${i}`) !== null)).flat().filter(Boolean);
-    expect(others).toHaveLength(MAX_IN_FLIGHT - MAX_PER_HOST);
+    for (const name of names(30)) known(h, name);
+    expect(takenOf(h, ["h0"])).toHaveLength(MAX_PER_HOST);
+    expect(takenOf(h, names(30))).toHaveLength(MAX_IN_FLIGHT - MAX_PER_HOST);
+  });
+  test("keeps fifty of them from hosts that have not answered yet, or not well: those that do go on", () => {
+    const { hosts: h } = book();
+    known(h, "well");
+    known(h, "ill");
+    fail([h.place("ill")]);
+    const hanging = takenOf(h, names(40));
+    expect(hanging).toHaveLength(MAX_UNPROVEN);
+    expect([h.place("ill"), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_HOST]);
+    hanging[0]?.done();
+    expect(h.place("ill")).not.toBeNull();
   });
   test("an answer frees the host's place, and what is written down afterwards the place among all", () => {
     const { hosts: h } = book();
-    const first = Array.from({ length: 20 }, (_, i) => many(10, 0).map(() => h.place(`h${i}`))).flat();
+    for (const name of names(20)) known(h, name);
+    const first = names(20).flatMap((name) => many(10, 0).map(() => h.place(name)));
     first[0]?.answered(ok);
     expect(h.place("h0")).toBeNull();
     first[0]?.done();
