@@ -89,6 +89,9 @@ const BUS_CODES: Record<string, ErrorCode> = {
 const STORE_NAMES = new Set(["MongoServerSelectionError", "MongoNetworkError", "MongoNetworkTimeoutError", "MongoNotConnectedError",
   "MongoTopologyClosedError", "MongooseServerSelectionError", "MongoWriteConcernError", "MongoPoolClearedError", "MongoOperationTimeoutError"]);
 
+/** What a database says while it changes its primary, shuts down or has no time, whatever the error is called: it passes by itself (MongoDB's error codes). */
+const STORE_CODES = new Set<unknown>([50, 64, 89, 91, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436]);
+
 /** The catalogue code of anything thrown, whether it came over the bus or not; unknown things are INTERNAL. */
 export function codeOf(error: unknown): ErrorCode {
   if (!isRecord(error)) return "INTERNAL";
@@ -102,7 +105,7 @@ export function codeOf(error: unknown): ErrorCode {
   if (typeof name === "string") {
     if (name === "ServiceNotFoundError" || name === "ServiceNotAvailableError" || name === "RequestRejectedError") return "DEPENDENCY_DOWN";
     if (name === "RequestTimeoutError" || name === "RequestSkippedError") return "TIMEOUT";
-    if (STORE_NAMES.has(name)) return "STORE_UNAVAILABLE";
+    if (STORE_NAMES.has(name) || (name.startsWith("Mongo") && STORE_CODES.has(error["code"]))) return "STORE_UNAVAILABLE";
   }
   return "INTERNAL";
 }
