@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import mongoose from "mongoose";
-import type { Document } from "mongodb";
+import { MongoClient, type Document } from "mongodb";
 import { noFacts } from "../../shared/contracts/attempt.ts";
 import { codeOf } from "../../shared/errors.ts";
 import type { DueLead, QueueHead } from "../../shared/contracts/lead.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
-import { until as eventually } from "../support/stage.ts";
+import { freshDatabase, until as eventually } from "../support/stage.ts";
 import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
 
 let at: LeadsStage;
@@ -57,7 +57,7 @@ describe("queues", () => {
     const names = Array.from({ length: 60 }, () => randomUUID());
     const past = at.clock.now();
     await planted([...names.flatMap((name) => [{ queue: name, template_id: name, due_at: past }, { queue: name, template_id: name, due_at: new Date(past.getTime() - 5000) }]), { queue: randomUUID(), due_at: new Date(past.getTime() + 1) }]);
-    for (const limit of [1, 7, 60, 1000]) {
+    for (const limit of [7, 60, 1000]) {
       const all = await everyHead(false, limit);
       expect(all.map((h) => h.queue)).toEqual([...names].sort());
       expect(new Set(all.map((h) => h.due_at))).toEqual(new Set([iso(-5000)]));
@@ -172,16 +172,39 @@ describe("expiry", () => {
 });
 
 describe("a folder of an older version", () => {
-  test("indexes that others replace are gone; leads without a queue get one and are called", async () => {
-    const id = await pushed();
-    await leads().updateOne({ _id: id }, { $unset: { queue: 1 } });
-    await at.clock.advance(30_000);
-    const [head] = await eventually("the lead to have a queue", async () => { await at.clock.advance(2000); const all = await everyHead(false, 10); return all.length > 0 ? all : undefined; });
-    expect(head).toMatchObject({ template_id: TEMPLATE, merchant_id: M });
-    expect((await claims(await dueOf(head!.queue))).claimed).toMatchObject([{ lead_id: id, claim_no: 1, pre_check_defers: {} }]);
-    await at.stage.bus.call("leads.release", { lead_id: id, claim_no: 1, due_at: iso(), reason: "busy" });
-    expect(await dueOf(head!.queue)).toMatchObject([{ lead_id: id }]);
-    expect((await leads().indexes()).map((i) => i["name"])).not.toEqual(expect.arrayContaining(["due"]));
+  const OLD: [string, Record<string, 1>, string][] = [["due", { due_at: 1, _id: 1 }, "due_at"], ["lease", { lease_until: 1 }, "lease_until"], ["unfinished_of_template", { template_id: 1 }, "template_id"]];
+  test("is taken over: indexes that others replace go, waiting leads get a queue, and those that were in a call get theirs when they wait again", async () => {
+    const [waiting, called] = [await pushed(), await pushed()];
+    const old = await leads().find().toArray();
+    const database = await freshDatabase();
+    const client = await MongoClient.connect(database.uri);
+    const there = client.db().collection<LeadDoc>("leads");
+    for (const [name, key, field] of OLD) await there.createIndex(key, { name, partialFilterExpression: { [field]: { $exists: true } } });
+    await there.insertMany(old.map(({ queue: _queue, pre_check_defers: _defers, ...lead }) => lead as LeadDoc));
+    const { due_at } = (await there.findOne({ _id: called }))!;
+    await there.updateOne({ _id: called }, { $set: { status: "PROCESSING", claim_no: 1, attempt_count: 1, lease_until: new Date(Date.now() + 1e9), attempt: { ...PLAN, claimed_at: due_at! } }, $unset: { due_at: 1 } });
+
+    const later = await leadsStage({ MONGODB_URI: database.uri });
+    try {
+      const { bus } = later.stage;
+      later.clock.set(at.clock.now());
+      await later.clock.advance(30_000);
+      const until = (): string => later.clock.now().toISOString();
+      const head = await eventually("the lead to have a queue", async () => { await later.clock.advance(2000); return (await bus.call("leads.heads", { until: until(), own: false, after: null, limit: 10 })).heads[0]; });
+      expect(head).toMatchObject({ template_id: TEMPLATE, merchant_id: M });
+      await bus.call("leads.settle", { lead_id: called, claim_no: 1, facts: noFacts("no_answer") });
+      await later.clock.advance(60_000);
+      const due = (await bus.call("leads.dueOf", { queues: [{ queue: head.queue, limit: 10 }], until: until() })).leads;
+      expect(due.map((d) => d.lead_id)).toEqual([waiting, called]);
+      expect((await bus.call("leads.claimMany", { lease_seconds: 30, items: due.map((d) => ({ lead_id: d.lead_id, due_at: d.due_at, claim_no: d.claim_no, attempt: PLAN })) })).claimed).toMatchObject([{ lead_id: waiting, claim_no: 1, pre_check_defers: {} }, { lead_id: called, claim_no: 2 }]);
+      const names = (await there.indexes()).map((index) => index["name"]);
+      expect(OLD.filter(([name]) => names.includes(name))).toEqual([]);
+      expect(names).toEqual(expect.arrayContaining(["due_by_queue", "lease_of_template", "unfinished_by_template"]));
+    } finally {
+      await later.stop();
+      await client.close();
+      await database.drop();
+    }
   });
   test("unknown queues have no leads", async () => {
     expect(await dueOf("nobody")).toEqual([]);
