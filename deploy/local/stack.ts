@@ -40,6 +40,8 @@ export interface Stack {
 }
 
 const BASE_PATH = "/agent/voice/callagent";
+/** What the simulated carrier's account may place. */
+export const LAPTOP_CALLS_PER_SECOND = 50;
 const READY_MS = 30_000;
 const POLL_MS = 100;
 const SERVICES_GRACE_MS = 3500;
@@ -64,7 +66,7 @@ function serviceEnv(o: { http: number; media: number; carrier: string; models: s
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info", HTTP_HOST: "127.0.0.1", HTTP_PORT: String(o.http), PUBLIC_HTTP_URL: `http://127.0.0.1:${o.http}`,
     MEDIA_HOST: "127.0.0.1", MEDIA_PORT: String(o.media), PUBLIC_WS_URL: `ws://127.0.0.1:${o.media}`, MONGODB_URI: o.mongo,
     ADMIN_EMAIL: o.secrets.admin_email, ADMIN_PASSWORD: o.secrets.admin_password, JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
-    PROVIDER_ONE_CALLS_PER_SECOND: "50",
+    PROVIDER_ONE_CALLS_PER_SECOND: String(LAPTOP_CALLS_PER_SECOND),
     TWILIO_ACCOUNT_SID: o.secrets.twilio_account_sid, TWILIO_AUTH_TOKEN: o.secrets.twilio_auth_token, TWILIO_API_BASE: o.carrier,
     WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SHUTDOWN_GRACE_SECONDS: "2", ...model, ...o.extra,
   };
