@@ -4,7 +4,7 @@ import { ProviderWord } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
 
 /** What a talk is made ready with. */
-const Preparation = Strict({
+export const Preparation = Strict({
   call_ref: CallRef, lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), provider: ProviderWord, template_id: Uuid, template_version: Type.Integer({ minimum: 1 }),
   payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }),
   /** Life of the address in seconds: ring time and a little more. */
@@ -13,7 +13,7 @@ const Preparation = Strict({
 export type Preparation = Static<typeof Preparation>;
 
 /** Where the talk waits for its call: a one-use WebSocket address, and how the carrier is to speak there. */
-const Prepared = Type.Object({ media_url: Type.String(), language: Type.String(), voice: Nullable(Type.String()) });
+export const Prepared = Type.Object({ media_url: Type.String(), language: Type.String(), voice: Nullable(Type.String()) });
 export type Prepared = Static<typeof Prepared>;
 
 /** The talk: prepared before the dial, spoken when media joins, settled once. */
