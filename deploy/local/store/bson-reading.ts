@@ -29,7 +29,7 @@ function knownName(buf: Buffer, start: number, end: number, hash: number): strin
   const slot = hash & (NAMES.length - 1);
   const known = NAMES[slot];
   if (known !== undefined && isSame(known, buf, start, end)) return known;
-  const name = buf.latin1Slice(start, end);
+  const name = buf.toString("latin1", start, end);
   NAMES[slot] = name;
   return name;
 }

@@ -6,7 +6,7 @@ export function successor(b: Uint8Array): Uint8Array | undefined {
   let end = b.length;
   while (end > 0 && b[end - 1] === 255) end--;
   if (end === 0) return undefined;
-  const out = Uint8Array.from(b.subarray(0, end));
+  const out = new Uint8Array(b.subarray(0, end));
   out[end - 1] = (out[end - 1] ?? 0) + 1;
   return out;
 }
