@@ -1,0 +1,62 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { campaign, once, type Report } from "./fleet.ts";
+import type { Outcome } from "./run.ts";
+
+/** `npm run simulate`: many seeds, or one seed again with its whole trace. */
+const USE = `npm run simulate -- [--seeds 20000] [--from 1] [--workers ${availableParallelism()}] [--mutation <name>]
+npm run simulate -- --seed <n> [--mutation <name>]     the same run again, with its whole trace`;
+
+const LAST_LINES = 60;
+const FAILURES_SHOWN = 3;
+const TELL_EVERY = 1000;
+
+const wholeNumber = (text: string, name: string): number => {
+  const n = Number(text);
+  if (!Number.isSafeInteger(n) || n < 0) throw new Error(`--${name} must be a whole number, not "${text}"\n${USE}`);
+  return n;
+};
+
+const violations = (outcome: Outcome): string => outcome.violations.map((v) => `  ${(v.at / 1000).toFixed(3)} s  ${v.invariant}: ${v.what}`).join("\n");
+const table = (tally: Readonly<Record<string, number>>): string =>
+  Object.entries(tally).sort((a, b) => b[1] - a[1]).map(([what, times]) => `  ${String(times).padStart(9)}  ${what}`).join("\n");
+
+async function oneSeed(seed: number, mutation: string | undefined): Promise<number> {
+  const outcome = await once(seed, { traced: true, mutation });
+  console.log(outcome.trace.join("\n"));
+  console.log(`\nseed ${seed}: ${outcome.steps} steps, ${outcome.virtualSeconds} virtual seconds, hash ${outcome.hash}\n${table(outcome.tally)}`);
+  console.log(outcome.violations.length === 0 ? "every invariant held" : `violated:\n${violations(outcome)}`);
+  return outcome.violations.length === 0 ? 0 : 1;
+}
+
+/** Tells the story of a failure: the run is repeated with its trace. */
+async function tellFailure(failed: Outcome, mutation: string | undefined): Promise<void> {
+  const { trace } = await once(failed.seed, { traced: true, mutation });
+  console.log(`\nseed ${failed.seed} violated:\n${violations(failed)}\nits last lines:\n${trace.slice(-LAST_LINES).join("\n")}\nagain: npm run simulate -- --seed ${failed.seed}${mutation === undefined ? "" : ` --mutation ${mutation}`}`);
+}
+
+function figures({ runs, seconds, steps, virtualSeconds, failed, tally }: Report, workers: number): string {
+  return `${table(tally)}\n${runs} seeds on ${workers} threads in ${seconds.toFixed(1)} s: ${(runs / seconds).toFixed(1)} seeds/s, ${Math.round(steps / runs)} steps and ${Math.round(virtualSeconds / runs)} virtual seconds each\n`
+    + (failed.length === 0 ? "every invariant held in every run" : `${failed.length} runs violated an invariant: seeds ${failed.slice(0, 20).map((f) => f.seed).join(", ")}${failed.length > 20 ? ", …" : ""}`);
+}
+
+async function manySeeds(count: number, from: number, workers: number, mutation: string | undefined): Promise<number> {
+  let told = 0;
+  const report = await campaign({
+    from, count, workers, mutation,
+    onOutcome: () => { told++; if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`); },
+  });
+  for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(failed, mutation);
+  console.log(`\n${figures(report, workers)}`);
+  return report.failed.length === 0 ? 0 : 1;
+}
+
+const options = { seed: { type: "string" }, seeds: { type: "string" }, from: { type: "string" }, workers: { type: "string" }, mutation: { type: "string" } } as const;
+try {
+  const { values } = parseArgs({ options });
+  process.exitCode = values.seed !== undefined ? await oneSeed(wholeNumber(values.seed, "seed"), values.mutation)
+    : await manySeeds(wholeNumber(values.seeds ?? "1000", "seeds"), wholeNumber(values.from ?? "1", "from"), Math.max(1, wholeNumber(values.workers ?? String(availableParallelism()), "workers")), values.mutation);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
