@@ -45,7 +45,8 @@ const DEADLINE_MS = 15_000;
 const SLOW_MS = 10;
 const FAST_MS = 2;
 
-const record = (template_id: string, at: string, over: Partial<ConfigurationRecord>): ConfigurationRecord => ({
+/** A configuration in full, open all day. */
+export const record = (template_id: string, at: string, over: Partial<ConfigurationRecord>): ConfigurationRecord => ({
   id: N, reseller_id: "r", merchant_id: "m", template_id, template: "t", initial_offset: 0, retry_offset: 5, call_start_time: "00:00", call_end_time: "00:00", timezone: "UTC",
   max_retry: 1, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
   inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, enforce_blacklist: true, rate_limit_enabled: false,
