@@ -127,6 +127,12 @@ describe("a pre-check that does not pass", () => {
     await toldIs(d, last, "numbers.release");
     expect([dialled(first), dialled(last)]).toEqual([0, 0]);
   });
+  test("a check whose name every object knows has put nothing off yet", async () => {
+    answer = json({}, 404);
+    const order = checked([check({ name: "constructor", default_on_failure: "defer", max_defers: 1 })], { pre_check_defers: {} });
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({ pre_check: { name: "constructor" } });
+  });
   test("all of them together have two minutes", async () => {
     answer = never;
     const order = checked(Array.from({ length: 6 }, (_v, i) => check({ name: `c${i}`, timeout_ms: 30_000, retries: 1, default_on_failure: "proceed" })));

@@ -61,6 +61,9 @@ async function run(w: Works, order: DialOrder, check: PreCheck, exported: Record
 const skipped = (w: Works, order: DialOrder, { name }: PreCheck): PreCheckResult =>
   ({ name, status: "skipped", http_status: null, duration_ms: 0, exported: {}, detail: "it is switched off", at: w.clock.now().toISOString(), attempt: order.claim_no });
 
+/** How often this check has put the lead off; its name is anybody's word, `constructor` too. */
+const defersOf = ({ pre_check_defers }: DialOrder, { name }: PreCheck): number => (Object.hasOwn(pre_check_defers, name) ? pre_check_defers[name] ?? 0 : 0);
+
 const failed = (results: PreCheckResult[], last: PreCheckResult): Stop => ({
   kind: "settle",
   facts: {
@@ -93,7 +96,7 @@ export async function preChecks(w: Works, order: DialOrder): Promise<Checked | S
       w.log.info({ lead_id: order.lead_id, claim_no: order.claim_no, pre_check: result.name, status: result.status, http_status: result.http_status, duration_ms: result.duration_ms }, "a pre-check was answered, or not");
       results.push(result);
       exported = { ...exported, ...result.exported };
-      const next = whatNext(check, result.status, order.pre_check_defers[check.name] ?? 0);
+      const next = whatNext(check, result.status, defersOf(order, check));
       if (next === "abort") return failed(results, result);
       if (next === "defer") return putOff(w, check, results, result);
     }
