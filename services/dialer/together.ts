@@ -2,6 +2,7 @@ import type { Bus, ParamsOf } from "../../shared/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
 import { joining } from "../../shared/joining.ts";
+import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 
 type Pair = ParamsOf<"blacklist.check">["pairs"][number];
 
@@ -17,22 +18,6 @@ export interface Together {
 
 /** Items of one request. */
 const MAX_ITEMS = 200;
-/** Payloads of one request, in bytes: a message on the bus may have a million. */
-const MAX_PACKET_BYTES = 400_000;
-
-/** Splits a list so that no part is larger than a request may be; an item larger than that goes alone. */
-export function packets<T>(items: readonly T[], bytesOf: (item: T) => number, maxBytes: number): T[][] {
-  const out: T[][] = [];
-  let bytes = Infinity;
-  for (const item of items) {
-    const size = bytesOf(item);
-    if (bytes + size > maxBytes) { out.push([]); bytes = 0; }
-    out.at(-1)?.push(item);
-    bytes += size;
-  }
-  return out;
-}
-
 const payloadBytes = ({ payload }: Preparation): number => Buffer.byteLength(JSON.stringify(payload));
 
 /** Joins the requests of one process. */

@@ -75,12 +75,13 @@ export function documentOf(id: string, by: By, lead: Input, resolved: Resolved, 
   const mode: ExecutionMode = lead.execution_mode ?? "TELEPHONY";
   const due_at = phone !== null && DIALLED_MODES.includes(mode) ? plusSeconds(now, resolved.initial_offset ?? 0) : null;
   const playground = lead.is_playground === true;
+  const payload = { ...lead.payload, ...(phone ? { [PHONE]: phone } : {}), ...(lead.reporting_webhook_url ? { reporting_webhook_url: lead.reporting_webhook_url } : {}) };
   const configurations_override = playground ? lead.configurations_override ?? null : null;
   const of = { merchant_id: resolved.merchant_id ?? merchantOf(by, lead) ?? null, template_id: resolved.template_id, configurations_override };
   return {
     _id: id, reseller_id: lead.reseller_id, ...of, template: resolved.name, request_id: lead.request_id,
     queue: queueName({ _id: id, ...of }, resolved.merchant_id === null ? "reseller" : "merchant"), ...QUEUED, phone_number: phone,
-    payload: { ...lead.payload, ...(phone ? { [PHONE]: phone } : {}), ...(lead.reporting_webhook_url ? { reporting_webhook_url: lead.reporting_webhook_url } : {}) },
+    payload, payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
     execution_mode: mode, call_direction: "OUTBOUND", is_test: playground || mode.endsWith("_TEST"),
     ...(due_at ? { due_at } : {}),
     attempt: null, held: null, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null,

@@ -27,13 +27,16 @@ export const toRecord = (d: LeadDoc): LeadRecord => ({
   outbound_number_id: d.outbound_number_id, trace_scores: d.trace_scores, payload: plain(d.payload), metaData: plain(d.meta),
 });
 
+/** Of leads from before the size was written down. */
+const USUAL_PAYLOAD_BYTES = 2000;
+
 /** Document -> what the scheduler is told; null for one that can't be dialled at all. */
 export function toDue(d: DueDoc): DueLead | null {
   if (!d.due_at || !d.phone_number || (d.status !== "BACKLOG" && d.status !== "RETRY")) return null;
   return {
     lead_id: d._id, queue: queueOf(d), status: d.status, due_at: d.due_at.toISOString(), created_at: d.created_at.toISOString(), reseller_id: d.reseller_id, merchant_id: d.merchant_id,
     template_id: d.template_id, phone_number: d.phone_number, attempt_count: d.attempt_count, claim_no: d.claim_no, execution_mode: d.execution_mode,
-    configurations_override: d.configurations_override,
+    configurations_override: d.configurations_override, payload_bytes: d.payload_bytes ?? USUAL_PAYLOAD_BYTES,
   };
 }
 

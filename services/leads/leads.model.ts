@@ -29,6 +29,8 @@ export interface LeadDoc {
   recoveries: number;
   phone_number: string | null;
   payload: Record<string, unknown>;
+  /** Of the payload as JSON, so that many leads together stay within a message on the bus. */
+  payload_bytes?: number;
   execution_mode: ExecutionMode;
   call_direction: "OUTBOUND" | "INBOUND";
   is_test: boolean;
@@ -72,7 +74,7 @@ export const leadSchema = new Schema<LeadDoc>({
   template_id: { type: String, required: true }, template: { type: String, required: true }, request_id: { type: String, required: true },
   status: { type: String, required: true }, outcome: { type: String, default: null },
   attempt_count: { type: Number, required: true }, claim_no: { type: Number, required: true }, recoveries: { type: Number, default: 0 },
-  phone_number: { type: String, default: null }, payload: { type: Free, required: true },
+  phone_number: { type: String, default: null }, payload: { type: Free, required: true }, payload_bytes: Number,
   execution_mode: { type: String, required: true }, call_direction: { type: String, required: true }, is_test: { type: Boolean, required: true },
   configurations_override: { type: Free, default: null },
   queue: String, due_at: Date, lease_until: Date, report_due_at: Date,

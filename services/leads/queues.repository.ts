@@ -5,7 +5,7 @@ import type { LeadDoc } from "./leads.model.ts";
 export type HeadDoc = Pick<LeadDoc, "queue" | "template_id" | "reseller_id" | "merchant_id" | "configurations_override"> & { due_at: Date };
 /** What the scheduler is told of a due lead. */
 export type DueDoc = Pick<LeadDoc,
-  "_id" | "queue" | "status" | "due_at" | "created_at" | "reseller_id" | "merchant_id" | "template_id" | "phone_number" | "attempt_count" | "claim_no" | "execution_mode" | "configurations_override">;
+  "_id" | "queue" | "status" | "due_at" | "created_at" | "reseller_id" | "merchant_id" | "template_id" | "phone_number" | "attempt_count" | "claim_no" | "execution_mode" | "configurations_override" | "payload_bytes">;
 /** A range of queue names. */
 export interface Names { $gt?: string; $gte?: string; $lt: string }
 
@@ -29,7 +29,7 @@ const MAX_QUERY_MS = 8000;
 const HEAD = { _id: 0, queue: 1, template_id: 1, reseller_id: 1, merchant_id: 1, due_at: 1, configurations_override: 1 } as const;
 const DUE = {
   queue: 1, status: 1, due_at: 1, created_at: 1, reseller_id: 1, merchant_id: 1, template_id: 1, phone_number: 1, attempt_count: 1, claim_no: 1, execution_mode: 1,
-  configurations_override: 1,
+  configurations_override: 1, payload_bytes: 1,
 } as const;
 /** What is needed to end a lead, or to name its queue. */
 const BRIEF = { history: 0, meta: 0 } as const;

@@ -1,10 +1,12 @@
 import type { ParamsOf } from "../../shared/bus.ts";
 import { plusMs } from "../../shared/clock.ts";
+import { noFacts } from "../../shared/contracts/attempt.ts";
 import type { ClaimedLead } from "../../shared/contracts/lead.ts";
 import { crashPoint } from "../../shared/crash.ts";
 import { isFailure } from "../../shared/errors.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
+import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 import { ringableState } from "./calling-window.ts";
 import { ringsOf } from "./choosing.ts";
 import type { Admitted } from "./gating.ts";
@@ -19,12 +21,19 @@ interface Claimed extends Lined { claimed: ClaimedLead }
 /** Orders offered to one dialler in one go; several go side by side, so that several diallers share a pass. */
 const ORDERS_AT_ONCE = 50;
 const OFFERS_AT_ONCE = 4;
+const CLAIMS_AT_ONCE = 2;
 const RELEASES_AT_ONCE = 20;
 /** A lead comes back after this long when the dialler has no room, or can't take it at all. */
 const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
-async function claim({ ground }: Works, lined: readonly Lined[]): Promise<Claimed[]> {
+/** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
+const bytesOf = ({ admitted: { lead } }: Lined): number => lead.payload_bytes ?? 0;
+
+const claim = async (w: Works, lined: readonly Lined[]): Promise<Claimed[]> =>
+  (await inSlices(packets(lined, bytesOf, MAX_PACKET_BYTES), CLAIMS_AT_ONCE, (some) => claimSome(w, some))).flat();
+
+async function claimSome({ ground }: Works, lined: readonly Lined[]): Promise<Claimed[]> {
   const { claimed } = await ground.bus.call("leads.claimMany", {
     lease_seconds: ground.env.LEASE_SECONDS,
     items: lined.map(({ admitted: { lead, plan, configuration }, line }) => ({
@@ -64,6 +73,14 @@ async function giveBack({ ground }: Works, of: readonly Claimed[], afterMs: numb
 /** The dialler went away with the orders in hand: it may have taken them, and may still be alive beyond a broken bus. */
 const mayBeTaken = (error: unknown): boolean => error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
 
+/** Ends the attempt of a lead whose order no dialler takes, so that it does not come back for ever. */
+async function refuse({ ground }: Works, { claimed: { lead_id, claim_no }, holder }: Claimed, error: unknown): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  ground.log.error({ event: "order.invalid", lead_id, ...errorForLog(error) }, "a lead can't be offered to the dialler; its attempt ends");
+  await ground.bus.call("leads.settle", { lead_id, claim_no, facts: { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } } });
+  await ground.bus.call("numbers.releaseMany", { holders: [holder] });
+}
+
 /** Offers orders. What the dialler certainly did not take is given back; where nobody knows, the leases decide. */
 async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
   const nowMs = (): number => w.ground.clock.monotonicMs();
@@ -74,15 +91,16 @@ async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
     await giveBack(w, orders.filter((_, i) => taken[i] !== true), NO_ROOM_MS, "dialler_busy");
   } catch (error) {
     w.ground.log.warn({ event: "dial.refused", leads: orders.length, ...errorForLog(error) }, "the dialler did not take leads");
-    if (isFailure(error, "VALIDATION_FAILED") && orders.length > 1) {
+    if (isFailure(error, "VALIDATION_FAILED")) {
       // one of them is at fault; the others must not wait for it
-      await inSlices(orders, OFFERS_AT_ONCE, (c) => offer(w, [c]));
+      if (orders.length > 1) await inSlices(orders, OFFERS_AT_ONCE, (c) => offer(w, [c]));
+      else for (const c of orders) await refuse(w, c, error);
       return;
     }
     for (const name of new Set(orders.map((c) => c.admitted.open.queue.queue))) putAside(w, name, error);
     w.pace.told(orders.length, 0, nowMs());
     if (mayBeTaken(error)) return;
-    if (["BUSY", "DEPENDENCY_DOWN", "VALIDATION_FAILED"].some((code) => isFailure(error, code as "BUSY"))) await giveBack(w, orders, REFUSED_MS, "dialler_refused");
+    if (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN")) await giveBack(w, orders, REFUSED_MS, "dialler_refused");
   }
 }
 
@@ -96,7 +114,7 @@ export async function launch(w: Works, admitted: readonly Admitted[]): Promise<n
   crashPoint(w.ground.env, "K1");
   const won = new Set(claimed.map((c) => c.holder));
   const lost = lined.filter((l) => !won.has(l.holder)).map((l) => l.holder);
-  const offers = Array.from({ length: Math.ceil(claimed.length / ORDERS_AT_ONCE) }, (_, i) => claimed.slice(i * ORDERS_AT_ONCE, (i + 1) * ORDERS_AT_ONCE));
+  const offers = packets(claimed, bytesOf, MAX_PACKET_BYTES, ORDERS_AT_ONCE);
   await Promise.all([
     inSlices(offers, OFFERS_AT_ONCE, (orders) => offer(w, orders)),
     lost.length === 0 ? null : w.ground.bus.call("numbers.releaseMany", { holders: lost }),

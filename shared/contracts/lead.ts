@@ -57,6 +57,8 @@ export const DueLead = Type.Object({
   lead_id: Uuid, queue: Type.Optional(Type.String()), status: Type.Enum(["BACKLOG", "RETRY"]), due_at: IsoTime, created_at: IsoTime, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
   template_id: Uuid, phone_number: Type.String(), attempt_count: Type.Integer(), claim_no: Type.Integer(), execution_mode: Type.Enum([...EXECUTION_MODES]),
   configurations_override: Nullable(Json),
+  /** Size of its payload as JSON: what claims and orders of one message hold together. */
+  payload_bytes: Type.Optional(Type.Integer()),
 });
 export type DueLead = Static<typeof DueLead>;
 

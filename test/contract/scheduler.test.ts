@@ -66,6 +66,20 @@ test("no free line: nothing is claimed; the leads go when a line frees, told or 
   await dials(1);
 });
 
+test("leads of a country without a free line don't make passes spin, and their queue goes on when one frees", async () => {
+  s.configure({ enable_international_call: false });
+  s.lines = new Map([["+14155550100", 0]]);
+  for (let n = 0; n < 300; n++) s.put(2000 + n);
+  await s.pass(5000);
+  expect(s.of("reserveMany").length).toBeLessThanOrEqual(8);
+  s.told.length = 0;
+  s.lines.set("+14155550100", 1);
+  s.stage.bus.broadcast("numbers.freed", { provider: "PROVIDER_ONE" });
+  const began = s.clock.monotonicMs();
+  await s.run("a dial", () => s.dialled().length === 1, 10);
+  expect(s.clock.monotonicMs() - began).toBeLessThanOrEqual(300);
+});
+
 test("a lost claim gives the line back and dials nothing", async () => {
   s.claimWins = false;
   s.put(30);
@@ -114,10 +128,11 @@ test("one queue that breaks something does not stand in the way of another", asy
   s.dial = (orders) => orders.map((o) => { if (o.template_id === N) throw new Failure("VALIDATION_FAILED", "a payload nobody takes"); return true; });
   s.put(46, { template_id: N });
   s.put(47);
-  await dials(1);
-  await s.run("the other one given back", () => s.of("leads.release").length > 0);
-  expect(s.dialled()).toEqual([id(47)]);
-  expect(s.of("leads.release").map((r) => r["lead_id"])).toEqual([id(46)]);
+  s.put(48);
+  await dials(2);
+  await s.run("the other one ended", () => s.of("settle").length > 0 && s.of("releaseMany").length > 0);
+  expect(s.dialled().sort()).toEqual([id(47), id(48)]);
+  expect(s.of("settle").map((r) => r["lead_id"])).toEqual([id(46)]);
 });
 
 test("blacklisted while queued: dropped, or dialled when the blacklist is not enforced", async () => {
@@ -182,4 +197,13 @@ test("leads that waited too long are ended in bulk: those of a held queue every 
   s.told.length = 0;
   await s.run("expire", () => s.of("expire").length > 0);
   expect(s.dialled()).toEqual([]);
+});
+
+test("leads with large payloads are claimed and handed over in messages that the bus takes", async () => {
+  for (let n = 0; n < 7; n++) s.put(900 + n, { payload_bytes: 150_000 });
+  await dials(7);
+  const claims = s.of("claimMany").map((c) => (c["items"] as unknown[]).length);
+  expect(claims.reduce((a, b) => a + b, 0)).toBe(7);
+  expect(Math.max(...claims)).toBe(2);
+  expect(Math.max(...s.of("dialMany").map((o) => Number(o["offered"])))).toBe(2);
 });

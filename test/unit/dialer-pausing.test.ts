@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import type { DialAnswer } from "../../services/dialer/carriers/port.ts";
 import { afterAnswer, type Pause } from "../../services/dialer/pausing.ts";
-import { packets } from "../../services/dialer/together.ts";
 
 const placed = (queued_ms = 0): DialAnswer => ({ kind: "placed", call_id: "CA1", queued_ms });
 const down: DialAnswer = { kind: "not_placed", retry_after_seconds: null, reason: "refused connection" };
@@ -45,13 +44,5 @@ test("a pause that runs is never shortened, whatever the carrier answers", () =>
       pause = afterAnswer(pause, said, now, random).pause;
       if (before > now) expect(pause.untilMs).toBeGreaterThanOrEqual(before);
     }
-  }));
-});
-
-test("packets: everything once, in order, none larger than allowed unless one item is", () => {
-  fc.assert(fc.property(fc.array(fc.nat(500)), fc.integer({ min: 1, max: 1000 }), (sizes, most) => {
-    const parts = packets(sizes, (n) => n, most);
-    expect(parts.flat()).toEqual(sizes);
-    for (const part of parts) expect(part.length > 0 && (part.length === 1 || part.reduce((a, b) => a + b, 0) <= most)).toBe(true);
   }));
 });
