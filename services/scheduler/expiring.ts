@@ -1,6 +1,7 @@
 import { plusSeconds } from "../../shared/clock.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { QueueFacts } from "./facts.ts";
+import { putAside } from "./judging.ts";
 import type { Works } from "./works.ts";
 
 /** How often the leads of a template that is held are looked through for expired ones. */
@@ -17,7 +18,8 @@ export interface Expiry {
 }
 
 /** The expiry of one process; several don't get in each other's way. */
-export function createExpiry({ ground }: Works): Expiry {
+export function createExpiry(w: Works): Expiry {
+  const { ground } = w;
   const looked = new Map<string, number>();
   async function expire(template_id: string, max_age_seconds: number): Promise<void> {
     looked.delete(template_id);
@@ -33,11 +35,15 @@ export function createExpiry({ ground }: Works): Expiry {
       const nowMs = ground.clock.monotonicMs();
       const isTime = (id: string): boolean => nowMs - (looked.get(id) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS;
       const ages = new Map<string, number>();
+      const seen = Map.groupBy(found, (f) => f.plan?.template_id);
       for (const { plan } of found) if (plan) ages.set(plan.template_id, plan.max_age_seconds);
       for (const { plan } of held) if (plan && ages.size < TEMPLATES_AT_ONCE && isTime(plan.template_id)) ages.set(plan.template_id, plan.max_age_seconds);
       for (const [template_id, max_age_seconds] of ages) {
         await expire(template_id, max_age_seconds)
-          .catch((error: unknown) => { ground.log.warn({ event: "expire.failed", template_id, ...errorForLog(error) }, "expired leads could not be ended; a later pass tries again"); });
+          .catch((error: unknown) => {
+            ground.log.warn({ event: "expire.failed", template_id, ...errorForLog(error) }, "expired leads could not be ended; a later pass tries again");
+            for (const { queue } of seen.get(template_id) ?? []) putAside(w, queue.queue, error);
+          });
       }
     },
   };

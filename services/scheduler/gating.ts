@@ -1,9 +1,8 @@
 import { inSlices } from "../../shared/in-slices.ts";
-import { errorForLog } from "../../shared/log.ts";
 import { admit, type Admission } from "./admission.ts";
 import type { Chosen } from "./choosing.ts";
 import type { Facts } from "./gates.ts";
-import type { Dialable } from "./judging.ts";
+import { putAside, type Dialable } from "./judging.ts";
 import type { Works } from "./works.ts";
 
 /** A lead that every gate lets through but the line, which shows when one is taken. */
@@ -23,11 +22,11 @@ async function listed({ ground }: Works, chosen: readonly Chosen[]): Promise<(bo
 }
 
 /** Ends a lead that must not be called. Expired ones are ended template by template (expiring.ts). */
-export async function dropLead({ ground }: Works, { lead }: Chosen, { outcome, reason }: Drop): Promise<void> {
+export async function dropLead(w: Works, { open, lead }: Chosen, { outcome, reason }: Drop): Promise<void> {
   try {
-    await ground.bus.call("leads.drop", { lead_id: lead.lead_id, due_at: lead.due_at, outcome, reason });
+    await w.ground.bus.call("leads.drop", { lead_id: lead.lead_id, due_at: lead.due_at, outcome, reason });
   } catch (error) {
-    ground.log.warn({ event: "drop.failed", lead_id: lead.lead_id, ...errorForLog(error) }, "a lead that must not be called could not be ended; a later pass tries again");
+    putAside(w, open.queue.queue, error);
   }
 }
 

@@ -38,7 +38,7 @@ const lineFacts = ({ lineless }: Works, { queue, plan }: QueueFacts): LineFacts 
 /** The next look at a queue that is held: when its gate may open, if that is soon; else the next full scan comes by anyway. */
 function sleep({ ground, agenda }: Works, { queue, plan }: QueueFacts, { gate, until }: Held, now: Date): void {
   const soon = plusMs(now, 2 * ground.env.SCHEDULER_INTERVAL_MS);
-  if (gate === "line" && plan?.configuration) agenda.learn(queue.queue, plusMs(now, LINELESS_MS).getTime(), plan.configuration.calling_provider);
+  if (gate === "line" && plan?.configuration) agenda.awaitLine(queue.queue, plan.configuration.calling_provider, plusMs(now, LINELESS_MS).getTime());
   else agenda.learn(queue.queue, until !== null && until <= soon ? until.getTime() : null);
 }
 

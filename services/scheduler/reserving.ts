@@ -15,6 +15,8 @@ export interface Lined { admitted: Admitted; holder: string; line: NonNullable<R
 /** A line is kept this much longer than ring and call may last. */
 const LINE_MARGIN_SECONDS = 300;
 const NODE_MARK_CHARS = 8;
+/** Leads ended side by side. */
+const DROPS_AT_ONCE = 20;
 /** Parties that ask for their lines side by side. */
 const PARTIES_AT_ONCE = 10;
 
@@ -36,13 +38,14 @@ function asks({ ground }: Works, admitted: readonly Admitted[]): Ask[] {
   return [...made.values()].map((ask) => ({ ask, lot: ground.random() })).sort((a, b) => a.ask.of.length - b.ask.of.length || a.lot - b.lot).map((d) => d.ask);
 }
 
-/** What becomes of a lead without a line: it waits, or ends because there can be none in its country. */
-async function withoutLine(w: Works, a: Admitted): Promise<void> {
-  const now = plusMs(w.ground.clock.now(), LINELESS_MS).getTime();
-  w.agenda.learn(a.open.queue.queue, now, a.configuration.calling_provider);
-  if (a.configuration.enable_international_call) return;
-  const verdict = admit({ ...a.facts, lines: await w.facts.lines(a.open.facts, a.facts.country) });
-  if (verdict.verdict === "drop") await dropLead(w, a, verdict);
+/** What becomes of leads without a line: they wait, or end because there can be none in their country. A queue none of whose leads got one rests until a line frees. */
+async function withoutLine(w: Works, without: readonly Admitted[], served: ReadonlySet<string>): Promise<void> {
+  const until = plusMs(w.ground.clock.now(), LINELESS_MS).getTime();
+  for (const a of without) if (!served.has(a.open.queue.queue)) w.agenda.awaitLine(a.open.queue.queue, a.configuration.calling_provider, until);
+  await inSlices(without.filter((a) => !a.configuration.enable_international_call), DROPS_AT_ONCE, async (a) => {
+    const verdict = admit({ ...a.facts, lines: await w.facts.lines(a.open.facts, a.facts.country) });
+    if (verdict.verdict === "drop") await dropLead(w, a, verdict);
+  });
 }
 
 const isHome = (w: Works, a: Admitted, phone_number: string): boolean =>
@@ -69,7 +72,7 @@ export async function reserveLines(w: Works, admitted: readonly Admitted[]): Pro
       });
       if (abroad.length > 0) await w.ground.bus.call("numbers.releaseMany", { holders: abroad });
       if (without.length > 0 && !same_country) w.lineless.set(JSON.stringify(party), true);
-      for (const a of without) await withoutLine(w, a);
+      await withoutLine(w, without, new Set(got.map((l) => l.admitted.open.queue.queue)));
       return got;
     } catch (error) {
       for (const name of new Set(of.map((a) => a.open.queue.queue))) putAside(w, name, error);

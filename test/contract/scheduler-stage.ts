@@ -86,6 +86,7 @@ export async function schedulerStage(env: Record<string, string> = {}): Promise<
         inFlight: () => ({ total: 0, templates: [] }),
         expire: (p) => { note("expire", p); return { expired: 0 }; },
         drop: (p) => { note("drop", p); s.leads.delete(p.lead_id); return { done: true }; },
+        settle: (p) => { note("settle", p); return { done: true, status: "FINISHED", outcome: "call_error" }; },
         release: (p) => { note("leads.release", p); return { done: true }; },
       }),
       standIn("config", {
