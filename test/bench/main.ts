@@ -1,7 +1,8 @@
 import { benchPush } from "./push.ts";
+import { benchSchedule } from "./schedule.ts";
 import { benchWebhook } from "./webhook.ts";
 
-const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, webhook: benchWebhook };
+const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, schedule: benchSchedule, webhook: benchWebhook };
 
 const [, , name = ""] = process.argv;
 const bench = BENCHES[name];
