@@ -13,6 +13,9 @@ export interface Chosen { open: Open; lead: DueLead }
 
 /** Times that shares which a queue could not fill go round again in one pass. */
 const ROUNDS = 4;
+/** A queue is read this far at least; where that was not far enough, the next round reads this many times more. */
+const LEAST_READ = 4;
+const WIDER = 4;
 /** Most leads of one queue that one look reads. */
 const MOST_OF_A_QUEUE = 500;
 /** Pause before room is looked for again that others on their way to the dialler have spoken for. */
@@ -50,6 +53,9 @@ async function inFlight({ ground, inFlight: known }: Works, open: readonly Open[
   return counted;
 }
 
+/** How many leads a look at the queue will likely find: reading many that are not due yet would cost more than to ask again. */
+const likely = ({ yields }: Works, queue: string): number => Math.max(LEAST_READ, 2 * (yields.get(queue) ?? 0));
+
 /** Takes turns among the queues, so that where lines are short none of them takes all. */
 function interleaved(byQueue: ReadonlyMap<Open, DueLead[]>): Chosen[] {
   const longest = Math.max(0, ...[...byQueue.values()].map((leads) => leads.length));
@@ -68,30 +74,37 @@ export async function choose(w: Works, open: readonly Open[], budget: number): P
   const in_flight = await inFlight(w, open);
   const byName = new Map(open.map((o) => [o.queue.queue, o]));
   const got = new Map<Open, DueLead[]>();
+  const next = new Map<Open, number | null>();
   const drained = new Set<Open>();
   let left = budget;
 
   for (let round = 0; round < ROUNDS && left > 0; round++) {
     const candidates = open.filter((o) => !drained.has(o)).map((o): Candidate => ({ ...o.queue, pools: ringsOf(o).map((r) => r.ring), wants: MOST_OF_A_QUEUE - 1 - (got.get(o)?.length ?? 0) }));
-    const shares = [...fairShares(w.turns, candidates, { budget: left, pools, in_flight })].flatMap(([name, n]) => { const o = byName.get(name); return o ? [{ o, name, n }] : []; });
+    const shares = [...fairShares(w.turns, candidates, { budget: left, pools, in_flight })].flatMap(([name, n]) => {
+      const o = byName.get(name);
+      const had = o ? got.get(o)?.length ?? 0 : 0;
+      return o ? [{ o, name, had, most: had + Math.min(n, likely(w, name) * WIDER ** round), share: had + n }] : [];
+    });
     if (shares.length === 0) break;
-    const limitOf = (o: Open, n: number): number => (o.whitelisted_only ? WHITELIST_LOOK : (got.get(o)?.length ?? 0) + n + 1);
-    const { leads } = await ground.bus.call("leads.dueOf", { queues: shares.map(({ o, name, n }) => ({ queue: name, limit: limitOf(o, n) })), until });
+    const { leads } = await ground.bus.call("leads.dueOf", { queues: shares.map(({ o, name, most }) => ({ queue: name, limit: o.whitelisted_only ? WHITELIST_LOOK : most + 1 })), until });
     const read = Map.groupBy(leads, (l) => l.queue ?? l.template_id);
-    for (const { o, name, n } of shares) {
-      const had = got.get(o)?.length ?? 0;
+    let short = 0;
+    for (const { o, name, had, most, share } of shares) {
       const seen = read.get(name) ?? [];
       const due = seen.filter((l) => new Date(l.due_at) <= now && (!o.whitelisted_only || o.facts.plan?.configuration?.rate_limit_whitelist.includes(l.phone_number)));
-      const taken = due.slice(0, had + n);
+      const taken = due.slice(0, most);
       got.set(o, taken);
       left -= taken.length - had;
       for (const { ring } of ringsOf(o)) pools.set(ring, (pools.get(ring) ?? 0) - (taken.length - had));
-      if (taken.length < had + n) drained.add(o);
-      if (o.whitelisted_only) continue;
-      const next = due.length > taken.length ? now.getTime() : seen.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime());
-      agenda.learn(name, next ?? null);
+      if (taken.length < most) drained.add(o);
+      if (taken.length < share) short++;
+      next.set(o, due.length > taken.length ? now.getTime() : seen.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null);
     }
-    if (drained.size === 0) break;
+    if (short === 0) break;
+  }
+  for (const [o, at] of next) {
+    w.yields.set(o.queue.queue, got.get(o)?.length ?? 0);
+    if (!o.whitelisted_only) agenda.learn(o.queue.queue, at);
   }
   // queues whose turn did not come are looked at again: at once when the budget was too small, a little later when what is on its way to the dialler takes all room
   for (const o of open) if (!got.has(o) && !o.whitelisted_only) agenda.learn(o.queue.queue, now.getTime() + (left > 0 ? ROOM_RECHECK_MS : 0));

@@ -12,6 +12,8 @@ export interface Works {
   ground: ServiceGround; rates: RateWindows; facts: FactsOf; agenda: Agenda; turns: Turns; pace: Pace; spoken: SpokenFor;
   /** Parties (facts.ts partyOf, as JSON) that were refused a line a moment ago. */
   lineless: Remembered<true>;
+  /** How many due leads the last look at a queue found. */
+  yields: Remembered<number>;
   inFlight: Remembered<Supply["in_flight"]>;
 }
 
@@ -20,9 +22,11 @@ export const LINELESS_MS = 1000;
 /** How old the count of leads under way may be. */
 const IN_FLIGHT_MS = 1000;
 const MAX_PARTIES = 10_000;
+const YIELD_MS = 2000;
+const MAX_QUEUES = 50_000;
 
 /** The works of one process. */
 export const createWorks = (ground: ServiceGround, rates: RateWindows): Works => ({
   ground, rates, facts: createFacts(ground, rates, REMEMBERED_MS), agenda: createAgenda(), turns: newTurns(), pace: createPace(ground.env.SCHEDULER_BATCH), spoken: createSpokenFor(),
-  lineless: remembered<true>(ground.clock, LINELESS_MS, MAX_PARTIES), inFlight: remembered<Supply["in_flight"]>(ground.clock, IN_FLIGHT_MS, 1),
+  lineless: remembered<true>(ground.clock, LINELESS_MS, MAX_PARTIES), yields: remembered<number>(ground.clock, YIELD_MS, MAX_QUEUES), inFlight: remembered<Supply["in_flight"]>(ground.clock, IN_FLIGHT_MS, 1),
 });
