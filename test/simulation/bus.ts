@@ -47,6 +47,10 @@ function faultsIn(name: string, params: unknown): Fault[] {
 
 const wire = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);
 
+/** How an action ended, as it goes over the wire. */
+const answered = (work: Promise<unknown>): Promise<{ value: unknown } | { error: Error }> =>
+  work.then((value) => ({ value: wire(value) }), (error: unknown) => ({ error: carried(error) }));
+
 /** Requests, answers and events between processes: at most once, late, lost, out of order; all as JSON. */
 export class SimBus {
   /** Sees every request as it goes out. */
@@ -118,14 +122,14 @@ export class SimBus {
       };
       if (stage.strikes("request lost", faults.packetLost)) return;
       world.after(held + this.#latency(), target.life, () => {
-        if (!idle && world.trace) world.tell(life.process.name, `→ ${target.life.process.name} ${name} ${sent.slice(0, 160)}`);
+        if (!idle && world.trace) world.note(life.process.name, `→ ${target.life.process.name} ${name} ${sent.slice(0, 160)}`);
         const received: unknown = JSON.parse(sent);
         const faulty = faultsIn(name, received);
         const work = faulty.length > 0
           ? Promise.reject(Object.assign(busError("ValidationError", "VALIDATION_ERROR", 422, `Parameters validation error! ${name} ${JSON.stringify(faulty)}`), { data: faulty }))
           : target.act(name.split(".")[1] ?? "", received);
         if (faulty.length > 0) stage.wrong.push(`${life.process.name} called ${name} against its contract: ${JSON.stringify(faulty)}`);
-        work.then((value) => { const back = wire(value); answer(() => resolve(back)); }, (error: unknown) => { const back = carried(error); answer(() => reject(back)); });
+        void answered(work).then((back) => answer(() => { if ("value" in back) resolve(back.value); else reject(back.error); }));
       });
     });
   }

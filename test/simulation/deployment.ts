@@ -9,7 +9,8 @@ import { readEnv, type Env } from "../../shared/env.ts";
 import { provideGround } from "../../shared/ground.ts";
 import { SimLeg } from "./leg.ts";
 import { Process, simulatedIds } from "./process.ts";
-import type { Scene } from "./scene.ts";
+import type { SimCall } from "./carrier.ts";
+import type { MediaPort, Scene } from "./scene.ts";
 
 /** The services that ship, as they ship. */
 const SERVICES: Record<string, ServiceSchema> = { leads, scheduler, dialer, numbers, conversation, webhook };
@@ -27,7 +28,7 @@ export function simulatedEnv(scene: Scene): Env {
   const { random } = scene.stage.world;
   return readEnv({
     NODE_ENV: "test", OPENAI_MODEL: "simulated", RING_TIMEOUT_SECONDS: "12", LEASE_SECONDS: String(random.pick([10, 15, 30])), WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true",
-    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 4000, 8000])), SWEEP_INTERVAL_MS: String(random.pick([4000, 8000])), SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
+    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])), SWEEP_INTERVAL_MS: String(random.pick([4000, 8000])), SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
     PROVIDER_ONE_CALLS_PER_SECOND: String(random.pick([0, 1, 2, 5])),
   });
 }
@@ -88,6 +89,15 @@ const MEDIA_ADDRESS = /\/media\/([A-Z_]+)\/([0-9a-f]{32})$/;
 export function connectCarrier(scene: Scene, gateway: Process): void {
   const { stage, carrier, bus, mediaPorts } = scene;
   const { world } = stage;
+  const turnAway = (call: SimCall): void => { world.after(0, null, () => carrier.hangUp(call.id)); };
+  const connect = async (call: SimCall, { life, options }: MediaPort, provider: "PROVIDER_ONE", token: string): Promise<void> => {
+    const ticket = await options.admit({ provider, token, path: call.media.url, headers: {} }).catch(() => null);
+    if (call.ended !== null) return;
+    if (ticket === null) { turnAway(call); return; }
+    const leg = new SimLeg(stage, carrier, call, life);
+    call.leg = leg;
+    options.onSocket(leg as never, ticket); // the leg stands for the socket: see ports/relay-leg.ts
+  };
   carrier.reach = {
     callback(call, kind, told, progress) {
       const path = `/carriers/PROVIDER_ONE/${kind}/${call.ref}`;
@@ -100,17 +110,9 @@ export function connectCarrier(scene: Scene, gateway: Process): void {
     media(call) {
       const [, provider = "", token = ""] = MEDIA_ADDRESS.exec(call.media.url) ?? [];
       const open = mediaPorts.filter((p) => p.life.alive);
-      if (open.length === 0) { world.after(0, null, () => carrier.hangUp(call.id)); return; }
+      if (open.length === 0) { turnAway(call); return; }
       const { life, options } = world.random.pick(open);
-      world.after(1, life, () => {
-        options.admit({ provider: provider as "PROVIDER_ONE", token, path: call.media.url, headers: {} }).then((ticket) => {
-          if (call.ended !== null) return;
-          if (ticket === null) { world.tell(life.process.name, `turns ${call.id} away`); carrier.hangUp(call.id); return; }
-          const leg = new SimLeg(stage, carrier, call, life);
-          call.leg = leg;
-          options.onSocket(leg as never, ticket); // the leg stands for the socket: see ports/relay-leg.ts
-        }, () => { world.after(0, null, () => carrier.hangUp(call.id)); });
-      });
+      world.after(1, life, () => { void connect(call, { life, options }, provider as "PROVIDER_ONE", token); });
     },
   };
 }

@@ -1,55 +1,101 @@
 import { Worker } from "node:worker_threads";
 import type { Tally } from "./faults.ts";
 import type { Outcome } from "./run.ts";
-import type { Order } from "./worker.ts";
+import type { Order, Told } from "./worker.ts";
 
 /** What came of many runs. */
 export interface Report { runs: number; failed: Outcome[]; tally: Tally; steps: number; virtualSeconds: number; seconds: number }
 
-/** Which runs: `count` seeds from `from` on, on so many threads. */
-export interface Campaign { from: number; count: number; workers: number; mutation?: string | undefined; untilFailure?: boolean; onOutcome?(outcome: Outcome): void }
+/** Which runs: `count` seeds from `from` on. */
+export interface Campaign { from: number; count: number; mutation?: string | undefined; onOutcome?(outcome: Outcome): void }
+
+/** Threads in which runs are made: modules replaced, time and chance of the machine forbidden. */
+export interface Fleet {
+  /** One run; traced, its trace comes with it. */
+  once(seed: number, how?: { traced?: boolean; mutation?: string | undefined }): Promise<Outcome>;
+  /** Many runs, spread over all threads. */
+  campaign(runs: Campaign): Promise<Report>;
+  /** Seeds with this mutation until one fails, in one thread; how many runs it took, and the one that failed. */
+  hunt(mutation: string, most: number): Promise<{ runs: number; found: Outcome | null }>;
+  close(): Promise<void>;
+}
 
 const MS_PER_SECOND = 1000;
 
-/** Runs seeds in a thread of their own: modules replaced, time and chance of the machine forbidden. */
-function inThread(order: Order, each: (outcome: Outcome) => void, stop: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: order });
-    worker.on("message", each);
-    worker.on("error", reject);
-    worker.on("exit", () => resolve());
-    void stop.then(() => worker.terminate());
-  });
+/** One thread; orders wait for those before them. */
+class Thread {
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url));
+  #last: Promise<void> = Promise.resolve();
+  waiting = 0;
+
+  run(order: Order, each: (outcome: Outcome) => void): Promise<void> {
+    this.waiting++;
+    const mine = this.#last.then(() => this.#obey(order, each)).finally(() => { this.waiting--; });
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #obey(order: Order, each: (outcome: Outcome) => void): Promise<void> {
+    const worker = this.#worker;
+    return new Promise((resolve, reject) => {
+      const over = (): void => { worker.off("message", hear); worker.off("error", fail); };
+      const hear = (told: Told): void => {
+        if ("outcome" in told) { each(told.outcome); return; }
+        over();
+        resolve();
+      };
+      const fail = (error: Error): void => { over(); reject(error); };
+      worker.on("message", hear);
+      worker.on("error", fail);
+      worker.postMessage(order); // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread, no window
+    });
+  }
+
+  async close(): Promise<void> { await this.#worker.terminate(); }
 }
 
-/** One run; traced, its trace comes with it. */
-export async function once(seed: number, how: { traced?: boolean; mutation?: string | undefined } = {}): Promise<Outcome> {
-  const outcomes: Outcome[] = [];
-  await inThread({ from: seed, to: seed, step: 1, ...how }, (o) => outcomes.push(o), new Promise<void>(() => undefined));
-  const [outcome] = outcomes;
-  if (!outcome) throw new Error(`the run of seed ${seed} gave no outcome`);
-  return outcome;
+const reportOf = (): Report => ({ runs: 0, failed: [], tally: {}, steps: 0, virtualSeconds: 0, seconds: 0 });
+
+function add(report: Report, outcome: Outcome): void {
+  report.runs++;
+  report.steps += outcome.steps;
+  report.virtualSeconds += outcome.virtualSeconds;
+  for (const [what, times] of Object.entries(outcome.tally)) report.tally[what] = (report.tally[what] ?? 0) + times;
+  if (outcome.violations.length > 0) report.failed.push(outcome);
 }
 
-/** Many runs. With `untilFailure` it ends soon after the first that fails. */
-export async function campaign({ from, count, workers, mutation, untilFailure, onOutcome }: Campaign): Promise<Report> {
-  const report: Report = { runs: 0, failed: [], tally: {}, steps: 0, virtualSeconds: 0, seconds: 0 };
-  const began = performance.now();
-  const { promise: stop, resolve: stopAll } = Promise.withResolvers<void>();
-  const each = (outcome: Outcome): void => {
-    report.runs++;
-    report.steps += outcome.steps;
-    report.virtualSeconds += outcome.virtualSeconds;
-    for (const [what, times] of Object.entries(outcome.tally)) report.tally[what] = (report.tally[what] ?? 0) + times;
-    if (outcome.violations.length > 0) {
-      report.failed.push(outcome);
-      if (untilFailure) stopAll();
-    }
-    onOutcome?.(outcome);
+/** Starts the threads; `close` ends them. */
+export function openFleet(size: number): Fleet {
+  const threads = Array.from({ length: size }, () => new Thread());
+  const idlest = (): Thread => {
+    const [first] = [...threads].sort((a, b) => a.waiting - b.waiting);
+    if (!first) throw new Error("a fleet needs a thread");
+    return first;
   };
-  const threads = Math.min(workers, count);
-  await Promise.all(Array.from({ length: threads }, (_, i) => inThread({ from: from + i, to: from + count - 1, step: threads, mutation }, each, stop)));
-  report.seconds = (performance.now() - began) / MS_PER_SECOND;
-  report.failed.sort((a, b) => a.seed - b.seed);
-  return report;
+  return {
+    async once(seed, how = {}) {
+      const outcomes: Outcome[] = [];
+      await idlest().run({ from: seed, to: seed, step: 1, ...how }, (o) => outcomes.push(o));
+      const [outcome] = outcomes;
+      if (!outcome) throw new Error(`the run of seed ${seed} gave no outcome`);
+      return outcome;
+    },
+    async campaign({ from, count, mutation, onOutcome }) {
+      const report = reportOf();
+      const began = performance.now();
+      await Promise.all(threads.map((thread, i) => thread.run({ from: from + i, to: from + count - 1, step: threads.length, mutation }, (outcome) => {
+        add(report, outcome);
+        onOutcome?.(outcome);
+      })));
+      report.seconds = (performance.now() - began) / MS_PER_SECOND;
+      report.failed.sort((a, b) => a.seed - b.seed);
+      return report;
+    },
+    async hunt(mutation, most) {
+      const report = reportOf();
+      await idlest().run({ from: 1, to: most, step: 1, mutation, untilFailure: true }, (outcome) => add(report, outcome));
+      return { runs: report.runs, found: report.failed[0] ?? null };
+    },
+    async close() { await Promise.all(threads.map((t) => t.close())); },
+  };
 }

@@ -15,8 +15,6 @@ export interface Violation { invariant: string; what: string; at: number }
 const STALE_MS = 60_000;
 /** Clocks of processes differ by up to this. */
 const SKEW_MS = 1000;
-/** From the fence at answer to the first word, where nobody stands still. */
-const LATE_TALK_MS = 6000;
 
 /** Whether something held at any instant of a span. */
 function heldWithin<T>(said: readonly Said<T>[] | undefined, from: number, to: number, holds: (v: T) => boolean): boolean {
@@ -46,10 +44,8 @@ export class Judge {
   #calls(): Map<string, CallDoc> { return new Map(this.#scene.database.docs<CallDoc>("calls").map((c) => [c._id, c])); }
   #leads(): Map<string, LeadDoc> { return new Map(this.#scene.database.docs<LeadDoc>("leads").map((l) => [l._id, l])); }
 
-  /** I2; and nobody is talked to after the window has closed. */
+  /** I2. */
   #oneTalk(call: SimCall): void {
-    const until = this.#calls().get(call.ref)?.dial_until;
-    if (until && until.getTime() < this.#before(this.#scene.stage.world.now, LATE_TALK_MS)) this.broken("I5", `the talk of ${call.ref} began after the window had closed`);
     const other = this.#scene.carrier.calls.find((c) => c !== call && c.lead_id === call.lead_id && c.ended === null && c.talked !== null && c.talked.to === null);
     if (other) this.broken("I2", `lead ${call.lead_id} talks on ${other.id} (${other.ref}) and ${call.id} (${call.ref}) at once`);
   }
@@ -92,6 +88,9 @@ export class Judge {
       this.#notListed(decision);
       const aborted = deeds.aborted.get(decision.lead_id);
       if (aborted !== undefined && decision.at > aborted) this.broken("I8", `${decision.ref} was dialled ${Math.round(decision.at - aborted)} ms after its abort was answered with success`);
+    }
+    for (const call of this.#calls().values()) {
+      if (call.joined_at && call.dial_until && call.joined_at >= call.dial_until) this.broken("I5", `the baton of ${call._id} was handed to a talk after the window had closed`);
     }
     this.#rates();
     this.#counts();

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { campaign, once, type Report } from "./fleet.ts";
+import { openFleet, type Fleet, type Report } from "./fleet.ts";
 import type { Outcome } from "./run.ts";
 
 /** `npm run simulate`: many seeds, or one seed again with its whole trace. */
@@ -8,6 +8,8 @@ const USE = `npm run simulate -- [--seeds 20000] [--from 1] [--workers ${availab
 npm run simulate -- --seed <n> [--mutation <name>]     the same run again, with its whole trace`;
 
 const LAST_LINES = 60;
+/** Who tells a violation in the trace. */
+const JUDGE = " JUDGE ";
 const FAILURES_SHOWN = 3;
 const TELL_EVERY = 1000;
 
@@ -21,8 +23,8 @@ const violations = (outcome: Outcome): string => outcome.violations.map((v) => `
 const table = (tally: Readonly<Record<string, number>>): string =>
   Object.entries(tally).sort((a, b) => b[1] - a[1]).map(([what, times]) => `  ${String(times).padStart(9)}  ${what}`).join("\n");
 
-async function oneSeed(seed: number, mutation: string | undefined): Promise<number> {
-  const outcome = await once(seed, { traced: true, mutation });
+async function oneSeed(fleet: Fleet, seed: number, mutation: string | undefined): Promise<number> {
+  const outcome = await fleet.once(seed, { traced: true, mutation });
   console.log(outcome.trace.join("\n"));
   console.log(`\nseed ${seed}: ${outcome.steps} steps, ${outcome.virtualSeconds} virtual seconds, hash ${outcome.hash}\n${table(outcome.tally)}`);
   console.log(outcome.violations.length === 0 ? "every invariant held" : `violated:\n${violations(outcome)}`);
@@ -30,9 +32,10 @@ async function oneSeed(seed: number, mutation: string | undefined): Promise<numb
 }
 
 /** Tells the story of a failure: the run is repeated with its trace. */
-async function tellFailure(failed: Outcome, mutation: string | undefined): Promise<void> {
-  const { trace } = await once(failed.seed, { traced: true, mutation });
-  console.log(`\nseed ${failed.seed} violated:\n${violations(failed)}\nits last lines:\n${trace.slice(-LAST_LINES).join("\n")}\nagain: npm run simulate -- --seed ${failed.seed}${mutation === undefined ? "" : ` --mutation ${mutation}`}`);
+async function tellFailure(fleet: Fleet, failed: Outcome, mutation: string | undefined): Promise<void> {
+  const { trace } = await fleet.once(failed.seed, { traced: true, mutation });
+  const until = trace.findIndex((line) => line.includes(JUDGE)) + 1 || trace.length;
+  console.log(`\nseed ${failed.seed} violated:\n${violations(failed)}\nits last lines before that:\n${trace.slice(Math.max(0, until - LAST_LINES), until).join("\n")}\nagain: npm run simulate -- --seed ${failed.seed}${mutation === undefined ? "" : ` --mutation ${mutation}`}`);
 }
 
 function figures({ runs, seconds, steps, virtualSeconds, failed, tally }: Report, workers: number): string {
@@ -40,23 +43,30 @@ function figures({ runs, seconds, steps, virtualSeconds, failed, tally }: Report
     + (failed.length === 0 ? "every invariant held in every run" : `${failed.length} runs violated an invariant: seeds ${failed.slice(0, 20).map((f) => f.seed).join(", ")}${failed.length > 20 ? ", …" : ""}`);
 }
 
-async function manySeeds(count: number, from: number, workers: number, mutation: string | undefined): Promise<number> {
+async function manySeeds(fleet: Fleet, count: number, from: number, workers: number, mutation: string | undefined): Promise<number> {
   let told = 0;
-  const report = await campaign({
-    from, count, workers, mutation,
+  const report = await fleet.campaign({
+    from, count, mutation,
     onOutcome: () => { told++; if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`); },
   });
-  for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(failed, mutation);
+  for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(fleet, failed, mutation);
   console.log(`\n${figures(report, workers)}`);
   return report.failed.length === 0 ? 0 : 1;
 }
 
 const options = { seed: { type: "string" }, seeds: { type: "string" }, from: { type: "string" }, workers: { type: "string" }, mutation: { type: "string" } } as const;
-try {
+
+async function main(): Promise<number> {
   const { values } = parseArgs({ options });
-  process.exitCode = values.seed !== undefined ? await oneSeed(wholeNumber(values.seed, "seed"), values.mutation)
-    : await manySeeds(wholeNumber(values.seeds ?? "1000", "seeds"), wholeNumber(values.from ?? "1", "from"), Math.max(1, wholeNumber(values.workers ?? String(availableParallelism()), "workers")), values.mutation);
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
+  const workers = Math.max(1, wholeNumber(values.workers ?? String(availableParallelism()), "workers"));
+  const fleet = openFleet(values.seed === undefined ? workers : 1);
+  try {
+    return values.seed !== undefined ? await oneSeed(fleet, wholeNumber(values.seed, "seed"), values.mutation)
+      : await manySeeds(fleet, wholeNumber(values.seeds ?? "1000", "seeds"), wholeNumber(values.from ?? "1", "from"), workers, values.mutation);
+  } finally { await fleet.close(); }
 }
+
+process.exitCode = await main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  return 1;
+});

@@ -63,7 +63,7 @@ export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) 
       const changed = change(operation);
       if (changed === null) return work({ ...operation, filter: { _id: { $in: [] } }, docs: [] });
       const value = worked(() => work(changed));
-      if (!idle && world.trace) world.tell(life.process.name, `${operation.verb} ${operation.collection} ${JSON.stringify(changed.filter).slice(0, 150)} ${JSON.stringify(changed.update ?? changed.docs).slice(0, 420)} = ${value === null ? "null" : typeof value === "object" ? "{}" : String(value)}`);
+      if (!idle && world.trace) world.note(life.process.name, `${operation.verb} ${operation.collection} ${JSON.stringify(changed.filter).slice(0, 150)} ${JSON.stringify(changed.update ?? changed.docs).slice(0, 420)} = ${value === null ? "null" : typeof value === "object" ? "{}" : String(value)}`);
       return value;
     }, {
       idle, outMs: slow + random.between(0.1, 1.2), backMs: random.between(0.1, 1.2),
@@ -88,6 +88,7 @@ class Query<T> implements PromiseLike<T> {
   option(): this { return this; }
   maxTimeMS(): this { return this; }
   exec(): Promise<T> { return (this.#running ??= this.#run(this.#how)); }
+  // oxlint-disable-next-line unicorn/no-thenable, promise/no-callback-in-promise -- mongoose's query is awaited as it is
   then<A = T, B = never>(done?: ((v: T) => A | PromiseLike<A>) | null, failed?: ((e: unknown) => B | PromiseLike<B>) | null): Promise<A | B> { return this.exec().then(done, failed); }
   catch<B = never>(failed?: ((e: unknown) => B | PromiseLike<B>) | null): Promise<T | B> { return this.exec().catch(failed); }
   finally(done?: (() => void) | null): Promise<T> { return this.exec().finally(done); }
@@ -95,8 +96,13 @@ class Query<T> implements PromiseLike<T> {
 
 type Options = { sort?: Record<string, number>; returnDocument?: string; new?: boolean; upsert?: boolean; projection?: Record<string, unknown>; updatePipeline?: boolean };
 
+type Filled = (doc: Doc) => Doc;
+const fillers = new WeakMap<object, Filled>();
+
 /** Defaults of a schema, filled in where a document leaves a field out; fields that the schema does not know are refused. */
-function filledIn(schema: Schema<never>): (doc: Doc) => Doc {
+function filledIn(schema: Schema<never>): Filled {
+  const made = fillers.get(schema);
+  if (made) return made;
   const defaults: [string, () => unknown][] = [];
   const known = new Set<string>();
   schema.eachPath((path, type) => {
@@ -106,12 +112,14 @@ function filledIn(schema: Schema<never>): (doc: Doc) => Doc {
     if (value === undefined && !isList) return;
     defaults.push([path, () => (value === undefined ? [] : typeof value === "function" ? (value as () => unknown)() : structuredClone(value))]);
   });
-  return (doc) => {
+  const fill: Filled = (doc) => {
     for (const key in doc) if (!known.has(key)) throw new Error(`Field \`${key}\` is not in schema and strict mode is set to throw.`);
     const out = { ...doc };
     for (const [path, value] of defaults) if (out[path] === undefined && !path.includes(".")) out[path] = value();
     return out;
   };
+  fillers.set(schema, fill);
+  return fill;
 }
 
 const bulkError = (faults: { index: number; code: number; errmsg: string }[]): Error => {

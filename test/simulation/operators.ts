@@ -14,6 +14,14 @@ export interface Deeds {
 const KEYED_TRIES = 4;
 const KEY_PAUSE_MS = 3000;
 
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** HH:MM in a zone. */
+function timeOfDay(timeZone: string): Intl.DateTimeFormat {
+  const made = formats.get(timeZone) ?? new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+  formats.set(timeZone, made);
+  return made;
+}
+
 /** Clients and operators at random instants: pushes, aborts, blacklisting, edits of windows and switches, pauses, numbers switched off. */
 export class Operators {
   readonly deeds: Deeds = { accepted: [], aborted: new Map() };
@@ -74,7 +82,7 @@ export class Operators {
   #editWindow(tenant: Tenant): void {
     const { random, now } = this.#stage.world;
     const { timezone } = this.#platform.configuration(tenant.template.id);
-    const local = (ms: number): string => new Date(ms).toLocaleTimeString("en-GB", { timeZone: timezone, hour: "2-digit", minute: "2-digit" });
+    const local = (ms: number): string => timeOfDay(timezone).format(ms);
     const [from, to] = random.pick([[-60, 1], [-60, 2], [-60, 3], [1, 60], [2, 3], [-2, 2], [0, 0]] as const);
     this.#platform.edit(tenant.template.id, { call_start_time: local(now + from * 60_000), call_end_time: local(now + to * 60_000) });
   }

@@ -166,7 +166,7 @@ export class Process {
     const line = (level: string) => (fields: Record<string, unknown>, sentence?: string): void => {
       if (!world.trace) return;
       const { event: _event, node: _node, ...rest } = fields;
-      world.trace.push(`${(world.elapsed / 1000).toFixed(4).padStart(10)} ${this.name.padEnd(15)}   ${level}: ${sentence ?? ""} ${JSON.stringify(rest).slice(0, 300)}`);
+      world.note(this.name, `  ${level}: ${sentence ?? ""} ${JSON.stringify(rest).slice(0, 300)}`);
     };
     const log = { level: "info", info: line("log"), warn: line("warn"), error: line("error"), debug: () => undefined, trace: () => undefined, fatal: line("fatal"), child: () => log };
     return log as unknown as Log; // the services use these of pino's methods only

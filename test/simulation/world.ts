@@ -18,6 +18,7 @@ const STEPS_PER_TURN = 256;
 const realImmediate = setImmediate;
 
 const FNV_PRIME = 16_777_619;
+const MS_PER_SECOND = 1000;
 
 /** What a run is stopped by when it goes on for too long. */
 export class Runaway extends Error {}
@@ -62,8 +63,13 @@ export class World {
   /** Writes a line of the trace; the words go into the hash too. */
   tell(who: string, what: string): void {
     for (let i = 0; i < what.length; i += 3) this.#mix(what.charCodeAt(i));
-    this.trace?.push(`${(this.elapsed / 1000).toFixed(4).padStart(10)} ${who.padEnd(15)} ${what}`);
+    this.note(who, what);
   }
+
+  /** Writes a line of the trace only; told in traced runs, so it must not change the hash. */
+  note(who: string, what: string): void { this.trace?.push(this.#line(who, what)); }
+
+  #line(who: string, what: string): string { return `${(this.elapsed / MS_PER_SECOND).toFixed(4).padStart(10)} ${who.padEnd(15)} ${what}`; }
 
   /** Goes on until `until` says so, or nothing is left to happen. Throws Runaway past `maxSteps`. */
   run(until: () => boolean, maxSteps: number): Promise<void> {

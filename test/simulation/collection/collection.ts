@@ -1,7 +1,7 @@
 import { aggregate } from "./aggregate.ts";
 import { evaluate } from "./expression.ts";
 import { bySort, matches, type Filter } from "./match.ts";
-import { updated, type Update } from "./update.ts";
+import { refuseConflicts, updated, type Update } from "./update.ts";
 import { at, compare, copy, reached, type Doc } from "./values.ts";
 
 /** A unique index: its paths, and the documents it holds. */
@@ -113,6 +113,7 @@ export class Collection {
 
   /** Changes the first that fits; null when none does. */
   change(filter: Filter, update: Update, how: ChangeHow = {}): Doc | null {
+    refuseConflicts(update);
     const [old] = this.#matching(filter, how.sort, 1);
     if (!old) {
       if (!how.upsert) return null;
@@ -129,6 +130,7 @@ export class Collection {
 
   /** Changes all that fit; how many there were, and how many are different now. */
   changeAll(filter: Filter, update: Update, only = Infinity): { matched: number; modified: number } {
+    refuseConflicts(update);
     const found = this.#matching(filter, null, only);
     let modified = 0;
     for (const old of found) {

@@ -69,8 +69,11 @@ const OPERATORS: Record<string, Apply> = {
   $pull: (doc, path, arg, now) => { const found = place(doc, path, false); if (found && found.last in found.holder) found.holder[found.last] = pulled(found.holder[found.last], arg, now); },
 };
 
-/** Two operators may not touch one path, nor one a part of what another touches. */
-function refuseConflicts(paths: string[]): void {
+/** Two operators may not touch one path, nor one a part of what another touches; refused whether or not a document fits. */
+export function refuseConflicts(update: Update): void {
+  if (Array.isArray(update)) return;
+  const paths: string[] = [];
+  for (const fields of Object.values(update)) for (const path in fields as Doc) paths.push(path);
   if (paths.length < 2) return;
   paths.sort();
   for (let i = 1; i < paths.length; i++) {
@@ -81,7 +84,6 @@ function refuseConflicts(paths: string[]): void {
 
 function byOperators(doc: Doc, update: Doc, now: Date, inserting: boolean): Doc {
   const out = copy(doc);
-  const paths: string[] = [];
   for (const name in update) {
     const apply = OPERATORS[name];
     if (!apply) throw new Error(`the simulated database does not know the update ${name}`);
@@ -89,11 +91,9 @@ function byOperators(doc: Doc, update: Doc, now: Date, inserting: boolean): Doc 
     for (const path in fields) {
       const arg = fields[path];
       if (arg === undefined) throw new Error(`${name} of ${path} to undefined, which the driver writes as null`);
-      paths.push(path);
       apply(out, path, arg, now, inserting);
     }
   }
-  refuseConflicts(paths);
   return out;
 }
 
