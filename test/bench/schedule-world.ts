@@ -6,6 +6,7 @@ import { MongoClient, type Collection } from "mongodb";
 import type { Client } from "../../deploy/local/client.ts";
 import { openFolder } from "../../deploy/local/folder.ts";
 import { freePort } from "../../deploy/local/ports.ts";
+import { localSecrets } from "../../deploy/local/secrets.ts";
 import { sampleTemplates } from "../../deploy/local/sample/templates.ts";
 import { seed } from "../../deploy/local/seed.ts";
 import { startStack, type Stack, type StackOptions } from "../../deploy/local/stack.ts";
@@ -30,6 +31,7 @@ export interface WorldOptions extends Partial<Pick<StackOptions, "replicas">> { 
 const LINES_PER_NUMBER = 50;
 const SEED_BATCH = 1000;
 const SEEDS_AT_ONCE = 4;
+const ERRORS_SHOWN = 5;
 
 let numbers = 0;
 const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4, "0")}`;
@@ -38,15 +40,14 @@ const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4,
 export async function startWorld({ split = false, env = {}, replicas, onDeath }: WorldOptions = {}): Promise<World> {
   const path = mkdtempSync(join(tmpdir(), "callagent-bench-"));
   const folder = openFolder(path, false);
-  let recorder: Recorder | null = null;
-  const { localSecrets } = await import("../../deploy/local/secrets.ts");
+  let errors = 0;
   const secrets = localSecrets(folder);
-  const opened = recorder = await startRecorder(secrets.twilio_account_sid, secrets.twilio_auth_token);
+  const recorder = await startRecorder(secrets.twilio_account_sid, secrets.twilio_auth_token);
   const stack = await startStack({
     folder, split, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: 1, seed: "bench",
-    ...(replicas ? { replicas } : {}), between: { carrier: () => Promise.resolve(opened.url) },
+    ...(replicas ? { replicas } : {}), between: { carrier: () => Promise.resolve(recorder.url) },
     env: { LOG_LEVEL: "warn", PROVIDER_ONE_CALLS_PER_SECOND: "0", SCHEDULER_BATCH: "200", ...env },
-    onLog: (line) => { if (line.level === "error") console.error(JSON.stringify(line).slice(0, 400)); }, onDeath: onDeath ?? ((said) => console.error(said)),
+    onLog: (line) => { if (line.level === "error" && errors++ < ERRORS_SHOWN) console.error(JSON.stringify(line).slice(0, 400)); }, onDeath: onDeath ?? ((said) => console.error(said)),
   });
   const { client } = await seed(stack, folder, { initial_offset: 0, retry_offset: 1 });
   const mongo = await MongoClient.connect(stack.mongoUri);
@@ -72,7 +73,7 @@ export async function startWorld({ split = false, env = {}, replicas, onDeath }:
 
   return {
     stack, client, recorder, tenant, leads: mongo.db().collection<LeadDoc>("leads"), calls: mongo.db().collection<CallDoc>("calls"),
-    async stop() { await mongo.close(); await stack.stop(); await opened.close(); rmSync(path, { recursive: true, force: true }); },
+    async stop() { await mongo.close(); await stack.stop(); await recorder.close(); rmSync(path, { recursive: true, force: true }); },
   };
 }
 
