@@ -53,9 +53,9 @@ export const record = (template_id: string, at: string, over: Partial<Configurat
   rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: at, updated_at: at, ...over,
 });
 
-/** Sets the stage. Numbers that end in 99 are listed. Calls per second are not limited unless the environment says so. */
-export async function schedulerStage(env: Record<string, string> = {}): Promise<SchedulerStage> {
-  const clock = virtualClock();
+/** Sets the stage; rings are judged by the database's clock, so tests of them begin at the real time. Numbers that end in 99 are listed. Calls per second are not limited unless the environment says so. */
+export async function schedulerStage(env: Record<string, string> = {}, start?: Date): Promise<SchedulerStage> {
+  const clock = virtualClock(start);
   const note = (what: string, p: object): void => { s.told.push({ what, p: { ...p } }); };
   const due = (queue: string, by: string): Waiting[] =>
     [...s.leads.values()].filter((l) => l.queue === queue && l.due_at <= by).sort((a, b) => (a.due_at + a.lead_id < b.due_at + b.lead_id ? -1 : 1));
