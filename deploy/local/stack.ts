@@ -28,6 +28,8 @@ export interface StackOptions {
   /** How many processes run a service where it is not one; of a split stack only, and never of the gateway, whose port is one. */
   replicas?: Partial<Record<Exclude<ServiceName, "gateway">, number>>;
   between?: Between;
+  /** Files and sockets that each service process may have open; absent: as many as this one. */
+  openFiles?: number;
   env?: Record<string, string>; onLog(line: LogLine): void; onDeath(said: string): void;
 }
 
@@ -88,6 +90,10 @@ async function splitChildren(replicas: NonNullable<StackOptions["replicas"]>): P
   return children;
 }
 
+/** How a service process is run, under a limit of open files where one is asked for. */
+const running = (args: string[], openFiles: number | undefined): { args: string[]; command?: string } =>
+  openFiles === undefined ? { args } : { command: "sh", args: ["-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, ...args] };
+
 async function waitReady(httpUrl: string, dead: () => string | null): Promise<void> {
   const end = performance.now() + READY_MS;
   let reason = "the gateway does not answer";
@@ -108,9 +114,9 @@ export async function startStack(o: StackOptions): Promise<Stack> {
   const children = new Map<string, Child>();
   const log: WriteStream = createWriteStream(o.folder.at("callagent.log"), { flags: "w" });
   let death: string | null = null;
-  const begin = async (name: string, args: string[], options: { env?: Record<string, string>; ready: "line" | "none"; command?: string; restart?: boolean }): Promise<Child> => {
+  const begin = async (name: string, args: string[], options: { env?: Record<string, string>; ready: "line" | "none"; command?: string }): Promise<Child> => {
     const child = await startChild({
-      name, args, env: options.env ?? {}, ready: options.ready, restart: options.restart ?? true, ...(options.command ? { command: options.command } : {}),
+      name, args, env: options.env ?? {}, ready: options.ready, restart: true, ...(options.command ? { command: options.command } : {}),
       onLine: (line) => { log.write(`${line}\n`); const parsed = parseLog(line); if (parsed) o.onLog(parsed); },
       onDeath: (said) => { log.write(`${said}\n`); death = said; o.onDeath(said); },
     });
@@ -146,11 +152,13 @@ export async function startStack(o: StackOptions): Promise<Stack> {
       for (const child of await splitChildren(o.replicas ?? {})) {
         serviceChildren.push(child.name);
         const TRANSPORTER = await through.bus?.(natsUrl, child.name) ?? natsUrl;
-        await begin(child.name, [...TETHER, ...RUNNER, join("services", child.service)], { ready: "none", env: { ...env, ...child.env, TRANSPORTER, NODE_ID: child.name } });
+        const { args, ...how } = running([...TETHER, ...RUNNER, join("services", child.service)], o.openFiles);
+        await begin(child.name, args, { ...how, ready: "none", env: { ...env, ...child.env, TRANSPORTER, NODE_ID: child.name } });
       }
     } else {
       serviceChildren.push("services");
-      await begin("services", [...TETHER, ...RUNNER, "services"], { ready: "none", env });
+      const { args, ...how } = running([...TETHER, ...RUNNER, "services"], o.openFiles);
+      await begin("services", args, { ...how, ready: "none", env });
     }
     const httpUrl = `http://127.0.0.1:${o.httpPort}`;
     await waitReady(httpUrl, () => death);

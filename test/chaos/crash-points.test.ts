@@ -12,7 +12,7 @@ const POINT_MS = 120_000;
 const GIVEN_UP_MS = 150_000;
 const DEATH_MS = 60_000;
 /** A repeated report comes after its first. */
-const SETTLED_MS = 20_000;
+const SETTLED_MS = 60_000;
 const POLL_MS = 100;
 /** Leases are short here, so that a lost holder is noticed within the test's time; the rules are the same. */
 const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };

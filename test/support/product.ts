@@ -31,7 +31,7 @@ export interface LedgerCall { sid: string; to: string; from: string; status: str
 export interface LedgerLine { seq: number; at: string; kind: string; call_sid?: string; to?: string; reference?: string | null; [field: string]: unknown }
 
 /** How the product is started for a test. */
-export interface ProductOptions extends Pick<StackOptions, "replicas" | "between"> { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
 
 const DEFAULT_TIME_SCALE = 20;
 const LEDGER_PAGE = 10_000;
@@ -44,7 +44,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const stack = await startStack({
     folder, split: options.split ?? false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
     database: `t_${randomUUID().slice(0, 8)}`,
-    ...(options.replicas ? { replicas: options.replicas } : {}), ...(options.between ? { between: options.between } : {}),
+    ...(options.replicas ? { replicas: options.replicas } : {}), ...(options.between ? { between: options.between } : {}), ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
   });
   try {
