@@ -7,17 +7,11 @@ import type { LeadsRepository } from "./leads.repository.ts";
 import { note } from "./noting.ts";
 import { settle as decide } from "./settling.ts";
 
-type Answer<N extends "leads.claim" | "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
+type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
 export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
   return {
-    async claim(p: ParamsOf<"leads.claim">): Answer<"leads.claim"> {
-      const now = ground.clock.now();
-      const lead = await leads.move(machine.claim({ lead_id: p.lead_id, due_at: new Date(p.due_at), claim_no: p.claim_no }, { ...p.attempt, claimed_at: now }, plusSeconds(now, p.lease_seconds), now));
-      return lead && toClaimed(lead);
-    },
-
     async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
       const now = ground.clock.now();
       const until = plusSeconds(now, p.lease_seconds);

@@ -37,18 +37,6 @@ export const QUEUED = { status: "BACKLOG", outcome: null, attempt_count: 0, clai
 /** What the history of a lead begins with. */
 export const queued = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({ event: "queued", at: now, details: { due_at: due_at?.toISOString() ?? null, execution_mode } });
 
-/** BACKLOG|RETRY -> same, later, for another reason than before. No attempt is spent. */
-export const defer = (seen: Seen, until: Date, why: string, now: Date): Move => ({
-  filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at, "held.why": { $ne: why } },
-  update: { $set: { due_at: until, held: { why, until, since: now, times: 1 }, updated_at: now }, ...remember("held", now, { why, until: until.toISOString() }) },
-});
-
-/** BACKLOG|RETRY -> same, later, for the same reason once more: counted, so that long waits do not push everything else out of the history. */
-export const deferAgain = (seen: Seen, until: Date, why: string, now: Date): Move => ({
-  filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at, "held.why": why },
-  update: { $set: { due_at: until, "held.until": until, updated_at: now }, $inc: { "held.times": 1 } },
-});
-
 /** BACKLOG|RETRY -> PROCESSING. The claim number is the fence: it only ever rises. */
 export const claim = (seen: Seen & { claim_no: number }, attempt: AttemptSnapshot, lease_until: Date, now: Date): Move => ({
   filter: { _id: seen.lead_id, status: WAITING, claim_no: seen.claim_no, due_at: { $eq: seen.due_at, $lte: now } },
@@ -77,7 +65,7 @@ export const checked = (results: readonly Record<string, unknown>[]): Record<str
 export const release = (baton: Baton, lead: Queued & Pick<LeadDoc, "attempt_count">, due_at: Date, why: string, now: Date, recovered: boolean): Move => ({
   filter: { ...held(baton), attempt_count: lead.attempt_count },
   update: {
-    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", queue: queueOf(lead), due_at, held: { why, until: due_at, since: now, times: 1 }, updated_at: now },
+    $set: { status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG", queue: queueOf(lead), due_at, held: { why, until: due_at, since: now }, updated_at: now },
     $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) }, $unset: { lease_until: 1 },
     ...remember("given_back", now, { claim_no: baton.claim_no, why, until: due_at.toISOString() }),
   },

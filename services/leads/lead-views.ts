@@ -46,7 +46,7 @@ export type FinishedDoc = Pick<LeadDoc, "_id" | "reseller_id" | "merchant_id" | 
 /** Document -> what the scheduler is told of a lead that it is to explain, waiting or not. */
 export const toWaiting = (d: LeadDoc): WaitingLead => ({
   lead_id: d._id, status: d.status, outcome: d.outcome, due_at: iso(d.due_at), created_at: d.created_at.toISOString(),
-  held: d.held && { ...d.held, until: d.held.until.toISOString(), since: d.held.since.toISOString() },
+  held: d.held && { why: d.held.why, until: d.held.until.toISOString(), since: d.held.since.toISOString() },
   reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id, phone_number: d.phone_number, attempt_count: d.attempt_count, claim_no: d.claim_no,
   execution_mode: d.execution_mode, configurations_override: d.configurations_override,
 });

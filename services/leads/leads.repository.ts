@@ -39,7 +39,6 @@ export interface LeadsRepository {
   figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
   /** Whether a lead of this owner and template has not finished yet; by indexes that hold unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
-  due(now: Date, limit: number): Promise<LeadDoc[]>;
   lostLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedReports(now: Date, limit: number): Promise<LeadDoc[]>;
   /** The reports were taken over: nothing is owed any more; or they are to be handed over later, unless somebody else did it meanwhile. */
@@ -112,7 +111,6 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
       model.aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages]).option({ maxTimeMS: maxTimeMs }).exec(),
     anyUnfinished: async (of) => await model.findOne({ ...of, finished_at: null }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
-    due: (now, limit) => find({ due_at: { $lte: now } }).sort({ due_at: 1, _id: 1 }).limit(limit),
     lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),
     owedReports: (now, limit) => find({ report_due_at: { $lte: now } }).sort({ report_due_at: 1 }).limit(limit),
     reportsTaken: async (lead_ids) => { await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } }).maxTimeMS(MAX_QUERY_MS); },

@@ -1,13 +1,11 @@
 import { service } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
-import type { DueLead } from "../../shared/contracts/lead.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { abort } from "./aborting.ts";
 import { attempts } from "./attempts.ts";
-import { deferAll } from "./deferring.ts";
 import * as machine from "./lead-machine.ts";
-import { toDue, type FinishedDoc } from "./lead-views.ts";
+import type { FinishedDoc } from "./lead-views.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import { pushKeySchema } from "./push-keys.model.ts";
@@ -49,17 +47,12 @@ export default service("leads", (ground) => {
       timeline: (p, { bus }) => read.timeline(p, bus),
       explain: (p, { bus }) => read.explain(p, bus), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p) => read.recording(p),
       unfinished: async (of) => ({ any: await leads.anyUnfinished(of) }),
-      async due({ limit }) {
-        const found = await leads.due(ground.clock.now(), limit);
-        return { leads: found.map(toDue).filter((d): d is DueLead => d !== null) };
-      },
       heads: (p) => heads(queues, p), dueOf: (p) => dueOf(queues, p), expire: (p) => expire(ground, { leads, queues }, p, onFinished),
       async inFlight() {
         const templates = await queues.inFlight();
         return { total: templates.reduce((n, t) => n + t.count, 0), templates };
       },
-      defer: async ({ items }) => ({ deferred: await deferAll(leads, items, ground.clock.now()) }),
-      claim: (p) => moves.claim(p), claimMany: (p) => moves.claimMany(p), drop: (p) => moves.drop(p), release: (p) => moves.release(p), settle: (p) => moves.settle(p), annotate: (p) => moves.annotate(p),
+      claimMany: (p) => moves.claimMany(p), drop: (p) => moves.drop(p), release: (p) => moves.release(p), settle: (p) => moves.settle(p), annotate: (p) => moves.annotate(p),
       extend: async (p) => ({ done: await leads.move(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds))) !== null }),
     },
     async started() {

@@ -8,7 +8,7 @@ type Source = TimelineEvent["source"];
 
 /** Every event there is, in the order in which things happen: it decides between facts of one instant. */
 export const EVENTS = [
-  "queued", "held", "holder_silent", "claimed", "dial_intended", "dial_prevented", "dial_undone", "pre_checked", "placed", "callback", "ringing", "answered", "media_joined", "hang_up_wanted",
+  "queued", "holder_silent", "claimed", "dial_intended", "dial_prevented", "dial_undone", "pre_checked", "placed", "callback", "ringing", "answered", "media_joined", "hang_up_wanted",
   "talk_ended", "ended", "noted", "given_back", "retry", "finished", "dropped", "aborted", "closed", "report_queued", "report_tried", "report_due_again",
 ] as const;
 type EventName = (typeof EVENTS)[number];
@@ -17,7 +17,7 @@ const PLACE = new Map<string, number>(EVENTS.map((name, i) => [name, i]));
 
 /** All that was recorded of one lead. */
 export interface Recorded {
-  lead: Pick<LeadDoc, "created_at" | "held"> & { history: readonly HistoryEntry[] };
+  lead: Pick<LeadDoc, "created_at"> & { history: readonly HistoryEntry[] };
   calls: ResultOf<"dialer.history">;
   deliveries: readonly DeliveryRecord[];
 }
@@ -60,10 +60,6 @@ function once(events: TimelineEvent[]): TimelineEvent[] {
   });
 }
 
-/** The wait a lead is in now: how often it was put off for the same reason, which its history tells once. */
-const waiting = ({ lead: { held } }: Recorded): TimelineEvent[] =>
-  (held && held.times > 1 ? told(new Date(held.since).toISOString(), "leads", "held", { why: held.why, until: new Date(held.until).toISOString(), times: held.times }) : []);
-
 function fromCall(c: CallHistory): TimelineEvent[] {
   const { claim_no, call_id } = c;
   if (c.state === "VOID") return told(c.intended_at, "dialer", "dial_prevented", { claim_no });
@@ -90,7 +86,7 @@ const fromDelivery = (d: DeliveryRecord): TimelineEvent[] => [
 /** Everything recorded, in order of time; facts of one instant in the order in which such things happen. */
 export function timelineOf(recorded: Recorded): TimelineEvent[] {
   const events = [
-    ...beginning(recorded), ...once(recorded.lead.history.flatMap(fromHistory)), ...waiting(recorded), ...recorded.calls.calls.flatMap(fromCall),
+    ...beginning(recorded), ...once(recorded.lead.history.flatMap(fromHistory)), ...recorded.calls.calls.flatMap(fromCall),
     ...recorded.calls.carrier_events.flatMap(fromCallback), ...recorded.deliveries.flatMap(fromDelivery),
   ];
   const place = (e: TimelineEvent): number => PLACE.get(e.event) ?? EVENTS.length;

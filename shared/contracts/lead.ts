@@ -31,8 +31,8 @@ export const LeadSummary = Type.Object({
 });
 export type LeadSummary = Static<typeof LeadSummary>;
 
-/** Why a waiting lead was put off by itself: since when for this reason, how often, until when. */
-export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime, times: Type.Integer() });
+/** Why a waiting lead was put off by itself: since when, until when. */
+export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime });
 export type Held = Static<typeof Held>;
 
 /** A lead as explain sees it, waiting or not. */

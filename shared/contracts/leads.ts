@@ -68,8 +68,6 @@ export const leads = {
     /** Internal: whether any lead of this reseller (and merchant, and template) is not FINISHED yet. */
     unfinished: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
-    /** Internal, read only: leads whose time has come, the longest waiting first. */
-    due: action(Strict({ limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ leads: Type.Array(DueLead) })),
     /** Internal, read only: queues whose first lead is due by `until`, in the order of their names from `after` on; costs by queues, not by leads. `own`: playground leads' own queues.
      *  `next`: where to go on; null: that was all. */
     heads: action(Strict({ until: IsoTime, own: Type.Boolean(), after: Nullable(Text(64)), limit: Type.Integer({ minimum: 1, maximum: 1000 }) }),
@@ -77,19 +75,15 @@ export const leads = {
     /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. */
     dueOf: action(Strict({ queues: Type.Array(Strict({ queue: Text(64), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), { maxItems: 500 }), until: IsoTime }),
       Type.Object({ leads: Type.Array(DueLead) })),
-    /** Internal: many claims in one go, each by compare-and-set; null where the race was lost. */
+    /** Internal: takes leads into PROCESSING, each by compare-and-set; null where the race was lost. `claim_no` is the one seen, the claim raises it. */
     claimMany: action(Strict({ lease_seconds: Lease, items: Type.Array(Strict({ ...Seen, claim_no: Type.Integer({ minimum: 0 }), attempt: AttemptPlan }), { maxItems: 500 }) }),
       Type.Object({ claimed: Type.Array(Nullable(ClaimedLead)) })),
     /** Internal: leads being dialled or talked to, by template. */
     inFlight: action(Strict({}), Type.Object({ total: Type.Integer(), templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })) })),
     /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` in one go. */
     expire: action(Strict({ template_id: Uuid, created_before: IsoTime, reason: Text(500), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ expired: Type.Integer() })),
-    /** Internal: held-back leads get a later due time; no attempt is spent. Guard: status and due_at as seen. */
-    defer: action(Strict({ items: Type.Array(Strict({ ...Seen, until: IsoTime, why: Text(64) }), { maxItems: 500 }) }), Type.Object({ deferred: Type.Integer() })),
     /** Internal: a lead that must not be dialled ends with this outcome. Guard: not claimed, due_at as seen. */
     drop: action(Strict({ ...Seen, outcome: Type.Enum(["BLACKLISTED", "EXPIRED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE", "failed"]), reason: Text(500) }), Done),
-    /** Internal: compare-and-set into PROCESSING; null: the race was lost. `claim_no` is the one seen, the claim raises it. */
-    claim: action(Strict({ ...Seen, claim_no: Type.Integer({ minimum: 0 }), lease_seconds: Lease, attempt: AttemptPlan }), Nullable(ClaimedLead)),
     /** Internal: keeps the lease alive; done false: the baton is lost, stop. */
     extend: action(Strict({ ...Baton, lease_seconds: Lease }), Done),
     /** Internal: gives a lead back that provably rang nowhere; the attempt is not spent. */

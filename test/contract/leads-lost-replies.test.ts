@@ -2,7 +2,7 @@ import { noFacts } from "../../shared/contracts/attempt.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
 import { asMerchant, freshDatabase } from "../support/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../support/tcp-proxy.ts";
-import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
+import { ATTEMPT, claimSeen, leadsStage, M, R, type LeadsStage } from "./leads-stage.ts";
 
 // F25: the database did the write, and the answer got lost. Once: the driver asks again and is told its first answer. Twice: the driver gives up, and the service looks for its own mark.
 let at: LeadsStage;
@@ -31,7 +31,8 @@ async function losing<T>(replies: number, name: string, work: () => Promise<T>):
 
 const by = asMerchant(R, M);
 const { call } = { call: ((name, params) => at.stage.bus.call(name, params)) as LeadsStage["stage"]["bus"]["call"] };
-const attempt = { number_id: TEMPLATE, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 0, retry_on: null } };
+const attempt = { ...ATTEMPT, policy: { ...ATTEMPT.policy, retry_offset: 0 } };
+const claim = (seen: Parameters<typeof claimSeen>[1]) => claimSeen(at.stage, seen, attempt, LEASE);
 const lead = async (lead_id: string) => (await at.db.collection<LeadDoc>("leads").findOne({ _id: lead_id }))!;
 async function due() {
   const { lead_call_tracker_id: lead_id } = await at.push();
@@ -40,7 +41,7 @@ async function due() {
 }
 async function claimed() {
   const seen = await due();
-  await call("leads.claim", { ...seen, lease_seconds: LEASE, attempt });
+  await claim(seen);
   return { lead_id: seen.lead_id, claim_no: 1 };
 }
 const moves = async (lead_id: string) => (await lead(lead_id)).history!.map((h) => h.event);
@@ -48,13 +49,13 @@ const moves = async (lead_id: string) => (await lead(lead_id)).history!.map((h) 
 describe.each([1, 2])("%i lost replies", (replies) => {
   test("a claim knows itself again: one attempt, one claim number", async () => {
     const seen = await due();
-    expect(await losing(replies, "findAndModify", () => call("leads.claim", { ...seen, lease_seconds: LEASE, attempt }))).toMatchObject({ lead_id: seen.lead_id, claim_no: 1, attempt_count: 1 });
+    expect(await losing(replies, "update", () => claim(seen))).toMatchObject({ lead_id: seen.lead_id, claim_no: 1, attempt_count: 1 });
     expect(await lead(seen.lead_id)).toMatchObject({ status: "PROCESSING", claim_no: 1, attempt_count: 1 });
     expect(await moves(seen.lead_id)).toEqual(["queued", "claimed"]);
   });
   test("claims of many know themselves again, and no other's", async () => {
     const all = [await due(), await due(), await due()];
-    await call("leads.claim", { ...all[1]!, lease_seconds: LEASE, attempt });
+    await claim(all[1]!);
     const { claimed: got } = await losing(replies, "update", () => call("leads.claimMany", { lease_seconds: LEASE, items: all.map((seen) => ({ ...seen, attempt })) }));
     expect(got.map((c) => c?.lead_id ?? null)).toEqual([all[0]!.lead_id, null, all[2]!.lead_id]);
     for (const { lead_id } of all) expect(await lead(lead_id)).toMatchObject({ status: "PROCESSING", claim_no: 1, attempt_count: 1 });
@@ -72,7 +73,7 @@ describe.each([1, 2])("%i lost replies", (replies) => {
     expect(await losing(replies, "findAndModify", () => call("leads.settle", { ...baton, facts: noFacts("no_answer") }))).toEqual({ done: true, status: "RETRY", outcome: null });
     expect(await moves(baton.lead_id)).toEqual(["queued", "claimed", "retry"]);
     const { due_at } = await lead(baton.lead_id);
-    await call("leads.claim", { ...baton, due_at: due_at!.toISOString(), lease_seconds: LEASE, attempt });
+    await claim({ ...baton, due_at: due_at!.toISOString() });
     const last = { ...noFacts("completed"), answered_at: "2026-11-21T10:00:00.000Z", ended_at: "2026-11-21T10:01:00.000Z", talk: null };
     expect(await losing(replies, "findAndModify", () => call("leads.settle", { lead_id: baton.lead_id, claim_no: 2, facts: last }))).toEqual({ done: true, status: "FINISHED", outcome: "customer_hangup" });
     expect(await lead(baton.lead_id)).toMatchObject({ status: "FINISHED", attempt_count: 2, answered_count: 1, talk_seconds: 60 });
@@ -94,15 +95,19 @@ describe.each([1, 2])("%i lost replies", (replies) => {
   });
 });
 
-test("a failure that the database tells of is one: nothing is claimed, and nobody takes another's claim for their own", async () => {
+test("a failure that the database tells of is one: nothing is claimed or given back, and nobody takes another's claim for their own", async () => {
   const seen = await due();
-  const admin = at.db.admin();
-  await admin.command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: ["findAndModify"], errorCode: 8000 } });
-  await expect(call("leads.claim", { ...seen, lease_seconds: LEASE, attempt })).rejects.toThrow();
+  const fails = (command: string, how: object) => at.db.admin().command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: [command], ...how } });
+  await fails("update", { errorCode: 8000 });
+  await expect(claim(seen)).rejects.toThrow();
   expect(await lead(seen.lead_id)).toMatchObject({ status: "BACKLOG", claim_no: 0, attempt_count: 0 });
-  await admin.command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: ["update"], errorCode: 8000 } });
-  await expect(call("leads.claimMany", { lease_seconds: LEASE, items: [{ ...seen, attempt }] })).rejects.toThrow();
   // A connection that breaks before anything was done: the driver asks once more by itself.
-  await admin.command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: ["findAndModify"], closeConnection: true } });
-  expect(await call("leads.claim", { ...seen, lease_seconds: LEASE, attempt })).toMatchObject({ claim_no: 1, attempt_count: 1 });
+  await fails("update", { closeConnection: true });
+  expect(await claim(seen)).toMatchObject({ claim_no: 1, attempt_count: 1 });
+  const release = () => call("leads.release", { lead_id: seen.lead_id, claim_no: 1, due_at: at.clock.now().toISOString(), reason: "busy" });
+  await fails("findAndModify", { errorCode: 8000 });
+  await expect(release()).rejects.toThrow();
+  expect(await lead(seen.lead_id)).toMatchObject({ status: "PROCESSING", claim_no: 1, attempt_count: 1 });
+  await fails("findAndModify", { closeConnection: true });
+  expect(await release()).toEqual({ done: true });
 });

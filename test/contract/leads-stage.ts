@@ -2,6 +2,7 @@ import { MongoClient, type Db } from "mongodb";
 import type { Context } from "moleculer";
 import leads from "../../services/leads/leads.service.ts";
 import type { EventOf, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { ClaimedLead, DueLead } from "../../shared/contracts/lead.ts";
 import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
 import { codeOf, fail, type Fault } from "../../shared/errors.ts";
 import { asMerchant, setStage, standIn, type Stage } from "../support/stage.ts";
@@ -12,6 +13,16 @@ export const R = "11111111-1111-4111-8111-111111111111";
 export const M = "22222222-2222-4222-8222-222222222222";
 export const PHONE = "+14155552601";
 export const NOBODY = "33333333-3333-4333-8333-333333333333";
+/** What the leads of these tests are claimed with. */
+export const ATTEMPT: ParamsOf<"leads.claimMany">["items"][number]["attempt"] = { number_id: TEMPLATE, provider: "PROVIDER_ONE", template_version: 1, policy: { max_retry: 1, retry_offset: 60, retry_on: null } };
+
+/** Leads of the template's queue that are due now. */
+export const dueNow = async ({ bus }: Pick<Stage, "bus">, now: Date): Promise<DueLead[]> => (await bus.call("leads.dueOf", { queues: [{ queue: TEMPLATE, limit: 500 }], until: now.toISOString() })).leads;
+/** One of them. */
+export const dueLead = async (stage: Pick<Stage, "bus">, now: Date, lead_id: string): Promise<DueLead | undefined> => (await dueNow(stage, now)).find((l) => l.lead_id === lead_id);
+/** Claims a lead as it was seen; null: the race was lost. */
+export const claimSeen = async ({ bus }: Pick<Stage, "bus">, { lead_id, due_at, claim_no }: Pick<DueLead, "lead_id" | "due_at" | "claim_no">, attempt = ATTEMPT, lease_seconds = 30): Promise<ClaimedLead | null> =>
+  (await bus.call("leads.claimMany", { lease_seconds, items: [{ lead_id, due_at, claim_no, attempt }] })).claimed[0] ?? null;
 
 /** The leads service with everything it asks played by stand-ins, and the database at hand. */
 export interface LeadsStage {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { noFacts } from "../../shared/contracts/attempt.ts";
 import { asAdmin, asMerchant, asReseller } from "../support/stage.ts";
-import { leadsStage, M, NOBODY, PHONE, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
+import { claimSeen, dueLead, leadsStage, M, NOBODY, PHONE, R, TEMPLATE, type LeadsStage } from "./leads-stage.ts";
 
 let it: LeadsStage;
 beforeAll(async () => { it = await leadsStage(); });
@@ -9,25 +9,12 @@ afterAll(() => it.stop());
 
 const by = asMerchant(R, M);
 const timeline = async (lead_id: string) => (await it.stage.bus.call("leads.timeline", { by, lead_id })).events;
-const attempt = { number_id: TEMPLATE, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 60, retry_on: null } };
-const dueOf = async (lead_id: string) => (await it.stage.bus.call("leads.due", { limit: 500 })).leads.find((l) => l.lead_id === lead_id)!;
-async function claim(lead_id: string) {
-  const due = await dueOf(lead_id);
-  return (await it.stage.bus.call("leads.claim", { lead_id, due_at: due.due_at, claim_no: due.claim_no, lease_seconds: 30, attempt }))!;
-}
-async function defer(lead_id: string, why: string, seconds: number) {
-  const { due_at } = await dueOf(lead_id);
-  return it.stage.bus.call("leads.defer", { items: [{ lead_id, due_at, until: new Date(it.clock.now().getTime() + seconds * 1000).toISOString(), why }] });
-}
+const claim = async (lead_id: string) => (await claimSeen(it.stage, (await dueLead(it.stage, it.clock.now(), lead_id))!))!;
 
 describe("a lead's history", () => {
   test("is written by every move, with its time", async () => {
     const { lead_call_tracker_id: id } = await it.push();
     await it.clock.advance(30_000);
-    for (const why of ["outside_window", "no_number", "no_number", "no_number"]) {
-      expect(await defer(id, why, 10)).toEqual({ deferred: 1 });
-      await it.clock.advance(10_000);
-    }
     const first = await claim(id);
     await it.stage.bus.call("leads.release", { lead_id: id, claim_no: first.claim_no, due_at: it.clock.now().toISOString(), reason: "dialler_busy" });
     const second = await claim(id);
@@ -35,16 +22,9 @@ describe("a lead's history", () => {
     await it.stage.bus.call("leads.settle", { lead_id: id, claim_no: second.claim_no, facts: { ...noFacts("no_answer"), call_id: "CA1" } });
     await it.stage.bus.call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "enough" }] });
     const events = await timeline(id);
-    expect(events.map((e) => e.event)).toEqual(["queued", "held", "held", "claimed", "claimed", "noted", "given_back", "retry", "aborted"]);
+    expect(events.map((e) => e.event)).toEqual(["queued", "claimed", "claimed", "noted", "given_back", "retry", "aborted"]);
     expect(events.find((e) => e.event === "retry")?.details).toMatchObject({ claim_no: 2, outcome: "no_answer", call_id: "CA1" });
     expect(events.at(-1)?.details).toEqual({ reason: "enough", by: `s2s:${by.id}` });
-  });
-  test("of a wait that goes on stays short, and counts", async () => {
-    const { lead_call_tracker_id: id } = await it.push();
-    await it.clock.advance(30_000);
-    for (let i = 0; i < 20; i++) { await defer(id, "no_number", 1); await it.clock.advance(1000); }
-    const held = (await timeline(id)).filter((e) => e.event === "held");
-    expect([held.length, held.at(-1)?.details["times"]]).toEqual([2, 20]);
   });
   test("keeps the newest 200 moves, and weighs on nothing else", async () => {
     const { lead_call_tracker_id: id } = await it.push();
@@ -117,7 +97,7 @@ describe("explain", () => {
     await it.stage.bus.call("leads.explain", { by, lead_id: id });
     expect(it.explained).toMatchObject([
       { lead: { lead_id: id, status: "BACKLOG", held: null, claim_no: 0, phone_number: PHONE, template_id: TEMPLATE, configurations_override: null } },
-      { at: "2026-11-22T10:00:00.000Z", lead: { status: "BACKLOG", claim_no: 1, due_at: it.clock.now().toISOString(), held: { why: "busy", until: it.clock.now().toISOString(), times: 1 } } },
+      { at: "2026-11-22T10:00:00.000Z", lead: { status: "BACKLOG", claim_no: 1, due_at: it.clock.now().toISOString(), held: { why: "busy", until: it.clock.now().toISOString() } } },
       { lead: { status: "FINISHED", outcome: "ABORTED", due_at: null } },
     ]);
     expect(it.explained[0]).not.toHaveProperty("at");

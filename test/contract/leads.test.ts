@@ -3,11 +3,8 @@ import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
 import { fail } from "../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, until, type Stage } from "../support/stage.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
+import { claimSeen, dueLead, dueNow, M, PHONE, R, TEMPLATE } from "./leads-stage.ts";
 
-const TEMPLATE = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
-const R = "11111111-1111-4111-8111-111111111111";
-const M = "22222222-2222-4222-8222-222222222222";
-const PHONE = "+14155552601";
 const clock = virtualClock();
 const enqueued: { lead_id: string; data: Record<string, unknown> }[] = [];
 let verdict: () => { verdict: "never_dialled" } | { verdict: "live"; lease_seconds: number } | { verdict: "ended"; facts: AttemptFacts } = () => ({ verdict: "never_dialled" });
@@ -41,11 +38,10 @@ const by = asMerchant(R, M);
 const input = (over: object = {}) => ({ request_id: "order-1", template_id: TEMPLATE, reseller_id: R, merchant_id: M, payload: { customer_mobile_number: PHONE, customer_name: "Ada" }, ...over });
 const push = async (over: object = {}): Promise<string> => (await stage.bus.call("leads.push", { by, lead: input(over) })).lead_call_tracker_id;
 const get = (lead_id: string) => stage.bus.call("leads.get", { by: asAdmin, lead_id });
-const attempt = { number_id: TEMPLATE, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 60, retry_on: null } };
-const dueOf = async (lead_id: string) => (await stage.bus.call("leads.due", { limit: 500 })).leads.find((l) => l.lead_id === lead_id);
+const dueOf = (lead_id: string) => dueLead(stage, clock.now(), lead_id);
 async function claim(lead_id: string) {
   const due = await dueOf(lead_id);
-  return due ? stage.bus.call("leads.claim", { lead_id, due_at: due.due_at, claim_no: due.claim_no, lease_seconds: 30, attempt }) : null;
+  return due ? claimSeen(stage, due) : null;
 }
 
 describe("push", () => {
@@ -92,7 +88,7 @@ describe("claim and settle", () => {
     const id = await push();
     await clock.advance(30_000);
     const due = await dueOf(id);
-    const claims = await Promise.all(Array.from({ length: 10 }, () => stage.bus.call("leads.claim", { lead_id: id, due_at: due!.due_at, claim_no: due!.claim_no, lease_seconds: 30, attempt })));
+    const claims = await Promise.all(Array.from({ length: 10 }, () => claimSeen(stage, due!)));
     expect(claims.filter((c) => c !== null)).toHaveLength(1);
     expect(await get(id)).toMatchObject({ status: "PROCESSING", attempt_count: 1 });
   });
@@ -150,10 +146,10 @@ describe("abort", () => {
   test("races of abort against claim: exactly one wins, every time", async () => {
     const ids = await Promise.all(Array.from({ length: 100 }, () => push()));
     await clock.advance(30_000);
-    const dues = new Map((await stage.bus.call("leads.due", { limit: 500 })).leads.map((l) => [l.lead_id, l]));
+    const dues = new Map((await dueNow(stage, clock.now())).map((l) => [l.lead_id, l]));
     const results = await Promise.all(ids.map(async (id) => {
       const due = dues.get(id)!;
-      const [aborted, claimed] = await Promise.all([abort([id]), stage.bus.call("leads.claim", { lead_id: id, due_at: due.due_at, claim_no: due.claim_no, lease_seconds: 30, attempt })]);
+      const [aborted, claimed] = await Promise.all([abort([id]), claimSeen(stage, due)]);
       return { aborted: aborted[0]?.status, claimed: claimed !== null };
     }));
     for (const r of results) expect([r.aborted === "success", r.claimed]).toEqual(r.claimed ? [false, true] : [true, false]);

@@ -203,11 +203,11 @@ describe("bodies", () => {
 
 describe("what is not there", () => {
   test.each([
-    ["GET", "/nothing"], ["GET", ""], ["GET", "/leads/due"], ["POST", "/leads.due"], ["GET", "/LEADS"], ["POST", "/auth/identify"], ["POST", "/gateway/rest"], ["GET", "/~node/list"], ["GET", "/$node/list"],
+    ["GET", "/nothing"], ["GET", ""], ["GET", "/leads/dueOf"], ["POST", "/leads.dueOf"], ["GET", "/LEADS"], ["POST", "/auth/identify"], ["POST", "/gateway/rest"], ["GET", "/~node/list"], ["GET", "/$node/list"],
   ])("%s %s below the base path", async (method, path) => {
     http.script["leads.get"] = fails("LEAD_NOT_FOUND");
     const answer = await http.ask(method, path, method === "POST" ? { body: {} } : {});
-    expect([answer.status, answer.body["code"]]).toEqual([404, path === "/leads/due" ? "LEAD_NOT_FOUND" : "ROUTE_NOT_FOUND"]);
+    expect([answer.status, answer.body["code"]]).toEqual([404, path === "/leads/dueOf" ? "LEAD_NOT_FOUND" : "ROUTE_NOT_FOUND"]);
   });
   test.each(["/", "/leads", "/gateway/listAliases", "/gateway/list-aliases", "/~node/services", "/$node/services", "/leads/push", "/auth/login", "/merchants/list", "/%zz"])("GET and POST %s beside it", async (path) => {
     for (const method of ["GET", "POST"]) {

@@ -24,7 +24,7 @@ const NOTICED_MS = 10_000;
 const MAX_LATE_MS = 3000;
 
 /** Calls that only look for work; they come every second, so a crash in them is made rarer. */
-const LOOKING = new Set(["leads.due", "leads.heads", "leads.dueOf", "leads.inFlight", "config.plans", "blacklist.check", "merchants.pauses", "numbers.availability", "numbers.any"]);
+const LOOKING = new Set(["leads.heads", "leads.dueOf", "leads.inFlight", "config.plans", "blacklist.check", "merchants.pauses", "numbers.availability", "numbers.any"]);
 
 const carried = (error: unknown): Error => {
   const e = error as Partial<Error> & { code?: unknown; type?: unknown; data?: unknown; retryable?: unknown };

@@ -12,7 +12,7 @@ const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const lead = (over: Partial<LeadDoc> = {}): LeadDoc => ({
   _id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, queue: ID, template: "t", request_id: "o-1", status: "BACKLOG", outcome: null, attempt_count: 1, claim_no: 3, recoveries: 0, answered_count: 0, talk_seconds: 0,
   phone_number: "+14155550100", payload: { reporting_webhook_url: "https://x.example/" }, execution_mode: "TELEPHONY", call_direction: "OUTBOUND", is_test: false, configurations_override: null,
-  due_at: DUE, attempt: null, held: { why: "no_number", until: DUE, since: DUE, times: 3 }, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
+  due_at: DUE, attempt: null, held: { why: "no_number", until: DUE, since: DUE }, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
   created_at: NOW, updated_at: NOW, finished_at: null, ...over,
 });
 const attempt = { number_id: ID, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 0, retry_on: null }, claimed_at: NOW };
@@ -30,7 +30,6 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
       if (op === "$in") return (operand as unknown[]).includes(value);
       if (op === "$eq") return same(value, operand);
       if (op === "$gt") return typeof value === "number" && typeof operand === "number" && value > operand;
-      if (op === "$ne") return !same(value, operand);
       if (op === "$lte") return value instanceof Date && operand instanceof Date && value <= operand;
       throw new Error(`the machine used an operator this test does not know: ${op}`);
     });
@@ -38,8 +37,6 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
 }
 
 const MOVES: Record<string, { move: machine.Move; from: LeadStatus[] }> = {
-  defer: { move: machine.defer(seen, LATER, "outside_window", NOW), from: ["BACKLOG", "RETRY"] },
-  deferAgain: { move: machine.deferAgain(seen, LATER, "no_number", NOW), from: ["BACKLOG", "RETRY"] },
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
   extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
@@ -79,7 +76,7 @@ describe("every (state, move) pair", () => {
     if (status === "BACKLOG" || status === "RETRY") expect([$set["due_at"], $set["queue"], $unset]).toEqual([LATER, ID, { lease_until: 1 }]);
     if (status === "FINISHED") expect([{ due_at: 1 }, { lease_until: 1 }]).toContainEqual($unset);
   });
-  test.each(["defer", "claim", "drop"])("%s is fenced by the due time seen", (name) => {
+  test.each(["claim", "drop"])("%s is fenced by the due time seen", (name) => {
     expect(passes(MOVES[name]!.move.filter, { ...lead({ due_at: NOW }) })).toBe(false);
   });
   test("a lead that is not due yet can't be claimed", () => {
@@ -107,7 +104,7 @@ describe("what the moves write", () => {
     for (const name of [...names, ...names]) {
       const { $set } = machine.putOff(baton, doc, LATER, { name, results: [] }, NOW).update;
       expect(Object.keys($set).filter((k) => k.startsWith("pre_check_defers"))).toEqual(["pre_check_defers"]);
-      expect($set["held"]).toEqual({ why: `pre_check:${name}`, until: LATER, since: NOW, times: 1 });
+      expect($set["held"]).toEqual({ why: `pre_check:${name}`, until: LATER, since: NOW });
       doc = lead({ pre_check_defers: $set["pre_check_defers"] as Record<string, number> });
     }
     expect(Object.entries(doc.pre_check_defers!).sort()).toEqual(names.map((name) => [name, 2]).sort());
@@ -120,17 +117,10 @@ describe("what the moves write", () => {
 
 describe("what is remembered", () => {
   const added = (move: machine.Move) => move.update.$push?.history.$each[0];
-  test("every move but the keeping of a lease says what happened and when; waiting on for one reason is counted instead", () => {
+  test("every move but the keeping of a lease says what happened and when", () => {
     for (const [name, { move }] of Object.entries(MOVES)) {
-      expect([name, added(move)?.at]).toEqual([name, name === "extend" || name === "deferAgain" ? undefined : NOW]);
+      expect([name, added(move)?.at]).toEqual([name, name === "extend" ? undefined : NOW]);
       if (move.update.$push) expect(move.update.$push.history.$slice).toBe(-200);
-    }
-    expect(MOVES["deferAgain"]!.move.update.$inc).toEqual({ "held.times": 1 });
-  });
-  test("the same reason is never a new one, and a new one never the same", () => {
-    for (const held of [null, { why: "no_number", until: DUE, since: DUE, times: 1 }, { why: "rate_limit", until: DUE, since: DUE, times: 1 }]) {
-      const moves = [machine.defer(seen, LATER, "no_number", NOW), machine.deferAgain(seen, LATER, "no_number", NOW)];
-      expect(moves.filter((m) => passes(m.filter, { ...lead({ held }) }))).toHaveLength(1);
     }
   });
   test("an attempt's end keeps counts of the talk, never its words", () => {
