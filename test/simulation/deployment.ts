@@ -28,7 +28,7 @@ export function simulatedEnv(scene: Scene): Env {
   const { random } = scene.stage.world;
   return readEnv({
     NODE_ENV: "test", OPENAI_MODEL: "simulated", RING_TIMEOUT_SECONDS: "12", LEASE_SECONDS: String(random.pick([10, 15, 30])), WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true",
-    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])), SWEEP_INTERVAL_MS: String(random.pick([4000, 8000])), SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
+    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])), SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])), SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
     PROVIDER_ONE_CALLS_PER_SECOND: String(random.pick([0, 1, 2, 5])),
   });
 }

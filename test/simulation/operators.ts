@@ -45,7 +45,7 @@ export class Operators {
     this.#stage.world.after(100, null, () => this.#numbers());
     const some = (most: number, act: () => void, from = 1000): void => { for (let i = 0, n = random.whole(0, most); i < n; i++) this.#at(random.between(from, untilMs), act); };
     const tenant = (): Tenant => random.pick(this.#platform.tenants);
-    for (let i = 0, n = random.whole(2, 7); i < n; i++) this.#at(random.between(200, Math.min(40_000, untilMs)), () => { void this.#push(tenant(), `req-${i}`); });
+    for (let i = 0, n = random.whole(2, 7); i < n; i++) this.#at(random.between(200, Math.min(30_000, untilMs)), () => { void this.#push(tenant(), `req-${i}`); });
     some(4, () => { void this.#abort(); });
     this.#interfere(untilMs);
     some(2, () => this.#platform.list(this.#phone()));

@@ -20,8 +20,8 @@ export interface RunHow { traced?: boolean; mutation?: string | undefined }
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
 const DAYS = ["2026-11-21T10:00:00Z", "2026-07-01T21:30:00Z", "2026-03-29T00:57:00Z", "2026-10-25T00:57:00Z", "2026-11-01T05:57:00Z", "2026-03-08T06:57:00Z", "2026-10-03T15:27:00Z"];
-const STORM_MIN_MS = 40_000;
-const STORM_MAX_MS = 160_000;
+const STORM_MIN_MS = 30_000;
+const STORM_MAX_MS = 120_000;
 /** After the storm all must be quiet within this virtual time; leaps over idle hours not counted. */
 const QUIET_WITHIN_MS = 45 * 60_000;
 const LOOK_EVERY_MS = 4000;

@@ -44,10 +44,40 @@ function operator(name: string, arg: unknown, values: readonly unknown[], now: D
   }
 }
 
+const isScalar = (v: unknown): v is string | number | boolean | Date | null => typeof v !== "object" || v === null || v instanceof Date;
+
+/** The operators that nearly every filter is made of, on a field that is no array; null: another one, or another kind of field. */
+function scalarOperator(name: string, arg: unknown, value: unknown): boolean | null {
+  if (!isScalar(value) || !isScalar(arg)) return null;
+  switch (name) {
+    case "$eq": return arg === null ? value === null || value === undefined : equal(value, arg);
+    case "$ne": return arg === null ? value !== null && value !== undefined : !equal(value, arg);
+    case "$lt": return typeRank(value) === typeRank(arg) && compare(value, arg) < 0;
+    case "$lte": return typeRank(value) === typeRank(arg) && compare(value, arg) <= 0;
+    case "$gt": return typeRank(value) === typeRank(arg) && compare(value, arg) > 0;
+    case "$gte": return typeRank(value) === typeRank(arg) && compare(value, arg) >= 0;
+    default: return null;
+  }
+}
+
+/** null: it takes the long way. */
+function plainFieldMatches(value: unknown, condition: unknown): boolean | null {
+  if (isScalar(condition)) return scalarOperator("$eq", condition, value);
+  if (!isOperators(condition)) return null;
+  for (const name in condition) {
+    const fits = scalarOperator(name, condition[name], value);
+    if (fits !== true) return fits;
+  }
+  return true;
+}
+
 function fieldMatches(doc: Doc, path: string, condition: unknown, now: Date): boolean {
   if (condition === undefined) throw new Error(`a filter asks for ${path} to be undefined, which the driver reads as null`);
-  const direct = path.includes(".") ? undefined : doc[path];
-  const values = path.includes(".") ? reached(doc, path.split(".")) : direct === undefined ? [] : [direct];
+  const dotted = path.includes(".");
+  const direct = dotted ? undefined : doc[path];
+  const plain = dotted ? null : plainFieldMatches(direct, condition);
+  if (plain !== null) return plain;
+  const values = dotted ? reached(doc, path.split(".")) : direct === undefined ? [] : [direct];
   if (!isOperators(condition)) return equals(candidates(values), condition);
   for (const name in condition) if (!operator(name, condition[name], values, now)) return false;
   return true;

@@ -44,12 +44,12 @@ function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
 
 /** MongoDB's total order of values, types first. */
 export function compare(a: unknown, b: unknown): number {
+  if (typeof a === "string" && typeof b === "string") return sign(a, b);
+  if (a instanceof Date && b instanceof Date) return sign(a.getTime(), b.getTime());
   const rank = typeRank(a);
   const other = typeRank(b);
   if (rank !== other) return sign(rank, other);
-  if (a instanceof Date && b instanceof Date) return sign(a.getTime(), b.getTime());
   if (typeof a === "number" && typeof b === "number") return sign(a, b);
-  if (typeof a === "string" && typeof b === "string") return sign(a, b);
   if (typeof a === "boolean" && typeof b === "boolean") return sign(Number(a), Number(b));
   if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b);
   if (isPlain(a) && isPlain(b)) return compareLists(Object.entries(a).flat(), Object.entries(b).flat());
