@@ -24,7 +24,7 @@ const NOTICED_MS = 10_000;
 const MAX_LATE_MS = 3000;
 
 /** Calls that only look for work; they come every second, so a crash in them is made rarer. */
-const LOOKING = new Set(["leads.heads", "leads.dueOf", "leads.inFlight", "config.plans", "blacklist.check", "merchants.pauses", "numbers.availability", "numbers.any"]);
+const LOOKING = new Set(["leads.heads", "leads.dueOf", "leads.inFlight", "config.plans", "blacklist.check", "merchants.pauses", "numbers.availability"]);
 
 const carried = (error: unknown): Error => {
   const e = error as Partial<Error> & { code?: unknown; type?: unknown; data?: unknown; retryable?: unknown };
@@ -66,6 +66,13 @@ export class SimBus {
     this.#members.set(process.service, [...of.filter((m) => m.member.life.process !== process), { member, goneSince: null }]);
   }
 
+  /** Says goodbye: nobody is sent there any more. */
+  leave(process: Process): void {
+    const of = this.#members.get(process.service) ?? [];
+    this.#members.set(process.service, of.filter((m) => m.member.life.process !== process));
+  }
+
+  /** Is gone without a word. */
   left(process: Process): void {
     for (const m of this.#members.get(process.service) ?? []) if (m.member.life.process === process) m.goneSince = this.#stage.world.now;
   }

@@ -18,7 +18,7 @@ describe("the services that ship, in simulated storms", () => {
     expect(report.failed.map(({ seed, violations }) => ({ again: `npm run simulate -- --seed ${seed}`, violations }))).toEqual([]);
     expect(report.runs).toBe(SEEDS);
     // the storms were storms, and there was work to disturb
-    for (const what of ["crash", "pause", "store reply lost", "callback lost", "dial placed, no reply", "dial 429", "abort success", "talk", "event twice"]) {
+    for (const what of ["crash", "pause", "store reply lost", "callback lost", "dial placed, no reply", "dial 429", "abort success", "talk", "event twice", "SIGTERM", "outcome confirmed", "outcome no_answer", "outcome PLACEMENT_UNKNOWN"]) {
       expect({ what, happened: (report.tally[what] ?? 0) > 0 }).toEqual({ what, happened: true });
     }
     expect(report.tally["call placed"]).toBeGreaterThan(SEEDS);

@@ -21,6 +21,7 @@ interface Runnable {
   events: Record<string, { handler: Handler }>;
   created: Handler;
   started(this: unknown): Promise<void>;
+  stopped(this: unknown): Promise<void>;
 }
 
 /** The environment of the simulated deployment: short times, so that little virtual time shows much. */
@@ -53,6 +54,7 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
       act: async (action, params) => schema.actions[action]?.handler.call(self, context(params)),
       events: Object.fromEntries(Object.entries(schema.events ?? {}).map(([name, e]) => [name, (event: unknown) => { void e.handler.call(self, context(event)); }])),
     });
+    process.shutDown = () => { bus.leave(process); return schema.stopped.call(self).catch(() => undefined); };
     schema.started.call(self).catch((error: unknown) => {
       stage.count("start failed");
       // as a supervisor does; while the database is away that is no fault of the service

@@ -116,6 +116,7 @@ export class Judge {
       else if (lead.reseller_id !== tenant.reseller_id) this.broken("I11", `lead ${id} is of another tenant`);
     }
     for (const lead of leads.values()) {
+      this.#scene.stage.count(`outcome ${lead.outcome}`);
       if (lead.status !== "FINISHED" || lead.outcome === null || lead.due_at || lead.lease_until) this.broken("I3", `lead ${lead._id}: status ${lead.status}, outcome ${lead.outcome}, due ${String(lead.due_at)}, lease ${String(lead.lease_until)}`);
       const ends = (lead.history ?? []).filter((h) => h.event === "finished" || h.event === "aborted" || h.event === "dropped" || h.event === "expired");
       if (ends.length !== 1) this.broken("I3", `lead ${lead._id} has ended ${ends.length} times: ${ends.map((e) => e.event).join(", ")}`);

@@ -13,6 +13,7 @@ export interface Deeds {
 
 const KEYED_TRIES = 4;
 const KEY_PAUSE_MS = 3000;
+const PLAYGROUND = 0.15;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 /** HH:MM in a zone. */
@@ -53,6 +54,7 @@ export class Operators {
     some(2, () => this.#platform.edit(tenant().template.id, { enable_calling: random.chance(0.5) }));
     some(2, () => this.#platform.switch(random.chance(0.3) ? "" : tenant().merchant_id, random.chance(0.5)));
     some(1, () => this.#disableNumber());
+    some(2, () => this.#stage.terminate(random.pick(this.#scene.processes)));
     if (random.chance(0.3)) this.#at(0, () => this.#editWindow(tenant()));
   }
 
@@ -95,6 +97,8 @@ export class Operators {
     const lead = {
       request_id, template_id: tenant.template.id, reseller_id: tenant.reseller_id, merchant_id: tenant.merchant_id, execution_mode: "TELEPHONY",
       payload: { customer_mobile_number: phone, customer: "Ada", order: "A-17", shop: "Northwind", desk: "+14155550100" }, ...(url ? { reporting_webhook_url: url } : {}),
+      // a lead with a configuration of its own has a queue of its own
+      ...(random.chance(PLAYGROUND) ? { is_playground: true, configurations_override: { retry_offset: 2 } } : {}),
     };
     for (let i = 0; i < ("idempotency_key" in key ? KEYED_TRIES : 1); i++) {
       try {

@@ -8,6 +8,8 @@ import type { Life, World } from "./world.ts";
 export interface StepHow { outMs: number; backMs: number; /** Done, and the answer is lost: this is thrown later. */ lost?: Error | null; /** Not done at all. */ undone?: Error | null; idle?: boolean }
 
 const LOST_NOTICED_MS = 800;
+/** A shutdown that takes longer than its grace of 30 s and a little is ended by force. */
+const KILLED_AFTER_MS = 35_000;
 /** A read that takes this long is answered by itself. */
 const LONG_MS = 5;
 const RESTART_MIN_MS = 500;
@@ -99,6 +101,17 @@ export class Stage {
     process.onDeath();
   }
 
+  /** SIGTERM: the process is taken off the bus, its service drains, then it ends and comes back; past the grace it is killed. */
+  terminate(process: Process): void {
+    const { life } = process;
+    if (!life.alive) return;
+    this.count("SIGTERM");
+    this.world.tell(process.name, "is told to end");
+    const end = (how: string): void => { if (process.life === life) this.crash(process, how); };
+    this.world.after(0, life, () => { void process.shutDown().then(() => end("the end of its shutdown")); });
+    this.world.after(KILLED_AFTER_MS, null, () => end("the end of its grace"));
+  }
+
   revive(process: Process): void {
     if (process.life.alive) return;
     this.world.tell(process.name, "starts again");
@@ -126,6 +139,8 @@ export class Process {
   readonly mortal: boolean;
   pausedUntil = 0;
   life: SimLife;
+  /** Shuts its service down, as SIGTERM does. */
+  shutDown: () => Promise<void> = () => Promise.resolve();
   /** What falls with it: sockets. */
   onDeath: () => void = () => undefined;
   readonly #skewMs: number;
