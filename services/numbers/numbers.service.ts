@@ -3,7 +3,7 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./changing.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
-import { releases, reserveMany } from "./leasing.ts";
+import { releaseMany, reserveMany } from "./leasing.ts";
 import { numberSchema } from "./numbers.model.ts";
 import { numberLines } from "./number-lines.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
@@ -14,7 +14,6 @@ export default service("numbers", (ground) => {
   const model = ground.store().model("numbers", numberSchema);
   const numbers = numberRecords(model);
   const lines = numberLines(model, ground.random);
-  const releasing = releases(lines, ground.bus);
 
   return {
     actions: {
@@ -34,22 +33,11 @@ export default service("numbers", (ground) => {
         await removeNumber(ground, numbers, params);
         return {};
       },
-      async reserve({ to, holder, lease_seconds, ...party }) {
-        const [line = null] = await reserveMany(lines, { ...party, lease_seconds, same_country: false, wants: [{ to, holder }] });
-        return line;
-      },
       reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
       availability: ({ country, ...party }) => lines.availability(party, country),
-      async release({ holder }) {
-        await releasing.one(holder);
-        return {};
-      },
       async releaseMany({ holders }) {
-        await releasing.many(holders);
+        await releaseMany(lines, ground.bus, holders);
         return {};
-      },
-      async any(party) {
-        return { any: (await lines.availability(party, undefined)).numbers > 0 };
       },
     },
   };

@@ -46,27 +46,21 @@ export const numbers = {
     update: action(Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }), NumberRecord),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
-    /** Internal: takes a line for `holder` until the lease's end; the same holder gets the same line again. null: none is free. */
-    reserve: action(
-      Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, to: E164, holder: Text(80), lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }) }),
-      Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))),
-    /** Internal: lines for many leads of one scope in one go, in order; null where none is free. `same_country`: only numbers of the callee's country (each want's own). */
+    /** Internal: a line for each holder until the lease's end, all of one scope, in order; null where none is free; the same holder gets the same line again.
+     *  `same_country`: only numbers of the callee's country (each want's own). */
     reserveMany: action(
       Strict({
         reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }), same_country: Type.Boolean(),
         wants: Type.Array(Strict({ to: E164, holder: Text(80) }), { minItems: 1, maxItems: 500 }),
       }),
       Type.Object({ lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))) })),
-    /** Internal, read only: how many numbers of this provider are usable in this scope, and how many of their lines are free now; `country`: only numbers of that country (ISO). */
+    /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not), to tell "wait" from "never", and how many of their lines are free now;
+     *  `country`: only numbers of that country (ISO). */
     availability: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, country: Type.Optional(Text(2)) }),
       Type.Object({ numbers: Type.Integer(), free_lines: Type.Integer() })),
-    /** Internal: frees many holders' lines, as release does for one. */
-    releaseMany: action(Strict({ holders: Type.Array(Text(80), { maxItems: 500 }) }), Nothing),
-    /** Internal: frees the holder's line, and every line taken in its name as `<holder>~<who>` (schedulers that race for one lead each take their own,
+    /** Internal: frees the holders' lines, and for each every line taken in its name as `<holder>~<who>` (schedulers that race for one lead each take their own,
      *  so that the loser can't free the winner's); freeing twice is no fault. */
-    release: action(Strict({ holder: Text(80) }), Nothing),
-    /** Internal: whether any number of this provider is usable in this scope at all (busy or not), to tell "wait" from "never". */
-    any: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord }), Type.Object({ any: Type.Boolean() })),
+    releaseMany: action(Strict({ holders: Type.Array(Text(80), { maxItems: 500 }) }), Nothing),
   },
   events: {
     /** A line became free or a number was added: parked leads may go on. */

@@ -5,6 +5,7 @@ import { codeOf } from "../../shared/errors.ts";
 import { servedBy } from "../support/explained.ts";
 import { overhearing } from "../support/overheard.ts";
 import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../support/stage.ts";
+import { releaseOne, reserveOne } from "./numbers-stage.ts";
 
 interface Stored { _id: string; removed: string | null; slots: { holder: string; until: Date }[] }
 type By = ParamsOf<"numbers.create">["by"];
@@ -36,9 +37,8 @@ const NEVER_RESERVED = { provider: "PROVIDER_THREE", status: "DISABLED" } as con
 const get = (by: By, number_id: string) => stage.bus.call("numbers.get", { by, number_id });
 const update = (by: By, number_id: string, number: Patch, force?: boolean) => stage.bus.call("numbers.update", { by, number_id, number, ...(force === undefined ? {} : { force }) });
 const remove = (by: By, number_id: string, force?: boolean) => stage.bus.call("numbers.remove", { by, number_id, ...(force === undefined ? {} : { force }) });
-const reserve = (reseller_id: string, holder: string, merchant_id: string | null = null) =>
-  stage.bus.call("numbers.reserve", { reseller_id, merchant_id, provider: "PROVIDER_ONE", to: "+14155559999", holder, lease_seconds: 60 });
-const release = (holder: string) => stage.bus.call("numbers.release", { holder });
+const reserve = (reseller_id: string, holder: string, merchant_id: string | null = null) => reserveOne(stage.bus, holder, { reseller_id, merchant_id });
+const release = (holder: string) => releaseOne(stage.bus, holder);
 const codeFrom = (call: Promise<unknown>): Promise<string> => call.then(() => "taken", codeOf);
 
 describe("get", () => {
@@ -178,7 +178,7 @@ describe("during a call", () => {
     for (const act of [update(by, id, { channel: "x" }), remove(by, id, true), remove(asAdmin, id)]) expect(await codeFrom(act)).toBe("NUMBER_NOT_FOUND");
     expect((await stage.bus.call("numbers.list", { by })).count).toBe(0);
     expect(await reserve(r, `${r}-3`)).toBeNull();
-    expect((await stage.bus.call("numbers.any", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" })).any).toBe(false);
+    expect(await stage.bus.call("numbers.availability", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" })).toEqual({ numbers: 0, free_lines: 0 });
     const again = await create(by, { phone_number });
     expect((await reserve(r, `${r}-3`))?.id).toBe(again.id);
     await release(`${r}-1`);

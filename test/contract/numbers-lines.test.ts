@@ -190,7 +190,7 @@ describe("availability", () => {
     await create(r);
     await many(r, wants(`${r}-a`, 5));
     await stage.bus.call("numbers.update", { by: asReseller(r), number_id: id, number: { max_concurrent_calls: 1 } });
-    await stage.bus.call("numbers.release", { holder: `${r}-a.4` });
+    await releaseMany([`${r}-a.4`]);
     expect(await available(r)).toMatchObject({ numbers: 2, free_lines: (await of(r)).find((d) => d._id !== id)!.slots.length === 0 ? 1 : 0 });
   });
 });
@@ -213,7 +213,7 @@ describe("releaseMany", () => {
     const r = tenant();
     await create(r, { max_concurrent_calls: 60 });
     await many(r, wants(`${r}-j`, 60).map((w) => ({ ...w, holder: `${w.holder}~node` })));
-    await Promise.all(wants(`${r}-j`, 50).map(({ holder }) => stage.bus.call("numbers.release", { holder })));
+    await Promise.all(wants(`${r}-j`, 50).map(({ holder }) => releaseMany([holder])));
     expect(await holdersOf(r)).toEqual(wants(`${r}-j`, 60).slice(50).map((w) => `${w.holder}~node`).sort());
   });
 });

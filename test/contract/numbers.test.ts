@@ -1,11 +1,11 @@
 import { MongoClient, type Collection } from "mongodb";
 import numbers from "../../services/numbers/numbers.service.ts";
-import type { EventOf, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { EventOf, ParamsOf } from "../../shared/bus.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { overhearing } from "../support/overheard.ts";
 import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../support/stage.ts";
+import { releaseOne, reserveOne } from "./numbers-stage.ts";
 
-type Line = ResultOf<"numbers.reserve">;
 interface Stored { _id: string; slots: { holder: string; until: Date }[]; max_concurrent_calls: number }
 
 const merchants = standIn("merchants", {
@@ -31,9 +31,9 @@ const GB = (): string => `+44207946${String(serial++).padStart(4, "0")}`;
 const tenant = (): string => `rs-${serial++}`;
 const create = (over: Partial<ParamsOf<"numbers.create">> & { by: ParamsOf<"numbers.create">["by"] }) =>
   stage.bus.call("numbers.create", { phone_number: US(), provider: "PROVIDER_ONE", ...over });
-const reserve = (reseller_id: string, holder: string, over: Partial<ParamsOf<"numbers.reserve">> = {}): Promise<Line> =>
-  stage.bus.call("numbers.reserve", { reseller_id, merchant_id: null, provider: "PROVIDER_ONE", to: "+14155559999", holder, lease_seconds: 60, ...over });
-const release = (holder: string) => stage.bus.call("numbers.release", { holder });
+const reserve = (reseller_id: string, holder: string, over: Omit<Parameters<typeof reserveOne>[2], "reseller_id"> = {}) => reserveOne(stage.bus, holder, { reseller_id, ...over });
+const release = (holder: string) => releaseOne(stage.bus, holder);
+const available = (reseller_id: string, merchant_id: string | null = null) => stage.bus.call("numbers.availability", { reseller_id, merchant_id, provider: "PROVIDER_ONE" });
 const codeFrom = (call: Promise<unknown>): Promise<string> => call.then(() => "taken", codeOf);
 
 describe("create", () => {
@@ -190,7 +190,7 @@ describe("reserve", () => {
       for (let turn = 0; turn < 3; turn++) {
         if (!await reserve(r, `${r}-${i}-${turn}`)) continue;
         most = Math.max(most, ++held);
-        await stage.bus.call("numbers.any", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" });
+        await available(r);
         held--;
         await release(`${r}-${i}-${turn}`);
       }
@@ -261,10 +261,10 @@ describe("release in somebody's name", () => {
   });
 });
 
-describe("any", () => {
+describe("availability", () => {
   test("tells busy from none at all", async () => {
     const r = tenant();
-    const any = async (merchant_id: string | null = null) => (await stage.bus.call("numbers.any", { reseller_id: r, merchant_id, provider: "PROVIDER_ONE" })).any;
+    const any = async (merchant_id?: string) => (await available(r, merchant_id)).numbers > 0;
     expect(await any()).toBe(false);
     await create({ by: asReseller(r), status: "DISABLED" });
     await create({ by: asReseller(r), merchant_id: `${r}.a` });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import numbers from "../../services/numbers/numbers.service.ts";
+import { releaseOne, reserveOne } from "../contract/numbers-stage.ts";
 import { setHttpStage, type Answer, type HttpStage } from "./stage.ts";
 
 /** 2.5, 3.2 and 4.3 of the interface over HTTP, and section 7's rows for numbers. */
@@ -12,7 +13,7 @@ const fresh = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
 const create = (over: Record<string, unknown> = {}, token?: string) => http.ask("POST", "/numbers", { body: { phone_number: fresh(), provider: "PROVIDER_ONE", ...over }, ...(token ? { token } : {}) });
 const mine = async (over: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> => (await create(over, http.tokens.reseller)).body as Record<string, unknown> & { id: string };
 const fault = (answer: Answer) => ({ status: answer.status, code: answer.body["code"], paths: (answer.body["errors"] as { path: string }[] | undefined ?? []).map((e) => e.path).sort() });
-const reserve = (holder: string) => http.stage.bus.call("numbers.reserve", { reseller_id: http.reseller_id, merchant_id: null, provider: "PROVIDER_THREE", to: "+14155559999", holder, lease_seconds: 60 });
+const reserve = (holder: string) => reserveOne(http.stage.bus, holder, { reseller_id: http.reseller_id, provider: "PROVIDER_THREE" });
 
 beforeAll(async () => {
   http = await setHttpStage([numbers]);
@@ -105,7 +106,7 @@ describe("section 7: 409", () => {
     expect((await http.ask("DELETE", `${path}?force=true`)).status).toBe(204);
     expect((await http.ask("GET", path)).status).toBe(404);
     expect((await create({ phone_number: number["phone_number"] }, http.tokens.reseller)).status).toBe(201);
-    await http.stage.bus.call("numbers.release", { holder: "call-1" });
+    await releaseOne(http.stage.bus, "call-1");
   });
 });
 
