@@ -82,8 +82,7 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: 
   const ids = reports.map((r) => r.lead_id);
   crashPoint(ground.env, "K10");
   try {
-    if (others.length === 0) await ground.bus.call("webhook.enqueue", first);
-    else await ground.bus.call("webhook.enqueueMany", { reports: [...reports] });
+    await ground.bus.call("webhook.enqueueMany", { reports: [...reports] });
     await leads.reportsTaken(ids);
   } catch (error) {
     if (others.length > 0 && !AWAY.has(codeOf(error))) { await inSlices(reports, PARALLEL, (report) => handOver(ground, leads, [report])); return; }

@@ -1,9 +1,7 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
-import type { Report } from "../../shared/contracts/webhook.ts";
 import { refusalOf } from "../../shared/egress-address.ts";
 import { fail } from "../../shared/errors.ts";
-import { joining } from "../../shared/joining.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
@@ -21,8 +19,6 @@ import { trying } from "./trying.ts";
 
 const DELIVERY_LIST_BOUND = 100;
 const LOOP_MS = 1000;
-/** Reports handed over one by one at the same moment that are written down together. */
-const JOINED = 100;
 
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed (decisions.md, Webhook). */
 export default service("webhook", (ground) => {
@@ -37,12 +33,10 @@ export default service("webhook", (ground) => {
   const work = trying(ground, { deliveries, secrets, sender, hosts }, nudge);
   const pass = delivering(ground, deliveries, hosts, work);
   const desk = { deliveries, hosts, work, open: () => loop !== null, onWaiting: nudge };
-  const acceptOne = joining((reports: Report[]) => accept(ground, desk, reports), JOINED);
   const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d.host));
 
   return {
     actions: {
-      enqueue: async (report) => ({ delivery_id: await acceptOne(report) }),
       enqueueMany: async ({ reports }) => ({ delivery_ids: await accept(ground, desk, reports) }),
       checkAddress({ url }) {
         const refusal = refusalOf(url, policy);

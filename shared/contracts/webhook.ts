@@ -31,9 +31,7 @@ export const REPORTS_AT_ONCE = 100;
 export const webhook = {
   name: "webhook",
   actions: {
-    /** Internal: takes over the report of a finished lead; the same lead twice makes one delivery. */
-    enqueue: action(Report, Type.Object({ delivery_id: Type.String() })),
-    /** Internal: the same for many, all or none acknowledged; the caller minds the size of a message on the bus. */
+    /** Internal: takes over reports of finished leads, all or none acknowledged; the same lead twice makes one delivery. The caller minds the size of a message on the bus. */
     enqueueMany: action(Strict({ reports: Type.Array(Report, { minItems: 1, maxItems: REPORTS_AT_ONCE }) }), Type.Object({ delivery_ids: Type.Array(Type.String()) })),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
     checkAddress: action(Strict({ url: Text(2000) }), Nothing),

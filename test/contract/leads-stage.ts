@@ -75,7 +75,7 @@ export async function leadsStage(env: Record<string, string> = {}): Promise<Lead
       standIn("webhook", {
         checkAddress: ({ url }) => (url.startsWith("http") ? {} : fail("WEBHOOK_ADDRESS_REFUSED", "not a URL")),
         checkAddresses: noted("webhook.checkAddresses", ({ urls }) => ({ refusals: urls.map((url) => (url.startsWith("http") ? null : "it is not a URL")) })),
-        enqueue: ({ lead_id }) => ({ delivery_id: `msg_${lead_id}` }),
+        enqueueMany: ({ reports }) => ({ delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) }),
         deliveries: () => ({ deliveries: made.deliveries }),
       }),
       standIn("dialer", { history: () => made.calls }),

@@ -26,7 +26,11 @@ beforeAll(async () => {
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => p.phone_number.endsWith("99")) }) }),
       standIn("webhook", {
         checkAddress: ({ url }) => (url.startsWith("http") ? {} : fail("WEBHOOK_ADDRESS_REFUSED", "not a URL")),
-        enqueue: (p) => { if (webhookDown) fail("DEPENDENCY_DOWN", "away"); enqueued.push({ lead_id: p.lead_id, data: p.data }); return { delivery_id: `msg_${p.lead_id}` }; },
+        enqueueMany({ reports }) {
+          if (webhookDown) fail("DEPENDENCY_DOWN", "away");
+          enqueued.push(...reports.map(({ lead_id, data }) => ({ lead_id, data })));
+          return { delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) };
+        },
       }),
       standIn("dialer", { reconcile: () => verdict() }),
     ],

@@ -22,7 +22,7 @@ beforeAll(async () => {
       leads, config, merchants, numbers, blacklist, scheduler,
       standIn("dialer", { dialMany: (p) => { orders.push(...p.orders); return { taken: p.orders.map(() => true) }; }, reconcile: () => ({ verdict: "live", lease_seconds: 20_000 }), history: () => ({ calls: [], carrier_events: [] }) }),
       standIn("auth", { record: () => ({}) }),
-      standIn("webhook", { checkAddress: () => ({}), enqueue: ({ lead_id }) => ({ delivery_id: lead_id }), enqueueMany: () => ({ delivery_ids: [] }), deliveries: () => ({ deliveries: [] }) }),
+      standIn("webhook", { checkAddress: () => ({}), enqueueMany: () => ({ delivery_ids: [] }), deliveries: () => ({ deliveries: [] }) }),
     ],
   });
 }, 30_000);

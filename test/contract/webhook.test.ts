@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => { await stage.stop(); sink.closeAllConnections(); sink.close(); });
 
 const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
-const enqueue = (n: number, path = "/ok") => stage.bus.call("webhook.enqueue", { lead_id: id(n), reseller_id: R, merchant_id: M, url: `${url}${path}`, occurred_at: clock.now().toISOString(), data: { order_id: `o-${n}`, outcome: "confirmed" } });
+const enqueue = (n: number, path = "/ok") => stage.bus.call("webhook.enqueueMany", { reports: [{ lead_id: id(n), reseller_id: R, merchant_id: M, url: `${url}${path}`, occurred_at: clock.now().toISOString(), data: { order_id: `o-${n}`, outcome: "confirmed" } }] });
 const delivery = async (n: number) => (await stage.bus.call("webhook.deliveries", { lead_id: id(n) })).deliveries[0];
 const inState = (n: number, state: string) => until(`delivery ${n} ${state}`, async () => { await clock.advance(10); const d = await delivery(n); return d?.state === state ? d : undefined; });
 const tried = (n: number, tries: number) => until(`${tries} tries of ${n}`, async () => { await clock.advance(10); const d = await delivery(n); return (d?.tries.length ?? 0) >= tries ? d : undefined; });
@@ -98,7 +98,7 @@ test("without leave for private addresses nothing is sent to this machine", asyn
   try {
     await expect(strict.bus.call("webhook.checkAddress", { url })).rejects.toMatchObject({ type: "WEBHOOK_ADDRESS_REFUSED" });
     const before = received.length;
-    await strict.bus.call("webhook.enqueue", { lead_id: id(9), reseller_id: R, merchant_id: M, url: `${url}/private`, occurred_at: clock.now().toISOString(), data: {} });
+    await strict.bus.call("webhook.enqueueMany", { reports: [{ lead_id: id(9), reseller_id: R, merchant_id: M, url: `${url}/private`, occurred_at: clock.now().toISOString(), data: {} }] });
     await until("the refusal", async () => { await clock.advance(10); const d = (await strict.bus.call("webhook.deliveries", { lead_id: id(9) })).deliveries[0]; return d?.state === "refused" ? d : undefined; });
     expect(received.length).toBe(before);
   } finally { await strict.stop(); }
