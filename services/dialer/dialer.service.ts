@@ -1,5 +1,4 @@
 import { service } from "../../shared/bus.ts";
-import { fail } from "../../shared/errors.ts";
 import { createAttempts } from "./attempts.ts";
 import { callSchema } from "./calls.model.ts";
 import { createCalls } from "./calls.repository.ts";
@@ -38,10 +37,6 @@ export default service("dialer", (ground) => {
 
   return {
     actions: {
-      dial(order) {
-        if (!attempts.take(order)) fail("BUSY", "The dialer has no room for another attempt at the moment; offer it again.", { retry_after_seconds: 1 });
-        return {};
-      },
       dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
       carrierEvent: (raw) => receive(works, raw),
       verifyUpgrade: ({ provider, path, headers }) => ({ valid: works.carriers.of(provider).verifyUpgrade({ path, headers }) }),

@@ -58,10 +58,8 @@ export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
 export const dialer = {
   name: "dialer",
   actions: {
-    /** Takes the baton and answers at once; the attempt runs on. BUSY: no room, the caller still holds the baton. */
-    dial: action(DialOrder, Nothing),
-    /** The same for many; for each whether it was taken. One that was not is still the caller's. Where the call itself fails after it was sent (no
-     *  answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
+    /** Takes batons and answers at once, for each whether it was taken; the attempts run on. One that was not, for want of room, is still the caller's. Where the
+     *  call itself fails after it was sent (no answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
     dialMany: action(Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }), Type.Object({ taken: Type.Array(Type.Boolean()) })),
     /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
     carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() })),

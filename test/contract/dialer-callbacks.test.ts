@@ -14,7 +14,7 @@ afterAll(() => d.stop());
 beforeEach(() => { d.reset(); clock.set(new Date()); });
 
 const pass = () => clock.advance(200);
-const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const dial = (order: DialOrder) => d.dial(order);
 const send = (raw: ReturnType<DialerStage["callback"]>) => d.stage.bus.call("dialer.carrierEvent", raw);
 const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
 const NOTHING_MORE_MS = 150;
@@ -35,7 +35,7 @@ describe("callbacks", () => {
     const { order, say } = await silentCall();
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(say("busy", 2, { SipResponseCode: "486" }))));
     expect(new Set(answers.map((a) => a.body))).toEqual(new Set(["<?xml version=\"1.0\" encoding=\"UTF-8\"?><Response></Response>"]));
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     await settleDown();
     expect([await d.events.countDocuments({ ref: refOf(order) }), names(order).filter((n) => n === "leads.settle").length]).toEqual([1, 1]);
   });
@@ -47,7 +47,7 @@ describe("callbacks", () => {
       const { order, say } = await silentCall();
       for (const status of sequence) { await send(say(status, FOUR.indexOf(status), status === "completed" ? { CallDuration: "3" } : {})); await applied(order); }
       const { facts } = await toldIs(d, order, "leads.settle") as { facts: object };
-      await toldIs(d, order, "numbers.release");
+      await toldIs(d, order, "numbers.releaseMany");
       expect([sequence, facts]).toEqual([sequence, expect.objectContaining({ ended: "completed", answered_at: expect.any(String), talk: null })]);
       expect(await d.calls.findOne({ _id: refOf(order) })).toMatchObject({ state: "ENDED", ended: "completed", talk_seconds: 3 });
       expect(names(order).filter((n) => n === "leads.settle")).toHaveLength(1);
@@ -130,9 +130,9 @@ describe("callbacks", () => {
     await send(say("busy", 1));
     await callIs(d, order, "end", (c) => c.state === "ENDED");
     await until("the refused settling", () => !away || undefined);
-    expect(names(order)).not.toContain("numbers.release");
-    await toldIs(d, order, "numbers.release", pass);
-    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.release"]);
+    expect(names(order)).not.toContain("numbers.releaseMany");
+    await toldIs(d, order, "numbers.releaseMany", pass);
+    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.releaseMany"]);
   });
 });
 
@@ -156,7 +156,7 @@ describe("the fence at answer", () => {
   test("nobody joins an ended call, or one that never was", async () => {
     const { order, say } = await silentCall();
     await send(say("busy", 1));
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toEqual({ go: false, reason: "ended", answered_at: null });
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(d.order("01")), node_id: "n" })).toEqual({ go: false, reason: "unknown_call", answered_at: null });
   });

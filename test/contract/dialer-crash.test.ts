@@ -23,7 +23,7 @@ async function dyingAt(point: string, ending: string, faults: string[] = ["lose_
   stage = d;
   const order = d.order(ending);
   for (const fault of faults) await d.fault(fault, order);
-  await d.stage.bus.call("dialer.dial", order);
+  await d.dial(order);
   return { d, clock, order, tick: () => clock.advance(500) };
 }
 const crashed = () => until("the crash", () => kill.mock.calls[0]);
@@ -48,7 +48,7 @@ describe("a process that dies", () => {
     const from = clock.monotonicMs();
     expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({ facts: { ended: "unknown", call_id: null, talk: null } });
     expect((clock.monotonicMs() - from) / 1000).toBeGreaterThan(110);
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect([d.dials, await d.ledger(order), await reconcile(d, order)]).toMatchObject([[], [], { verdict: "ended", facts: { ended: "unknown" } }]);
   });
 
@@ -68,7 +68,7 @@ describe("a process that dies", () => {
     const { d, clock, order } = await dyingAt("K6", "07", faults);
     await crashed();
     expect(await toldIs(d, order, "leads.settle", faults.length > 0 ? () => clock.advance(5000) : undefined)).toMatchObject({ facts: { ended: "no_answer", call_id: (await d.ledger(order))[0]?.sid } });
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect([d.dials, await rings(d, order), names(d, order).filter((n) => n === "leads.settle").length]).toEqual([[order.to], 1, 1]);
   });
 
@@ -85,7 +85,7 @@ describe("a process that dies", () => {
     await crashed();
     expect((await d.events.findOne({ ref: refOf(order) }))?.applied).toBe(false);
     expect(await toldIs(d, order, "leads.settle", tick)).toMatchObject({ facts: { ended: "busy" } });
-    await toldIs(d, order, "numbers.release", tick);
+    await toldIs(d, order, "numbers.releaseMany", tick);
     expect(names(d, order).filter((n) => n === "leads.settle")).toHaveLength(1);
   });
 });

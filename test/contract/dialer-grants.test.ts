@@ -17,7 +17,7 @@ afterAll(() => d.stop());
 const PAUSE_MS = 100_000;
 beforeEach(async () => { d.reset(); await clock.advance(PAUSE_MS); clock.set(new Date()); });
 
-const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const dial = (order: DialOrder) => d.dial(order);
 const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
 const told = (order: DialOrder, what: string) => d.toldOf(order).filter((t) => t.what === what).map((t) => t.params);
 const grants = () => d.told.filter((t) => t.what === "scheduler.grant").map((t) => t.params);
@@ -40,13 +40,13 @@ describe("the right to place a call", () => {
     await dial(counted);
     await toldIs(d, counted, "leads.settle");
     expect(grants().slice(before)).toEqual([{ provider: "PROVIDER_ONE", rate_limit: RATE, max_wait_ms: 2000 }]);
-    expect(d.told.findIndex((t) => t.what === "scheduler.grant" && t.params["rate_limit"] !== null)).toBeGreaterThan(d.told.findIndex((t) => t.what === "conversation.prepare" && t.params["lead_id"] === counted.lead_id));
+    expect(d.told.findIndex((t) => t.what === "scheduler.grant" && t.params["rate_limit"] !== null)).toBeGreaterThan(d.told.findIndex((t) => t.what === "conversation.prepareMany" && t.params["lead_id"] === counted.lead_id));
     expect([dialled(free), dialled(counted)]).toEqual([1, 1]);
   });
   test("a provider with calls per second asks for every call", async () => {
     const own = await setDialerStage({ clock, env: { PROVIDER_ONE_CALLS_PER_SECOND: "5" } });
     const order = own.order("06");
-    await own.stage.bus.call("dialer.dial", order);
+    await own.dial(order);
     await toldIs(own, order, "leads.settle");
     expect(own.told.filter((t) => t.what === "scheduler.grant").map((t) => t.params)).toEqual([{ provider: "PROVIDER_ONE", rate_limit: null, max_wait_ms: 2000 }]);
     await own.stop();
@@ -72,7 +72,7 @@ describe("the right to place a call", () => {
     await written(order);
     await clock.advance(pause);
     expect(await toldIs(d, order, "leads.release")).toMatchObject({ reason, due_at: clock.now().toISOString() });
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect([dialled(order), (await d.calls.findOne({ _id: refOf(order) }))?.ended, await d.ledger(order), told(order, "leads.settle")]).toEqual([0, "not_dialled", [], []]);
     expect(await d.stage.bus.call("dialer.reconcile", { lead_id: order.lead_id, claim_no: 1 })).toEqual({ verdict: "never_dialled" });
   });
@@ -143,7 +143,7 @@ describe("writing the intent", () => {
     await Promise.all([dial(mine), dial(foreign)]);
     await toldIs(d, mine, "leads.settle");
     expect([dialled(mine), dialled(foreign), (await d.calls.findOne({ _id: refOf(foreign) }))?.state]).toEqual([1, 0, "DIALING"]);
-    expect(told(foreign, "numbers.release")).toEqual([]);
+    expect(told(foreign, "numbers.releaseMany")).toEqual([]);
   });
   test.each([["written all the same", true], ["not written", false]])("it fails and was %s: nothing is dialled, given back, and no late copy can ring", async (_name, applied) => {
     const order = d.order("06");
@@ -154,7 +154,7 @@ describe("writing the intent", () => {
     }) as never);
     await dial(order);
     expect(await toldIs(d, order, "leads.release")).toMatchObject({ reason: "STORE_UNAVAILABLE", due_at: plusSeconds(clock.now(), 10).toISOString() });
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     broken.mockRestore();
     const call = await d.calls.findOne({ _id: refOf(order) });
     expect([dialled(order), call?.state, call?.ended]).toEqual(applied ? [0, "ENDED", "not_dialled"] : [0, "VOID", undefined]);

@@ -16,7 +16,7 @@ const PAUSE_MS = 61_000;
 beforeEach(async () => { d.reset(); await clock.advance(PAUSE_MS); clock.set(new Date()); });
 
 const tick = () => clock.advance(500);
-const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const dial = (order: DialOrder) => d.dial(order);
 const reconcile = (order: DialOrder) => d.stage.bus.call("dialer.reconcile", { lead_id: order.lead_id, claim_no: order.claim_no });
 const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
 const rings = async (order: DialOrder) => (await d.ledger(order)).reduce((n, row) => n + row.rings, 0);
@@ -28,7 +28,7 @@ describe("the carrier's reply is lost", () => {
     await Promise.all([d.fault(fault, order), d.fault("lose_callbacks", order)]);
     await dial(order);
     expect(await toldIs(d, order, "leads.settle", tick)).toMatchObject({ facts: { ended: "busy", call_id: (await d.ledger(order))[0]?.sid } });
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect([d.dials.filter((to) => to === order.to).length, (await d.ledger(order)).length]).toEqual([1, 1]);
   });
   test("a callback names the call before the search does", async () => {
@@ -72,9 +72,9 @@ describe("reconciliation", () => {
     const order = d.order("01");
     expect(await reconcile(order)).toEqual({ verdict: "never_dialled" });
     expect(await reconcile(order)).toEqual({ verdict: "never_dialled" });
-    await until("the number to be freed", () => names(order).filter((n) => n === "numbers.release").length >= 2 || undefined);
+    await until("the number to be freed", () => names(order).filter((n) => n === "numbers.releaseMany").length >= 2 || undefined);
     await dial(order);
-    await until("the late dial to free its number", () => names(order).filter((n) => n === "numbers.release").length >= 3 || undefined);
+    await until("the late dial to free its number", () => names(order).filter((n) => n === "numbers.releaseMany").length >= 3 || undefined);
     expect([d.dials.includes(order.to), (await d.calls.findOne({ _id: refOf(order) }))?.state, names(order).includes("leads.settle")]).toEqual([false, "VOID", false]);
   });
   test("died between intent and dial: live while there is hope, then unknown, never dialled again", async () => {
@@ -107,7 +107,7 @@ describe("reconciliation", () => {
     await dial(order);
     await until("the end at the carrier", async () => (await d.ledger(order))[0]?.ended_at ?? undefined);
     expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { ended: "busy", call_id: (await d.ledger(order))[0]?.sid } });
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
   });
   test("the node that talked went silent: hung up, what was said is salvaged, conversation_lost", async () => {
     const order = d.order("07");
@@ -118,7 +118,7 @@ describe("reconciliation", () => {
     await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "dead-node" });
     expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { ended: "completed", talk: { decided: "confirmed", node_traversal: ["a"] }, error: { code: "CONVERSATION_LOST" } } });
     expect((await d.ledger(order))[0]?.ended_by).toBe("api");
-    await toldIs(d, order, "numbers.release", tick);
+    await toldIs(d, order, "numbers.releaseMany", tick);
     expect(names(order)).not.toContain("leads.settle");
     expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { error: { code: "CONVERSATION_LOST" } } });
   });
@@ -143,9 +143,9 @@ describe("a carrier that can't be reached", () => {
     const pauses: number[] = [];
     for (let i = 0; i < 4; i++) {
       const order = away.order("01");
-      await away.stage.bus.call("dialer.dial", order);
+      await away.dial(order);
       const { due_at } = await toldIs(away, order, "leads.release") as { due_at: string };
-      await toldIs(away, order, "numbers.release");
+      await toldIs(away, order, "numbers.releaseMany");
       pauses.push(Math.round((Date.parse(due_at) - clock.now().getTime()) / 1000));
       expect((await away.calls.findOne({ _id: refOf(order) }))?.ended).toBe("not_dialled");
       await clock.advance((pauses.at(-1) ?? 0) * 1000);

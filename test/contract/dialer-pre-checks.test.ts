@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 beforeEach(() => { d.reset(); clock.set(new Date()); seen.length = 0; answer = json({ ok: true }); });
 
-const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const dial = (order: DialOrder) => d.dial(order);
 const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
 const told = (order: DialOrder, what: string) => d.toldOf(order).find((t) => t.what === what)?.params;
 const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
@@ -60,7 +60,7 @@ describe("a pre-check that passes", () => {
     await toldIs(d, order, "leads.settle");
     expect(seen.map(({ method, url, body }) => [method, url, body])).toEqual([["POST", "/orders/A%2F17", "{\"name\":\"Ada\"}"], ["GET", "/days/Friday", ""]]);
     expect(seen[0]?.headers).toMatchObject({ "x-api-key": `s3cret-${order.lead_id}`, "content-type": "application/json", accept: "application/json" });
-    expect(told(order, "conversation.prepare")).toMatchObject({ payload: { name: "Ada", order_id: "A/17", day: "Friday" } });
+    expect(told(order, "conversation.prepareMany")).toMatchObject({ payload: { name: "Ada", order_id: "A/17", day: "Friday" } });
     expect(told(order, "leads.annotate")).toMatchObject({
       claim_no: 1, exported: { day: "Friday" },
       pre_check_results: [
@@ -90,8 +90,8 @@ describe("a pre-check that does not pass", () => {
     expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: {
       ended: "not_dialled", dropped_as: "PRECHECK_FAILED", error: { code: "PRECHECK_FAILED", pre_check: "stock" }, pre_check_results: [{ name: "stock", status: "failed", http_status: 200 }],
     } });
-    await toldIs(d, order, "numbers.release");
-    expect([seen.length, dialled(order), names(order).includes("conversation.prepare"), names(order).includes("leads.annotate")]).toEqual([1, 0, false, false]);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect([seen.length, dialled(order), names(order).includes("conversation.prepareMany"), names(order).includes("leads.annotate")]).toEqual([1, 0, false, false]);
   });
 
   const faults: [string, Answer, number | null, string][] = [
@@ -124,7 +124,7 @@ describe("a pre-check that does not pass", () => {
     expect(await toldIs(d, first, "leads.release")).toMatchObject({ due_at: plusSeconds(clock.now(), 90).toISOString(), pre_check: { name: "stock", results: [{ status: "error", http_status: 404 }] } });
     await dial(last);
     expect(await toldIs(d, last, "leads.settle")).toMatchObject({ facts: { dropped_as: "PRECHECK_FAILED" } });
-    await toldIs(d, last, "numbers.release");
+    await toldIs(d, last, "numbers.releaseMany");
     expect([dialled(first), dialled(last)]).toEqual([0, 0]);
   });
   test("a check whose name every object knows has put nothing off yet", async () => {
@@ -148,14 +148,14 @@ describe("what changes while strangers are waited for", () => {
   test.each<[string, () => unknown, Partial<DialOrder>, string, object | null]>([
     ["the number is listed", () => { d.script.listed = true; }, {}, "leads.settle", { facts: { dropped_as: "BLACKLISTED" } }],
     ["the window closes", () => clock.advance(60_000), { dial_until: "soon" }, "leads.release", { reason: "the calling window closed" }],
-    ["the lead goes on without us", async () => { d.script.extend = () => false; await clock.advance(10_001); }, {}, "numbers.release", null],
+    ["the lead goes on without us", async () => { d.script.extend = () => false; await clock.advance(10_001); }, {}, "numbers.releaseMany", null],
   ])("%s: not dialled", async (_name, change, over, what, params) => {
     const order = checked([check({ retries: 0 })], over.dial_until === undefined ? {} : { dial_until: plusSeconds(clock.now(), 62).toISOString() });
-    answer = (response, one) => { void (async () => { await change(); if (what !== "numbers.release") json({})(response, one); })(); };
+    answer = (response, one) => { void (async () => { await change(); if (what !== "numbers.releaseMany") json({})(response, one); })(); };
     await dial(order);
     const said = await toldIs(d, order, what);
     if (params !== null) expect(said).toMatchObject(params);
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     if (params === null) expect(names(order).filter((n) => n === "leads.settle" || n === "leads.release")).toEqual([]);
     expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
   });
@@ -170,7 +170,7 @@ describe("what changes while strangers are waited for", () => {
     answer = json({}, 404);
     await until("the crowd to end", () => {
       for (const response of waiting.splice(0)) response.writeHead(404).end();
-      return crowd.slice(0, 300).every((order) => names(order).includes("numbers.release")) || undefined;
+      return crowd.slice(0, 300).every((order) => names(order).includes("numbers.releaseMany")) || undefined;
     }, 15_000);
   });
 });
@@ -184,7 +184,7 @@ describe("addresses that may not be asked", () => {
     const hosts = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "0", "[::]", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "localhost", "localhost.", "ip6-localhost", "169.254.169.254", "100.64.0.1", "10.0.0.1", "[fd00::1]", "[fe80::1]", "①②⑦.0.0.1", "{{host}}"];
     const urls = [...hosts.map((host) => `http://${host}:${port}/`), `file:///etc/passwd`, `gopher://127.0.0.1:${port}/`, `http://user:pass@example.com/`, "http://example.com:6379/", "http://example.com:22/"];
     const orders = urls.map((url) => strict.order("06", { pre_checks: [check({ url, retries: 0, default_on_failure: "abort" })], payload: { host: "127.0.0.1" } }));
-    for (const order of orders) await strict.stage.bus.call("dialer.dial", order);
+    for (const order of orders) await strict.dial(order);
     for (const [i, order] of orders.entries()) {
       expect([urls[i], await toldIs(strict, order, "leads.settle")]).toMatchObject([urls[i], { facts: { dropped_as: "PRECHECK_FAILED", pre_check_results: [{ status: "error", http_status: null }] } }]);
     }

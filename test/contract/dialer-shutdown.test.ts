@@ -12,7 +12,7 @@ test("SIGTERM: the request under way is answered and written down; wherever else
   const s = await setDialerStage({ clock, env: { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true" } });
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => { silent.listen(0, "127.0.0.1", resolve); });
-  const dial = (order: ReturnType<typeof s.order>) => s.stage.bus.call("dialer.dial", order);
+  const dial = (order: ReturnType<typeof s.order>) => s.dial(order);
 
   const ringing = s.order("07");
   await s.fault("lose_callbacks", ringing);
@@ -43,7 +43,7 @@ test("SIGTERM: the request under way is answered and written down; wherever else
   const ready = new Promise<void>((resolve) => { prepared = resolve; });
   s.script.prepare = () => ready;
   await dial(preparing);
-  await toldIs(s, preparing, "conversation.prepare");
+  await toldIs(s, preparing, "conversation.prepareMany");
 
   const stopped = s.stage.broker.destroyService(s.stage.broker.getLocalService("dialer"));
   await until("dials to be turned away", () => dial(s.order("01")).then(() => undefined, () => true));
@@ -53,7 +53,7 @@ test("SIGTERM: the request under way is answered and written down; wherever else
   for (const order of [sent, ringing]) expect(await s.calls.findOne({ _id: refOf(order) })).toMatchObject({ state: expect.stringMatching(/DIALING|RINGING/), carrier_call_id: expect.stringMatching(/^CA/), due_at: expect.any(Date) });
   for (const order of [checking, turning, preparing]) {
     expect(s.toldOf(order).find((t) => t.what === "leads.release")?.params).toMatchObject({ reason: "the dialer is shutting down", due_at: clock.now().toISOString() });
-    expect(s.toldOf(order).filter((t) => t.what === "numbers.release")).toHaveLength(1);
+    expect(s.toldOf(order).filter((t) => t.what === "numbers.releaseMany")).toHaveLength(1);
   }
   expect((await s.calls.findOne({ _id: refOf(turning) }))?.ended).toBe("not_dialled");
   expect(s.dials).toEqual([ringing.to, sent.to]);

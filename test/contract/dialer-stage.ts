@@ -49,6 +49,8 @@ export interface DialerStage {
   calls: Collection<CallDoc>;
   events: Collection<CarrierEventDoc>;
   order(ending: string, over?: Partial<DialOrder>): DialOrder;
+  /** Offers the order; throws when it is not taken. */
+  dial(order: DialOrder): Promise<void>;
   /** What was told about this attempt. */
   toldOf(order: DialOrder): Told[];
   ledger(order: DialOrder): Promise<CallRow[]>;
@@ -96,7 +98,7 @@ function standIns(d: () => DialerStage) {
       settle: (p) => { d().script.settle(); tell("leads.settle", p); return { ...done, status: null, outcome: null }; },
       annotate: (p) => { tell("leads.annotate", p); return done; },
     }),
-    standIn("numbers", { releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.release", { holder }); return {}; } }),
+    standIn("numbers", { releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.releaseMany", { holder }); return {}; } }),
     standIn("scheduler", {
       grant: async (p) => { tell("scheduler.grant", p); return d().script.grant(); },
       slow: (p) => { tell("scheduler.slow", p); return {}; },
@@ -109,7 +111,7 @@ function standIns(d: () => DialerStage) {
     }),
     standIn("conversation", {
       prepareMany: async ({ calls }) => {
-        for (const p of calls) tell("conversation.prepare", p);
+        for (const p of calls) tell("conversation.prepareMany", p);
         await d().script.prepare();
         return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, language: "en-US", voice: null }, refusal: null })) };
       },
@@ -190,6 +192,10 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
       to: `+1${415 + Math.floor(++people / 100)}555${String(people % 100).padStart(2, "0")}${ending}`, from: "+14155550999", number_id: randomUUID(), provider: "PROVIDER_ONE", payload: { name: "Ada" },
       dial_until: null, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {}, ...over,
     }),
+    async dial(order) {
+      const { taken } = await stage.bus.call("dialer.dialMany", { orders: [order] });
+      if (taken[0] !== true) throw new Error(`the dialer did not take ${refOf(order)}`);
+    },
     toldOf: (order) => d().told.filter(({ params: p }) => p["lead_id"] === order.lead_id || p["holder"] === refOf(order) || p["call_ref"] === refOf(order) || p["to"] === order.to),
     ledger: async (order) => ((await (await fetch(`${carrier.url}/ledger/calls?to=${encodeURIComponent(order.to)}`)).json()) as { calls: CallRow[] }).calls,
     fault: async (kind, order, more = {}) => { await fetch(`${carrier.url}/faults`, { method: "POST", body: JSON.stringify({ kind, to: order.to, ...more }) }); },

@@ -16,7 +16,7 @@ const PAUSE_MS = 61_000;
 beforeEach(async () => { d.reset(); await clock.advance(PAUSE_MS); clock.set(new Date()); });
 
 const pass = () => clock.advance(200);
-const dial = (order: DialOrder) => d.stage.bus.call("dialer.dial", order);
+const dial = (order: DialOrder) => d.dial(order);
 const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
 const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
 
@@ -25,12 +25,12 @@ describe("an attempt in order", () => {
     const order = d.order("01");
     let atTheDoor: unknown = null;
     d.script.onDial = async () => { atTheDoor = await d.calls.findOne({ _id: refOf(order) }); return false; };
-    expect(await dial(order)).toEqual({});
-    const release = await toldIs(d, order, "numbers.release");
+    expect(await d.stage.bus.call("dialer.dialMany", { orders: [order] })).toEqual({ taken: [true] });
+    const release = await toldIs(d, order, "numbers.releaseMany");
 
     expect(atTheDoor).toMatchObject({ state: "DIALING", rank: 1, order: { to: order.to, template_version: 1 } });
     expect(atTheDoor).not.toHaveProperty("carrier_call_id");
-    expect(names(order)).toEqual(["blacklist.check", "conversation.prepare", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.release"]);
+    expect(names(order)).toEqual(["blacklist.check", "conversation.prepareMany", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.releaseMany"]);
     expect(release).toEqual({ holder: refOf(order) });
     const [row, ...more] = await d.ledger(order);
     expect([row?.rings, more.length, row?.reference, row?.answered]).toEqual([1, 0, refOf(order), true]);
@@ -56,10 +56,10 @@ describe("an attempt in order", () => {
   ])("%s (%s): settled with the carrier's facts, then the number is freed", async (ending, _name, facts) => {
     const order = d.order(ending);
     await dial(order);
-    await toldIs(d, order, "numbers.release");
-    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.release"]);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.releaseMany"]);
     expect(d.toldOf(order).find((t) => t.what === "leads.settle")?.params).toMatchObject({ lead_id: order.lead_id, claim_no: 1, facts: { ...facts, talk: null, machine: false } });
-    expect(names(order).filter((n) => n === "leads.settle" || n === "numbers.release")).toHaveLength(2);
+    expect(names(order).filter((n) => n === "leads.settle" || n === "numbers.releaseMany")).toHaveLength(2);
   });
 
   test("answered and never joined: settled as completed, without a talk", async () => {
@@ -109,7 +109,7 @@ test("a transfer sends the live call elsewhere with our caller id; one that is o
   await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
   expect(d.changes.at(-1)?.form["Twiml"]).toContain(`<Dial callerId="${order.from}"><Number>+14155550106</Number></Dial>`);
   await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
-  await toldIs(d, order, "numbers.release");
+  await toldIs(d, order, "numbers.releaseMany");
   await expect(d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" })).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
 });
 
@@ -118,7 +118,7 @@ test("the dial request, field by field", async () => {
   let form = new URLSearchParams();
   d.script.onDial = async (_request, _response, body) => { form = new URLSearchParams(body); return false; };
   await dial(order);
-  await toldIs(d, order, "numbers.release");
+  await toldIs(d, order, "numbers.releaseMany");
   const base = `${d.stage.env.PUBLIC_HTTP_URL}/carriers/PROVIDER_ONE`;
   const { Twiml, ...fields } = Object.fromEntries(form);
   expect(form.getAll("StatusCallbackEvent")).toEqual(["initiated", "ringing", "answered", "completed"]);
@@ -132,18 +132,18 @@ test("the dial request, field by field", async () => {
 describe("attempts that stop before the carrier is asked", () => {
   const failing = (code: ErrorCode) => { d.script.prepare = () => fail(code, "out of order"); };
   test.each<[string, () => void, Partial<DialOrder>, string[], object]>([
-    ["listed since", () => { d.script.listed = true; }, {}, ["leads.settle", "numbers.release"], { facts: { ended: "not_dialled", dropped_as: "BLACKLISTED" } }],
-    ["baton lost in an attempt that took long", () => { d.script.prepare = () => clock.advance(11_000); d.script.extend = () => false; }, {}, ["numbers.release"], {}],
-    ["template gone", () => failing("TEMPLATE_NOT_FOUND"), {}, ["leads.settle", "numbers.release"], { facts: { ended: "not_dialled", error: { code: "TEMPLATE_NOT_FOUND" } } }],
-    ["conversation away", () => failing("DEPENDENCY_DOWN"), {}, ["leads.release", "numbers.release"], { reason: "DEPENDENCY_DOWN" }],
-    ["window closed", () => undefined, { dial_until: "2026-01-01T00:00:00.000Z" }, ["leads.release", "numbers.release"], { reason: "the calling window closed" }],
-    ["no such carrier", () => undefined, { provider: "PROVIDER_TWO" }, ["leads.settle", "numbers.release"], { facts: { error: { code: "PROVIDER_UNCONFIGURED" } } }],
+    ["listed since", () => { d.script.listed = true; }, {}, ["leads.settle", "numbers.releaseMany"], { facts: { ended: "not_dialled", dropped_as: "BLACKLISTED" } }],
+    ["baton lost in an attempt that took long", () => { d.script.prepare = () => clock.advance(11_000); d.script.extend = () => false; }, {}, ["numbers.releaseMany"], {}],
+    ["template gone", () => failing("TEMPLATE_NOT_FOUND"), {}, ["leads.settle", "numbers.releaseMany"], { facts: { ended: "not_dialled", error: { code: "TEMPLATE_NOT_FOUND" } } }],
+    ["conversation away", () => failing("DEPENDENCY_DOWN"), {}, ["leads.release", "numbers.releaseMany"], { reason: "DEPENDENCY_DOWN" }],
+    ["window closed", () => undefined, { dial_until: "2026-01-01T00:00:00.000Z" }, ["leads.release", "numbers.releaseMany"], { reason: "the calling window closed" }],
+    ["no such carrier", () => undefined, { provider: "PROVIDER_TWO" }, ["leads.settle", "numbers.releaseMany"], { facts: { error: { code: "PROVIDER_UNCONFIGURED" } } }],
   ])("%s", async (_name, arrange, over, ending, params) => {
     const order = d.order("01", over);
     arrange();
     await dial(order);
-    await toldIs(d, order, "numbers.release");
-    expect(names(order).filter((n) => !["leads.extend", "blacklist.check", "conversation.prepare"].includes(n))).toEqual(ending);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect(names(order).filter((n) => !["leads.extend", "blacklist.check", "conversation.prepareMany"].includes(n))).toEqual(ending);
     if (ending.length > 1) expect(d.toldOf(order).find((t) => t.what === ending[0])?.params).toMatchObject(params);
     expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
   });
@@ -164,23 +164,23 @@ describe("attempts that stop before the carrier is asked", () => {
   test("a fresh order is believed, one that took long asks for its lease", async () => {
     const [fresh, slow] = [d.order("06"), d.order("06")];
     await dial(fresh);
-    await toldIs(d, fresh, "numbers.release");
+    await toldIs(d, fresh, "numbers.releaseMany");
     d.script.prepare = () => clock.advance(11_000);
     await dial(slow);
-    await toldIs(d, slow, "numbers.release");
+    await toldIs(d, slow, "numbers.releaseMany");
     const asked = (order: DialOrder) => names(order).filter((n) => n === "leads.extend");
     expect([asked(fresh), asked(slow), dialled(fresh), dialled(slow)]).toEqual([[], ["leads.extend"], 1, 1]);
   });
   test("the same attempt twice makes one call, also where its first run left no trace", async () => {
     const order = d.order("06");
     await Promise.all(Array.from({ length: 5 }, () => dial(order)));
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     await dial(order);
-    expect([dialled(order), (await d.ledger(order)).length, names(order).filter((n) => n === "conversation.prepare").length]).toEqual([1, 1, 1]);
+    expect([dialled(order), (await d.ledger(order)).length, names(order).filter((n) => n === "conversation.prepareMany").length]).toEqual([1, 1, 1]);
     const held = d.order("06");
     d.script.listed = true;
     await dial(held);
-    await toldIs(d, held, "numbers.release");
+    await toldIs(d, held, "numbers.releaseMany");
     d.script.listed = false;
     await dial(held); // the bus may deliver an order twice; by now the lead is somebody else's
     await pass();
@@ -197,7 +197,7 @@ describe("attempts that stop before the carrier is asked", () => {
     expect(await many(crowd.slice(0, 400))).toEqual({ taken: crowd.slice(0, 400).map(() => true) });
     const turnedAway = [d.order("06"), d.order("06")];
     expect(await many([...crowd.slice(300), ...turnedAway])).toEqual({ taken: [...crowd.slice(300).map(() => true), false, false] });
-    await expect(dial(d.order("06"))).rejects.toMatchObject({ type: "BUSY", data: { retry_after_seconds: 1 } });
+    expect(await many([d.order("06")])).toEqual({ taken: [false] });
     await clock.advance(58_000);
     open();
     const ids = new Set(crowd.map((o) => o.lead_id));
@@ -215,7 +215,7 @@ describe("the carrier says no", () => {
     await dial(order);
     const { due_at } = await toldIs(d, order, "leads.release") as { due_at: string };
     expect(Math.round((Date.parse(due_at) - clock.now().getTime()) / 1000)).toBe(7);
-    await toldIs(d, order, "numbers.release");
+    await toldIs(d, order, "numbers.releaseMany");
     expect([(await d.calls.findOne({ _id: refOf(order) }))?.ended, dialled(order), await d.ledger(order)]).toEqual(["not_dialled", 1, []]);
   });
   test("another 4xx settles as failed, with the carrier's code and without the number", async () => {
