@@ -8,7 +8,7 @@ import { relayLeg } from "./media/relay-leg.ts";
 import { chatModel } from "./models/llm.ts";
 import { openAiChat } from "./models/openai-chat.ts";
 import { webCaller } from "./models/web-request.ts";
-import { prepareMany, prepareOne } from "./preparing.ts";
+import { prepareMany } from "./preparing.ts";
 import { salvaged } from "./salvage.ts";
 import { sessionSchema } from "./sessions.model.ts";
 import { sessionsOn } from "./sessions.repository.ts";
@@ -40,7 +40,6 @@ export default service("conversation", (ground) => {
 
   return {
     actions: {
-      prepare: (call, handling) => prepareOne(parts, handling.bus, call),
       prepareMany: async ({ calls }, handling) => ({ results: await prepareMany(parts, handling.bus, calls) }),
       stop({ call_ref, reason }) {
         talks.stop(call_ref, reason);

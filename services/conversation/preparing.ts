@@ -1,7 +1,7 @@
 import type { Bus, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
-import { codeOf, fail } from "../../shared/errors.ts";
+import { codeOf } from "../../shared/errors.ts";
 import { sha256, type Ids } from "../../shared/ids.ts";
 import type { Flows, ReadyTemplate } from "./flows.ts";
 import { mediaPath } from "./media-server.ts";
@@ -47,10 +47,4 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
     const prepared = done.get(at) ?? null;
     return { prepared, refusal: prepared === null ? { code: "BUSY", message: `The talk of ${call_ref} has begun already; it can't be prepared again.` } : null };
   });
-}
-
-/** Makes one talk ready; a refusal is thrown. */
-export async function prepareOne(parts: PreparingParts, bus: Bus, call: Preparation): Promise<Prepared> {
-  const [result] = await prepareMany(parts, bus, [call]);
-  return result?.prepared ?? fail(codeOf({ type: result?.refusal?.code }), result?.refusal?.message ?? "The talk could not be made ready.");
 }

@@ -10,7 +10,7 @@ type Pair = ParamsOf<"blacklist.check">["pairs"][number];
 export interface Together {
   /** Listed since it was queued? Anything but a clear no is a yes. */
   listed(pair: Pair): Promise<boolean>;
-  /** As conversation.prepare. */
+  /** Where the talk waits for its call; a refusal is thrown. */
   prepare(call: Preparation): Promise<Prepared>;
   /** Frees the line of this holder; freeing twice is no fault. */
   freeLine(holder: string): Promise<void>;

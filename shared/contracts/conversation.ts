@@ -20,9 +20,8 @@ export type Prepared = Static<typeof Prepared>;
 export const conversation = {
   name: "conversation",
   actions: {
-    /** Makes ready for one call and gives the one-use WebSocket address for the carrier. TEMPLATE_NOT_FOUND. */
-    prepare: action(Preparation, Prepared),
-    /** The same for many, each by itself, in order: `refusal` says what prepare would fail with. */
+    /** Makes ready for calls, each by itself, in order: the one-use WebSocket address for the carrier, or a refusal: TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY where the talk
+     *  has begun. Made ready again, the address given before is void. */
     prepareMany: action(Strict({ calls: Type.Array(Preparation, { minItems: 1, maxItems: 500 }) }),
       Type.Object({ results: Type.Array(Type.Object({ prepared: Nullable(Prepared), refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })) })) })),
     /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */

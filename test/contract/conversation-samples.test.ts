@@ -7,6 +7,7 @@ import type { TemplateRecord } from "../../shared/contracts/template.ts";
 import { callRef } from "../../shared/ids.ts";
 import { RelayCaller } from "../support/relay-caller.ts";
 import { setStage, standIn, until, type Stage } from "../support/stage.ts";
+import { prepareOne } from "../support/talk-world.ts";
 
 /** The sample templates, held by the model simulator through the official openai package, over real sockets. */
 
@@ -44,7 +45,7 @@ afterAll(async () => { await stage?.stop(); await models?.close(); }, 30_000);
 async function hold(name: string, says: string[]): Promise<{ talk: TalkFacts; heard: readonly string[] }> {
   const template = [...templates.values()].find((t) => t.name === name)!;
   const lead_id = randomUUID();
-  const { media_url } = await stage.bus.call("conversation.prepare", {
+  const { media_url } = await prepareOne(stage.bus, {
     call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id: template.id, template_version: 1, payload: PAYLOADS[name]!, max_call_seconds: 60, ttl_seconds: 60 });
   const caller = await RelayCaller.connect(media_url);
   caller.setup();

@@ -5,7 +5,7 @@ import { RelayCaller } from "../support/relay-caller.ts";
 import { startScriptedModel, type ScriptedModel } from "../support/scripted-model.ts";
 import { setStage, until, type Stage } from "../support/stage.ts";
 import { PAYLOAD } from "../support/talk-template.ts";
-import { obedient, opened, refused, World } from "../support/talk-world.ts";
+import { obedient, opened, prepareOne, refused, World } from "../support/talk-world.ts";
 
 let model: ScriptedModel;
 let world: World;
@@ -27,7 +27,7 @@ describe("preparing", () => {
     expect(again.media_url).not.toBe(p.media_url);
   });
   test("an unknown template and one whose functions are broken are refused", async () => {
-    await expect(stage.bus.call("conversation.prepare", { call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE", template_id: randomUUID(), template_version: 1, payload: {}, max_call_seconds: 60, ttl_seconds: 60 })).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
+    await expect(prepareOne(stage.bus, { call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE", template_id: randomUUID(), template_version: 1, payload: {}, max_call_seconds: 60, ttl_seconds: 60 })).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
     await expect(world.prepare(stage, { global_functions: [{ name: "f", description: "d", parameters: { properties: { a: { type: "wat" } } } }] })).rejects.toMatchObject({ type: "TEMPLATE_INVALID" });
   });
   test("many at once: each by itself, one look-up for each template version; what can't be prepared spoils nothing", async () => {
@@ -54,13 +54,13 @@ describe("preparing", () => {
     const template_id = world.template();
     const lead_id = randomUUID();
     const order = { call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 } as const;
-    const first = await stage.bus.call("conversation.prepare", order);
-    const second = await stage.bus.call("conversation.prepare", order);
+    const first = await prepareOne(stage.bus, order);
+    const second = await prepareOne(stage.bus, order);
     expect(await refused(first.media_url)).toBe("answered 401");
     const caller = await RelayCaller.connect(second.media_url);
     caller.setup();
     await caller.hears("do you confirm");
-    await expect(stage.bus.call("conversation.prepare", order)).rejects.toMatchObject({ type: "BUSY" });
+    await expect(prepareOne(stage.bus, order)).rejects.toMatchObject({ type: "BUSY" });
     caller.hangUp();
     await world.settledOf(lead_id);
   });

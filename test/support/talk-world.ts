@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Bus } from "../../shared/bus.ts";
 import type { AttemptFacts } from "../../shared/contracts/attempt.ts";
+import type { Preparation, Prepared as Ready } from "../../shared/contracts/conversation.ts";
 import type { TemplateRecord } from "../../shared/contracts/template.ts";
-import { fail } from "../../shared/errors.ts";
+import { codeOf, fail } from "../../shared/errors.ts";
 import { callRef } from "../../shared/ids.ts";
 import { RelayCaller } from "./relay-caller.ts";
 import type { Question, Reply } from "./scripted-model.ts";
@@ -64,7 +66,7 @@ export class World {
     const template_id = this.template(template);
     const lead_id = randomUUID();
     const call_ref = callRef(lead_id, 1);
-    const { media_url } = await stage.bus.call("conversation.prepare", { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
+    const { media_url } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
     return { call_ref, lead_id, media_url };
   }
 
@@ -77,6 +79,12 @@ export class World {
 
   settledOf(lead_id: string): Promise<Settled> { return until("the talk to be settled", () => this.settled.find((s) => s.lead_id === lead_id)); }
   hungUp(call_ref: string): Promise<true> { return until("the carrier's call to be hung up", () => this.calls.includes(`hangUp ${call_ref}`) || undefined); }
+}
+
+/** Has one call made ready; a refusal is thrown. */
+export async function prepareOne(bus: Bus, call: Preparation): Promise<Ready> {
+  const [result] = (await bus.call("conversation.prepareMany", { calls: [call] })).results;
+  return result?.prepared ?? fail(codeOf({ type: result?.refusal?.code }), result?.refusal?.message ?? "neither prepared nor refused");
 }
 
 /** A prepared talk. */
