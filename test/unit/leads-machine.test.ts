@@ -12,7 +12,7 @@ const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const lead = (over: Partial<LeadDoc> = {}): LeadDoc => ({
   _id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, queue: ID, template: "t", request_id: "o-1", status: "BACKLOG", outcome: null, attempt_count: 1, claim_no: 3, recoveries: 0, answered_count: 0, talk_seconds: 0,
   phone_number: "+14155550100", payload: { reporting_webhook_url: "https://x.example/" }, execution_mode: "TELEPHONY", call_direction: "OUTBOUND", is_test: false, configurations_override: null,
-  due_at: DUE, attempt: null, held: { why: "no_number", until: DUE, since: DUE }, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
+  due_at: DUE, attempt: null, held: { why: "busy", until: DUE, since: DUE }, call_id: null, call_initiated_time: null, call_end_time: null, recording_url: null, outbound_number_id: null, costs: {}, trace_scores: {}, meta: {},
   created_at: NOW, updated_at: NOW, finished_at: null, ...over,
 });
 const attempt = { number_id: ID, provider: "PROVIDER_ONE" as const, template_version: 1, policy: { max_retry: 1, retry_offset: 0, retry_on: null }, claimed_at: NOW };
