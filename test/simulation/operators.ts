@@ -14,6 +14,7 @@ export interface Deeds {
 const KEYED_TRIES = 4;
 const KEY_PAUSE_MS = 3000;
 const PLAYGROUND = 0.15;
+const CLOSING_EVERY_MS = 20_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 /** HH:MM in a zone. */
@@ -56,6 +57,7 @@ export class Operators {
     some(1, () => this.#disableNumber());
     some(2, () => this.#stage.terminate(random.pick(this.#scene.processes)));
     if (random.chance(0.3)) this.#at(0, () => this.#editWindow(tenant()));
+    if (random.chance(0.2)) this.#closingTime(untilMs);
   }
 
   #phone(): string { return `+141555501${String(this.#stage.world.random.whole(10, 18))}`; }
@@ -81,12 +83,18 @@ export class Operators {
   }
 
   /** A window around now that closes in some minutes, or one that is shut. */
-  #editWindow(tenant: Tenant): void {
+  #editWindow(tenant: Tenant, minutes?: readonly [number, number]): void {
     const { random, now } = this.#stage.world;
     const { timezone } = this.#platform.configuration(tenant.template.id);
     const local = (ms: number): string => timeOfDay(timezone).format(ms);
-    const [from, to] = random.pick([[-60, 1], [-60, 2], [-60, 3], [1, 60], [2, 3], [-2, 2], [0, 0]] as const);
+    const [from, to] = minutes ?? random.pick([[-60, 1], [-60, 2], [-60, 3], [1, 60], [2, 3], [-2, 2], [0, 0]] as const);
     this.#platform.edit(tenant.template.id, { call_start_time: local(now + from * 60_000), call_end_time: local(now + to * 60_000) });
+  }
+
+  /** Windows that close again and again while phones are about to ring: the carrier keeps calls waiting, and they are answered too late. */
+  #closingTime(untilMs: number): void {
+    this.#at(2000, () => { this.#stage.faults.carrierQueues = 0.6; });
+    for (let ms = 1000; ms < untilMs; ms += CLOSING_EVERY_MS) this.#at(ms, () => { for (const tenant of this.#platform.tenants) this.#editWindow(tenant, [-60, 1]); });
   }
 
   async #push(tenant: Tenant, request_id: string): Promise<void> {
