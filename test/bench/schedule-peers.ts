@@ -46,6 +46,12 @@ async function listening(port: number, child: ChildProcess, name: string): Promi
   throw new Error(`${name} did not come up on port ${port}`);
 }
 
+/** What does not hang on an IPC channel must not outlive a bench that breaks off. */
+function tied(child: ChildProcess): ChildProcess {
+  process.once("exit", () => { child.kill("SIGKILL"); });
+  return child;
+}
+
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const gone = new Promise<void>((resolve) => { child.once("exit", () => resolve()); });
@@ -64,7 +70,7 @@ export async function startBullmq(): Promise<DelayedPeer> {
   const program = debian("redis-server", "redis-server");
   const port = await freePort();
   const dir = mkdtempSync(join(tmpdir(), "callagent-redis-"));
-  const redis = spawn(program, ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no"], { stdio: "ignore" });
+  const redis = tied(spawn(program, ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no"], { stdio: "ignore" }));
   await listening(port, redis, "redis-server");
   const connection = { host: "127.0.0.1", port, maxRetriesPerRequest: null };
   const queue = new Queue("bench", { connection });
@@ -107,7 +113,7 @@ export async function startGraphile(): Promise<RatePeer> {
   const dir = mkdtempSync(join(tmpdir(), "callagent-postgres-"));
   const user = unprivileged(dir);
   execFileSync(initdb, ["-D", join(dir, "data"), "-U", "bench", "--auth=trust", "-E", "UTF8"], { ...user, cwd: dir, stdio: "ignore", env: { ...process.env, LC_ALL: "C" } });
-  const server = spawn(postgres, ["-D", join(dir, "data"), "-p", String(port), "-h", "127.0.0.1", "-k", dir], { ...user, cwd: dir, stdio: "ignore" });
+  const server = tied(spawn(postgres, ["-D", join(dir, "data"), "-p", String(port), "-h", "127.0.0.1", "-k", dir], { ...user, cwd: dir, stdio: "ignore" }));
   await listening(port, server, "postgres");
   const connectionString = `postgres://bench@127.0.0.1:${port}/postgres`;
   const logger = new Logger(() => () => undefined);
