@@ -22,13 +22,15 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** A dead node is still offered calls for as long as its heartbeat may be late. */
 const NOTICED_MS = 10_000;
 const MAX_LATE_MS = 3000;
+/** Of what is said, this much is shown in a trace. */
+const SHOWN_CHARS = 160;
 
 /** Calls that only look for work; they come every second, so a crash in them is made rarer. */
 const LOOKING = new Set(["leads.heads", "leads.dueOf", "leads.inFlight", "config.plans", "blacklist.check", "merchants.pauses", "numbers.availability"]);
 
 const carried = (error: unknown): Error => {
   const e = error as Partial<Error> & { code?: unknown; type?: unknown; data?: unknown; retryable?: unknown };
-  return Object.assign(new Error(e.message ?? String(error)), { name: e.name ?? "Error", code: e.code, type: e.type, data: e.data === undefined ? undefined : JSON.parse(JSON.stringify(e.data)) as unknown });
+  return Object.assign(new Error(e.message ?? String(error)), { name: e.name ?? "Error", code: e.code, type: e.type, data: wire(e.data) });
 };
 const busError = (name: string, type: string, code: number, message: string): Error => Object.assign(new Error(message), { name, type, code });
 
@@ -45,7 +47,15 @@ function faultsIn(name: string, params: unknown): Fault[] {
   return check(params);
 }
 
-const wire = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);
+/** What arrives of a value that goes over the wire as JSON; in one pass, for it is done for everything that is said. */
+function wire(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return typeof value === "number" && !Number.isFinite(value) ? null : value;
+  if (value instanceof Date) return value.toJSON();
+  if (Array.isArray(value)) return value.map((v) => wire(v) ?? null);
+  const out: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) out[key] = wire(inner);
+  return out;
+}
 
 /** How an action ended, as it goes over the wire. */
 const answered = (work: Promise<unknown>): Promise<{ value: unknown } | { error: Error }> =>
@@ -119,7 +129,7 @@ export class SimBus {
     let target: Member;
     try { target = this.#target(name, nodeID); } catch (error) { return Promise.reject(error as Error); }
     const held = life.process.mortal && !idle && stage.strikes("pause", faults.pause) ? stage.pause(life.process, `call ${name}`) : 0;
-    const sent = JSON.stringify(params);
+    const sent = wire(params);
     this.onSent(name, params);
     return new Promise((resolve, reject) => {
       const giveUp = world.after(timeout, life, () => reject(busError("RequestTimeoutError", "REQUEST_TIMEOUT", 504, `Request is timed out when call '${name}' action.`)));
@@ -129,12 +139,11 @@ export class SimBus {
       };
       if (stage.strikes("request lost", faults.packetLost)) return;
       world.after(held + this.#latency(), target.life, () => {
-        if (!idle && world.trace) world.note(life.process.name, `→ ${target.life.process.name} ${name} ${sent.slice(0, 160)}`);
-        const received: unknown = JSON.parse(sent);
-        const faulty = faultsIn(name, received);
+        if (!idle && world.trace) world.note(life.process.name, `→ ${target.life.process.name} ${name} ${JSON.stringify(sent).slice(0, SHOWN_CHARS)}`);
+        const faulty = faultsIn(name, sent);
         const work = faulty.length > 0
           ? Promise.reject(Object.assign(busError("ValidationError", "VALIDATION_ERROR", 422, `Parameters validation error! ${name} ${JSON.stringify(faulty)}`), { data: faulty }))
-          : target.act(name.split(".")[1] ?? "", received);
+          : target.act(name.split(".")[1] ?? "", sent);
         if (faulty.length > 0) stage.wrong.push(`${life.process.name} called ${name} against its contract: ${JSON.stringify(faulty)}`);
         void answered(work).then((back) => answer(() => { if ("value" in back) resolve(back.value); else reject(back.error); }));
       });
@@ -145,7 +154,6 @@ export class SimBus {
     const stage = this.#stage;
     const { world, faults } = stage;
     if (!life.alive) return;
-    const sent = JSON.stringify(event);
     for (const service of this.#members.keys()) {
       const listening = this.#known(service).filter((m) => m.events[name] !== undefined);
       if (listening.length === 0) continue;
@@ -154,7 +162,7 @@ export class SimBus {
         const times = stage.strikes("event twice", faults.eventTwice) ? 2 : 1;
         for (let i = 0; i < times; i++) {
           const late = world.random.chance(faults.eventTwice) ? world.random.between(0, MAX_LATE_MS) : 0;
-          world.after(late + this.#latency(), member.life, () => member.events[name]?.(JSON.parse(sent)));
+          world.after(late + this.#latency(), member.life, () => member.events[name]?.(wire(event)));
         }
       }
     }

@@ -15,8 +15,8 @@ export interface Fleet {
   once(seed: number, how?: { traced?: boolean; mutation?: string | undefined }): Promise<Outcome>;
   /** Many runs, spread over all threads. */
   campaign(runs: Campaign): Promise<Report>;
-  /** Seeds with this mutation until one fails, in one thread; how many runs it took, and the one that failed. */
-  hunt(mutation: string, most: number): Promise<{ runs: number; found: Outcome | null }>;
+  /** At most so many seeds with this mutation until one fails, in one thread; how many runs it took, and the one that failed. */
+  hunt(mutation: string, from: number, most: number): Promise<{ runs: number; found: Outcome | null }>;
   close(): Promise<void>;
 }
 
@@ -91,9 +91,9 @@ export function openFleet(size: number): Fleet {
       report.failed.sort((a, b) => a.seed - b.seed);
       return report;
     },
-    async hunt(mutation, most) {
+    async hunt(mutation, from, most) {
       const report = reportOf();
-      await idlest().run({ from: 1, to: most, step: 1, mutation, untilFailure: true }, (outcome) => add(report, outcome));
+      await idlest().run({ from, to: from + most - 1, step: 1, mutation, untilFailure: true }, (outcome) => add(report, outcome));
       return { runs: report.runs, found: report.failed[0] ?? null };
     },
     async close() { await Promise.all(threads.map((t) => t.close())); },
