@@ -89,6 +89,7 @@ export async function runAttempt(w: Works, order: DialOrder): Promise<void> {
   const now = w.clock.now();
   const call = intent(order, w.nodeId, now, plusMs(now, INTENT_DEADLINE_MS));
   if (!await writeIntent(w, order, call)) return;
+  if (clear.grant !== null) w.grantPace.took(w.clock.monotonicMs() - intentMs);
   await waitForTurn(w, clear.grant);
   await placeCall(w, order, call, { ...clear, intentMs });
 }

@@ -4,6 +4,7 @@ import { callSchema } from "./calls.model.ts";
 import { createCalls } from "./calls.repository.ts";
 import { carrierEventSchema, createCarrierEvents } from "./carrier-events.model.ts";
 import { createCarriers } from "./carriers/registry.ts";
+import { createGrantPace } from "./grant-pace.ts";
 import { callHistory } from "./history.ts";
 import { endCall, transferCall } from "./hanging-up.ts";
 import { joinCall } from "./joining.ts";
@@ -29,7 +30,7 @@ export default service("dialer", (ground) => {
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
     calls: createCalls(calls), events: createCarrierEvents(events),
-    carriers: createCarriers(ground.env), pauses: new Map(), together: createTogether(ground.bus), ask: checker.ask,
+    carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
     leaving: leaving.signal, stopping: () => leaving.signal.aborted,
   };

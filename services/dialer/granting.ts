@@ -24,8 +24,11 @@ function isLimited(w: Works, order: DialOrder): boolean {
  */
 export async function takeGrant(w: Works, order: DialOrder): Promise<Grant | Stop | null> {
   if (!isLimited(w, order)) return null;
-  const askedMs = w.clock.monotonicMs();
-  const answer = await w.bus.call("scheduler.grant", { provider: order.provider, rate_limit: order.rate_limit, max_wait_ms: GRANT_WAIT_MS });
+  const { askedMs, answer } = await w.grantPace.inTurn(async () => {
+    const askedMs = w.clock.monotonicMs();
+    const min_wait_ms = w.grantPace.ahead();
+    return { askedMs, answer: await w.bus.call("scheduler.grant", { provider: order.provider, rate_limit: order.rate_limit, max_wait_ms: GRANT_WAIT_MS, ...(min_wait_ms > 0 ? { min_wait_ms } : {}) }) };
+  });
   if (!answer.granted) return { kind: "release", due_at: new Date(answer.retry_at), reason: answer.why };
   const grant = { notBeforeMs: w.clock.monotonicMs() + answer.send_in_ms, notAfterMs: askedMs + answer.send_in_ms + GRANT_VALID_MS - SENDING_MS };
   return grant.notBeforeMs <= grant.notAfterMs ? grant : { kind: "release", due_at: w.clock.now(), reason: "the right to place the call came too late" };

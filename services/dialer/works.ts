@@ -8,6 +8,7 @@ import type { Calls } from "./calls.repository.ts";
 import type { CarrierEvents } from "./carrier-events.model.ts";
 import type { Carriers } from "./carriers/registry.ts";
 import type { Pause } from "./pausing.ts";
+import type { GrantPace } from "./grant-pace.ts";
 import type { PreCheckCaller } from "./pre-checks/asking.ts";
 import type { Together } from "./together.ts";
 
@@ -24,6 +25,7 @@ export interface Works {
   carriers: Carriers;
   /** Carriers that take no calls for a while. */
   pauses: Map<Provider, Pause>;
+  grantPace: GrantPace;
   /** Requests of many attempts that go out together. */
   together: Together;
   /** Asks pre-checks. */

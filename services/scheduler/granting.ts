@@ -1,4 +1,5 @@
 import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import { plusMs } from "../../shared/clock.ts";
 import type { ConfigurationRecord, Provider } from "../../shared/contracts/configuration.ts";
 import type { Env } from "../../shared/env.ts";
 import { roomAt, type RateLimit } from "./rate-ring.ts";
@@ -30,6 +31,8 @@ export function rateLimitOf(c: ConfigurationRecord, to: string | null): ParamsOf
 /** A rate limit as its ring knows it. */
 export const ringLimit = (limit: { max_calls: number; window_seconds: number }): RateLimit => ({ max: limit.max_calls, window_ms: limit.window_seconds * SECOND_MS });
 
+const latest = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b > a) ? b : a);
+
 const refused = (why: "rate_limit" | "carrier_limit", next: Date): Answer => ({ granted: false, why, retry_at: next.toISOString() });
 const granted = (taken: Extract<Taken, { granted: true }>): Answer => ({ granted: true, send_in_ms: Math.max(0, taken.at.getTime() - taken.asked_at.getTime()) });
 
@@ -37,7 +40,7 @@ const granted = (taken: Extract<Taken, { granted: true }>): Answer => ({ granted
  * The right to place one call: a token of the account, and one of the configuration for the same instant. The configuration's ring is looked at first, so that
  * a token of the account is not taken in vain; the account's token then lies no sooner than the configuration has room.
  */
-export async function grant(ground: ServiceGround, rates: RateWindows, { provider, rate_limit, max_wait_ms }: ParamsOf<"scheduler.grant">): Promise<Answer> {
+export async function grant(ground: ServiceGround, rates: RateWindows, { provider, rate_limit, max_wait_ms, min_wait_ms = 0 }: ParamsOf<"scheduler.grant">): Promise<Answer> {
   const account = carrierLimit(ground.env, provider);
   const own = rate_limit && { id: configurationRing(rate_limit.configuration_id), limit: ringLimit(rate_limit) };
   const deadline = ground.clock.monotonicMs() + max_wait_ms;
@@ -50,12 +53,15 @@ export async function grant(ground: ServiceGround, rates: RateWindows, { provide
     const closed = account ? null : roomAt(peeked.get(carrierRing(provider)) ?? null, null, now).next;
     if (closed && closed.getTime() > now.getTime() + patience_ms) return refused("carrier_limit", closed);
 
+    const soonest = min_wait_ms > 0 ? plusMs(now, min_wait_ms) : null;
     if (!account) {
-      if (!own) return { granted: true, send_in_ms: closed ? closed.getTime() - now.getTime() : 0 };
-      const taken = await rates.take(own.id, own.limit, { not_before: closed, slack_ms: patience_ms });
+      const opens = latest(closed, soonest);
+      if (!own) return { granted: true, send_in_ms: opens ? opens.getTime() - now.getTime() : 0 };
+      const taken = await rates.take(own.id, own.limit, { not_before: opens, slack_ms: patience_ms });
       return taken.granted ? granted(taken) : refused("rate_limit", taken.next);
     }
-    const token = await rates.take(carrierRing(provider), account, { not_before: place, slack_ms: place ? Math.max(0, patience_ms - (place.getTime() - now.getTime())) : patience_ms });
+    const begins = latest(place, soonest);
+    const token = await rates.take(carrierRing(provider), account, { not_before: begins, slack_ms: begins ? Math.max(0, patience_ms - (begins.getTime() - now.getTime())) : patience_ms });
     if (!token.granted) return refused("carrier_limit", token.next);
     if (!own) return granted(token);
     const taken = await rates.take(own.id, own.limit, { not_before: token.at, slack_ms: 0 });

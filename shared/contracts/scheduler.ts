@@ -15,9 +15,10 @@ export const scheduler = {
   actions: {
     /**
      * Internal, right before an intent: the right to place one call. `send_in_ms` counts from the reply: the request must go out no sooner than that, and no later than
-     * the moment of asking + send_in_ms + GRANT_VALID_MS, or not at all. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Grants never go back.
+     * the moment of asking + send_in_ms + GRANT_VALID_MS, or not at all. The instant lies min_wait_ms or more ahead: what
+     * the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Grants never go back.
      */
-    grant: action(Strict({ provider: ProviderWord, rate_limit: Nullable(RateLimit), max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }) }),
+    grant: action(Strict({ provider: ProviderWord, rate_limit: Nullable(RateLimit), max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }), min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })) }),
       Type.Union([
         Type.Object({ granted: Type.Literal(true), send_in_ms: Type.Number() }),
         Type.Object({ granted: Type.Literal(false), why: Type.Enum(["rate_limit", "carrier_limit"]), retry_at: IsoTime }),

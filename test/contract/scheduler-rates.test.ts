@@ -137,6 +137,17 @@ describe("grants over the bus", () => {
     expect(sends[10]).toBeGreaterThanOrEqual(began + 2200 - CLOCKS_MS);
   });
 
+  test.each([["of the account", "PROVIDER_ONE", null], ["of the configuration", "PROVIDER_TWO", 50], ["of both", "PROVIDER_ONE", 50], ["of none", "PROVIDER_TWO", null]] as const)("an asker that needs time to get ready is given a later instant: limit %s", async (_name, provider, max_calls) => {
+    await started(50);
+    const rate_limit = max_calls === null ? null : { configuration_id, max_calls, window_seconds: 60 };
+    for (let i = 0; i < 5; i++) {
+      const answer = await stage.bus.call("scheduler.grant", { provider, rate_limit, max_wait_ms: 4000, min_wait_ms: 2000 });
+      expect(answer).toMatchObject({ granted: true });
+      // the scheduler's clock and the database's, which is asked a moment later
+      if (answer.granted) { expect(answer.send_in_ms).toBeGreaterThan(100); expect(answer.send_in_ms).toBeLessThanOrEqual(2000 + CLOCKS_MS); }
+    }
+  });
+
   test("an account that asked for a pause gets none", async () => {
     await started(0);
     await stage.bus.call("scheduler.slow", { provider: "PROVIDER_TWO", until: new Date(Date.now() + 60_000).toISOString(), why: "429" });
