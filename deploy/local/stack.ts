@@ -44,7 +44,7 @@ export interface Stack {
 const BASE_PATH = "/agent/voice/callagent";
 /** What the simulated carrier's account may place. */
 export const LAPTOP_CALLS_PER_SECOND = 50;
-const READY_MS = 30_000;
+const READY_MS = 60_000;
 const POLL_MS = 100;
 const SERVICES_GRACE_MS = 3500;
 const CHILD_GRACE_MS = 1000;
