@@ -1,11 +1,11 @@
-import mongoose, { type Connection, type Model, type Schema } from "mongoose";
+import mongoose, { type Connection, type ConnectOptions, type Model, type Schema } from "mongoose";
 import { skewFault, type ClockReading } from "./clock-skew.ts";
 
 /** The database as a service sees it: its own models on one shared connection. */
 export interface Store {
   /** The model of one collection; the collection has one owner, and its indexes are made before the service starts. */
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
-  /** Connects, compares the clocks and makes the indexes; throws the driver's error when the database does not answer within 5 s, ClockSkewError when its clock and ours are apart. */
+  /** Connects, compares the clocks and makes the indexes; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart. */
   open(): Promise<void>;
   /** Lets go of the connection; the last one to do so closes it. */
   close(): Promise<void>;
@@ -18,7 +18,16 @@ const SOCKET_MS = 30_000;
 const POOL = 50;
 const CONNECTED = 1;
 
-interface Shared { connection: Connection; users: number; closed: Promise<void> | null; clocks: Promise<void> | null }
+/** The first connection has this many times SERVER_SELECTION_MS: the database may be starting too, or the machine be busy. */
+const CONNECT_TRIES = 4;
+
+const OPTIONS: ConnectOptions = {
+  serverSelectionTimeoutMS: SERVER_SELECTION_MS, socketTimeoutMS: SOCKET_MS, maxPoolSize: POOL,
+  // over whatever the URI asks for: an acknowledged write is never rolled back, and nobody decides on an old copy
+  retryWrites: true, w: "majority", readConcernLevel: "majority", readPreference: "primary", autoIndex: false, autoCreate: false,
+};
+
+interface Shared { connection: Connection; users: number; closed: Promise<void> | null; connected: Promise<void> | null; clocks: Promise<void> | null }
 
 /** The database's clock and ours are too far apart for this process to work with it. */
 export class ClockSkewError extends Error {
@@ -35,15 +44,23 @@ const shared = new Map<string, Shared>();
 function acquire(uri: string): Shared {
   const known = shared.get(uri);
   if (known) { known.users++; return known; }
-  const connection = mongoose.createConnection(uri, {
-    serverSelectionTimeoutMS: SERVER_SELECTION_MS, socketTimeoutMS: SOCKET_MS, maxPoolSize: POOL,
-    // over whatever the URI asks for: an acknowledged write is never rolled back, and nobody decides on an old copy
-    retryWrites: true, w: "majority", readConcernLevel: "majority", readPreference: "primary", autoIndex: false, autoCreate: false,
-  });
+  const connection = mongoose.createConnection(uri, OPTIONS);
   connection.on("error", () => undefined); // every operation reports its own failure
-  const made = { connection, users: 1, closed: null, clocks: null };
+  const made = { connection, users: 1, closed: null, connected: null, clocks: null };
   shared.set(uri, made);
   return made;
+}
+
+/** Waits for the first connection; asks again where no server answered in time. */
+async function connect(connection: Connection, uri: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await (tries === 1 ? connection.asPromise() : connection.openUri(uri, OPTIONS));
+      return;
+    } catch (error) {
+      if (tries === CONNECT_TRIES || !(error instanceof mongoose.Error.MongooseServerSelectionError)) throw error;
+    }
+  }
 }
 
 /** Refuses a database whose clock is apart from ours: due times and leases are judged by both. A slow answer is asked again before it counts. */
@@ -72,7 +89,7 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
       return model;
     },
     async open() {
-      await held.connection.asPromise();
+      await (held.connected ??= connect(held.connection, uri));
       await (held.clocks ??= compareClocks(held.connection, now));
       await Promise.all(models.map((m) => m.createIndexes()));
     },

@@ -23,7 +23,7 @@ export interface Stage {
 /** What to put on stage. Environment values override quiet test defaults. */
 export interface StageOptions { services: ServiceSchema[]; env?: Record<string, string>; clock?: Clock; random?: () => number }
 
-const VISIBLE_DEADLINE_MS = 5000;
+const VISIBLE_DEADLINE_MS = 15_000;
 
 /** A database of its own: on MONGODB_URI where that is set, else an embedded store in memory. */
 export async function freshDatabase(): Promise<{ uri: string; drop(): Promise<void> }> {
@@ -80,7 +80,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 const POLL_MS = 10;
 
 /** Asks until the answer is given (not undefined), with pauses of `everyMs`; throws after `deadlineMs`, saying what it waited for. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 5000, everyMs = POLL_MS): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 15_000, everyMs = POLL_MS): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
