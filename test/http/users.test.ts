@@ -115,7 +115,7 @@ describe.each([["merchants", "merchant", "MERCHANT_NOT_FOUND"], ["resellers", "r
     unused();
     const created = await http.ask("POST", `/${plural}`, { body: one() });
     const at = `/${plural}/${String(created.body["id"])}`;
-    expect([(await http.ask("GET", at)).body, created.body]).toEqual([{ id: expect.any(String), ...one(), is_active: true, created_at: ISO, updated_at: ISO }, created.body]);
+    expect([(await http.ask("GET", at)).body, created.body]).toEqual([{ id: expect.any(String), ...one(), is_active: true, ...(plural === "merchants" ? { paused: null } : {}), created_at: ISO, updated_at: ISO }, created.body]);
     const changed = await http.ask("PUT", at, { body: { name: "Bakery", is_active: false } });
     expect([changed.status, changed.body]).toEqual([200, { ...created.body, name: "Bakery", is_active: false, updated_at: ISO }]);
     expect((await http.ask("GET", `/${plural}?name=bak&is_active=false`)).body).toMatchObject({ count: 1, [plural]: [{ name: "Bakery" }] });
