@@ -5,7 +5,7 @@ import { callRef } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { intent, isLive, isSame, notDialled } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import { baton, blacklist, carrier, firstStop, window } from "./checks.ts";
+import { baton, blacklist, carrier, firstStop, line, window } from "./checks.ts";
 import { ended } from "./closing.ts";
 import { takeGrant, waitForTurn } from "./granting.ts";
 import { placeCall, type Clearance, type Media } from "./placing.ts";
@@ -26,8 +26,9 @@ const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Pro
 /** Every check before the intent, in order, and the right to place the call last, for it holds for a moment only. */
 async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promise<Omit<Clearance, "intentMs"> | Stop> {
   try {
-    const stop = await firstStop(w, order, [carrier, window, blacklist]);
-    if (stop) return stop;
+    const [stop, lineless] = await Promise.all([firstStop(w, order, [carrier, window, blacklist]), line(w, order)]);
+    const early = stop ?? lineless;
+    if (early) return early;
     const checked = await preChecks(w, order);
     if ("kind" in checked) return checked;
     if (checked.asked) {

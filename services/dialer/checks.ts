@@ -1,5 +1,6 @@
 import { noFacts } from "../../shared/contracts/attempt.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
+import { callRef } from "../../shared/ids.ts";
 import { pausedUntil } from "./pausing.ts";
 import { leaving, type Stop } from "./stopping.ts";
 import { ringSeconds } from "./timing.ts";
@@ -29,6 +30,16 @@ export const blacklist: Check = async (w, order) => {
   if (!order.enforce_blacklist) return null;
   const listed = await w.together.listed({ reseller_id: order.reseller_id, phone_number: order.to });
   return listed ? { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } } : null;
+};
+
+/** A line is kept this much longer than ring and call may last. */
+const LINE_MARGIN_SECONDS = 300;
+
+/** The line taken for it still stands, and does until the longest call is over; one whose short first lease ran out may be another's by now. */
+export const line: Check = async (w, order) => {
+  const lease_seconds = order.max_call_seconds + w.env.RING_TIMEOUT_SECONDS + LINE_MARGIN_SECONDS;
+  const kept = await w.together.keepLine({ holder: callRef(order.lead_id, order.claim_no), lease_seconds });
+  return kept ? null : { kind: "release", due_at: w.clock.now(), reason: "its line was given up before it could be used" };
 };
 
 /** The calling window is still open, long enough to ring; and we are not on our way out. A closed window is the queue's to wait for: the lead is due at once. */

@@ -4,6 +4,7 @@ import { codeOf, fail } from "../../shared/errors.ts";
 import { joining } from "../../shared/joining.ts";
 import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 
+type KeptLine = ParamsOf<"numbers.keepMany">["lines"][number];
 type Pair = ParamsOf<"blacklist.check">["pairs"][number];
 
 /** What attempts that run side by side ask other services for: those of one moment share a request. Each attempt reads as if it were alone. */
@@ -12,6 +13,8 @@ export interface Together {
   listed(pair: Pair): Promise<boolean>;
   /** Where the talk waits for its call; a refusal is thrown. */
   prepare(call: Preparation): Promise<Prepared>;
+  /** Prolongs the line of this holder; false: its time was over, and it may be another's. */
+  keepLine(line: KeptLine): Promise<boolean>;
   /** Frees the line of this holder; freeing twice is no fault. */
   freeLine(holder: string): Promise<void>;
 }
@@ -39,6 +42,7 @@ export function createTogether(bus: Bus): Together {
       const { prepared, refusal } = await prepare(call);
       return prepared ?? fail(codeOf({ type: refusal?.code }), refusal?.message ?? "The conversation service gave no address for the call.");
     },
+    keepLine: joining(async (lines: KeptLine[]) => (await bus.call("numbers.keepMany", { lines })).kept, MAX_ITEMS),
     async freeLine(holder) { await free(holder); },
   };
 }

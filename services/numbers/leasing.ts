@@ -13,6 +13,13 @@ export async function reserveMany(repository: NumberLines, { wants, lease_second
   });
 }
 
+/** Prolongs lines, those with one length of lease in one go; in order, whether each still stood. */
+export async function keepMany(repository: NumberLines, lines: ParamsOf<"numbers.keepMany">["lines"]): Promise<boolean[]> {
+  const alike = [...Map.groupBy(lines, (line) => line.lease_seconds)];
+  const kept = new Map(await Promise.all(alike.map(async ([seconds, of]): Promise<[number, Set<string>]> => [seconds, await repository.keep(of.map((line) => line.holder), seconds)])));
+  return lines.map(({ holder, lease_seconds }) => kept.get(lease_seconds)?.has(holder) === true);
+}
+
 /** Gives lines back and tells every replica that waits for one. */
 export async function releaseMany(repository: NumberLines, bus: Pick<Bus, "broadcast">, holders: readonly string[]): Promise<void> {
   if (holders.length === 0) return;

@@ -58,14 +58,14 @@ export const take = (id: string, holders: readonly string[], lease_seconds: numb
 };
 
 /**
- * Keeps the lines that these holders have, for at least this long from now. Lines whose time is over are forgotten instead, so the numbers must be
- * read again to see who has one.
+ * Keeps the lines that these holders have, or that were taken in these names, for at least this long from now. Lines whose time is over are forgotten
+ * instead, so the numbers must be read again to see who has one.
  */
-export const keep = (holders: readonly string[], lease_seconds: number): LeaseMove => {
-  const isTheirs = { $in: ["$$slot.holder", { $literal: [...holders] }] };
+export const keep = (by: "holder" | "name", those: readonly string[], lease_seconds: number): LeaseMove => {
+  const isTheirs = { $in: [`$$slot.${by}`, { $literal: [...those] }] };
   const longer = { holder: "$$slot.holder", name: "$$slot.name", until: { $max: ["$$slot.until", ends(lease_seconds)] } };
   return {
-    filter: { "slots.holder": { $in: [...holders] } },
+    filter: { [`slots.${by}`]: { $in: [...those] } },
     update: [{ $set: { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } } } }],
   };
 };

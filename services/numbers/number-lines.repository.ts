@@ -12,6 +12,8 @@ export type Line = Pick<NumberDoc, "_id" | "phone_number" | "provider">;
 export interface NumberLines {
   /** Lines for many holders of one party: by holder, without those for whom none is free. Who has a line already keeps it. */
   reserve(party: Party, wants: readonly Want[], how: { lease_seconds: number; same_country: boolean }): Promise<Map<string, Line>>;
+  /** Prolongs the lines taken in these names; the names that have one. */
+  keep(names: readonly string[], lease_seconds: number): Promise<Set<string>>;
   /** Frees the holders' lines, and those taken in their names (`<holder>~…`); the numbers they were lines of. */
   release(holders: readonly string[]): Promise<Pick<NumberDoc, "provider">[]>;
   /** How many numbers are usable, busy or not, and how many of their lines are free. */
@@ -28,8 +30,14 @@ const MAX_LOST_ROUNDS = 100;
 const LINE = { phone_number: 1, provider: 1 } as const;
 type Taken = Line & Pick<NumberDoc, "slots">;
 
-/** What needs no race to be won: lines given back, and counted. */
-const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "release" | "availability"> => ({
+/** What needs no race to be won: lines kept, given back, and counted. */
+const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "keep" | "release" | "availability"> => ({
+  async keep(names, lease_seconds) {
+    const { filter, update } = keep("name", names, lease_seconds);
+    await model.updateMany(filter, update, { updatePipeline: true, maxTimeMS: MAX_QUERY_MS });
+    const numbers = await model.find(filter, { "slots.name": 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "slots">[]>().exec();
+    return new Set(numbers.flatMap(({ slots }) => slots.map((slot) => slot.name)));
+  },
   async release(holders) {
     const moves = letGo(holders);
     const numbers = (await Promise.all(moves.map(({ filter }) => model.find(filter, { provider: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "_id" | "provider">[]>().exec()))).flat();
@@ -66,7 +74,7 @@ export function numberLines(model: Model<NumberDoc>, random: () => number): Numb
     numbers.flatMap(({ slots, ...line }) => slots.filter((s) => holders.has(s.holder)).map((s): [string, Line] => [s.holder, line]));
 
   const keepHeld = async (holders: readonly string[], lease_seconds: number): Promise<Map<string, Line>> => {
-    const { filter, update } = keep(holders, lease_seconds);
+    const { filter, update } = keep("holder", holders, lease_seconds);
     if (!await model.exists(filter).maxTimeMS(MAX_QUERY_MS)) return new Map();
     await model.updateMany(filter, update, { updatePipeline: true, maxTimeMS: MAX_QUERY_MS });
     return new Map(linesIn(await model.find(filter, { ...LINE, slots: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Taken[]>().exec(), new Set(holders)));

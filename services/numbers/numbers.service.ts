@@ -3,7 +3,7 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./changing.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
-import { releaseMany, reserveMany } from "./leasing.ts";
+import { keepMany, releaseMany, reserveMany } from "./leasing.ts";
 import { numberSchema } from "./numbers.model.ts";
 import { numberLines } from "./number-lines.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
@@ -34,6 +34,7 @@ export default service("numbers", (ground) => {
         return {};
       },
       reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
+      keepMany: async ({ lines: asked }) => ({ kept: await keepMany(lines, asked) }),
       availability: ({ country, ...party }) => lines.availability(party, country),
       async releaseMany({ holders }) {
         await releaseMany(lines, ground.bus, holders);

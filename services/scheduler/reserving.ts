@@ -12,27 +12,26 @@ import { LINELESS_MS, type Works } from "./works.ts";
 /** A lead with a line, before its claim. */
 export interface Lined { admitted: Admitted; holder: string; line: NonNullable<ResultOf<"numbers.reserveMany">["lines"][number]> }
 
-/** A line is kept this much longer than ring and call may last. */
-const LINE_MARGIN_SECONDS = 300;
+/** How long a line waits for the dialler, who prolongs it for the call: as long as claim and hand-over can take, so that one taken in vain is free again soon. */
+const RESERVED_SECONDS = 30;
 const NODE_MARK_CHARS = 8;
 /** Leads ended side by side. */
 const DROPS_AT_ONCE = 20;
 /** Parties that ask for their lines side by side. */
 const PARTIES_AT_ONCE = 10;
 
-/** One question to the numbers service: leads of one party, with one length of lease. */
-interface Ask { party: ReturnType<typeof partyOf>; lease_seconds: number; same_country: boolean; of: Admitted[] }
+/** One question to the numbers service: leads of one party. */
+interface Ask { party: ReturnType<typeof partyOf>; same_country: boolean; of: Admitted[] }
 
 function asks({ ground }: Works, admitted: readonly Admitted[]): Ask[] {
   const made = new Map<string, Ask>();
   for (const a of admitted) {
     const party = partyOf(a.open.queue, a.plan);
-    const lease_seconds = a.plan.max_call_seconds + ground.env.RING_TIMEOUT_SECONDS + LINE_MARGIN_SECONDS;
     // a callee without a country of its own has no number in it; its line's country is looked at afterwards
     const same_country = !a.configuration.enable_international_call && countryOf(a.lead.phone_number) !== null;
-    const key = JSON.stringify([party, lease_seconds, same_country]);
+    const key = JSON.stringify([party, same_country]);
     const known = made.get(key);
-    if (known) known.of.push(a); else made.set(key, { party, lease_seconds, same_country, of: [a] });
+    if (known) known.of.push(a); else made.set(key, { party, same_country, of: [a] });
   }
   // where parties share numbers, those who want little ask first; among equals chance decides, so that none is always the last
   return [...made.values()].map((ask) => ({ ask, lot: ground.random() })).sort((a, b) => a.ask.of.length - b.ask.of.length || a.lot - b.lot).map((d) => d.ask);
@@ -56,10 +55,10 @@ export async function reserveLines(w: Works, admitted: readonly Admitted[]): Pro
   // the node's own mark: a replica that loses the claim must not free the winner's line; releasing the call_ref frees all of them
   const mark = sha256(w.ground.nodeId).slice(0, NODE_MARK_CHARS);
   const holderOf = (a: Admitted): string => `${callRef(a.lead.lead_id, a.lead.claim_no + 1)}~${mark}`;
-  const lined = await inSlices(asks(w, admitted), PARTIES_AT_ONCE, async ({ party, lease_seconds, same_country, of }): Promise<Lined[]> => {
+  const lined = await inSlices(asks(w, admitted), PARTIES_AT_ONCE, async ({ party, same_country, of }): Promise<Lined[]> => {
     try {
       const wants = of.map((a) => ({ to: a.lead.phone_number, holder: holderOf(a) }));
-      const { lines } = await w.ground.bus.call("numbers.reserveMany", { ...party, lease_seconds, same_country, wants });
+      const { lines } = await w.ground.bus.call("numbers.reserveMany", { ...party, lease_seconds: RESERVED_SECONDS, same_country, wants });
       const got: Lined[] = [];
       const abroad: string[] = [];
       const without: Admitted[] = [];

@@ -13,6 +13,7 @@ export const NumberRecord = Type.Object({
 export type NumberRecord = Static<typeof NumberRecord>;
 
 const NumberStatus = Type.Enum(["AVAILABLE", "DISABLED"]);
+const LeaseSeconds = Type.Integer({ minimum: 1, maximum: 20_000 });
 const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
 
 /** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
@@ -50,10 +51,14 @@ export const numbers = {
      *  `same_country`: only numbers of the callee's country (each want's own). */
     reserveMany: action(
       Strict({
-        reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, lease_seconds: Type.Integer({ minimum: 1, maximum: 20_000 }), same_country: Type.Boolean(),
+        reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, lease_seconds: LeaseSeconds, same_country: Type.Boolean(),
         wants: Type.Array(Strict({ to: E164, holder: Text(80) }), { minItems: 1, maxItems: 500 }),
       }),
       Type.Object({ lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))) })),
+    /** Internal: prolongs the lines taken in these names (`<holder>~…`) to at least this long from now, in order; false: the line's time was over, it may be another's. */
+    keepMany: action(
+      Strict({ lines: Type.Array(Strict({ holder: Text(80), lease_seconds: LeaseSeconds }), { minItems: 1, maxItems: 500 }) }),
+      Type.Object({ kept: Type.Array(Type.Boolean()) })),
     /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not), to tell "wait" from "never", and how many of their lines are free now;
      *  `country`: only numbers of that country (ISO). */
     availability: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, country: Type.Optional(Text(2)) }),

@@ -22,6 +22,8 @@ export interface Told { what: string; params: Record<string, unknown> }
 export interface Script {
   extend(): boolean;
   listed: boolean;
+  /** Whether the line taken for the call still stands. */
+  lineHeld: boolean;
   settle(): void;
   prepare(): Promise<void> | void;
   grant(): ResultOf<"scheduler.grant"> | Promise<ResultOf<"scheduler.grant">>;
@@ -34,7 +36,7 @@ export interface Script {
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, onDial: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, onDial: async () => false, join: true, hold: false });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
@@ -98,7 +100,10 @@ function standIns(d: () => DialerStage) {
       settle: (p) => { d().script.settle(); tell("leads.settle", p); return { ...done, status: null, outcome: null }; },
       annotate: (p) => { tell("leads.annotate", p); return done; },
     }),
-    standIn("numbers", { releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.releaseMany", { holder }); return {}; } }),
+    standIn("numbers", {
+      keepMany: ({ lines }) => ({ kept: lines.map((line) => { tell("numbers.keepMany", line); return d().script.lineHeld; }) }),
+      releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.releaseMany", { holder }); return {}; },
+    }),
     standIn("scheduler", {
       grant: async (p) => { tell("scheduler.grant", p); return d().script.grant(); },
       slow: (p) => { tell("scheduler.slow", p); return {}; },

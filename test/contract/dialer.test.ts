@@ -30,7 +30,7 @@ describe("an attempt in order", () => {
 
     expect(atTheDoor).toMatchObject({ state: "DIALING", rank: 1, order: { to: order.to, template_version: 1 } });
     expect(atTheDoor).not.toHaveProperty("carrier_call_id");
-    expect(names(order)).toEqual(["blacklist.check", "conversation.prepareMany", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.releaseMany"]);
+    expect(names(order)).toEqual(["numbers.keepMany", "blacklist.check", "conversation.prepareMany", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.releaseMany"]);
     expect(release).toEqual({ holder: refOf(order) });
     const [row, ...more] = await d.ledger(order);
     expect([row?.rings, more.length, row?.reference, row?.answered]).toEqual([1, 0, refOf(order), true]);
@@ -143,8 +143,17 @@ describe("attempts that stop before the carrier is asked", () => {
     arrange();
     await dial(order);
     await toldIs(d, order, "numbers.releaseMany");
-    expect(names(order).filter((n) => !["leads.extend", "blacklist.check", "conversation.prepareMany"].includes(n))).toEqual(ending);
+    expect(names(order).filter((n) => !["leads.extend", "blacklist.check", "numbers.keepMany", "conversation.prepareMany"].includes(n))).toEqual(ending);
     if (ending.length > 1) expect(d.toldOf(order).find((t) => t.what === ending[0])?.params).toMatchObject(params);
+    expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
+  });
+  test("a line whose first, short lease ran out may be another's: given back unspent, not dialled", async () => {
+    const order = d.order("01");
+    d.script.lineHeld = false;
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({ due_at: clock.now().toISOString(), reason: "its line was given up before it could be used" });
+    const { holder, lease_seconds } = (await toldIs(d, order, "numbers.keepMany")) as { holder: string; lease_seconds: number };
+    expect([holder, lease_seconds > order.max_call_seconds]).toEqual([refOf(order), true]);
     expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
   });
   test("a listed number is dialled when the configuration says so, and nobody is asked", async () => {

@@ -1,44 +1,23 @@
-import { MongoClient, type Collection } from "mongodb";
-import numbers from "../../services/numbers/numbers.service.ts";
-import type { EventOf, ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { servedBy } from "../support/explained.ts";
-import { overhearing } from "../support/overheard.ts";
-import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../support/stage.ts";
-import { releaseOne, reserveOne } from "./numbers-stage.ts";
+import { asAdmin, asMerchant, asReseller, asUser, until } from "../support/stage.ts";
+import { releaseOne, reserveOne, setNumbersStage, tenant, US } from "./numbers-stage.ts";
 
-interface Stored { _id: string; removed: string | null; slots: { holder: string; until: Date }[] }
 type By = ParamsOf<"numbers.create">["by"];
 type Patch = ParamsOf<"numbers.update">["number"];
 
-const merchants = standIn("merchants", {
-  lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
-});
-const freed: EventOf<"numbers.freed">[] = [];
-const listener = overhearing("numbers.freed", freed);
-
-let stage: Stage;
-let client: MongoClient;
-let stored: Collection<Stored>;
-let serial = 0;
-beforeAll(async () => {
-  stage = await setStage({ services: [numbers, merchants, listener] });
-  client = await MongoClient.connect(stage.uri);
-  stored = client.db().collection<Stored>("numbers");
-});
-afterAll(async () => { await client.close(); await stage.stop(); });
+const at = setNumbersStage();
 
 const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
-const US = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
-const tenant = (): string => `rs-c${serial++}`;
-const create = (by: By, over: Partial<ParamsOf<"numbers.create">> = {}) => stage.bus.call("numbers.create", { by, phone_number: US(), provider: "PROVIDER_ONE", ...over });
+const create = (by: By, over: Partial<ParamsOf<"numbers.create">> = {}) => at.stage.bus.call("numbers.create", { by, phone_number: US(), provider: "PROVIDER_ONE", ...over });
 /** The shared pool serves every tenant of this file. */
 const NEVER_RESERVED = { provider: "PROVIDER_THREE", status: "DISABLED" } as const;
-const get = (by: By, number_id: string) => stage.bus.call("numbers.get", { by, number_id });
-const update = (by: By, number_id: string, number: Patch, force?: boolean) => stage.bus.call("numbers.update", { by, number_id, number, ...(force === undefined ? {} : { force }) });
-const remove = (by: By, number_id: string, force?: boolean) => stage.bus.call("numbers.remove", { by, number_id, ...(force === undefined ? {} : { force }) });
-const reserve = (reseller_id: string, holder: string, merchant_id: string | null = null) => reserveOne(stage.bus, holder, { reseller_id, merchant_id });
-const release = (holder: string) => releaseOne(stage.bus, holder);
+const get = (by: By, number_id: string) => at.stage.bus.call("numbers.get", { by, number_id });
+const update = (by: By, number_id: string, number: Patch, force?: boolean) => at.stage.bus.call("numbers.update", { by, number_id, number, ...(force === undefined ? {} : { force }) });
+const remove = (by: By, number_id: string, force?: boolean) => at.stage.bus.call("numbers.remove", { by, number_id, ...(force === undefined ? {} : { force }) });
+const reserve = (reseller_id: string, holder: string, merchant_id: string | null = null) => reserveOne(at.stage.bus, holder, { reseller_id, merchant_id });
+const release = (holder: string) => releaseOne(at.stage.bus, holder);
 const codeFrom = (call: Promise<unknown>): Promise<string> => call.then(() => "taken", codeOf);
 
 describe("get", () => {
@@ -121,9 +100,9 @@ describe("update", () => {
   test("tells who waits for a line when there may be one", async () => {
     const r = tenant();
     const { id } = await create(asReseller(r), { status: "DISABLED", provider: "PROVIDER_THREE" });
-    freed.length = 0;
+    at.freed.length = 0;
     await update(asReseller(r), id, { status: "AVAILABLE" });
-    await until("numbers.freed", () => freed.find((e) => e.provider === "PROVIDER_THREE"));
+    await until("numbers.freed", () => at.freed.find((e) => e.provider === "PROVIDER_THREE"));
   });
 });
 
@@ -145,7 +124,7 @@ describe("during a call", () => {
     expect((await reserve(r, `${r}-1`))?.id).toBe(id); // the call that has its line keeps it
     expect(await codeFrom(update(by, id, { status: "DISABLED", channel: "x" }))).toBe("taken");
     await release(`${r}-1`);
-    expect((await stored.findOne({ _id: id }))?.slots).toEqual([]);
+    expect((await at.stored.findOne({ _id: id }))?.slots).toEqual([]);
     expect((await update(by, id, { status: "AVAILABLE" })).status).toBe("AVAILABLE");
     expect((await reserve(r, `${r}-2`))?.id).toBe(id);
   });
@@ -162,7 +141,7 @@ describe("during a call", () => {
     const { r, by, id } = await inCall(3);
     for (const n of [2, 3]) await reserve(r, `${r}-${n}`);
     expect(await update(by, id, { max_concurrent_calls: 2 })).toMatchObject({ status: "IN_USE", max_concurrent_calls: 2 });
-    expect((await stored.findOne({ _id: id }))?.slots).toHaveLength(3);
+    expect((await at.stored.findOne({ _id: id }))?.slots).toHaveLength(3);
     await release(`${r}-1`);
     expect(await reserve(r, `${r}-4`)).toBeNull();
     await release(`${r}-2`);
@@ -176,18 +155,18 @@ describe("during a call", () => {
     expect(await remove(by, id, true)).toEqual({});
     expect(await codeFrom(get(by, id))).toBe("NUMBER_NOT_FOUND");
     for (const act of [update(by, id, { channel: "x" }), remove(by, id, true), remove(asAdmin, id)]) expect(await codeFrom(act)).toBe("NUMBER_NOT_FOUND");
-    expect((await stage.bus.call("numbers.list", { by })).count).toBe(0);
+    expect((await at.stage.bus.call("numbers.list", { by })).count).toBe(0);
     expect(await reserve(r, `${r}-3`)).toBeNull();
-    expect(await stage.bus.call("numbers.availability", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" })).toEqual({ numbers: 0, free_lines: 0 });
+    expect(await at.stage.bus.call("numbers.availability", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" })).toEqual({ numbers: 0, free_lines: 0 });
     const again = await create(by, { phone_number });
     expect((await reserve(r, `${r}-3`))?.id).toBe(again.id);
     await release(`${r}-1`);
-    expect((await stored.findOne({ _id: id }))?.slots).toHaveLength(1);
+    expect((await at.stored.findOne({ _id: id }))?.slots).toHaveLength(1);
     await release(`${r}-2`);
-    expect(await stored.findOne({ _id: id })).toBeNull();
+    expect(await at.stored.findOne({ _id: id })).toBeNull();
     await release(`${r}-3`);
     await remove(by, again.id);
-    expect(await stored.countDocuments({ phone_number } as object)).toBe(0);
+    expect(await at.stored.countDocuments({ phone_number } as object)).toBe(0);
   });
 
   test("the same number can be deleted by force again and again", async () => {
@@ -199,15 +178,15 @@ describe("during a call", () => {
     expect((await create(by, { phone_number })).phone_number).toBe(phone_number);
     await release(`${r}-1`);
     await release(`${r}-2`);
-    expect(await stored.countDocuments({ phone_number } as object)).toBe(1);
+    expect(await at.stored.countDocuments({ phone_number } as object)).toBe(1);
   });
 
   test("a call whose lease is over is none: nothing is refused", async () => {
     const { by, id } = await inCall();
-    await stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
+    await at.stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
     expect((await update(by, id, { provider: "PROVIDER_TWO", status: "DISABLED" })).status).toBe("DISABLED");
     expect(await remove(by, id)).toEqual({});
-    expect(await stored.findOne({ _id: id })).toBeNull();
+    expect(await at.stored.findOne({ _id: id })).toBeNull();
   });
 
   test("a race of calls and a delete: what was promised a line can end it, and nothing is left", async () => {
@@ -221,7 +200,7 @@ describe("during a call", () => {
       expect([gone, lines.filter(Boolean)]).toEqual(["taken", []]);
     }
     for (let i = 0; i < 20; i++) await release(`${r}-${i}`);
-    expect(await stored.findOne({ _id: id })).toBeNull();
+    expect(await at.stored.findOne({ _id: id })).toBeNull();
   });
 });
 
@@ -233,7 +212,7 @@ describe("lists", () => {
     const b = await create(by, { provider: "PROVIDER_TWO" });
     const c = await create(by, { status: "DISABLED" });
     await create(asReseller(tenant()));
-    const ids = async (who: By, filter: object) => (await stage.bus.call("numbers.list", { by: who, ...filter })).numbers.map((n) => n.id);
+    const ids = async (who: By, filter: object) => (await at.stage.bus.call("numbers.list", { by: who, ...filter })).numbers.map((n) => n.id);
     expect(await ids(by, {})).toEqual([c.id, b.id, a.id]);
     expect(await ids(by, { provider: "PROVIDER_TWO" })).toEqual([b.id]);
     expect(await ids(by, { status: "DISABLED" })).toEqual([c.id]);
@@ -246,7 +225,7 @@ describe("lists", () => {
     expect(await ids(asMerchant(r, `${r}.b`), {})).toEqual([c.id, b.id]);
     await reserve(r, `${r}-1`, `${r}.a`);
     expect(await ids(by, { status: "IN_USE" })).toEqual([a.id]);
-    expect(await codeFrom(stage.bus.call("numbers.list", { by, phone_number: "12" }))).toBe("INVALID_PHONE_NUMBER");
+    expect(await codeFrom(at.stage.bus.call("numbers.list", { by, phone_number: "12" }))).toBe("INVALID_PHONE_NUMBER");
   });
 
   test.each<[string, By, object, string]>([
@@ -259,11 +238,11 @@ describe("lists", () => {
     ["in use", asAdmin, { status: "IN_USE" }, "status_1_created_at_-1__id_-1"],
     ["by merchant", asAdmin, { merchant_id: "rs-1.a" }, "merchant_id_1_created_at_-1__id_-1"],
   ])("%s: the index of this very filter gives them in order", async (_what, by, filter, index) => {
-    expect(await servedBy(stage.uri, "numbers", () => stage.bus.call("numbers.list", { by, ...filter }))).toEqual({ index, sorted: false });
+    expect(await servedBy(at.stage.uri, "numbers", () => at.stage.bus.call("numbers.list", { by, ...filter }))).toEqual({ index, sorted: false });
   });
   test("by phone number: the few of that number are looked at", async () => {
     for (const by of [asAdmin, asReseller("rs-1")]) {
-      const served = await servedBy(stage.uri, "numbers", () => stage.bus.call("numbers.list", { by, phone_number: "+14155550100" }));
+      const served = await servedBy(at.stage.uri, "numbers", () => at.stage.bus.call("numbers.list", { by, phone_number: "+14155550100" }));
       expect(served.index).toBe("one_live_per_reseller");
     }
   });

@@ -1,47 +1,50 @@
-import { MongoClient, type Collection } from "mongodb";
-import numbers from "../../services/numbers/numbers.service.ts";
-import type { EventOf, ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { servedBy } from "../support/explained.ts";
-import { overhearing } from "../support/overheard.ts";
-import { asAdmin, asReseller, setStage, standIn, until, type Stage } from "../support/stage.ts";
+import { asAdmin, asReseller, until } from "../support/stage.ts";
+import { GB, setNumbersStage, tenant, US } from "./numbers-stage.ts";
 
-interface Stored { _id: string; removed: string | null; max_concurrent_calls: number; slots: { holder: string; until: Date }[] }
 type Many = ParamsOf<"numbers.reserveMany">;
 
-const merchants = standIn("merchants", {
-  lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
-});
-const freed: EventOf<"numbers.freed">[] = [];
-const listener = overhearing("numbers.freed", freed);
+const at = setNumbersStage();
 
-let stage: Stage;
-let client: MongoClient;
-let stored: Collection<Stored>;
-let serial = 0;
-beforeAll(async () => {
-  stage = await setStage({ services: [numbers, merchants, listener] });
-  client = await MongoClient.connect(stage.uri);
-  stored = client.db().collection<Stored>("numbers");
-});
-afterAll(async () => { await client.close(); await stage.stop(); });
-
-const US = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
-const GB = (): string => `+44207946${String(serial++).padStart(4, "0")}`;
 const A_US = "+14155559999";
 const A_GB = "+442079460001";
-const tenant = (): string => `rs-l${serial++}`;
 const create = (reseller_id: string | null, over: Partial<ParamsOf<"numbers.create">> = {}) =>
-  stage.bus.call("numbers.create", { by: asAdmin, reseller_id, phone_number: US(), provider: "PROVIDER_ONE", ...over });
+  at.stage.bus.call("numbers.create", { by: asAdmin, reseller_id, phone_number: US(), provider: "PROVIDER_ONE", ...over });
 const many = async (reseller_id: string, wants: Many["wants"], over: Partial<Many> = {}) =>
-  (await stage.bus.call("numbers.reserveMany", { reseller_id, merchant_id: null, provider: "PROVIDER_ONE", lease_seconds: 60, same_country: false, wants, ...over })).lines;
+  (await at.stage.bus.call("numbers.reserveMany", { reseller_id, merchant_id: null, provider: "PROVIDER_ONE", lease_seconds: 60, same_country: false, wants, ...over })).lines;
 const wants = (prefix: string, count: number, to = A_US) => Array.from({ length: count }, (_, i) => ({ to, holder: `${prefix}.${i}` }));
-const releaseMany = (holders: string[]) => stage.bus.call("numbers.releaseMany", { holders });
-const of = (reseller_id: string) => stored.find({ reseller_id } as object).toArray();
+const releaseMany = (holders: string[]) => at.stage.bus.call("numbers.releaseMany", { holders });
+const keepMany = async (lines: ParamsOf<"numbers.keepMany">["lines"]) => (await at.stage.bus.call("numbers.keepMany", { lines })).kept;
+const of = (reseller_id: string) => at.stored.find({ reseller_id } as object).toArray();
 const holdersOf = async (reseller_id: string) => (await of(reseller_id)).flatMap((d) => d.slots.map((s) => s.holder)).sort();
 const available = (reseller_id: string, over: Partial<ParamsOf<"numbers.availability">> = {}) =>
-  stage.bus.call("numbers.availability", { reseller_id, merchant_id: null, provider: "PROVIDER_ONE", ...over });
-const idle = () => until("events under way", async () => { freed.length = 0; await new Promise((r) => setImmediate(r)); return freed.length === 0 || undefined; });
+  at.stage.bus.call("numbers.availability", { reseller_id, merchant_id: null, provider: "PROVIDER_ONE", ...over });
+const idle = () => until("events under way", async () => { at.freed.length = 0; await new Promise((r) => setImmediate(r)); return at.freed.length === 0 || undefined; });
+
+describe("keepMany", () => {
+  test("prolongs the lines taken in these names, each by its own length, and says which stood; a disabled number's too", async () => {
+    const r = tenant();
+    const { id } = await create(r, { max_concurrent_calls: 3 });
+    await many(r, [{ to: A_US, holder: `${r}.1~here` }, { to: A_US, holder: `${r}.2~here` }, { to: A_US, holder: `${r}.3~here` }], { lease_seconds: 30 });
+    await at.stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { status: "DISABLED" }, force: true });
+    const before = Date.now();
+    expect(await keepMany([{ holder: `${r}.2`, lease_seconds: 600 }, { holder: `${r}.none`, lease_seconds: 600 }, { holder: `${r}.1`, lease_seconds: 900 }])).toEqual([true, false, true]);
+    const seconds = (await of(r))[0]!.slots.map((s) => Math.floor((s.until.getTime() - before) / 1000));
+    expect(seconds.map((s, i) => s - [900, 600, 30][i]!).every((off) => off >= -5 && off <= 5)).toBe(true);
+  });
+
+  test("a line whose time is over is gone, and may be another's already", async () => {
+    const r = tenant();
+    await create(r);
+    await many(r, [{ to: A_US, holder: `${r}.1~here` }], { lease_seconds: 30 });
+    await at.stored.updateOne({ reseller_id: r } as object, { $set: { "slots.0.until": new Date(Date.now() - 1) } });
+    expect(await keepMany([{ holder: `${r}.1`, lease_seconds: 600 }])).toEqual([false]);
+    expect(await many(r, wants(`${r}-b`, 1))).toEqual([expect.objectContaining({ provider: "PROVIDER_ONE" })]);
+    expect(await keepMany([{ holder: `${r}.1`, lease_seconds: 600 }])).toEqual([false]);
+  });
+});
 
 describe("reserveMany", () => {
   test("answers in order, fills numbers in few writes, least recently used first, null where nothing is left", async () => {
@@ -84,7 +87,7 @@ describe("reserveMany", () => {
     const r = tenant();
     await Promise.all(Array.from({ length: 120 }, () => create(r)));
     const gb = await create(r, { phone_number: GB(), max_concurrent_calls: 2 });
-    await stored.updateOne({ _id: gb.id }, { $set: { used_at: new Date() } });
+    await at.stored.updateOne({ _id: gb.id }, { $set: { used_at: new Date() } });
     expect((await many(r, wants(`${r}-g`, 3, A_GB), { same_country: true })).map((l) => l?.id ?? null)).toEqual([gb.id, gb.id, null]);
     expect((await many(r, wants(`${r}-u`, 130))).filter(Boolean)).toHaveLength(120);
   }, 30_000);
@@ -107,7 +110,7 @@ describe("reserveMany", () => {
     const r = tenant();
     const { id } = await create(r);
     await many(r, wants(`${r}-x`, 1));
-    await stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
+    await at.stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
     expect((await many(r, [{ to: A_US, holder: `${r}-y` }, { to: A_US, holder: `${r}-x.0` }])).map((l) => l?.id ?? null)).toEqual([id, null]);
     expect(await holdersOf(r)).toEqual([`${r}-y`]);
   });
@@ -189,7 +192,7 @@ describe("availability", () => {
     const { id } = await create(r, { max_concurrent_calls: 4 });
     await create(r);
     await many(r, wants(`${r}-a`, 5));
-    await stage.bus.call("numbers.update", { by: asReseller(r), number_id: id, number: { max_concurrent_calls: 1 } });
+    await at.stage.bus.call("numbers.update", { by: asReseller(r), number_id: id, number: { max_concurrent_calls: 1 } });
     await releaseMany([`${r}-a.4`]);
     expect(await available(r)).toMatchObject({ numbers: 2, free_lines: (await of(r)).find((d) => d._id !== id)!.slots.length === 0 ? 1 : 0 });
   });
@@ -204,8 +207,8 @@ describe("releaseMany", () => {
     await idle();
     await releaseMany([...["1", "2~a"].map((n) => `${r}.PROVIDER_ONE.${n}`), `${r}.PROVIDER_TWO.3`, "nobody", "nobody~x"]);
     expect(await holdersOf(r)).toEqual([...["10", "1x", "2~b", "3"].map((n) => `${r}.PROVIDER_ONE.${n}`), ...names("PROVIDER_TWO").filter((h) => !h.endsWith(".3"))].sort());
-    await until("both providers", () => freed.length >= 2 || undefined);
-    expect(freed.map((e) => e.provider).sort()).toEqual(["PROVIDER_ONE", "PROVIDER_TWO"]);
+    await until("both providers", () => at.freed.length >= 2 || undefined);
+    expect(at.freed.map((e) => e.provider).sort()).toEqual(["PROVIDER_ONE", "PROVIDER_TWO"]);
     await releaseMany([]);
   });
 
@@ -228,8 +231,8 @@ describe("a number changed or deleted during calls on lines taken many at a time
 
   test("neither disabled nor deleted without force, while one line is left", async () => {
     const { r, id, by } = await busy();
-    const disable = () => stage.bus.call("numbers.update", { by, number_id: id, number: { status: "DISABLED" } }).then((n) => n.status, codeOf);
-    const remove = () => stage.bus.call("numbers.remove", { by, number_id: id }).then(() => "gone", codeOf);
+    const disable = () => at.stage.bus.call("numbers.update", { by, number_id: id, number: { status: "DISABLED" } }).then((n) => n.status, codeOf);
+    const remove = () => at.stage.bus.call("numbers.remove", { by, number_id: id }).then(() => "gone", codeOf);
     await releaseMany([`${r}-c.0`, `${r}-c.1`]);
     expect([await disable(), await remove()]).toEqual(["RESOURCE_IN_USE", "RESOURCE_IN_USE"]);
     await releaseMany([`${r}-c.2`]);
@@ -238,7 +241,7 @@ describe("a number changed or deleted during calls on lines taken many at a time
 
   test("disabled by force its calls go on, and it takes no new ones", async () => {
     const { r, id, by } = await busy();
-    await stage.bus.call("numbers.update", { by, number_id: id, number: { status: "DISABLED" }, force: true });
+    await at.stage.bus.call("numbers.update", { by, number_id: id, number: { status: "DISABLED" }, force: true });
     expect(await holdersOf(r)).toHaveLength(3);
     expect(await many(r, wants(`${r}-d`, 2))).toEqual([null, null]);
     expect((await many(r, wants(`${r}-c`, 3), { lease_seconds: 600 })).map((l) => l?.id)).toEqual([id, id, id]);
@@ -247,7 +250,7 @@ describe("a number changed or deleted during calls on lines taken many at a time
 
   test("deleted by force it goes with its last line, however the lines are given back", async () => {
     const { r, id, by } = await busy();
-    await stage.bus.call("numbers.remove", { by, number_id: id, force: true });
+    await at.stage.bus.call("numbers.remove", { by, number_id: id, force: true });
     expect(await many(r, wants(`${r}-d`, 1))).toEqual([null]);
     await releaseMany([`${r}-c.0`, `${r}-c.1`]);
     expect(await of(r)).toHaveLength(1);
@@ -258,7 +261,7 @@ describe("a number changed or deleted during calls on lines taken many at a time
   test("deletes and last releases that race leave nothing behind", async () => {
     for (let i = 0; i < 15; i++) {
       const { r, id, by } = await busy();
-      await Promise.all([releaseMany([0, 1, 2].map((n) => `${r}-c.${n}`)), stage.bus.call("numbers.remove", { by, number_id: id, force: true })]);
+      await Promise.all([releaseMany([0, 1, 2].map((n) => `${r}-c.${n}`)), at.stage.bus.call("numbers.remove", { by, number_id: id, force: true })]);
       expect(await of(r)).toHaveLength(0);
     }
   }, 20_000);
@@ -267,21 +270,21 @@ describe("a number changed or deleted during calls on lines taken many at a time
 describe("who waits is told", () => {
   test.each<[string, (r: string) => Promise<() => Promise<unknown>>]>([
     ["a number is added", async (r) => () => create(r)],
-    ["a number is enabled", async (r) => { const { id } = await create(r, { status: "DISABLED" }); return () => stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { status: "AVAILABLE" } }); }],
-    ["a number's lines grow", async (r) => { const { id } = await create(r); return () => stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { max_concurrent_calls: 9 } }); }],
-    ["a number is given to somebody else", async (r) => { const { id } = await create(r); return () => stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { reseller_id: null } }); }],
+    ["a number is enabled", async (r) => { const { id } = await create(r, { status: "DISABLED" }); return () => at.stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { status: "AVAILABLE" } }); }],
+    ["a number's lines grow", async (r) => { const { id } = await create(r); return () => at.stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { max_concurrent_calls: 9 } }); }],
+    ["a number is given to somebody else", async (r) => { const { id } = await create(r); return () => at.stage.bus.call("numbers.update", { by: asAdmin, number_id: id, number: { reseller_id: null } }); }],
     ["lines are given back", async (r) => { await create(r); await many(r, wants(`${r}-t`, 1)); return () => releaseMany([`${r}-t.0`]); }],
   ])("when %s", async (_when, prepare) => {
     const deed = await prepare(tenant());
     await idle();
     await deed();
-    await until("numbers.freed", () => freed.find((e) => e.provider === "PROVIDER_ONE"));
+    await until("numbers.freed", () => at.freed.find((e) => e.provider === "PROVIDER_ONE"));
   });
 });
 
 test("taking and freeing lines is served by indexes", async () => {
   const r = tenant();
-  expect(await servedBy(stage.uri, "numbers", () => many(r, wants(`${r}-i`, 2)))).toEqual({ index: expect.any(String), sorted: false });
-  expect(await servedBy(stage.uri, "numbers", () => releaseMany([`${r}-i.0`]))).toEqual({ index: "lines_by_name", sorted: false });
-  expect(await servedBy(stage.uri, "numbers", () => releaseMany([`${r}-i.0~a`]))).toEqual({ index: "one_line_per_holder", sorted: false });
+  expect(await servedBy(at.stage.uri, "numbers", () => many(r, wants(`${r}-i`, 2)))).toEqual({ index: expect.any(String), sorted: false });
+  expect(await servedBy(at.stage.uri, "numbers", () => releaseMany([`${r}-i.0`]))).toEqual({ index: "lines_by_name", sorted: false });
+  expect(await servedBy(at.stage.uri, "numbers", () => releaseMany([`${r}-i.0~a`]))).toEqual({ index: "one_line_per_holder", sorted: false });
 });

@@ -1,4 +1,38 @@
-import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import { MongoClient, type Collection } from "mongodb";
+import numbers from "../../services/numbers/numbers.service.ts";
+import type { Bus, EventOf, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import { overhearing } from "../support/overheard.ts";
+import { setStage, standIn, type Stage } from "../support/stage.ts";
+
+/** A number as it is stored. */
+export interface StoredNumber { _id: string; removed: string | null; max_concurrent_calls: number; slots: { holder: string; until: Date }[] }
+
+/** The numbers service alone on a bus, its collection, and what it broadcast. Resellers are named `rs-…`, their merchants `<reseller>.…`. */
+export interface NumbersStage { stage: Stage; stored: Collection<StoredNumber>; freed: EventOf<"numbers.freed">[] }
+
+const merchants = standIn("merchants", {
+  lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
+});
+
+/** Sets the stage before this file's tests and strikes it after them; what is in it may be used in tests only. */
+export function setNumbersStage(): NumbersStage {
+  const freed: EventOf<"numbers.freed">[] = [];
+  let set: { stage: Stage; client: MongoClient } | null = null;
+  const standing = (): { stage: Stage; client: MongoClient } => set ?? (() => { throw new Error("the numbers' stage is set in tests only"); })();
+  beforeAll(async () => {
+    const stage = await setStage({ services: [numbers, merchants, overhearing("numbers.freed", freed)] });
+    set = { stage, client: await MongoClient.connect(stage.uri) };
+  });
+  afterAll(async () => { await set?.client.close(); await set?.stage.stop(); });
+  return { freed, get stage() { return standing().stage; }, get stored() { return standing().client.db().collection<StoredNumber>("numbers"); } };
+}
+
+let serial = 0;
+/** A number nobody has yet. */
+export const US = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
+export const GB = (): string => `+44207946${String(serial++).padStart(4, "0")}`;
+/** A reseller of its own. */
+export const tenant = (): string => `rs-${serial++}`;
 
 /** A line that was taken, or null. */
 export type Line = ResultOf<"numbers.reserveMany">["lines"][number];

@@ -1,39 +1,16 @@
-import { MongoClient, type Collection } from "mongodb";
-import numbers from "../../services/numbers/numbers.service.ts";
-import type { EventOf, ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf } from "../../shared/bus.ts";
 import { codeOf } from "../../shared/errors.ts";
-import { overhearing } from "../support/overheard.ts";
-import { asAdmin, asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../support/stage.ts";
-import { releaseOne, reserveOne } from "./numbers-stage.ts";
+import { asAdmin, asMerchant, asReseller, asUser, until } from "../support/stage.ts";
+import { GB, releaseOne, reserveOne, setNumbersStage, tenant, US } from "./numbers-stage.ts";
 
-interface Stored { _id: string; slots: { holder: string; until: Date }[]; max_concurrent_calls: number }
 
-const merchants = standIn("merchants", {
-  lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
-});
-const freed: EventOf<"numbers.freed">[] = [];
-const listener = overhearing("numbers.freed", freed);
+const at = setNumbersStage();
 
-let stage: Stage;
-let client: MongoClient;
-let stored: Collection<Stored>;
-let serial = 0;
-
-beforeAll(async () => {
-  stage = await setStage({ services: [numbers, merchants, listener] });
-  client = await MongoClient.connect(stage.uri);
-  stored = client.db().collection<Stored>("numbers");
-});
-afterAll(async () => { await client.close(); await stage.stop(); });
-
-const US = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
-const GB = (): string => `+44207946${String(serial++).padStart(4, "0")}`;
-const tenant = (): string => `rs-${serial++}`;
 const create = (over: Partial<ParamsOf<"numbers.create">> & { by: ParamsOf<"numbers.create">["by"] }) =>
-  stage.bus.call("numbers.create", { phone_number: US(), provider: "PROVIDER_ONE", ...over });
-const reserve = (reseller_id: string, holder: string, over: Omit<Parameters<typeof reserveOne>[2], "reseller_id"> = {}) => reserveOne(stage.bus, holder, { reseller_id, ...over });
-const release = (holder: string) => releaseOne(stage.bus, holder);
-const available = (reseller_id: string, merchant_id: string | null = null) => stage.bus.call("numbers.availability", { reseller_id, merchant_id, provider: "PROVIDER_ONE" });
+  at.stage.bus.call("numbers.create", { phone_number: US(), provider: "PROVIDER_ONE", ...over });
+const reserve = (reseller_id: string, holder: string, over: Omit<Parameters<typeof reserveOne>[2], "reseller_id"> = {}) => reserveOne(at.stage.bus, holder, { reseller_id, ...over });
+const release = (holder: string) => releaseOne(at.stage.bus, holder);
+const available = (reseller_id: string, merchant_id: string | null = null) => at.stage.bus.call("numbers.availability", { reseller_id, merchant_id, provider: "PROVIDER_ONE" });
 const codeFrom = (call: Promise<unknown>): Promise<string> => call.then(() => "taken", codeOf);
 
 describe("create", () => {
@@ -76,9 +53,9 @@ describe("create", () => {
   ])("%s is %s", async (_what, code, params) => { expect(await codeFrom(create(params))).toBe(code); });
 
   test("an admin without reseller adds to the shared pool; whoever waits is told", async () => {
-    freed.length = 0;
+    at.freed.length = 0;
     expect(await create({ by: asAdmin, provider: "PROVIDER_THREE", status: "DISABLED" })).toMatchObject({ reseller_id: null, merchant_id: null, status: "DISABLED" });
-    await until("numbers.freed", () => freed.find((e) => e.provider === "PROVIDER_THREE"));
+    await until("numbers.freed", () => at.freed.find((e) => e.provider === "PROVIDER_THREE"));
   });
 });
 
@@ -88,7 +65,7 @@ describe("list", () => {
     const whole = await create({ by: asReseller(r) });
     const own = await create({ by: asReseller(r), merchant_id: `${r}.a` });
     const other = await create({ by: asReseller(r), merchant_id: `${r}.b` });
-    const ids = async (by: ParamsOf<"numbers.list">["by"]) => (await stage.bus.call("numbers.list", { by, limit: 500 })).numbers.map((n) => n.id);
+    const ids = async (by: ParamsOf<"numbers.list">["by"]) => (await at.stage.bus.call("numbers.list", { by, limit: 500 })).numbers.map((n) => n.id);
     expect(await ids(asReseller(r))).toEqual([other.id, own.id, whole.id]);
     expect(await ids(asMerchant(r, `${r}.a`))).toEqual([own.id, whole.id]);
     expect(await ids(asUser(r, `${r}.b`))).toEqual([other.id, whole.id]);
@@ -102,12 +79,12 @@ describe("list", () => {
     const made = [await create({ by }), await create({ by, max_concurrent_calls: 2 }), await create({ by, status: "DISABLED" })];
     await reserve(r, `${r}-1`);
     await reserve(r, `${r}-2`);
-    const status = async (s: "AVAILABLE" | "IN_USE" | "DISABLED") => (await stage.bus.call("numbers.list", { by, status: s })).numbers.map((n) => [n.id, n.status]);
+    const status = async (s: "AVAILABLE" | "IN_USE" | "DISABLED") => (await at.stage.bus.call("numbers.list", { by, status: s })).numbers.map((n) => [n.id, n.status]);
     expect(await status("IN_USE")).toEqual([[made[0]!.id, "IN_USE"]]);
     expect(await status("AVAILABLE")).toEqual([[made[1]!.id, "AVAILABLE"]]);
     expect(await status("DISABLED")).toEqual([[made[2]!.id, "DISABLED"]]);
-    const first = await stage.bus.call("numbers.list", { by, limit: 2 });
-    const second = await stage.bus.call("numbers.list", { by, limit: 2, cursor: first.next_cursor! });
+    const first = await at.stage.bus.call("numbers.list", { by, limit: 2 });
+    const second = await at.stage.bus.call("numbers.list", { by, limit: 2, cursor: first.next_cursor! });
     expect([...first.numbers, ...second.numbers].map((n) => n.id)).toEqual(made.map((m) => m.id).reverse());
     expect(second.next_cursor).toBeNull();
   });
@@ -119,13 +96,13 @@ describe("reserve", () => {
     await create({ by: asReseller(r) });
     await create({ by: asReseller(r) });
     const line = await reserve(r, `${r}-h`);
-    const before = await stored.findOne({ _id: line!.id });
+    const before = await at.stored.findOne({ _id: line!.id });
     expect(await reserve(r, `${r}-h`, { lease_seconds: 600 })).toEqual(line);
-    const after = await stored.findOne({ _id: line!.id });
+    const after = await at.stored.findOne({ _id: line!.id });
     expect(after!.slots).toHaveLength(1);
     expect(after!.slots[0]!.until.getTime() - before!.slots[0]!.until.getTime()).toBeGreaterThan(500_000);
     expect(await reserve(r, `${r}-h`, { lease_seconds: 1 })).toEqual(line);
-    expect((await stored.findOne({ _id: line!.id }))!.slots[0]!.until).toEqual(after!.slots[0]!.until);
+    expect((await at.stored.findOne({ _id: line!.id }))!.slots[0]!.until).toEqual(after!.slots[0]!.until);
   });
 
   test("prefers the merchant's own number, then the reseller's, then the pool, whatever was used last", async () => {
@@ -172,7 +149,7 @@ describe("reserve", () => {
     for (const max_concurrent_calls of lines) await create({ by: asReseller(r), max_concurrent_calls });
     const got = await Promise.all(Array.from({ length: 100 }, (_, i) => reserve(r, `${r}-${i}`)));
     expect(got.filter(Boolean)).toHaveLength(29);
-    const docs = await stored.find({ reseller_id: r } as object).toArray();
+    const docs = await at.stored.find({ reseller_id: r } as object).toArray();
     expect(docs.map((d) => d.slots.length).sort((a, b) => a - b)).toEqual(lines);
     for (const [i, line] of got.entries()) {
       const holds = docs.filter((d) => d.slots.some((s) => s.holder === `${r}-${i}`)).map((d) => d._id);
@@ -197,7 +174,7 @@ describe("reserve", () => {
     }));
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(3);
-    expect(await stored.countDocuments({ reseller_id: r, "slots.0": { $exists: true } } as object)).toBe(0);
+    expect(await at.stored.countDocuments({ reseller_id: r, "slots.0": { $exists: true } } as object)).toBe(0);
   }, 30_000);
 
   test("one holder asking many times at once gets one line", async () => {
@@ -205,7 +182,7 @@ describe("reserve", () => {
     for (let i = 0; i < 5; i++) await create({ by: asReseller(r), max_concurrent_calls: 3 });
     const got = await Promise.all(Array.from({ length: 20 }, () => reserve(r, `${r}-h`)));
     expect(new Set(got.map((l) => l?.id)).size).toBe(1);
-    const slots = (await stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots);
+    const slots = (await at.stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots);
     expect(slots.map((s) => s.holder)).toEqual([`${r}-h`]);
   });
 
@@ -214,19 +191,19 @@ describe("reserve", () => {
     const { id } = await create({ by: asReseller(r) });
     await reserve(r, `${r}-dead`);
     expect(await reserve(r, `${r}-next`)).toBeNull();
-    await stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
-    expect((await stage.bus.call("numbers.list", { by: asReseller(r) })).numbers[0]?.status).toBe("AVAILABLE");
+    await at.stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
+    expect((await at.stage.bus.call("numbers.list", { by: asReseller(r) })).numbers[0]?.status).toBe("AVAILABLE");
     expect((await reserve(r, `${r}-dead`))?.id).toBe(id);
-    await stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
+    await at.stored.updateOne({ _id: id }, { $set: { "slots.0.until": new Date(Date.now() - 1000) } });
     expect((await reserve(r, `${r}-next`))?.id).toBe(id);
-    expect((await stored.findOne({ _id: id }))!.slots.map((s) => s.holder)).toEqual([`${r}-next`]);
+    expect((await at.stored.findOne({ _id: id }))!.slots.map((s) => s.holder)).toEqual([`${r}-next`]);
   });
 
   test("a holder's name is never read as an expression", async () => {
     const r = tenant();
     await create({ by: asReseller(r) });
     const line = await reserve(r, "$$ROOT");
-    expect((await stored.findOne({ _id: line!.id }))!.slots.map((s) => s.holder)).toEqual(["$$ROOT"]);
+    expect((await at.stored.findOne({ _id: line!.id }))!.slots.map((s) => s.holder)).toEqual(["$$ROOT"]);
     await release("$$ROOT");
   });
 });
@@ -237,14 +214,14 @@ describe("release", () => {
     const { id } = await create({ by: asReseller(r), max_concurrent_calls: 2 });
     await reserve(r, `${r}-1`);
     await reserve(r, `${r}-2`);
-    await until("earlier events", () => (freed.length > 0 ? true : undefined));
-    freed.length = 0;
+    await until("earlier events", () => (at.freed.length > 0 ? true : undefined));
+    at.freed.length = 0;
     await release(`${r}-1`);
-    await until("numbers.freed", () => freed[0]);
+    await until("numbers.freed", () => at.freed[0]);
     await release(`${r}-1`);
     await release("nobody");
-    expect((await stored.findOne({ _id: id }))!.slots.map((s) => s.holder)).toEqual([`${r}-2`]);
-    expect(freed).toEqual([{ provider: "PROVIDER_ONE" }]);
+    expect((await at.stored.findOne({ _id: id }))!.slots.map((s) => s.holder)).toEqual([`${r}-2`]);
+    expect(at.freed).toEqual([{ provider: "PROVIDER_ONE" }]);
   });
 });
 
@@ -252,7 +229,7 @@ describe("release in somebody's name", () => {
   test("the end of an attempt frees what any scheduler took for it; a loser frees its own only", async () => {
     const r = tenant();
     for (let i = 0; i < 3; i++) await create({ by: asReseller(r), max_concurrent_calls: 2 });
-    const holders = async () => (await stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots.map((s) => s.holder)).sort();
+    const holders = async () => (await at.stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots.map((s) => s.holder)).sort();
     for (const holder of [`${r}.1~a`, `${r}.1~b`, `${r}.1`, `${r}.10`, `${r}.1x`, `${r}.2~a`]) await reserve(r, holder);
     await release(`${r}.1~b`);
     expect(await holders()).toEqual([`${r}.1`, `${r}.10`, `${r}.1x`, `${r}.1~a`, `${r}.2~a`].sort());
