@@ -80,7 +80,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 const POLL_MS = 10;
 
 /** Asks until the answer is given (not undefined), with pauses of `everyMs`; throws after `deadlineMs`, saying what it waited for. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 15_000, everyMs = POLL_MS): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 45_000, everyMs = POLL_MS): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
