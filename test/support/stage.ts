@@ -83,10 +83,12 @@ const POLL_MS = 10;
 export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 45_000, everyMs = POLL_MS): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
+    const asked = performance.now();
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    // a costly question is asked more seldom, so that asking leaves the machine to what is waited for
+    await new Promise((resolve) => setTimeout(resolve, Math.max(everyMs, (performance.now() - asked) * 2)));
   }
 }
 
