@@ -15,6 +15,8 @@ export interface Variable {
 const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
 /** Twilio grants 1 call a second to a new account, and queues what is more for up to a day: past our calling window. */
 const CALLS_PER_SECOND = { kind: "integer", min: 0, max: 200, default: 1 } as const;
+/** Carriers there are adapters for. */
+const CARRIERS = ["twilio", "plivo", "telnyx", "none"] as const;
 /** Points at which a process can be made to kill itself, in the order of a lead's road (shared/crash.ts). */
 export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11"] as const;
 
@@ -43,15 +45,39 @@ export const VARIABLES = {
   DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
   DEFAULT_COUNTRY: { kind: "text", doc: "ISO country for telling international calls apart where the caller number can't" },
   COST_CURRENCY: { kind: "text", default: "USD", doc: "currency of lead cost" },
-  PROVIDER_ONE: { kind: "word", words: ["twilio", "none"], default: "twilio", doc: "carrier behind PROVIDER_ONE" },
-  PROVIDER_TWO: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_TWO" },
-  PROVIDER_THREE: { kind: "word", words: ["twilio", "none"], default: "none", doc: "carrier behind PROVIDER_THREE" },
+  PROVIDER_ONE: { kind: "word", words: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
+  PROVIDER_TWO: { kind: "word", words: CARRIERS, default: "none", doc: "carrier behind PROVIDER_TWO" },
+  PROVIDER_THREE: { kind: "word", words: CARRIERS, default: "none", doc: "carrier behind PROVIDER_THREE" },
   PROVIDER_ONE_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "calls a second placed through PROVIDER_ONE's account by all replicas together; stay below what the carrier grants; 0: no limit" },
   PROVIDER_TWO_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_TWO" },
   PROVIDER_THREE_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_THREE" },
   TWILIO_ACCOUNT_SID: { kind: "text", doc: "Twilio account (AC…)" },
   TWILIO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Twilio auth token; also checks callback signatures" },
   TWILIO_API_BASE: { kind: "url", doc: "other origin for Twilio's API, for a proxy or a simulator" },
+  PLIVO_AUTH_ID: { kind: "text", doc: "Plivo account (MA…)" },
+  PLIVO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Plivo auth token; also checks callback signatures" },
+  PLIVO_API_BASE: { kind: "url", doc: "other origin for Plivo's API, for a proxy or a simulator" },
+  TELNYX_API_KEY: { kind: "text", secret: true, doc: "Telnyx API key (KEY…)" },
+  TELNYX_CONNECTION_ID: { kind: "text", doc: "Telnyx call control application that calls are placed with" },
+  TELNYX_PUBLIC_KEY: { kind: "text", doc: "Telnyx public key (base64) that checks callback signatures" },
+  TELNYX_API_BASE: { kind: "url", doc: "other origin for Telnyx's API, for a proxy or a simulator" },
+  PROVIDER_ONE_ACCOUNT: { kind: "text", doc: "PROVIDER_ONE's own account where several of one carrier are used: Twilio account, Plivo auth id, Telnyx connection; default that carrier's variable" },
+  PROVIDER_ONE_SECRET: { kind: "text", secret: true, doc: "that account's auth token or API key" },
+  PROVIDER_ONE_PUBLIC_KEY: { kind: "text", doc: "that account's public key (Telnyx)" },
+  PROVIDER_TWO_ACCOUNT: { kind: "text", doc: "the same for PROVIDER_TWO" },
+  PROVIDER_TWO_SECRET: { kind: "text", secret: true, doc: "the same for PROVIDER_TWO" },
+  PROVIDER_TWO_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_TWO" },
+  PROVIDER_THREE_ACCOUNT: { kind: "text", doc: "the same for PROVIDER_THREE" },
+  PROVIDER_THREE_SECRET: { kind: "text", secret: true, doc: "the same for PROVIDER_THREE" },
+  PROVIDER_THREE_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_THREE" },
+  CALL_PRICES: { kind: "text", doc: "price of a talk minute by country called, where the carrier sends no price, in COST_CURRENCY: US=0.014,GB=0.02,*=0.05" },
+  RECORDINGS_DIR: { kind: "text", default: ".callagent/recordings", doc: "folder that recordings are kept in; gateway and dialer must see the same one" },
+  UPLOAD_CALL_RECORDINGS_TO_CLOUD: { kind: "boolean", default: false, doc: "recordings also go to S3-compatible storage and are served from there" },
+  S3_BUCKET: { kind: "text", doc: "bucket for recordings; required with the upload" },
+  S3_REGION: { kind: "text", default: "us-east-1", doc: "region of the bucket" },
+  S3_ENDPOINT: { kind: "url", doc: "other S3-compatible endpoint (MinIO and the like)" },
+  S3_ACCESS_KEY_ID: { kind: "text", doc: "access key; empty: the SDK's own chain (instance role, shared file)" },
+  S3_SECRET_ACCESS_KEY: { kind: "text", secret: true, doc: "its secret" },
   RING_TIMEOUT_SECONDS: { kind: "integer", min: 5, max: 600, default: 40, doc: "how long a phone may ring" },
   OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },

@@ -1985,6 +1985,11 @@ export interface components {
             readonly inbound_block_action?: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number?: string;
             readonly inbound_block_message?: string;
+            readonly inbound_max_calls_per_caller?: number;
+            readonly inbound_caller_window_seconds?: number;
+            readonly record_calls?: boolean;
+            /** @enum {unknown} */
+            readonly voicemail_action?: "hangup" | "leave_message" | "continue";
             readonly enforce_blacklist?: boolean;
             readonly rate_limit_enabled?: boolean;
             readonly rate_limit_max_calls?: number;
@@ -2020,6 +2025,11 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_max_calls_per_caller: number;
+            readonly inbound_caller_window_seconds: number;
+            readonly record_calls: boolean;
+            /** @enum {unknown} */
+            readonly voicemail_action: "hangup" | "leave_message" | "continue";
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -2061,6 +2071,11 @@ export interface components {
                 readonly inbound_block_action: "REJECT" | "REDIRECT";
                 readonly inbound_redirect_number: string | null;
                 readonly inbound_block_message: string | null;
+                readonly inbound_max_calls_per_caller: number;
+                readonly inbound_caller_window_seconds: number;
+                readonly record_calls: boolean;
+                /** @enum {unknown} */
+                readonly voicemail_action: "hangup" | "leave_message" | "continue";
                 readonly enforce_blacklist: boolean;
                 readonly rate_limit_enabled: boolean;
                 readonly rate_limit_max_calls: number | null;
@@ -2102,6 +2117,11 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_max_calls_per_caller: number;
+            readonly inbound_caller_window_seconds: number;
+            readonly record_calls: boolean;
+            /** @enum {unknown} */
+            readonly voicemail_action: "hangup" | "leave_message" | "continue";
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -2133,6 +2153,10 @@ export interface components {
             readonly inbound_block_action?: ("REJECT" | "REDIRECT") | null;
             readonly inbound_redirect_number?: string | null;
             readonly inbound_block_message?: string | null;
+            readonly inbound_max_calls_per_caller?: number | null;
+            readonly inbound_caller_window_seconds?: number | null;
+            readonly record_calls?: boolean | null;
+            readonly voicemail_action?: ("hangup" | "leave_message" | "continue") | null;
             readonly enforce_blacklist?: boolean | null;
             readonly rate_limit_enabled?: boolean | null;
             readonly rate_limit_max_calls?: number | null;
@@ -2168,6 +2192,11 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_max_calls_per_caller: number;
+            readonly inbound_caller_window_seconds: number;
+            readonly record_calls: boolean;
+            /** @enum {unknown} */
+            readonly voicemail_action: "hangup" | "leave_message" | "continue";
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;

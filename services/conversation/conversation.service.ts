@@ -41,8 +41,9 @@ export default service("conversation", (ground) => {
   return {
     actions: {
       prepareMany: async ({ calls }, handling) => ({ results: await prepareMany(parts, handling.bus, calls) }),
+      turn: ({ call_ref }) => fail("NOT_AVAILABLE", `The talk ${call_ref} is not led by documents.`),
       stop({ call_ref, reason }) {
-        talks.stop(call_ref, reason);
+        if (reason !== "beep") talks.stop(call_ref, reason);
         return {};
       },
       async salvage({ call_ref }) {

@@ -19,7 +19,7 @@ const MEDIA_MARGIN_SECONDS = 60;
 
 const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Promise<Media> => w.together.prepare({
   call_ref: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, provider: order.provider,
-  template_id: order.template_id, template_version: order.template_version, payload, max_call_seconds: order.max_call_seconds,
+  template_id: order.template_id, template_version: order.template_version, payload, max_call_seconds: order.max_call_seconds, voicemail_action: order.voicemail_action,
   ttl_seconds: w.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
 });
 

@@ -63,11 +63,16 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
       update: { $set: { state: "ANSWERED", rank: RANK.ANSWERED, carrier_call_id: id, answered_at: at, due_at: plusMs(now, JOIN_GRACE_MS) } },
     };
     case "machine": return { filter: { ...live(ref), ...named(id), machine: null }, update: { $set: { machine: step.verdict, carrier_call_id: id } } };
+    case "beep": return { filter: { ...live(ref), ...named(id), beep_at: null }, update: { $set: { beep_at: at, carrier_call_id: id } } };
     case "ended": return end(below(RANK.ENDED), step.end, at, now, {
       carrier_call_id: id, ...(step.cause === null ? {} : { cause: step.cause }), ...(step.seconds === null ? {} : { talk_seconds: step.seconds }),
     });
   }
 }
+
+/** The carrier gave the live leg a name of its own. The first one stands. */
+export const nameLeg = (ref: string, call_id: string, leg_id: string): Move =>
+  ({ filter: { _id: ref, ...named(call_id), carrier_leg_id: null }, update: { $set: { carrier_call_id: call_id, carrier_leg_id: leg_id } } });
 
 /** DIALING -> ENDED: nothing rang, for certain; the lead comes back at `release.due_at`. */
 export const notDialled = (ref: string, release: { due_at: Date; reason: string }, now: Date): Move => end(unnamed(ref), "not_dialled", now, now, { release });

@@ -3,7 +3,7 @@ import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
-import type { AnsweredBy } from "./carriers/port.ts";
+import type { AnsweredBy, CallHandle } from "./carriers/port.ts";
 
 /** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
@@ -31,6 +31,8 @@ export interface CallDoc {
   /** After this instant the request may no longer be sent. */
   deadline_at?: Date;
   carrier_call_id?: string;
+  /** The carrier's name of the live leg, where that is another than the call's. */
+  carrier_leg_id?: string;
   placed_at?: Date;
   ringing_at?: Date;
   answered_at?: Date;
@@ -41,6 +43,8 @@ export interface CallDoc {
   /** The conversation node that took the baton. */
   holder?: string;
   machine?: AnsweredBy;
+  /** A machine's greeting was over. */
+  beep_at?: Date;
   hang_up?: HangUpReason;
   ended?: CarrierEnd;
   /** The network's own code, for people. */
@@ -60,15 +64,19 @@ export interface CallDoc {
   cost_looks?: number;
 }
 
+/** The call by the carrier's names; null while it has none. */
+export const handleOf = ({ carrier_call_id, carrier_leg_id }: Pick<CallDoc, "carrier_call_id" | "carrier_leg_id">): CallHandle | null =>
+  (carrier_call_id === undefined ? null : { call_id: carrier_call_id, leg_id: carrier_leg_id ?? null });
+
 const Free = Schema.Types.Mixed;
 
 /** Collection `calls`; owner: the dialer. */
 export const callSchema = new Schema<CallDoc>({
   _id: { type: String, required: true }, lead_id: { type: String, required: true }, claim_no: { type: Number, required: true },
   state: { type: String, required: true }, rank: { type: Number, required: true }, created_at: { type: Date, required: true },
-  order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String,
+  order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
   placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
-  tended_by: String, holder: String, machine: String, hang_up: String, ended: String, cause: String, talk_seconds: Number,
+  tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
   release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number,
 }, SCHEMA_OPTIONS);
 

@@ -12,6 +12,7 @@ export interface CarrierEventDoc {
   /** The call_ref in the signed address. */
   ref: string;
   carrier_call_id: string;
+  carrier_leg_id?: string;
   progress: CallProgress[];
   /** The body as received, for disputes with the carrier. */
   body: string;
@@ -29,7 +30,7 @@ const Free = Schema.Types.Mixed;
 /** Collection `carrier_events`; owner: the dialer. */
 export const carrierEventSchema = new Schema<CarrierEventDoc>({
   _id: { type: String, required: true }, provider: { type: String, required: true }, kind: { type: String, required: true }, ref: { type: String, required: true },
-  carrier_call_id: { type: String, required: true }, progress: { type: Free, required: true }, body: { type: String, default: "" },
+  carrier_call_id: { type: String, required: true }, carrier_leg_id: String, progress: { type: Free, required: true }, body: { type: String, default: "" },
   received_at: { type: Date, required: true }, applied: { type: Boolean, required: true }, note: String,
 }, SCHEMA_OPTIONS);
 

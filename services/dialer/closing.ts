@@ -1,7 +1,7 @@
 import { plusSeconds } from "../../shared/clock.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { close, price } from "./call-machine.ts";
-import type { CallDoc } from "./calls.model.ts";
+import { handleOf, type CallDoc } from "./calls.model.ts";
 import { factsOf } from "./facts.ts";
 import { COST_LOOKS_SECONDS } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
@@ -59,8 +59,9 @@ export async function ended(w: Works, call: CallDoc): Promise<void> {
 
 /** Asks for the price of a talk, which carriers know some time after its end. */
 export async function askPrice(w: Works, call: CallDoc): Promise<void> {
-  if (call.provider === undefined || call.carrier_call_id === undefined) return;
-  const cost = (await w.carriers.of(call.provider).fetch(call.carrier_call_id))?.cost ?? null;
+  const handle = handleOf(call);
+  if (call.provider === undefined || handle === null) return;
+  const cost = (await w.carriers.of(call.provider).fetch(handle))?.cost ?? null;
   if (cost) {
     await w.bus.call("leads.annotate", { ...batonOf(call), cost: cost.amount, cost_breakdown: { carrier: cost.amount, currency: cost.currency } });
   }

@@ -1,7 +1,7 @@
 import { plusMs } from "../../shared/clock.ts";
 import { cut, giveUp, isLive, lookAgain, place, tend } from "./call-machine.ts";
-import type { CallDoc, HangUpReason } from "./calls.model.ts";
-import type { CarrierCall, CarrierPort } from "./carriers/port.ts";
+import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
+import type { CallHandle, CarrierCall, CarrierPort } from "./carriers/port.ts";
 import { askPrice, closeCall, ended } from "./closing.ts";
 import { cutLine, endCall } from "./hanging-up.ts";
 import { applyStep } from "./progressing.ts";
@@ -40,7 +40,7 @@ async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise
 async function seek(w: Works, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
-  const found = await carrier.find({ to, from, since: call.created_at, until: lastAnswerAt(call.deadline_at) });
+  const found = await carrier.find({ call_ref: call._id, to, from, since: call.created_at, until: lastAnswerAt(call.deadline_at) });
   const ours = await adoptable(w, call, found);
   const now = w.clock.now();
   if (ours) {
@@ -65,8 +65,8 @@ async function absorb(w: Works, call: CallDoc, seen: CarrierCall): Promise<void>
 }
 
 /** A call the carrier named: its state is asked for, and a call that should be over is ended. */
-async function poll(w: Works, call: CallDoc, carrier: CarrierPort, call_id: string): Promise<void> {
-  const seen = await carrier.fetch(call_id);
+async function poll(w: Works, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
+  const seen = await carrier.fetch(handle);
   if (seen) await absorb(w, call, seen);
   else {
     const over = await w.calls.run(cut(call._id, "unknown", GONE, w.clock.now()));
@@ -90,5 +90,6 @@ export async function look(w: Works, call: CallDoc): Promise<void> {
   }
   if (call.provider === undefined) return;
   const carrier = w.carriers.of(call.provider);
-  await (call.carrier_call_id === undefined ? seek(w, call, carrier) : poll(w, call, carrier, call.carrier_call_id));
+  const handle = handleOf(call);
+  await (handle === null ? seek(w, call, carrier) : poll(w, call, carrier, handle));
 }

@@ -11,7 +11,7 @@ import { isSpent, type Grant } from "./granting.ts";
 import { cutLine } from "./hanging-up.ts";
 import { noteAnswer, pausedUntil } from "./pausing.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS, DIAL_TIMEOUT_MS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
-import { logCall, type Works } from "./works.ts";
+import { callbackBase, logCall, type Works } from "./works.ts";
 
 /** Where the conversation waits for this call. */
 export type Media = Prepared;
@@ -36,8 +36,8 @@ function requestOf(w: Works, order: DialOrder, call: CallDoc, media: Media, ring
   return {
     call_ref: call._id, to: order.to, from: order.from, ring_seconds,
     talk_seconds: order.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
-    media: { url: media.media_url, language: media.language, voice: media.voice },
-    callback_base: `${w.env.PUBLIC_HTTP_URL}/carriers/${order.provider}`,
+    media: { url: media.media_url, token: media.token, language: media.language, voice: media.voice },
+    record: order.record, await_beep: order.voicemail_action === "leave_message", callback_base: callbackBase(w, order.provider),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../shared/crash.ts";
-import { isLive, progress } from "./call-machine.ts";
-import type { CallDoc } from "./calls.model.ts";
+import { isLive, nameLeg, progress } from "./call-machine.ts";
+import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
 import { ended, stopTalk } from "./closing.ts";
@@ -38,7 +38,7 @@ export async function applyStep(w: Works, provider: Provider, ref: string, step:
   if (!call) return "unknown_call";
   if (isStray(call, step)) {
     w.log.error({ call_ref: ref, ended: call.ended, state: call.state }, "a call lives that was given up; it is ended");
-    await w.carriers.of(provider).hangUp(step.call_id, step.type === "answered");
+    await w.carriers.of(provider).hangUp(handleOf(call) ?? { call_id: step.call_id, leg_id: null }, step.type === "answered");
     return "stray_call";
   }
   if (moved) await afterMove(w, moved, step);
@@ -51,6 +51,7 @@ export async function applyStep(w: Works, provider: Provider, ref: string, step:
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
 export async function applyEvent(w: Works, event: CarrierEventDoc): Promise<void> {
   let odd: string | null = null;
+  if (event.carrier_leg_id !== undefined) await w.calls.run(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
   for (const step of event.progress) odd = await applyStep(w, event.provider, event.ref, step, event.received_at) ?? odd;
   if (odd !== null) w.log.warn({ call_ref: event.ref, provider: event.provider, kind: event.kind, odd }, "a carrier's callback changed nothing");
   await w.events.applied(event._id, odd);

@@ -5,7 +5,7 @@ import { parseCallRef, sha256 } from "../../shared/ids.ts";
 import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind } from "./carriers/port.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import { applyEvent } from "./progressing.ts";
-import type { Works } from "./works.ts";
+import { callbackBase, type Works } from "./works.ts";
 
 const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) => k === kind);
 
@@ -15,21 +15,21 @@ const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) =
  */
 export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocument> {
   const carrier = w.carriers.of(raw.provider);
-  if (!carrier.verify(raw)) {
+  if (!carrier.verify(raw, w.clock.now())) {
     fail("SIGNATURE_INVALID", "The callback's signature does not match PUBLIC_HTTP_URL, this path and this body: check the auth token and PUBLIC_HTTP_URL.");
   }
   const { kind } = raw;
   if (!isKind(kind)) fail("VALIDATION_FAILED", `There is no callback "${kind}"; known are ${CALLBACK_KINDS.join(", ")}.`);
   if (!parseCallRef(raw.ref)) fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
 
-  const { call_id, sequence, progress } = carrier.translate(kind, raw);
+  const { call_id, leg_id, sequence, progress } = carrier.translate(kind, raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,
-    provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, progress, body: raw.body,
+    provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, ...(leg_id === null ? {} : { carrier_leg_id: leg_id }), progress, body: raw.body,
     received_at: w.clock.now(), applied: progress.length === 0,
   };
   const first = await w.events.store(event);
   if (!event.applied) crashPoint(w.env, "K9");
   if (first && !event.applied) w.background.run("applying a carrier's callback", () => applyEvent(w, event));
-  return carrier.answerDocument(kind);
+  return carrier.answerDocument(kind, null, { callback_base: callbackBase(w, raw.provider), call_ref: raw.ref });
 }

@@ -37,6 +37,9 @@ export interface Works {
   stopping(): boolean;
 }
 
+/** Address under which this provider's callbacks come in. */
+export const callbackBase = ({ env }: Pick<Works, "env">, provider: Provider): string => `${env.PUBLIC_HTTP_URL}/carriers/${provider}`;
+
 /** Work that goes on after its action has answered. */
 export interface Background {
   /** Starts it; a failure is logged, and the documents bring it up again. */

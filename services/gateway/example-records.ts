@@ -60,7 +60,7 @@ export const TEMPLATE = {
 export const CONFIGURATION = {
   id: SAMPLE.configuration_id, ...scope, template_id, template: FLOW.name, initial_offset: 0, retry_offset: 900, call_start_time: "09:00", call_end_time: "18:00", timezone: "Europe/Berlin",
   max_retry: 2, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: "Europe/Berlin", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, enforce_blacklist: true,
+  inbound_call_timezone: "Europe/Berlin", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true,
   rate_limit_enabled: true, rate_limit_max_calls: 100, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], ...times,
 };
 

@@ -1,20 +1,44 @@
 import { action, Json, Nothing, Nullable, Strict, Type, Uuid, type Static } from "./define.ts";
 import { TalkFacts } from "./attempt.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
 
 /** What a talk is made ready with. */
 export const Preparation = Strict({
   call_ref: CallRef, lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), provider: ProviderWord, template_id: Uuid, template_version: Type.Integer({ minimum: 1 }),
-  payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }),
+  payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }), voicemail_action: VoicemailActionWord,
   /** Life of the address in seconds: ring time and a little more. */
   ttl_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
 });
 export type Preparation = Static<typeof Preparation>;
 
-/** Where the talk waits for its call: a one-use WebSocket address, and how the carrier is to speak there. */
-export const Prepared = Type.Object({ media_url: Type.String(), language: Type.String(), voice: Nullable(Type.String()) });
+/** Where the talk waits for its call: a one-use WebSocket address (its token is the last part of the path), and how the carrier is to speak there. */
+export const Prepared = Type.Object({ media_url: Type.String(), token: Type.String(), language: Type.String(), voice: Nullable(Type.String()) });
 export type Prepared = Static<typeof Prepared>;
+
+/**
+ * What a call that is led by documents does next: say this, then listen (for speech or keys, `seconds` long), ask again at once (the talk still thinks), wait for a machine's
+ * beep and say `message`, or hang up. `nothing`: the talk is over or elsewhere, the document changes nothing.
+ */
+export const TurnReply = Type.Object({
+  say: Type.Array(Type.Object({ text: Type.String(), interruptible: Type.Boolean() })),
+  then: Type.Union([
+    Type.Object({ kind: Type.Literal("listen"), seconds: Type.Integer(), keys_only: Type.Boolean() }),
+    Type.Object({ kind: Type.Literal("again") }),
+    Type.Object({ kind: Type.Literal("message"), message: Type.String(), patience_seconds: Type.Integer() }),
+    Type.Object({ kind: Type.Literal("hang_up") }),
+    Type.Object({ kind: Type.Literal("nothing") }),
+  ]),
+  language: Type.String(), voice: Nullable(Type.String()),
+});
+export type TurnReply = Static<typeof TurnReply>;
+
+/** A turn of a call that is led by documents. `token` only with the first one, the answer: it admits the call, once. */
+export const Turn = Strict({
+  call_ref: CallRef, provider: ProviderWord, call_id: Type.String(), token: Nullable(Type.String({ maxLength: 64 })),
+  heard: Nullable(Type.String({ maxLength: 10_000 })), digits: Nullable(Type.String({ maxLength: 64 })),
+});
+export type Turn = Static<typeof Turn>;
 
 /** The talk: prepared before the dial, spoken when media joins, settled once. */
 export const conversation = {
@@ -24,8 +48,11 @@ export const conversation = {
      *  has begun. Made ready again, the address given before is void. */
     prepareMany: action(Strict({ calls: Type.Array(Preparation, { minItems: 1, maxItems: 500 }) }),
       Type.Object({ results: Type.Array(Type.Object({ prepared: Nullable(Prepared), refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })) })) })),
+    /** A turn of a call that is led by documents: what it does next. With a token on any node, which keeps the talk; after that it must be sent to that node.
+     *  UNAUTHENTICATED: the token is unknown or used. Unknown calls are answered `nothing`. Answers within 8 s, with `again` when the talk still thinks. */
+    turn: action(Turn, TurnReply, { timeout_ms: 12_000 }),
     /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */
-    stop: action(Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "carrier_ended", "window_closed"]) }), Nothing),
+    stop: action(Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }), Nothing),
     /** What is known of a talk whose node died; null: nothing was said. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(TalkFacts) })),
   },

@@ -1,6 +1,6 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
 import { EXECUTION_MODES } from "./lead.ts";
 import { RateLimit } from "./scheduler.ts";
 
@@ -14,6 +14,8 @@ export const DialOrder = Strict({
   to: E164, from: E164, number_id: Uuid, provider: ProviderWord, payload: Json,
   /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
   dial_until: Nullable(IsoTime),
+  /** The carrier records the call; what is done when a machine answers. */
+  record: Type.Boolean(), voicemail_action: VoicemailActionWord,
   enforce_blacklist: Type.Boolean(), max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),

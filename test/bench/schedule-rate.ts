@@ -33,7 +33,7 @@ const policy = { max_retry: 1, retry_offset: 60, retry_on: [] };
 function orderOf(c: ClaimedLead): ParamsOf<"dialer.dialMany">["orders"][number] {
   return {
     lead_id: c.lead_id, claim_no: c.claim_no, reseller_id: c.reseller_id, merchant_id: c.merchant_id, template_id: c.template_id, template_version: 1, execution_mode: c.execution_mode,
-    to: c.phone_number, from: "+14155550100", number_id, provider: "PROVIDER_ONE", payload: c.payload, dial_until: null, enforce_blacklist: false, max_call_seconds: 600, rate_limit: null,
+    to: c.phone_number, from: "+14155550100", number_id, provider: "PROVIDER_ONE", payload: c.payload, dial_until: null, record: true, voicemail_action: "hangup", enforce_blacklist: false, max_call_seconds: 600, rate_limit: null,
     pre_checks: [], pre_check_defers: {},
   };
 }

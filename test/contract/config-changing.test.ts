@@ -17,7 +17,7 @@ const others = [
 ];
 const changed: EventOf<"config.changed">[] = [];
 const listener = service("conversation", () => ({
-  actions: { prepare: () => { throw new Error("not here"); }, prepareMany: () => ({ results: [] }), stop: () => ({}), salvage: () => ({ talk: null }) },
+  actions: { turn: () => { throw new Error("not here"); }, prepareMany: () => ({ results: [] }), stop: () => ({}), salvage: () => ({ talk: null }) },
   events: { "config.changed": (e) => { changed.push(e); } },
 }), { listens: ["config.changed"] });
 

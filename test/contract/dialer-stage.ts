@@ -118,7 +118,7 @@ function standIns(d: () => DialerStage) {
       prepareMany: async ({ calls }) => {
         for (const p of calls) tell("conversation.prepareMany", p);
         await d().script.prepare();
-        return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, language: "en-US", voice: null }, refusal: null })) };
+        return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: p.call_ref, language: "en-US", voice: null }, refusal: null })) };
       },
       stop: (p) => { tell("conversation.stop", p); return {}; },
       salvage: (p) => { tell("conversation.salvage", p); return { talk: d().script.talk }; },
@@ -195,7 +195,7 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
     order: (ending, over = {}) => ({
       lead_id: randomUUID(), claim_no: 1, reseller_id: "r1", merchant_id: null, template_id: randomUUID(), template_version: 1, execution_mode: "TELEPHONY",
       to: `+1${415 + Math.floor(++people / 100)}555${String(people % 100).padStart(2, "0")}${ending}`, from: "+14155550999", number_id: randomUUID(), provider: "PROVIDER_ONE", payload: { name: "Ada" },
-      dial_until: null, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {}, ...over,
+      dial_until: null, record: true, voicemail_action: "hangup", enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {}, ...over,
     }),
     async dial(order) {
       const { taken } = await stage.bus.call("dialer.dialMany", { orders: [order] });

@@ -1,5 +1,5 @@
 import type { Carriers } from "../../services/dialer/carriers/registry.ts";
-import type { AnswerDocument, CallProgress, CarrierPort, DialAnswer, DialRequest } from "../../services/dialer/carriers/port.ts";
+import { bareTranslation, type AnswerDocument, type CallProgress, type CarrierPort, type DialAnswer, type DialRequest } from "../../services/dialer/carriers/port.ts";
 import { fail } from "../../shared/errors.ts";
 import type { Carrier } from "./carrier.ts";
 import type { SimLife, Stage, StepHow } from "./process.ts";
@@ -37,19 +37,21 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     return work();
   }, takesMs(stage));
   const port: CarrierPort = {
-    id: "simulated", capabilities: { relay: true, machine_detection: true },
+    id: "simulated", capabilities: { speech: "relay", machine_detection: true, beep: false, recording: "none", signs_upgrade: false, digits: "media" },
     warm: () => Promise.resolve(),
     dial: (request) => dial(stage, life, carrier, request),
-    hangUp: (id) => ask(`hang up ${id}`, () => carrier.hangUp(id)),
+    hangUp: ({ call_id }) => ask(`hang up ${call_id}`, () => carrier.hangUp(call_id)),
     transfer: () => Promise.resolve(),
-    fetch: (id) => ask(`fetch ${id}`, () => carrier.fetch(id)),
+    fetch: ({ call_id }) => ask(`fetch ${call_id}`, () => carrier.fetch(call_id)),
     find: (sought) => ask("find", () => carrier.find(sought)),
     verify: () => true, verifyUpgrade: () => true,
     translate: (_kind, request) => {
       const { call_id, told, progress } = JSON.parse(request.body) as SimCallback;
-      return { call_id, sequence: String(told), progress };
+      return { ...bareTranslation(call_id), sequence: String(told), progress };
     },
     answerDocument: () => EMPTY,
+    sendDigits: () => Promise.resolve(), record: () => Promise.resolve(), inbound: () => null,
+    openRecording: () => fail("NOT_AVAILABLE", "nothing is recorded here"), settleInbound: () => Promise.resolve(EMPTY),
   };
   return { of: () => port, all: () => [port] };
 }

@@ -66,7 +66,7 @@ export class World {
     const template_id = this.template(template);
     const lead_id = randomUUID();
     const call_ref = callRef(lead_id, 1);
-    const { media_url } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
+    const { media_url } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
     return { call_ref, lead_id, media_url };
   }
 

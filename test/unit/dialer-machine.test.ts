@@ -12,7 +12,7 @@ const REF = `${LEAD}.3`;
 const order = {
   lead_id: LEAD, claim_no: 3, reseller_id: "r", merchant_id: "m", template_id: LEAD, template_version: 1, execution_mode: "TELEPHONY" as const,
   to: "+14155550101", from: "+14155550999", number_id: LEAD, provider: "PROVIDER_ONE" as const, payload: {}, dial_until: "2026-11-21T11:00:00.000Z",
-  enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {},
+  record: true, voicemail_action: "hangup" as const, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {},
 };
 const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
 const call = (state: CallState, over: Partial<CallDoc> = {}): CallDoc => ({ ...machine.intent(order, "node", NOW, LATER), state, rank: RANK[state], carrier_call_id: "CA1", ...over });

@@ -14,7 +14,7 @@ const at = (seconds: number): Date => plusSeconds(NOW, seconds);
 const LEAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const order = {
   lead_id: LEAD, claim_no: 3, reseller_id: "r", merchant_id: "m", template_id: LEAD, template_version: 1, execution_mode: "TELEPHONY" as const,
-  to: "+14155550101", from: "+14155550999", number_id: LEAD, provider: "PROVIDER_ONE" as const, payload: {}, dial_until: null, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {},
+  to: "+14155550101", from: "+14155550999", number_id: LEAD, provider: "PROVIDER_ONE" as const, payload: {}, dial_until: null, record: true, voicemail_action: "hangup" as const, enforce_blacklist: true, max_call_seconds: 600, rate_limit: null, pre_checks: [], pre_check_defers: {},
 };
 const call = (over: Partial<CallDoc> = {}): CallDoc => ({ ...intent(order, "node", NOW, at(10)), carrier_call_id: "CA1", ...over });
 

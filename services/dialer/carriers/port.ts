@@ -1,4 +1,6 @@
+import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { TurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 
 /** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
@@ -10,9 +12,17 @@ export type CallProgress = { call_id: string; at: string | null } & (
   | { type: "ringing" }
   | { type: "answered" }
   | { type: "machine"; verdict: AnsweredBy }
+  /** A machine's greeting is over: a message is recorded from now on. */
+  | { type: "beep" }
   /** `cause`: the network's own code for people to read; `seconds`: talk time where known. */
   | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null }
 );
+
+/** A call by the carrier's names: the one it was placed under, and the one of its live leg where that is another (Plivo); null while unknown. */
+export interface CallHandle { call_id: string; leg_id: string | null }
+
+/** Where an answered call is connected to: our WebSocket, its one-use token (the last part of the address), and how the carrier is to speak there. */
+export interface MediaTarget { url: string; token: string; language: string; voice: string | null }
 
 /** A request to ring a phone. Seconds are whole. */
 export interface DialRequest {
@@ -23,8 +33,11 @@ export interface DialRequest {
   ring_seconds: number;
   /** How long the call may last after the answer. */
   talk_seconds: number;
-  /** Where the carrier connects the answered call to, and how it is to speak there. */
-  media: { url: string; language: string; voice: string | null };
+  media: MediaTarget;
+  /** The carrier records the whole call, both sides apart, where it can be asked to in this request. */
+  record: boolean;
+  /** The end of a machine's greeting is to be reported too, for a message will be left. */
+  await_beep: boolean;
   /** Address callbacks go to: `/<kind>/<call_ref>` is put behind it. */
   callback_base: string;
 }
@@ -46,15 +59,63 @@ export interface CarrierCall {
   created_at: Date | null;
   live: boolean;
   progress: CallProgress[];
-  cost: { amount: number; currency: string } | null;
+  cost: Price | null;
 }
 
-/** A callback put into our words. `sequence`: the carrier's own number of it, for telling repeats; null where it has none. */
-export interface Translated { call_id: string; sequence: string | null; progress: CallProgress[] }
+/** An amount of money in the currency's main unit, and the ISO code of the currency. */
+export interface Price { amount: number; currency: string }
 
-/** Kinds of callbacks that dial requests ask for; the word stands in the callback's path. */
-export const CALLBACK_KINDS = ["status", "amd", "relay-end"] as const;
+/** A recording as the carrier tells of it. `url` null: there is none to fetch (absent, failed). */
+export interface CarrierRecording { recording_id: string; url: string | null; seconds: number | null; channels: number | null }
+
+/** What the caller did since the last document, for carriers that ask for a document after each turn. */
+export interface CallerTurn { heard: string | null; digits: string | null }
+
+/**
+ * A callback put into our words. `sequence`: the carrier's own number of it, for telling repeats; null where it has none. `leg_id`: the name of the live leg, where the carrier
+ * has one beside the call's. `turn` is set for the kinds that are answered with what comes next; `recording` and `cost` where the callback carries them.
+ */
+export interface Translated {
+  call_id: string; leg_id: string | null; sequence: string | null; progress: CallProgress[];
+  turn: CallerTurn | null; recording: CarrierRecording | null; cost: Price | null;
+}
+
+/** A translation with nothing in it but the call's name, to be overridden. */
+export const bareTranslation = (call_id: string): Translated => ({ call_id, leg_id: null, sequence: null, progress: [], turn: null, recording: null, cost: null });
+
+/**
+ * Kinds of callbacks; the word stands in the callback's path: `/carriers/<PROVIDER>/<kind>/<call_ref>`. `event`: everything of a carrier that sends all to one address.
+ * `answer`, `turn`: asked for a document. `inbound`: a call to one of our numbers, `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
+ */
+export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "inbound"] as const;
 export type CallbackKind = (typeof CALLBACK_KINDS)[number];
+
+/** A call to one of our numbers. E.164; `from` null: withheld. */
+export interface InboundCall { call_id: string; leg_id: string | null; from: string | null; to: string }
+
+/** What becomes of an inbound call. `connect`: to the talk that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for a dialled one. */
+export type InboundDecision =
+  | { kind: "reject"; message: string | null; language: string }
+  | { kind: "redirect"; to: string }
+  | { kind: "connect"; call_ref: string; media: MediaTarget; callback_base: string; record: boolean; talk_seconds: number; greeting: TurnReply | null };
+
+/** How a carrier speaks with our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
+export type SpeechMode = "relay" | "turns";
+
+/** What a carrier can do; the README's table is made from it by the suite's result. */
+export interface Capabilities {
+  speech: SpeechMode;
+  /** It tells machines from people. */
+  machine_detection: boolean;
+  /** It reports the end of a machine's greeting. */
+  beep: boolean;
+  /** Recording: asked for in the dial request, by a command after the answer, or not at all. */
+  recording: "dial" | "command" | "none";
+  /** It signs the upgrade of the WebSocket. */
+  signs_upgrade: boolean;
+  /** Where keys are pressed: by a command, or in the talk's own channel. */
+  digits: "command" | "media";
+}
 
 /** The document a carrier follows, or an empty answer. */
 export interface AnswerDocument { content_type: string; body: string }
@@ -62,28 +123,42 @@ export interface AnswerDocument { content_type: string; body: string }
 /** What of an HTTP request its signature covers. */
 export type SignedRequest = Pick<RawCallback, "method" | "path" | "headers" | "body">;
 
+/** A recording being read from the carrier. `bytes` null: the carrier does not say how many. */
+export interface RecordingStream { body: Readable; content_type: string; bytes: number | null }
+
 /** One carrier. Every adapter passes the same suite; its words stay in its folder. */
 export interface CarrierPort {
   readonly id: string;
-  readonly capabilities: { /** The carrier does speech itself. */ relay: boolean; /** It tells machines from people. */ machine_detection: boolean };
+  readonly capabilities: Capabilities;
   /** Loads what is slow to load, so that no dial waits for it. */
   warm(): Promise<void>;
   /** Asks once, never twice; never throws. */
   dial(request: DialRequest): Promise<DialAnswer>;
   /** Ends a call; one that is over or unknown is no fault. DEPENDENCY_DOWN when the carrier can't be reached. */
-  hangUp(call_id: string, answered: boolean): Promise<void>;
-  /** Connects a live call to another number. DEPENDENCY_DOWN, CALL_REFUSED. */
-  transfer(call_id: string, to: string, from: string): Promise<void>;
+  hangUp(call: CallHandle, answered: boolean): Promise<void>;
+  /** Connects a live call to another number. `callback`: where the carrier may ask for a document about it. DEPENDENCY_DOWN, CALL_REFUSED. */
+  transfer(call: CallHandle, to: string, from: string, callback: { base: string; call_ref: string }): Promise<void>;
+  /** Presses keys (0-9 * # w) towards the callee, where capabilities.digits is "command". DEPENDENCY_DOWN, CALL_REFUSED. */
+  sendDigits(call: CallHandle, digits: string): Promise<void>;
+  /** Begins to record the live call, both sides apart, where capabilities.recording is "command"; its end is told to the callback. DEPENDENCY_DOWN, CALL_REFUSED. */
+  record(call: CallHandle, how: { callback_base: string; call_ref: string; limit_seconds: number }): Promise<void>;
+  /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
+  openRecording(recording: CarrierRecording): Promise<RecordingStream>;
   /** The call now; null: the carrier knows none of this id. DEPENDENCY_DOWN when it can't be reached. */
-  fetch(call_id: string): Promise<CarrierCall | null>;
-  /** Calls between these numbers that were created in the span (both ends included, give or take the carrier's clock). DEPENDENCY_DOWN. */
-  find(sought: { to: string; from: string; since: Date; until: Date }): Promise<CarrierCall[]>;
-  /** True when the carrier signed this request. */
-  verify(request: SignedRequest): boolean;
-  /** True when the carrier signed this WebSocket upgrade. */
+  fetch(call: CallHandle): Promise<CarrierCall | null>;
+  /** The calls of an attempt whose answer was lost: by our reference where the carrier keeps it, else those between these numbers that were created in the span
+   *  (both ends included, give or take the carrier's clock). DEPENDENCY_DOWN. */
+  find(sought: { call_ref: string; to: string; from: string; since: Date; until: Date }): Promise<CarrierCall[]>;
+  /** True when the carrier signed this request; `now` for carriers that sign the time. */
+  verify(request: SignedRequest, now: Date): boolean;
+  /** True when the carrier signed this WebSocket upgrade, or when it signs none and the address's token must do. */
   verifyUpgrade(request: Pick<SignedRequest, "path" | "headers">): boolean;
   /** VALIDATION_FAILED when the callback lacks what every callback has. */
   translate(kind: CallbackKind, request: SignedRequest): Translated;
-  /** What the carrier is answered to a callback of this kind. */
-  answerDocument(kind: CallbackKind): AnswerDocument;
+  /** What the carrier is answered to a callback of this kind; `reply` for those with a turn. */
+  answerDocument(kind: CallbackKind, reply: TurnReply | null, at: { callback_base: string; call_ref: string }): AnswerDocument;
+  /** Reads a call to one of our numbers; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
+  inbound(request: SignedRequest): InboundCall | null;
+  /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
+  settleInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
 }

@@ -1,6 +1,6 @@
 import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
 import { fail } from "../../../../shared/errors.ts";
-import type { AnsweredBy, CallbackKind, CallProgress, SignedRequest, Translated } from "../port.ts";
+import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type SignedRequest, type Translated } from "../port.ts";
 
 const ENDS: Record<string, CarrierEnd> = { completed: "completed", busy: "busy", "no-answer": "no_answer", failed: "failed", canceled: "canceled" };
 const STEPS: Record<string, "queued" | "ringing" | "answered"> = { queued: "queued", initiated: "queued", ringing: "ringing", "in-progress": "answered" };
@@ -40,11 +40,11 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   const form = new URLSearchParams(request.method === "GET" ? query : request.body);
   const call_id = form.get("CallSid") ?? "";
   if (!/^CA[0-9a-f]{32}$/i.test(call_id)) fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", { errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }] });
-  if (kind === "relay-end") return { call_id, sequence: null, progress: [] };
+  if (kind === "relay-end") return bareTranslation(call_id);
   if (kind === "amd") {
     const verdict = answeredBy(form.get("AnsweredBy"));
-    return { call_id, sequence: null, progress: verdict === null ? [] : [{ call_id, at: null, type: "machine", verdict }] };
+    return { ...bareTranslation(call_id), progress: verdict === null ? [] : [{ call_id, at: null, type: "machine", verdict }] };
   }
   const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, { sip: form.get("SipResponseCode"), seconds: wholeOf(form.get("CallDuration")) });
-  return { call_id, sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
+  return { ...bareTranslation(call_id), sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
 }

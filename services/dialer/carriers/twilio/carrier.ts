@@ -65,7 +65,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
 
   return {
     id: "twilio",
-    capabilities: { relay: true, machine_detection: true },
+    capabilities: { speech: "relay", machine_detection: true, beep: true, recording: "dial", signs_upgrade: true, digits: "media" },
     warm: async () => { await rest(); },
     async dial(request) {
       let client: Twilio;
@@ -82,7 +82,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
         return dialAnswerOf(error);
       }
     },
-    async hangUp(call_id, answered) {
+    async hangUp({ call_id }, answered) {
       const call = (await rest()).calls(call_id);
       try {
         // "canceled" takes calls out of the queue too, but leaves one alone that was answered meanwhile
@@ -92,7 +92,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
         if (!isOver(error)) unreachable(error);
       }
     },
-    async transfer(call_id, to, from) {
+    async transfer({ call_id }, to, from) {
       try {
         await (await rest()).calls(call_id).update({ twiml: transferDocument(to, from) });
       } catch (error) {
@@ -100,7 +100,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
         unreachable(error);
       }
     },
-    async fetch(call_id) {
+    async fetch({ call_id }) {
       try {
         return callOf(await (await rest()).calls(call_id).fetch());
       } catch (error) {
@@ -113,9 +113,14 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       const [first, last] = [since.getTime() - CLOCK_TOLERANCE_MS, until.getTime() + CLOCK_TOLERANCE_MS];
       return found.map(callOf).filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
     },
+    sendDigits: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
+    record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
+    openRecording: async () => fail("NOT_AVAILABLE", "Recordings are not fetched yet."),
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
     answerDocument: (kind) => ({ content_type: XML, body: kind === "relay-end" ? hangUpDocument() : emptyDocument() }),
+    inbound: () => null,
+    settleInbound: async () => fail("NOT_AVAILABLE", "Inbound calls are not taken yet."),
   };
 }
