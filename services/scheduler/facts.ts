@@ -51,7 +51,9 @@ export function createFacts(ground: ServiceGround, rates: RateWindows, ttlMs: nu
 
   const available = async (party: ReturnType<typeof partyOf>, country: string | null): Promise<Availability> => {
     const key = JSON.stringify([party, country]);
-    const answer = availability.get(key) ?? await bus.call("numbers.availability", { ...party, ...(country === null ? {} : { country }) });
+    const known = availability.get(key);
+    if (known !== undefined) return known;
+    const answer = await bus.call("numbers.availability", { ...party, ...(country === null ? {} : { country }) });
     availability.set(key, answer);
     return answer;
   };

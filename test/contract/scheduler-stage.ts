@@ -107,6 +107,7 @@ export async function schedulerStage(env: Record<string, string> = {}, start?: D
         },
         releaseMany: (p) => { note("releaseMany", p); return {}; },
         availability({ country }) {
+          note("availability", {});
           const of = [...s.lines].filter(([number]) => country === undefined || countryOf(number) === country);
           return { numbers: of.length, free_lines: of.reduce((sum, [, n]) => sum + n, 0) };
         },

@@ -27,6 +27,18 @@ test("a lead that becomes due between two scans is called in its time", async ()
   expect(when.get(id(2))).toBeLessThanOrEqual(1760);
 });
 
+test("what lines there are is remembered for two seconds, however often it is looked at meanwhile", async () => {
+  s.configure({ enable_international_call: false });
+  s.lines = new Map([["+14155550100", 0]]);
+  s.put(3);
+  await s.pass(8000); // looked at every second
+  expect(s.of("availability").length).toBeGreaterThanOrEqual(3);
+  s.lines.set("+14155550100", 1); // and nobody says so
+  const began = s.clock.monotonicMs();
+  await s.run("a dial", () => s.dialled().length === 1);
+  expect(s.clock.monotonicMs() - began).toBeLessThanOrEqual(4000);
+});
+
 test("an event makes its queue hot without a full scan", async () => {
   await s.pass(1100);
   const scans = s.of("heads").length;
