@@ -27,7 +27,7 @@ const OPTIONS: ConnectOptions = {
   retryWrites: true, w: "majority", readConcernLevel: "majority", readPreference: "primary", autoIndex: false, autoCreate: false,
 };
 
-interface Shared { connection: Connection; users: number; closed: Promise<void> | null; connected: Promise<void> | null; clocks: Promise<void> | null }
+interface Shared { connection: Connection; users: number; connected: Promise<void> | null; clocks: Promise<void> | null }
 
 /** The database's clock and ours are too far apart for this process to work with it. */
 export class ClockSkewError extends Error {
@@ -46,7 +46,7 @@ function acquire(uri: string): Shared {
   if (known) { known.users++; return known; }
   const connection = mongoose.createConnection(uri, OPTIONS);
   connection.on("error", () => undefined); // every operation reports its own failure
-  const made = { connection, users: 1, closed: null, connected: null, clocks: null };
+  const made = { connection, users: 1, connected: null, clocks: null };
   shared.set(uri, made);
   return made;
 }

@@ -1,6 +1,9 @@
 /** Payloads of one message on the bus, in bytes: NATS takes a megabyte, and JSON and the rest of the message need room beside them. */
 export const MAX_PACKET_BYTES = 400_000;
 
+/** Splits a list into parts of at most `size` items. */
+export const inParts = <T>(items: readonly T[], size: number): T[][] => packets(items, () => 0, 0, size);
+
 /** Splits a list so that no part is larger than a message may be, nor longer than `maxItems`; an item larger than that goes alone. */
 export function packets<T>(items: readonly T[], bytesOf: (item: T) => number, maxBytes: number, maxItems = Number.POSITIVE_INFINITY): T[][] {
   const out: T[][] = [];

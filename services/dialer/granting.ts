@@ -13,10 +13,7 @@ const GRANT_WAIT_MS = 2000;
 const SENDING_MS = 20;
 
 /** Whether calls of this order are counted at all. */
-function isLimited(w: Works, order: DialOrder): boolean {
-  const perSecond = { PROVIDER_ONE: w.env.PROVIDER_ONE_CALLS_PER_SECOND, PROVIDER_TWO: w.env.PROVIDER_TWO_CALLS_PER_SECOND, PROVIDER_THREE: w.env.PROVIDER_THREE_CALLS_PER_SECOND };
-  return perSecond[order.provider] > 0 || order.rate_limit !== null;
-}
+const isLimited = ({ env }: Works, { provider, rate_limit }: DialOrder): boolean => env[`${provider}_CALLS_PER_SECOND`] > 0 || rate_limit !== null;
 
 /**
  * The right to place this call, taken right before the intent; null: nothing limits it. Grants never go back: one that was not used is lost.

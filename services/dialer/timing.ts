@@ -1,4 +1,5 @@
 import { plusMs, plusSeconds } from "../../shared/clock.ts";
+import { SHORTEST_RING_SECONDS } from "../../shared/contracts/scheduler.ts";
 
 /** From the intent record on, the carrier must be asked within this long, or not at all (reliability.md 3.1, step 7). */
 export const INTENT_DEADLINE_MS = 10_000;
@@ -18,8 +19,6 @@ export const TALK_MARGIN_MS = 60_000;
 export const CARRIER_LIMIT_MARGIN_SECONDS = 30;
 /** Media must join this soon after the answer. */
 export const JOIN_GRACE_MS = 15_000;
-/** Ringing for less than this is not worth starting; a window that closes sooner counts as closed. */
-export const SHORTEST_RING_SECONDS = 5;
 /** When the carrier is asked for the price of a talk, in seconds after each look; then it is given up. */
 export const COST_LOOKS_SECONDS = [5, 120, 1800] as const;
 

@@ -10,7 +10,7 @@ export interface AttemptSnapshot { number_id: string; provider: Provider; templa
 /** One move of the machine as it is remembered: what happened, when, and with what. */
 export interface HistoryEntry { event: string; at: Date; details: Record<string, unknown> }
 
-/** Why a waiting lead is not called yet: since when for this same reason, and how often it was put off for it. */
+/** Why a waiting lead is not called yet: until when, and since when for this same reason. */
 export interface Held { why: string; until: Date; since: Date }
 
 /** A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial indexes hold live work only. */

@@ -6,6 +6,7 @@ import { crashPoint } from "../../shared/crash.ts";
 import { codeOf, type ErrorCode } from "../../shared/errors.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
+import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 import { announce } from "./announcing.ts";
 import * as machine from "./lead-machine.ts";
 import { toReport } from "./lead-views.ts";
@@ -18,8 +19,6 @@ const PARALLEL = 10;
 /** How long one sweep keeps a lost lead to itself: longer than dialler.reconcile may take. */
 const TAKE_OVER_SECONDS = 30;
 const REPORT_RETRY_MS = 5000;
-/** Most bytes of reports in one message: the bus takes 1 MiB. */
-const MESSAGE_BYTES = 512 * 1024;
 const MESSAGES_AT_ONCE = 2;
 /** Failures that say nothing of the reports themselves. */
 const AWAY: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
@@ -59,21 +58,7 @@ function reportOf(lead: LeadDoc): Report | null {
   return { lead_id: lead._id, reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, url, occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(), data: toReport(lead) };
 }
 
-/** Parts of a message that the bus takes: so many reports, and so many bytes unless one alone has more. */
-function inMessages(reports: readonly Report[]): Report[][] {
-  const messages: Report[][] = [];
-  let [message, bytes]: [Report[], number] = [[], 0];
-  for (const report of reports) {
-    const size = Buffer.byteLength(JSON.stringify(report));
-    if (message.length > 0 && (message.length >= REPORTS_AT_ONCE || bytes + size > MESSAGE_BYTES)) {
-      messages.push(message);
-      [message, bytes] = [[], 0];
-    }
-    message.push(report);
-    bytes += size;
-  }
-  return message.length > 0 ? [...messages, message] : messages;
-}
+const reportBytes = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
 
 /** Hands over all or none. What can't be taken as a whole is handed over one by one, so that one bad report holds up no other. */
 async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: readonly Report[]): Promise<void> {
@@ -94,6 +79,7 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: 
 /** One pass over finished leads that still owe their report: handing over is acknowledged, so none is lost. */
 export async function sweepReports(ground: ServiceGround, leads: LeadsRepository): Promise<boolean> {
   const owed = await leads.owedReports(ground.clock.now(), BATCH);
-  await inSlices(inMessages(owed.map(reportOf).filter((r): r is Report => r !== null)), MESSAGES_AT_ONCE, (reports) => handOver(ground, leads, reports));
+  const reports = owed.map(reportOf).filter((r): r is Report => r !== null);
+  await inSlices(packets(reports, reportBytes, MAX_PACKET_BYTES, REPORTS_AT_ONCE), MESSAGES_AT_ONCE, (some) => handOver(ground, leads, some));
   return owed.length === BATCH;
 }

@@ -1,4 +1,5 @@
 import { IANAZone } from "luxon";
+import { SHORTEST_RING_SECONDS } from "../../shared/contracts/scheduler.ts";
 
 /** A daily calling window in a zone: HH:MM, start inclusive, end exclusive; start after end crosses midnight, equal means all day. */
 export interface CallingWindow { start: string; end: string; zone: string }
@@ -113,9 +114,6 @@ export function windowState(window: CallingWindow, at: Date): WindowState {
   }
   return { open: false, opens_at: new Date(walk(zone, now, start, end, true) ?? now + DAY_MS) };
 }
-
-/** Ringing for less than this is not worth starting; the dialler holds to the same. */
-export const SHORTEST_RING_SECONDS = 5;
 
 /** The same for somebody who wants to ring: a window that closes sooner than a phone can ring counts as closed. */
 export function ringableState(window: CallingWindow, at: Date): WindowState {

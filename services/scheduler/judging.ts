@@ -42,6 +42,9 @@ function sleep({ ground, agenda }: Works, { queue, plan }: QueueFacts, { gate, u
   else agenda.learn(queue.queue, until !== null && until <= soon ? until.getTime() : null);
 }
 
+/** The gates whose facts are read only for queues that all others let pass. */
+const RING_GATES = ["rate_limit", "carrier_limit"] as const;
+
 /**
  * Judges queues by the gates that hold all their leads. Those that are held cost nothing more: they get their next instant, no lead is read or written. `thorough`: a full
  * scan, which also looks for callees on the whitelist of a used up rate limit.
@@ -58,13 +61,13 @@ export async function judgeQueues(w: Works, queues: readonly Queue[], thorough: 
   const rings = await w.facts.rings(passed);
   const open = passed.flatMap((facts, i): Open[] => {
     const { rate, carrier } = rings[i] ?? { rate: null, carrier: null };
-    const verdict = admitQueue({ at: now, plan: facts.plan, pauses: facts.pauses, lines: null, rate, carrier });
+    const verdict = admitQueue({ at: now, plan: facts.plan, pauses: facts.pauses, lines: null, rate, carrier }, RING_GATES);
     const made = { facts, queue: facts.queue, rate, carrier, whitelisted_only: false };
     if (verdict.verdict !== "hold") return [made];
     held.push(facts);
     sleep(w, facts, verdict, now);
     const listed = verdict.gate === "rate_limit" && (facts.plan?.configuration?.rate_limit_whitelist.length ?? 0) > 0;
-    return thorough && listed && admitQueue({ at: now, plan: facts.plan, pauses: facts.pauses, lines: null, rate: null, carrier }).verdict === "admit" ? [{ ...made, whitelisted_only: true }] : [];
+    return thorough && listed && admitQueue({ at: now, plan: facts.plan, pauses: facts.pauses, lines: null, rate: null, carrier }, RING_GATES).verdict === "admit" ? [{ ...made, whitelisted_only: true }] : [];
   });
   return { open, held };
 }

@@ -104,11 +104,11 @@ async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
   }
 }
 
-/** Admitted leads get their lines, are claimed and handed over, each step in one go; whatever was taken in vain is given back. The leads handed over. */
-export async function launch(w: Works, admitted: readonly Admitted[]): Promise<number> {
-  if (admitted.length === 0) return 0;
+/** Admitted leads get their lines, are claimed and handed over, each step in one go; whatever was taken in vain is given back. */
+export async function launch(w: Works, admitted: readonly Admitted[]): Promise<void> {
+  if (admitted.length === 0) return;
   const lined = await reserveLines(w, admitted);
-  if (lined.length === 0) return 0;
+  if (lined.length === 0) return;
   crashPoint(w.ground.env, "K2");
   const claimed = await claim(w, lined);
   crashPoint(w.ground.env, "K1");
@@ -119,5 +119,4 @@ export async function launch(w: Works, admitted: readonly Admitted[]): Promise<n
     inSlices(offers, OFFERS_AT_ONCE, (orders) => offer(w, orders)),
     lost.length === 0 ? null : w.ground.bus.call("numbers.releaseMany", { holders: lost }),
   ]);
-  return claimed.length;
 }

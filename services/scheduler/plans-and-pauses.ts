@@ -1,5 +1,6 @@
 import type { ServiceGround } from "../../shared/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
+import { inParts } from "../../shared/packets.ts";
 import type { Queue } from "./agenda.ts";
 import type { Facts } from "./gates.ts";
 import { remembered } from "./remembered.ts";
@@ -24,8 +25,6 @@ const MERCHANTS_AT_ONCE = 1000;
 /** The deployment's own pause is remembered under no merchant's id. */
 const DEPLOYMENT = "";
 
-const chunked = <T>(items: readonly T[], size: number): T[][] => Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-
 /** The reader over the bus. `ttlMs` 0: every answer is fresh. */
 export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: number): PlansAndPauses {
   const plans = remembered<Plan | null>(clock, ttlMs, MAX_REMEMBERED);
@@ -39,7 +38,7 @@ export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: numbe
       if (known !== undefined) found.set(id, known);
       return known === undefined;
     });
-    for (const some of chunked(asked, PLANS_AT_ONCE)) {
+    for (const some of inParts(asked, PLANS_AT_ONCE)) {
       const answer = await bus.call("config.plans", { template_ids: some });
       const byId = new Map(answer.plans.map((p) => [p.template_id, p]));
       for (const id of some) { plans.set(id, byId.get(id) ?? null); found.set(id, byId.get(id) ?? null); }
@@ -54,7 +53,7 @@ export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: numbe
       if (known !== undefined) found.set(id, known);
       return known === undefined;
     });
-    for (const some of chunked(asked, MERCHANTS_AT_ONCE)) {
+    for (const some of inParts(asked, MERCHANTS_AT_ONCE)) {
       const answer = await bus.call("merchants.pauses", { merchant_ids: some.filter((id) => id !== DEPLOYMENT) });
       const paused = new Map(answer.merchants.map((m) => [m.id, m.pause]));
       for (const id of some) {

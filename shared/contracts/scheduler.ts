@@ -3,6 +3,8 @@ import { ProviderWord } from "./configuration.ts";
 import { Explanation } from "./explanation.ts";
 import { WaitingLead } from "./lead.ts";
 
+/** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialler. */
+export const SHORTEST_RING_SECONDS = 5;
 /** A grant is good for this long after its instant, by the asker's own monotonic clock; then it must not be used. The rings' windows are widened by as much. */
 export const GRANT_VALID_MS = 100;
 
