@@ -1,4 +1,4 @@
-import { startVoice, type Heard, type Speech, type Voice } from "./voice.ts";
+import { startVoice, type Heard, type Speech, type Voice, type VoiceListener } from "./voice.ts";
 import type { SimTime } from "./time.ts";
 
 /** Simulated speaking speed of agent and people, characters per second. */
@@ -42,6 +42,12 @@ export interface LineLog {
   digit(digit: string, delivered: boolean): void;
 }
 
+/** Someone who hears both ends without taking part: a recorder. */
+export interface Listener {
+  sounding(who: "agent" | "person", on: boolean): void;
+  key(digit: string): void;
+}
+
 /** One phone call's audio, as text that takes time. */
 export interface Line {
   readonly voice: Voice;
@@ -52,69 +58,108 @@ export interface Line {
   say(text: string, cutAfter?: number): Promise<void>;
   press(digit: string): void;
   personSpeaking(): boolean;
+  /** Tells every sound of both ends until the function it gives is called. */
+  listen(listener: Listener): () => void;
 }
+
+function once(act: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) act();
+    done = true;
+  };
+}
+
+function withListeners(): Pick<Line, "listen"> & { all: Listener; personSounds(): () => void } {
+  const listeners = new Set<Listener>();
+  const all: Listener = {
+    sounding(who, on) { for (const listener of listeners) listener.sounding(who, on); },
+    key(digit) { for (const listener of listeners) listener.key(digit); },
+  };
+  return {
+    all,
+    listen(listener) {
+      listeners.add(listener);
+      return () => { listeners.delete(listener); };
+    },
+    personSounds() {
+      all.sounding("person", true);
+      return once(() => all.sounding("person", false));
+    },
+  };
+}
+
+/** Who is at the two ends; null: nobody yet. */
+interface Sides { agent: AgentSide | null; person: PersonSide | null }
+
+const voiceListener = (sides: Sides, log: LineLog, all: Listener): VoiceListener => ({
+  onStart(speech) { all.sounding("agent", true); sides.agent?.onSpeaking("agent", true); sides.person?.onAgentStarts(speech); },
+  onPause(finished) {
+    all.sounding("agent", false);
+    if (finished) sides.agent?.onSpeaking("agent", false);
+    sides.person?.onAgentPauses(finished);
+  },
+  onHeard(heard) {
+    log.heard(heard);
+    sides.agent?.onPlayed(heard);
+    sides.person?.onHeard(heard);
+  },
+});
 
 /** Opens the audio of one call; the signal is the call's end. */
 export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line {
-  let agentSide: AgentSide | null = null;
-  let personSide: PersonSide | null = null;
+  const sides: Sides = { agent: null, person: null };
   let mouthOpen = 0;
-
-  const voice = startVoice(time, SPEECH_CHARS_PER_SECOND, {
-    onStart(speech) { agentSide?.onSpeaking("agent", true); personSide?.onAgentStarts(speech); },
-    onPause: (finished) => {
-      if (finished) agentSide?.onSpeaking("agent", false);
-      personSide?.onAgentPauses(finished);
-    },
-    onHeard(heard) {
-      log.heard(heard);
-      agentSide?.onPlayed(heard);
-      personSide?.onHeard(heard);
-    },
-  });
+  const { listen, all, personSounds } = withListeners();
+  const voice = startVoice(time, SPEECH_CHARS_PER_SECOND, voiceListener(sides, log, all));
   signal.addEventListener("abort", () => voice.stop(), { once: true });
 
   /** True when the input may reach the agent; stops the agent's voice where that is allowed. */
   const breakIn = (kind: "speech" | "dtmf"): boolean => {
     const speech = voice.current();
-    if (!agentSide?.hears(kind)) return false;
+    if (!sides.agent?.hears(kind)) return false;
     if (!speech) return true;
-    if (!agentSide.interruptibleBy(kind, speech)) return agentSide.reportsDuringSpeech(kind);
+    if (!sides.agent.interruptibleBy(kind, speech)) return sides.agent.reportsDuringSpeech(kind);
     const heard = voice.interrupt();
-    if (heard) agentSide.onInterrupt(heard);
+    if (heard) sides.agent.onInterrupt(heard);
     return true;
   };
 
   return {
     voice,
-    setAgentSide(side) { agentSide = side; },
-    setPersonSide(side) { personSide = side; },
+    setAgentSide(side) { sides.agent = side; },
+    setPersonSide(side) { sides.person = side; },
     personSpeaking: () => mouthOpen > 0,
+    listen,
     async say(text, cutAfter = 1) {
       const totalMs = (text.length * cutAfter * 1000) / SPEECH_CHARS_PER_SECOND;
       mouthOpen += 1;
+      const fallSilent = personSounds();
       try {
         if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), signal)) return;
-        agentSide?.onSpeaking("person", true);
+        sides.agent?.onSpeaking("person", true);
         let reaches = breakIn("speech");
         if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
-        if (reaches) agentSide?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
+        if (reaches) sides.agent?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
         if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
-        agentSide?.onSpeaking("person", false);
+        fallSilent();
+        sides.agent?.onSpeaking("person", false);
         if (cutAfter < 1) return;
         reaches ||= breakIn("speech");
         if (!await time.wait(RECOGNITION_MS, signal)) return;
-        log.said(text, reaches && agentSide !== null);
-        if (reaches) agentSide?.onSaid(text);
+        log.said(text, reaches && sides.agent !== null);
+        if (reaches) sides.agent?.onSaid(text);
       } finally {
+        fallSilent();
         mouthOpen -= 1;
       }
     },
     press(digit) {
       if (signal.aborted) return;
+      all.key(digit);
       const reaches = breakIn("dtmf");
       log.digit(digit, reaches);
-      if (reaches) agentSide?.onDigit(digit);
+      if (reaches) sides.agent?.onDigit(digit);
     },
   };
 }
