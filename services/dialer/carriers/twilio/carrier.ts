@@ -1,8 +1,9 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { fail } from "../../../../shared/errors.ts";
+import { faultWord, Refusal } from "../http-faults.ts";
 import type { CallProgress, CarrierCall, CarrierPort, DialRequest } from "../port.ts";
-import { dialAnswerOf, faultWord, Refusal } from "./answers.ts";
+import { dialAnswerOf } from "./answers.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
 import { emptyDocument, hangUpDocument, relayDocument, transferDocument } from "./documents.ts";
 import { openRest, type RestOptions } from "./rest.ts";
