@@ -31,5 +31,5 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
   const first = await w.events.store(event);
   if (!event.applied) crashPoint(w.env, "K9");
   if (first && !event.applied) w.background.run("applying a carrier's callback", () => applyEvent(w, event));
-  return carrier.answerDocument(kind, null, { callback_base: callbackBase(w, raw.provider), call_ref: raw.ref });
+  return carrier.answerDocument(kind, null, { callback_base: callbackBase(w, raw.provider), call_ref: raw.ref, path: raw.path });
 }

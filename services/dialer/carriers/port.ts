@@ -85,9 +85,10 @@ export const bareTranslation = (call_id: string): Translated => ({ call_id, leg_
 
 /**
  * Kinds of callbacks; the word stands in the callback's path: `/carriers/<PROVIDER>/<kind>/<call_ref>`. `event`: everything of a carrier that sends all to one address.
- * `answer`, `turn`: asked for a document. `inbound`: a call to one of our numbers, `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
+ * `answer`, `turn`: asked for a document. `transfer`: asked how a call goes on that is handed to another number. `inbound`: a call to one of our numbers,
+ * `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
  */
-export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "inbound"] as const;
+export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "transfer", "inbound"] as const;
 export type CallbackKind = (typeof CALLBACK_KINDS)[number];
 
 /** A call to one of our numbers. E.164; `from` null: withheld. */
@@ -119,6 +120,9 @@ export interface Capabilities {
 
 /** The document a carrier follows, or an empty answer. */
 export interface AnswerDocument { content_type: string; body: string }
+
+/** What a document is about: the callback's call and its path with query, as signed; addresses in the document begin with `callback_base`. */
+export interface DocumentPlace { callback_base: string; call_ref: string; path: string }
 
 /** What of an HTTP request its signature covers. */
 export type SignedRequest = Pick<RawCallback, "method" | "path" | "headers" | "body">;
@@ -156,7 +160,7 @@ export interface CarrierPort {
   /** VALIDATION_FAILED when the callback lacks what every callback has. */
   translate(kind: CallbackKind, request: SignedRequest): Translated;
   /** What the carrier is answered to a callback of this kind; `reply` for those with a turn. */
-  answerDocument(kind: CallbackKind, reply: TurnReply | null, at: { callback_base: string; call_ref: string }): AnswerDocument;
+  answerDocument(kind: CallbackKind, reply: TurnReply | null, at: DocumentPlace): AnswerDocument;
   /** Reads a call to one of our numbers; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
