@@ -24,11 +24,20 @@ export interface CallOrder {
   maxTalkMs: number;
   /** More for the ledger's `placed` entry. */
   details: Record<string, unknown>;
+  /** Of a person's call to us: their number is not shown. `from` stays the true one, for the ledger and for how they behave. */
+  withheld?: boolean;
 }
+
+/** A person's call to one of our numbers. */
+export type InboundOrder = Pick<CallOrder, "sid" | "account" | "from" | "to" | "details"> & { withheld: boolean };
+
+/** Who called: the service, or a person. */
+export type Direction = "outbound" | "inbound";
 
 /** One phone call, whatever the protocol that placed it. Dates are wall time. */
 export interface Call {
   readonly order: CallOrder;
+  readonly direction: Direction;
   readonly line: Line;
   /** Aborted when the call ends. */
   readonly over: AbortSignal;
@@ -52,9 +61,19 @@ export interface Protocol {
   talk(call: Call): Promise<EndedBy>;
 }
 
+/** A protocol that is called by people, too. */
+export interface InboundProtocol extends Protocol {
+  /** Our number rings: asks the service what to do, and by its word answers (Exchange.answer) or ends the call, then or later. A rejection ends the call as failed. */
+  onInbound(call: Call): Promise<void>;
+}
+
 /** Places calls and leads them through their life. */
 export interface Exchange {
   place(order: CallOrder, protocol: Protocol): Call;
+  /** A person calls one of our numbers. */
+  dialIn(order: InboundOrder, protocol: InboundProtocol): Call;
+  /** Our side picks up a person's call; false when it is not ringing (any more). */
+  answer(call: Call): boolean;
   get(sid: string): Call | undefined;
   /** Ends a call now; does nothing when it is over. */
   end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void;
@@ -67,14 +86,21 @@ const MAX_CALLS_KEPT = 100_000;
 /** From request to the network, and from there to the ring, simulated ms. */
 const DISPATCH_MS = 150;
 const POST_DIAL_DELAY_MS = 500;
+/** The longest any talk may last that nobody limits, ms. */
+const LONGEST_TALK_MS = 4 * 3_600_000;
 /** How long it rings before someone answers, simulated ms. */
 const RING_MS = { least: 3_000, most: 6_000 };
+/** A person who calls us lets it ring this long, simulated ms, and at least so many real ones, for the service lives in real time. */
+const CALLER_PATIENCE = { simMs: 30_000, realMs: 15_000 };
 const SIP = { busy: 486, cancelled: 487, unavailable: 503, ok: 200 };
 
 /** What the calls stand on. */
 export interface ExchangeParts { time: SimTime; ledger: Ledger; faults: Faults; seed: string }
 
-function newCall(order: CallOrder, parts: ExchangeParts, over: AbortSignal): Call {
+/** The number of the person on the line, whoever called. */
+export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string => (direction === "inbound" ? order.from : order.to);
+
+function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, over: AbortSignal): Call {
   const { ledger, time } = parts;
   const whose = { call_sid: order.sid, to: order.to, from: order.from };
   const line = openLine(time, {
@@ -83,7 +109,7 @@ function newCall(order: CallOrder, parts: ExchangeParts, over: AbortSignal): Cal
     digit: (digit, delivered) => { ledger.write({ kind: "dtmf", ...whose, digit, delivered }); },
   }, over);
   return {
-    order, line, over, createdAt: new Date(), phase: "queued", startedAt: null, answeredAt: null, endedAt: null,
+    order, direction, line, over, createdAt: new Date(), phase: "queued", startedAt: null, answeredAt: null, endedAt: null,
     endReason: null, endedBy: null, sipCode: null, machine: null,
   };
 }
@@ -103,20 +129,45 @@ class SimulatedExchange implements Exchange {
   constructor(parts: ExchangeParts) { this.#parts = parts; }
 
   place(order: CallOrder, protocol: Protocol): Call {
-    const { ledger } = this.#parts;
+    const record = this.#open(order, "outbound", protocol);
+    this.#guard(record, this.#run(record));
+    return record.call;
+  }
+
+  dialIn(order: InboundOrder, protocol: InboundProtocol): Call {
+    // how long the talk may last is for the service's document to say
+    const record = this.#open({ ...order, reference: null, ringTimeoutMs: CALLER_PATIENCE.simMs, maxTalkMs: LONGEST_TALK_MS }, "inbound", protocol);
+    this.#guard(record, this.#comeIn(record, protocol));
+    return record.call;
+  }
+
+  answer(call: Call): boolean {
+    const record = this.#calls.get(call.order.sid);
+    if (!record || call.direction !== "inbound" || call.phase !== "ringing") return false;
+    this.#guard(record, this.#talk(record));
+    return true;
+  }
+
+  #open(order: CallOrder, direction: Direction, protocol: Protocol): CallRecord {
     const ending = new AbortController();
     setMaxListeners(0, ending.signal); // every wait of a call listens for its end
-    const call = newCall(order, this.#parts, ending.signal);
+    const call = newCall(order, direction, this.#parts, ending.signal);
     const record: CallRecord = { call, protocol, ending, answeredSimMs: 0 };
     this.#calls.set(order.sid, record);
     this.#live += 1;
     this.#forgetOldest();
-    ledger.write({ kind: "placed", ...whose(call), account: order.account, reference: order.reference, ...order.details });
-    this.#run(record).catch((error: unknown) => {
-      ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${String(error)}` });
+    this.#parts.ledger.write({
+      kind: "placed", ...whose(call), account: order.account, reference: order.reference, direction, ...(order.withheld ? { withheld: true } : {}), ...order.details,
+    });
+    return record;
+  }
+
+  /** A call that the simulator fails on ends, and the ledger says so. */
+  #guard({ call }: CallRecord, life: Promise<void>): void {
+    life.catch((error: unknown) => {
+      this.#parts.ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${error instanceof Error ? error.message : String(error)}` });
       this.end(call, "failed", "carrier");
     });
-    return call;
   }
 
   get(sid: string): Call | undefined { return this.#calls.get(sid)?.call; }
@@ -140,20 +191,40 @@ class SimulatedExchange implements Exchange {
   }
 
   async #run(record: CallRecord): Promise<void> {
+    if (await this.#reach(record)) await this.#talk(record);
+  }
+
+  /** A person's call: it reaches our number and rings there until the service has it answered or ended, or they lose patience. */
+  async #comeIn(record: CallRecord, protocol: InboundProtocol): Promise<void> {
+    const { call } = record;
+    const { time, ledger } = this.#parts;
+    if (!await time.wait(DISPATCH_MS, call.over)) return;
+    this.#dispatch(record);
+    if (!await time.wait(POST_DIAL_DELAY_MS, call.over)) return;
+    call.phase = "ringing";
+    ledger.write({ kind: "status", ...whose(call), status: "ringing" }); // no "ring": that is a person's phone
+    protocol.onPhase(call);
+    const loseHeart = time.after(CALLER_PATIENCE.simMs, () => { if (call.phase === "ringing") this.end(call, "canceled", "caller", SIP.cancelled); }, CALLER_PATIENCE.realMs);
+    call.over.addEventListener("abort", loseHeart, { once: true });
+    await protocol.onInbound(call);
+  }
+
+  /** Somebody picked up: from here to the end. */
+  async #talk(record: CallRecord): Promise<void> {
     const { call, protocol } = record;
     const { time, ledger, seed } = this.#parts;
-    if (!await this.#reach(record)) return;
-    const turnSeed = `${seed}/${ledger.ringsOf(call.order.to)}`;
+    const person = personOf(call);
+    const turnSeed = `${seed}/${ledger.ringsOf(person)}`;
     record.answeredSimMs = time.elapsedMs();
-    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: machineTimes(call.order.to, turnSeed) });
+    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: call.direction === "inbound" ? null : machineTimes(person, turnSeed) });
     ledger.write({ kind: "answer", ...whose(call) });
     protocol.onPhase(call);
     // the limit is set by the service, which lives in real time, and so are its pauses: it is not compressed
     const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"), call.order.maxTalkMs);
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
-      number: call.order.to, turnSeed, time, line: call.line, over: call.over,
-      hangUp: () => this.end(call, "completed", "callee"),
+      number: person, turnSeed, time, line: call.line, over: call.over,
+      hangUp: () => this.end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
       drop: () => this.end(call, "completed", "carrier"),
     });
     this.end(call, "completed", await protocol.talk(call));

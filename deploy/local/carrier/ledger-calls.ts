@@ -15,6 +15,8 @@ export interface CallRow {
   sid: string;
   to: string;
   from: string;
+  /** `inbound`: a person called us. */
+  direction: "outbound" | "inbound";
   /** A reference found in the status callback's URL, null when there is none. */
   reference: string | null;
   account: string;
@@ -47,12 +49,13 @@ const MAX_ROWS = 100_000;
 const word = (value: unknown): string => (typeof value === "string" ? value : "");
 const wordOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-const ENDERS: readonly string[] = ["callee", "api", "relay_end", "carrier", "timeout"] satisfies EndedBy[];
+const ENDERS: readonly string[] = ["callee", "caller", "api", "relay_end", "carrier", "timeout"] satisfies EndedBy[];
 const isEnder = (value: unknown): value is EndedBy => typeof value === "string" && ENDERS.includes(value);
 
 function newRow(entry: Entry): CallRow {
   return {
-    sid: word(entry.call_sid), to: word(entry.to), from: word(entry.from), reference: wordOrNull(entry["reference"]), account: word(entry["account"]),
+    sid: word(entry.call_sid), to: word(entry.to), from: word(entry.from), direction: entry["direction"] === "inbound" ? "inbound" : "outbound",
+    reference: wordOrNull(entry["reference"]), account: word(entry["account"]),
     status: "queued", rang: false, rings: 0, answered: false, placed_at: entry.at, started_at: null, answered_at: null,
     ended_at: null, ended_by: null, answered_by: null, simulated_seconds: null, transcript: [],
   };

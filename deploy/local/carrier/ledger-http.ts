@@ -37,7 +37,7 @@ export function answerLedger({ ledger, faults, liveCalls }: Pages, { method, pat
     case "DELETE /faults": faults.clear(); return { status: 204 };
     case "GET /people": return { status: 200, body: { people: BEHAVIOURS } };
     case "GET /health": return { status: 200, body: { status: "ok", live_calls: liveCalls() } };
-    default: return { status: 404, body: { message: `nothing here at ${method} ${path}: try /ledger, /ledger/calls, /ledger/stream, /faults, /people, /health or the Twilio API under /2010-04-01/` } };
+    default: return { status: 404, body: { message: `nothing here at ${method} ${path}: try /ledger, /ledger/calls, /ledger/stream, /faults, /inbound, /people, /health or the Twilio API under /2010-04-01/` } };
   }
 }
 

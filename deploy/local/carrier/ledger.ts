@@ -6,8 +6,8 @@ export type EntryKind =
   | "request" | "placed" | "status" | "ring" | "answer" | "heard" | "said" | "dtmf" | "callback" | "fetch"
   | "relay" | "dial" | "amd" | "hangup" | "warning";
 
-/** Who ended a call. */
-export type EndedBy = "callee" | "api" | "relay_end" | "carrier" | "timeout";
+/** Who ended a call; `caller`: a person who had called us. */
+export type EndedBy = "callee" | "caller" | "api" | "relay_end" | "carrier" | "timeout";
 
 /** What is common to every entry. */
 export interface EntryFacts {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createExchange } from "./calls.ts";
 import { createFaults } from "./faults.ts";
 import { readRequest, sendReply, type Reply } from "./http.ts";
+import { answerInbound } from "./inbound.ts";
 import { openLedger } from "./ledger.ts";
 import { answerLedger, streamLedger } from "./ledger-http.ts";
 import { startTime } from "./time.ts";
@@ -56,7 +57,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     const request = await readRequest(message);
     if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
     if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
-    const reply: Reply = twilio.answer(request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    const reply: Reply = twilio.answer(request) ?? answerInbound({ twilio: twilio.desk }, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
     else sendReply(response, reply);
   };

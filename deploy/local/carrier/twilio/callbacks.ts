@@ -1,5 +1,6 @@
 import type { Faults } from "../faults.ts";
 import type { Ledger } from "../ledger.ts";
+import { shownFrom } from "./inbound.ts";
 import { API_VERSION, rfc2822, statusOf, talkSeconds } from "./resource.ts";
 import type { Hook, StatusEvent } from "./params.ts";
 import { createSender } from "./sender.ts";
@@ -18,9 +19,10 @@ export interface Callbacks {
 
 /** The parameters that every request about a call carries. */
 export function callFields({ call, answeredBy }: TwilioCall): Record<string, string> {
-  const { sid, account, to, from } = call.order;
+  const { sid, account, to } = call.order;
+  const from = shownFrom(call);
   return {
-    CallSid: sid, AccountSid: account, From: from, To: to, Caller: from, Called: to, Direction: "outbound-api", ApiVersion: API_VERSION,
+    CallSid: sid, AccountSid: account, From: from, To: to, Caller: from, Called: to, Direction: call.direction === "inbound" ? "inbound" : "outbound-api", ApiVersion: API_VERSION,
     CallStatus: call.phase === "initiated" ? "initiated" : statusOf(call), ...(answeredBy === null ? {} : { AnsweredBy: answeredBy }),
   };
 }

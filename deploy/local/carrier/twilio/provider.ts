@@ -1,12 +1,14 @@
-import type { Call, CallPhase, Exchange, Protocol } from "../calls.ts";
+import type { Call, CallPhase, Exchange, InboundProtocol } from "../calls.ts";
 import type { Faults } from "../faults.ts";
 import type { Reply, Request } from "../http.ts";
+import type { InboundDesk } from "../inbound.ts";
 import type { Ledger } from "../ledger.ts";
 import type { SimTime } from "../time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
+import { createInboundDesk, followVoiceUrl } from "./inbound.ts";
 import { recallCalls } from "./recall.ts";
-import type { StatusEvent } from "./params.ts";
+import type { CallParams, StatusEvent } from "./params.ts";
 import { runProgram } from "./program.ts";
 import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
@@ -15,6 +17,8 @@ import type { Account, TwilioCall } from "./twilio-call.ts";
 export interface TwilioProvider {
   /** Answers a REST request; null when it is not for this provider. */
   answer(request: Request): Reply | null;
+  /** Calls to the accounts' numbers. */
+  readonly desk: InboundDesk;
   close(): void;
 }
 
@@ -33,9 +37,22 @@ export interface TwilioOptions {
 const MAX_CALLS_KEPT = 100_000;
 const EVENTS: Partial<Record<CallPhase, StatusEvent>> = { initiated: "initiated", ringing: "ringing", answered: "answered", ended: "completed" };
 
+/** Writes a REST request and its answer down. */
+function noteRequest({ ledger, time }: Pick<TwilioOptions, "ledger" | "time">, { method, path, query, form }: Request, reply: Reply): void {
+  ledger.write({
+    kind: "request", method, path, status: reply.drop ? null : reply.status,
+    params: Object.fromEntries([...new Set([...query.keys(), ...form.keys()])].map((name) => {
+      const all = [...query.getAll(name), ...form.getAll(name)];
+      return [name, all.length === 1 ? all[0] : all];
+    })),
+    ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body ? { call_sid: String(reply.body.sid) } : {}),
+    simulated_ms: Math.round(time.elapsedMs()),
+  });
+}
+
 /** Sets up Twilio's REST API, callbacks and relay. */
 export function createTwilio(options: TwilioOptions): TwilioProvider {
-  const { exchange, ledger, time } = options;
+  const { exchange, ledger } = options;
   const calls = recallCalls(ledger, options.accounts);
   const callbacks = createCallbacks(options);
   const parts = { ...options, callbacks };
@@ -46,7 +63,8 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     if (!found) throw new Error(`no record of call ${call.order.sid}`);
     return found;
   };
-  const protocol: Protocol = {
+  const protocol: InboundProtocol = {
+    onInbound: (call) => followVoiceUrl(exchange, callbacks, record(call)),
     onPhase(call) {
       const event = EVENTS[call.phase];
       if (event) callbacks.status(record(call), event);
@@ -59,6 +77,13 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
       return runProgram(parts, twilioCall);
     },
   };
+  const keep = (call: Call, account: Account, params: CallParams): TwilioCall => {
+    const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0, lastCallback: Promise.resolve() };
+    calls.set(call.order.sid, twilioCall);
+    const oldest = calls.entries().next();
+    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
+    return twilioCall;
+  };
   const rest: RestParts = {
     exchange, faults: options.faults, calls,
     accounts: new Map(options.accounts.map((a) => [a.sid, a])),
@@ -68,26 +93,15 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
         sid, account: account.sid, to: params.to, from: params.from, reference, ringTimeoutMs: ringTimeoutMs(params), maxTalkMs: params.timeLimitSeconds * 1000,
         details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
       }, protocol);
-      const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0, lastCallback: Promise.resolve() };
-      calls.set(sid, twilioCall);
-      const oldest = calls.entries().next();
-      if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
-      return twilioCall;
+      return keep(call, account, params);
     },
   };
 
   return {
+    desk: createInboundDesk({ exchange, callbacks, accounts: options.accounts, protocol, keep }),
     answer(request) {
       const reply = answerRest(rest, request);
-      if (reply) ledger.write({
-        kind: "request", method: request.method, path: request.path, status: reply.drop ? null : reply.status,
-        params: Object.fromEntries([...new Set([...request.query.keys(), ...request.form.keys()])].map((name) => {
-          const all = [...request.query.getAll(name), ...request.form.getAll(name)];
-          return [name, all.length === 1 ? all[0] : all];
-        })),
-        ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body ? { call_sid: String(reply.body.sid) } : {}),
-        simulated_ms: Math.round(time.elapsedMs()),
-      });
+      if (reply) noteRequest(options, request, reply);
       return reply;
     },
     close: () => callbacks.close(),

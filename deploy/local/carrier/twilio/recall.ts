@@ -18,6 +18,7 @@ function endedCall(row: CallRow, account: Account): TwilioCall {
   const over = AbortSignal.abort();
   const call: Call = {
     order: { sid: row.sid, account: account.sid, to: row.to, from: row.from, reference: row.reference, ringTimeoutMs: 0, maxTalkMs: 0, details: {} },
+    direction: row.direction,
     line: openLine(startTime(1), { heard: () => undefined, said: () => undefined, digit: () => undefined }, over),
     over, createdAt: new Date(row.placed_at), phase: "ended", startedAt: date(row.started_at), answeredAt: date(row.answered_at),
     endedAt: date(row.ended_at), endReason: isEndReason(row.status) ? row.status : "failed", endedBy: row.ended_by, sipCode: null, machine: null,

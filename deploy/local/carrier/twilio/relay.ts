@@ -5,6 +5,7 @@ import type { Ledger } from "../ledger.ts";
 import type { AgentSide } from "../line.ts";
 import type { SimTime } from "../time.ts";
 import type { Speech } from "../voice.ts";
+import { directionOf, shownFrom } from "./inbound.ts";
 import { readFrame, type FrameIn, type FrameOut } from "./relay-frames.ts";
 import { sign } from "./signature.ts";
 import type { Interruptible, RelaySettings } from "./twiml.ts";
@@ -135,14 +136,15 @@ class RelaySession {
 
   #onOpen(): void {
     const { call, account } = this.#twilioCall;
-    const { sid, to, from } = call.order;
+    const { sid, to } = call.order;
+    const from = shownFrom(call);
     const { welcomeGreeting, preemptible, parameters } = this.#settings;
     this.#opened = true;
     if (this.#over) return;
     this.#write("relay", { event: "connected" });
     this.#send({
       type: "setup", sessionId: this.#id, accountSid: account.sid, callSid: sid, parentCallSid: "", from, to, forwardedFrom: "", callerName: "",
-      callType: "PSTN", direction: "outbound-api", callStatus: "IN_PROGRESS", customParameters: parameters,
+      callType: "PSTN", direction: directionOf(this.#twilioCall), callStatus: "IN_PROGRESS", customParameters: parameters,
     });
     const greeting: { speech: Speech | null } = { speech: null };
     call.line.setAgentSide(relaySide(this.#settings, greeting, this.#language, (frame) => this.#send(frame)));

@@ -1,4 +1,5 @@
 import type { Call } from "../calls.ts";
+import { directionOf, shownFrom } from "./inbound.ts";
 import type { TwilioCall } from "./twilio-call.ts";
 
 /** The only version of the API. */
@@ -33,8 +34,10 @@ export const callUri = (account: string, sid: string): string => `/${API_VERSION
 const SUBRESOURCES = ["events", "notifications", "payments", "recordings", "siprec", "streams", "transcriptions", "user_defined_messages", "user_defined_message_subscriptions"];
 
 /** One call as the REST API shows it. */
-export function callResource({ call, answeredBy, parentSid }: TwilioCall): Record<string, unknown> {
-  const { sid, account, to, from } = call.order;
+export function callResource(twilioCall: TwilioCall): Record<string, unknown> {
+  const { call, answeredBy, parentSid } = twilioCall;
+  const { sid, account, to } = call.order;
+  const from = shownFrom(call);
   const ended = call.phase === "ended";
   const uri = callUri(account, sid);
   const minutes = Math.ceil(talkSeconds(call) / 60);
@@ -45,7 +48,7 @@ export function callResource({ call, answeredBy, parentSid }: TwilioCall): Recor
     parent_call_sid: parentSid, account_sid: account, to, to_formatted: to, from, from_formatted: from, phone_number_sid: null,
     status: statusOf(call), start_time: date(call.startedAt), end_time: date(call.endedAt), duration: ended ? String(talkSeconds(call)) : null,
     price: ended && minutes > 0 ? `-${(minutes * PRICE_PER_MINUTE_USD).toFixed(5)}` : null, price_unit: "USD",
-    direction: parentSid === null ? "outbound-api" : "outbound-dial", answered_by: answeredBy, api_version: API_VERSION,
+    direction: directionOf(twilioCall), answered_by: answeredBy, api_version: API_VERSION,
     forwarded_from: null, group_sid: null, caller_name: null, queue_time: "0", trunk_sid: null, annotation: null,
     uri, subresource_uris: Object.fromEntries(SUBRESOURCES.map(subresource)),
   };
