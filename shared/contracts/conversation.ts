@@ -21,6 +21,8 @@ export type Prepared = Static<typeof Prepared>;
  * beep and say `message`, or hang up. `nothing`: the talk is over or elsewhere, the document changes nothing.
  */
 export const TurnReply = Type.Object({
+  /** Number of this reply. The address asked next carries it, `/turn/<call_ref>?turn=<number>`: only so a carrier's retry can be told from a customer who says the same again. */
+  turn: Type.Integer(),
   say: Type.Array(Type.Object({ text: Type.String(), interruptible: Type.Boolean() })),
   then: Type.Union([
     Type.Object({ kind: Type.Literal("listen"), seconds: Type.Integer(), keys_only: Type.Boolean() }),
@@ -37,6 +39,8 @@ export type TurnReply = Static<typeof TurnReply>;
 export const Turn = Strict({
   call_ref: CallRef, provider: ProviderWord, call_id: Type.String(), token: Nullable(Type.String({ maxLength: 64 })),
   heard: Nullable(Type.String({ maxLength: 10_000 })), digits: Nullable(Type.String({ maxLength: 64 })),
+  /** The reply that this turn follows; null: the answer itself, or not known. */
+  follows: Nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
 });
 export type Turn = Static<typeof Turn>;
 
