@@ -91,9 +91,15 @@ export const giveUp = (ref: string, now: Date): Move => end(unnamed(ref), "unkno
 /** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */
 export const cut = (ref: string, ended: "completed" | "unknown", error: Record<string, unknown>, now: Date): Move => end(live(ref), ended, now, now, { error });
 
-/** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine, not twice. */
+/** True where a machine that answers ends the call; else the talk goes on, or leaves a message. */
+export const endsForMachine = (call: Pick<CallDoc, "order">): boolean => (call.order?.voicemail_action ?? "hangup") === "hangup";
+
+/** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine that is to be hung up on, not twice. */
 export const join = (ref: string, node: string, now: Date, due_at: Date): Move => ({
-  filter: { ...live(ref), holder: null, hang_up: null, machine: { $ne: "machine" }, $or: [{ dial_until: null }, { dial_until: { $gt: now } }] },
+  filter: {
+    ...live(ref), holder: null, hang_up: null,
+    $and: [{ $or: [{ dial_until: null }, { dial_until: { $gt: now } }] }, { $or: [{ machine: { $ne: "machine" } }, { "order.voicemail_action": { $in: ["continue", "leave_message"] } }] }],
+  },
   update: { $set: { state: "ANSWERED", rank: RANK.ANSWERED, holder: node, joined_at: now, due_at }, $min: { answered_at: now }, $unset: { tended_by: 1 } },
 });
 

@@ -9,7 +9,7 @@ import { logCall, type Works } from "./works.ts";
 const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
 /** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
-export async function stopTalk(w: Works, call: CallDoc, reason: "machine" | "carrier_ended" | "window_closed"): Promise<void> {
+export async function stopTalk(w: Works, call: CallDoc, reason: "machine" | "beep" | "carrier_ended" | "window_closed"): Promise<void> {
   if (call.holder === undefined) return;
   try {
     await w.bus.call("conversation.stop", { call_ref: call._id, reason }, { node: call.holder });

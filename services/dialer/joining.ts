@@ -1,19 +1,21 @@
-import { isLive, join } from "./call-machine.ts";
+import { endsForMachine, isLive, join } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./hanging-up.ts";
 import { dueAfterJoining } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
 
 /** What a conversation node is told when media joined. */
-export interface JoinAnswer { go: boolean; reason: string | null; answered_at: string | null }
+export interface JoinAnswer { go: boolean; reason: string | null; answered_at: string | null; machine: boolean; beep: boolean }
 
-const no = (reason: string): JoinAnswer => ({ go: false, reason, answered_at: null });
-const yes = (call: CallDoc): JoinAnswer => ({ go: true, reason: null, answered_at: call.answered_at?.toISOString() ?? null });
+const no = (reason: string): JoinAnswer => ({ go: false, reason, answered_at: null, machine: false, beep: false });
+/** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
+const yes = (call: CallDoc): JoinAnswer =>
+  ({ go: true, reason: null, answered_at: call.answered_at?.toISOString() ?? null, machine: call.machine === "machine", beep: call.beep_at !== undefined });
 
 /** Why a call may not be talked on, in one word. Pure. */
 export function whyNot(call: CallDoc, now: Date): string {
   if (!isLive(call)) return "ended";
-  if (call.machine === "machine") return "machine";
+  if (call.machine === "machine" && endsForMachine(call)) return "machine";
   if (call.hang_up !== undefined) return call.hang_up;
   if (call.holder !== undefined) return "taken";
   return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";

@@ -1,5 +1,5 @@
 import { plusMs } from "../../shared/clock.ts";
-import { cut, giveUp, isLive, lookAgain, place, tend } from "./call-machine.ts";
+import { cut, endsForMachine, giveUp, isLive, lookAgain, place, tend } from "./call-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "./carriers/port.ts";
 import { askPrice, closeCall, ended } from "./closing.ts";
@@ -13,7 +13,7 @@ const GONE = { code: "CALL_GONE", message: "The carrier does not know the call a
 /** Why a call that the carrier calls live should be over; null: it is in order. Pure. */
 export function overdue(call: CallDoc, now: Date): HangUpReason | null {
   if (call.hang_up !== undefined) return call.hang_up;
-  if (call.machine === "machine" && call.holder === undefined) return "machine";
+  if (call.machine === "machine" && call.holder === undefined && endsForMachine(call)) return "machine";
   if (call.state !== "ANSWERED") return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : null;
   if (call.holder === undefined) return call.answered_at !== undefined && plusMs(call.answered_at, JOIN_GRACE_MS) <= now ? "media_missing" : null;
   return dueAfterJoining(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;

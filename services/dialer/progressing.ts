@@ -1,6 +1,6 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../shared/crash.ts";
-import { isLive, nameLeg, progress } from "./call-machine.ts";
+import { endsForMachine, isLive, nameLeg, progress } from "./call-machine.ts";
 import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
@@ -9,11 +9,19 @@ import { momentOf } from "./facts.ts";
 import { cutLine, endCall } from "./hanging-up.ts";
 import { logCall, type Works } from "./works.ts";
 
-/** A machine answered: a talk that began is stopped by its own node, else the call is ended here. */
-async function machineAnswered(w: Works, call: CallDoc): Promise<void> {
-  if (call.holder === undefined) await endCall(w, call._id, "machine");
-  else await stopTalk(w, call, "machine");
+/**
+ * A machine answered, or its greeting is over. Hung up on: a talk that began is stopped by its own node, else the call is ended here. For a message: the node that talks is
+ * told; one that joins later hears of it then. Else the talk goes on.
+ */
+async function machineAnswered(w: Works, call: CallDoc, what: "machine" | "beep"): Promise<void> {
+  const action = call.order?.voicemail_action ?? "hangup";
+  if (what === "machine" && call.holder === undefined && endsForMachine(call)) await endCall(w, call._id, "machine");
+  else if (action === "leave_message" || (what === "machine" && action === "hangup")) await stopTalk(w, call, what);
 }
+
+/** True for a step that tells of a machine on this very call. */
+const isMachine = (call: CallDoc, step: CallProgress): step is CallProgress & { type: "machine" | "beep" } =>
+  call.carrier_call_id === step.call_id && isLive(call) && (step.type === "machine" ? call.machine === "machine" : step.type === "beep");
 
 const NEVER_RANG: readonly (string | undefined)[] = ["unknown", "not_dialled"];
 
@@ -44,7 +52,7 @@ export async function applyStep(w: Works, provider: Provider, ref: string, step:
   if (moved) await afterMove(w, moved, step);
   else if (call.carrier_call_id !== undefined && call.carrier_call_id !== step.call_id) return "other_call";
   // from the document, not from the move: a repeat after a crash must still act
-  if (step.type === "machine" && call.machine === "machine" && isLive(call) && call.carrier_call_id === step.call_id) await machineAnswered(w, call);
+  if (isMachine(call, step)) await machineAnswered(w, call, step.type);
   return null;
 }
 

@@ -67,8 +67,10 @@ export const dialer = {
     carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() })),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }), Type.Object({ valid: Type.Boolean() })),
-    /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. */
-    joined: action(Strict({ call_ref: CallRef, node_id: Text(200) }), Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime) })),
+    /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
+     *  told before; what it tells later comes by conversation.stop. */
+    joined: action(Strict({ call_ref: CallRef, node_id: Text(200) }),
+      Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime), machine: Type.Boolean(), beep: Type.Boolean() })),
     /** Ends the carrier's call if it still lives; idempotent. */
     hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
     /** Hands the live call to another number. */

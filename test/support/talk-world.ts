@@ -42,7 +42,7 @@ export class World {
         if (this.joinFails-- > 0) fail("DEPENDENCY_DOWN", "The store is down.");
         this.calls.push(`joined ${call_ref} ${node_id}`);
         await this.whileJoining(call_ref);
-        return { go: this.go, reason: null, answered_at: "2026-11-21T10:00:00.000Z" };
+        return { go: this.go, reason: null, answered_at: "2026-11-21T10:00:00.000Z", machine: false, beep: false };
       },
       hangUp: ({ call_ref }) => { this.calls.push(`hangUp ${call_ref}`); return {}; },
       transfer: ({ call_ref, to }) => {
