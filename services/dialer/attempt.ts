@@ -5,7 +5,7 @@ import { callRef } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { intent, isLive, isSame, notDialled } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import { baton, blacklist, carrier, firstStop, line, window } from "./checks.ts";
+import { admitted, baton, blacklist, carrier, firstStop, line, window } from "./checks.ts";
 import { ended } from "./closing.ts";
 import { takeGrant, waitForTurn } from "./granting.ts";
 import { placeCall, type Clearance, type Media } from "./placing.ts";
@@ -36,7 +36,7 @@ async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promis
       if (changed) return changed;
     }
     const media = await prepare(w, order, checked.payload);
-    const late = await firstStop(w, order, [window, carrier, baton(takenMs)]);
+    const late = await firstStop(w, order, [window, carrier, baton(takenMs), admitted]);
     if (late) return late;
     const grant = await takeGrant(w, order);
     return grant !== null && "kind" in grant ? grant : { media, grant };

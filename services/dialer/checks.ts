@@ -1,7 +1,7 @@
 import { noFacts } from "../../shared/contracts/attempt.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { callRef } from "../../shared/ids.ts";
-import { pausedUntil } from "./pausing.ts";
+import { admittedAfter, pausedUntil } from "./pausing.ts";
 import { leaving, type Stop } from "./stopping.ts";
 import { ringSeconds } from "./timing.ts";
 import type { Works } from "./works.ts";
@@ -23,6 +23,12 @@ export const carrier: Check = async (w, order) => {
   w.carriers.of(order.provider);
   const until = pausedUntil(w, order.provider);
   return until === null ? null : { kind: "release", due_at: until, reason: "the carrier takes no calls at the moment" };
+};
+
+/** Right before the call is placed: while the carrier refuses our credentials, one call at a time tries them. */
+export const admitted: Check = async (w, order) => {
+  const until = admittedAfter(w, order.provider);
+  return until === null ? null : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
 };
 
 /** Listed since it was queued? */

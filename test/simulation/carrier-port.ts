@@ -53,5 +53,5 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     sendDigits: () => Promise.resolve(), record: () => Promise.resolve(), inbound: () => null,
     openRecording: () => fail("NOT_AVAILABLE", "nothing is recorded here"), settleInbound: () => Promise.resolve(EMPTY),
   };
-  return { of: () => port, all: () => [port] };
+  return { of: () => port, all: () => [port], variables: () => [] };
 }

@@ -1,10 +1,13 @@
 import * as fc from "fast-check";
 import type { DialAnswer } from "../../services/dialer/carriers/port.ts";
-import { afterAnswer, type Pause } from "../../services/dialer/pausing.ts";
+import { admittedAfter, afterAnswer, noteAnswer, type Pause } from "../../services/dialer/pausing.ts";
+import type { Works } from "../../services/dialer/works.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
 
 const placed = (queued_ms = 0): DialAnswer => ({ kind: "placed", call_id: "CA1", queued_ms });
 const down: DialAnswer = { kind: "not_placed", retry_after_seconds: null, reason: "refused connection" };
 const busy = (retry_after_seconds: number): DialAnswer => ({ kind: "not_placed", retry_after_seconds, reason: "429" });
+const locked: DialAnswer = { ...down, credentials_refused: true };
 const silent: DialAnswer = { kind: "uncertain", reason: "no answer" };
 
 /** The pause after answers that came at these moments; `random` in the middle: no spread. */
@@ -19,6 +22,9 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
   ["never longer than a minute", Array.from({ length: 12 }, (_v, i) => [i * 100_000, down] as [number, DialAnswer]), 11 * 100_000 + 60_000, true],
   ["a call taken begins anew", [[0, down], [2000, down], [6000, placed()], [6001, down]], 8001, true],
   ["a call taken during the pause (it was sent before) does not end it", [[0, busy(7)], [100, placed()]], 7000, false],
+  ["refused credentials keep for three minutes", [[0, locked], [1, locked]], 180_001, true],
+  ["and again, no longer", [[0, locked], [180_000, locked], [360_000, locked]], 540_000, true],
+  ["set right, all goes on", [[0, locked], [180_000, placed()]], -Infinity, false],
   ["Retry-After is obeyed", [[0, busy(7)]], 7000, true],
   ["Retry-After of nothing is a second", [[0, busy(0)]], 1000, true],
   ["a shorter Retry-After shortens nothing", [[0, busy(30)], [100, busy(1)]], 30_000, true],
@@ -32,6 +38,28 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
 ])("%s", (_name, answers, untilMs, told) => {
   const { pause, why } = after(answers);
   expect([pause?.untilMs, why !== null]).toEqual([untilMs, told]);
+});
+
+test("one call tries credentials that were refused; the others wait for what becomes of it", () => {
+  let nowMs = 0;
+  const clock = { monotonicMs: () => nowMs, now: () => new Date(nowMs), wait: () => Promise.resolve() };
+  const told: string[] = [];
+  const works = {
+    clock, random: () => 0.5, pauses: new Map<Provider, Pause>(), log: { warn: () => undefined }, carriers: { variables: () => ["PROVIDER_ONE_ACCOUNT", "TWILIO_ACCOUNT_SID"] },
+    background: { run: (_what: string, work: () => Promise<void>) => { void work(); } }, bus: { call: (_what: string, { why }: { why: string }) => { told.push(why); return Promise.resolve({}); } },
+  } as unknown as Works;
+  const may = () => admittedAfter(works, "PROVIDER_ONE") === null;
+  noteAnswer(works, "PROVIDER_ONE", locked);
+  expect([may(), told]).toEqual([false, ["refused connection of PROVIDER_ONE: check PROVIDER_ONE_ACCOUNT, TWILIO_ACCOUNT_SID"]]);
+  nowMs = 180_000;
+  expect([may(), may(), may()]).toEqual([true, false, false]);
+  noteAnswer(works, "PROVIDER_ONE", locked);
+  nowMs = 360_000;
+  expect([may(), may()]).toEqual([true, false]);
+  nowMs = 391_000; // the one that tried never came to its dial
+  expect([may(), may()]).toEqual([true, false]);
+  noteAnswer(works, "PROVIDER_ONE", placed());
+  expect([may(), may()]).toEqual([true, true]);
 });
 
 test("a pause that runs is never shortened, whatever the carrier answers", () => {

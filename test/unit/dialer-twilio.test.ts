@@ -75,7 +75,8 @@ describe("dial answers", () => {
   test.each<[number, number | null, object]>([
     [400, 21211, { kind: "refused", invalid_number: true, carrier_code: "21211", reason: "no: +1415***0101" }], [400, 21214, { kind: "refused", invalid_number: true }],
     [400, 21215, { kind: "refused", invalid_number: false, carrier_code: "21215" }], [400, 21212, { kind: "refused", invalid_number: false }],
-    [401, 20003, { kind: "refused", invalid_number: false }], [403, null, { kind: "refused", carrier_code: "403" }], [404, 20404, { kind: "refused" }],
+    [401, 20003, { kind: "not_placed", credentials_refused: true }], [401, null, { kind: "not_placed", credentials_refused: true }],
+    [403, null, { kind: "not_placed", credentials_refused: true, retry_after_seconds: null }], [403, 20006, { kind: "not_placed", credentials_refused: true }], [403, 21215, { kind: "refused", carrier_code: "21215" }], [404, 20404, { kind: "refused" }],
     [429, 20429, { kind: "not_placed", retry_after_seconds: null }], [400, 20429, { kind: "not_placed" }], [408, null, { kind: "uncertain" }],
     [500, 20500, { kind: "uncertain" }], [502, null, { kind: "uncertain" }], [503, null, { kind: "uncertain" }],
   ])("HTTP %s, code %s", (status, code, answer) => {
@@ -113,7 +114,7 @@ describe("callbacks in our words", () => {
     [{ CallStatus: "no-answer" }, [{ type: "ended", end: "no_answer" }]], [{ CallStatus: "failed", SipResponseCode: "503" }, [{ type: "ended", end: "failed", cause: "sip 503" }]],
     [{ CallStatus: "canceled" }, [{ type: "ended", end: "canceled" }]], [{ CallStatus: "something-new" }, []], [{}, []],
   ])("%j", (fields, progress) => {
-    expect(of("status", { ...fields, SequenceNumber: "2" })).toEqual({ call_id: sid, sequence: "2", progress: progress.map((p) => expect.objectContaining({ ...p, call_id: sid })) });
+    expect(of("status", { ...fields, SequenceNumber: "2" })).toEqual({ call_id: sid, leg_id: null, turn: null, recording: null, cost: null, sequence: "2", progress: progress.map((p) => expect.objectContaining({ ...p, call_id: sid })) });
   });
   test.each([["human", "human"], ["machine_start", "machine"], ["machine_end_beep", "machine"], ["machine_end_silence", "machine"], ["machine_end_other", "machine"], ["fax", "machine"], ["unknown", "unknown"], ["", null], [null, null]])(
     "answered by %s is %s", (word, verdict) => { expect(answeredBy(word)).toBe(verdict); });

@@ -4,6 +4,8 @@ import type { DialAnswer } from "./port.ts";
 /** System calls that fail before a byte of the request is sent. */
 const BEFORE_SENDING = new Set(["connect", "getaddrinfo"]);
 const TOO_MANY_STATUS = 429;
+/** A 403 may be about one call; the carrier's own code tells (credentialsRefused is for its judge too). */
+const UNAUTHORIZED_STATUS = 401;
 /** A proxy gave up waiting: the request may have reached the carrier. */
 const REQUEST_TIMEOUT_STATUS = 408;
 /** Longest wait a Retry-After is believed, in seconds. */
@@ -63,6 +65,10 @@ export class Refusal extends Error {
 /** The carrier takes no more calls at the moment. */
 export const tooMany = ({ retry_after_seconds }: Refusal): DialAnswer => ({ kind: "not_placed", retry_after_seconds, reason: "the carrier takes no more calls at the moment" });
 
+/** The carrier does not let us in, whatever is asked: nothing rang, and nothing will until somebody sets the credentials right. */
+export const credentialsRefused = (status: number): DialAnswer =>
+  ({ kind: "not_placed", retry_after_seconds: null, reason: `the carrier refuses the credentials (HTTP ${status})`, credentials_refused: true });
+
 /** What a failed dial request means for the attempt (reliability.md 3.1, step 8). Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
 export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnswer): DialAnswer {
   if (!(error instanceof Refusal)) {
@@ -70,6 +76,7 @@ export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnsw
     return { kind: "uncertain", reason: `the carrier's answer never came (${faultWord(error)})` };
   }
   if (error.status === TOO_MANY_STATUS) return tooMany(error);
+  if (error.status === UNAUTHORIZED_STATUS) return credentialsRefused(error.status);
   if (error.status >= 500 || error.status === REQUEST_TIMEOUT_STATUS) return { kind: "uncertain", reason: `the carrier answered HTTP ${error.status}` };
   return judge(error);
 }

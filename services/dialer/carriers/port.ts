@@ -45,11 +45,12 @@ export interface DialRequest {
 /**
  * What became of a dial request. `not_placed`: nothing rang, for certain. `refused`: the carrier's final no to this number or request.
  * `uncertain`: it was sent, and nobody can tell whether the phone rings: it must never be sent again.
+ * `credentials_refused`: the carrier does not know our account or its secret, so that no other request will fare better until somebody sets them right.
  */
 export type DialAnswer =
   /** `queued_ms`: how long the carrier expects to keep the call waiting in its own queue. */
   | { kind: "placed"; call_id: string; queued_ms: number }
-  | { kind: "not_placed"; retry_after_seconds: number | null; reason: string }
+  | { kind: "not_placed"; retry_after_seconds: number | null; reason: string; credentials_refused?: true }
   | { kind: "refused"; invalid_number: boolean; carrier_code: string; reason: string }
   | { kind: "uncertain"; reason: string };
 

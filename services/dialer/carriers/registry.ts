@@ -8,28 +8,86 @@ import { twilioCarrier } from "./twilio/carrier.ts";
 export interface Carriers {
   /** The carrier behind a provider word. PROVIDER_UNCONFIGURED when there is none. */
   of(provider: Provider): CarrierPort;
-  /** Every carrier that is configured, each once. */
+  /** Every carrier account that is configured, each once. */
   all(): CarrierPort[];
+  /** The variables that this provider's account and secrets are read from. */
+  variables(provider: Provider): string[];
 }
 
-function twilioFrom(env: Env): CarrierPort | null {
-  const { TWILIO_ACCOUNT_SID: account_sid, TWILIO_AUTH_TOKEN: auth_token } = env;
-  if (account_sid === undefined || auth_token === undefined) return null;
-  return twilioCarrier({
-    account_sid, auth_token, api_base: env.TWILIO_API_BASE ?? null, public_http_url: env.PUBLIC_HTTP_URL, public_ws_url: env.PUBLIC_WS_URL,
-  });
+/** An account as the environment names it. */
+interface Account { account: string | undefined; secret: string | undefined; public_key: string | undefined }
+/** The same, complete; `public_key` "" where the carrier has none. */
+type Credentials = Record<keyof Account, string>;
+
+/** A carrier there is an adapter for: its own variables, by the part of the account they hold, and how it is made. */
+interface Maker {
+  /** Names of the carrier's own variables, for people; `public_key` only where the carrier has one. */
+  names: { account: string; secret: string; public_key?: string };
+  own(env: Env): Account;
+  make(credentials: Credentials, env: Env): CarrierPort;
 }
 
-/** Puts the carriers named in the environment behind the provider words. A carrier named twice is one adapter. */
-export function createCarriers(env: Env): Carriers {
-  const twilio = twilioFrom(env);
-  const adapters = { twilio, none: null };
-  const byProvider: Record<Provider, CarrierPort | null> = {
-    PROVIDER_ONE: adapters[env.PROVIDER_ONE], PROVIDER_TWO: adapters[env.PROVIDER_TWO], PROVIDER_THREE: adapters[env.PROVIDER_THREE],
-  };
+/** Where every carrier finds us. */
+const publicAddresses = (env: Env) => ({ public_http_url: env.PUBLIC_HTTP_URL, public_ws_url: env.PUBLIC_WS_URL });
+
+/** One line for each carrier: a further one is a folder and a line here. */
+const MAKERS: Partial<Record<Env["PROVIDER_ONE"], Maker>> = {
+  twilio: {
+    names: { account: "TWILIO_ACCOUNT_SID", secret: "TWILIO_AUTH_TOKEN" },
+    own: (env) => ({ account: env.TWILIO_ACCOUNT_SID, secret: env.TWILIO_AUTH_TOKEN, public_key: undefined }),
+    make: ({ account, secret }, env) => twilioCarrier({ account_sid: account, auth_token: secret, api_base: env.TWILIO_API_BASE ?? null, ...publicAddresses(env) }),
+  },
+};
+
+const PROVIDERS: readonly Provider[] = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"];
+
+/** The carrier's word behind a provider's. */
+const wordOf = (env: Env, provider: Provider): Env["PROVIDER_ONE"] => ({ PROVIDER_ONE: env.PROVIDER_ONE, PROVIDER_TWO: env.PROVIDER_TWO, PROVIDER_THREE: env.PROVIDER_THREE })[provider];
+
+/** The provider's own account where it names one, else the carrier's. */
+function accountOf(env: Env, provider: Provider, maker: Maker): Account {
+  const own = maker.own(env);
   return {
-    of: (provider) => byProvider[provider]
-      ?? fail("PROVIDER_UNCONFIGURED", `${provider} has no carrier account: set ${provider} and that carrier's credentials in the dialer's environment.`),
-    all: () => [...new Set(Object.values(byProvider).filter((c) => c !== null))],
+    account: env[`${provider}_ACCOUNT`] ?? own.account, secret: env[`${provider}_SECRET`] ?? own.secret, public_key: env[`${provider}_PUBLIC_KEY`] ?? own.public_key,
+  };
+}
+
+/** The variables a provider's account is read from: each either as the provider's own or as the carrier's. */
+function variablesOf(env: Env, provider: Provider): string[] {
+  const names = MAKERS[wordOf(env, provider)]?.names;
+  return names ? [`${provider}_ACCOUNT`, `${provider}_SECRET`, ...(names.public_key === undefined ? [] : [`${provider}_PUBLIC_KEY`]), ...Object.values(names)] : [provider];
+}
+
+/** What is not set, each as "the provider's own variable or the carrier's". */
+function missingOf(provider: Provider, { names }: Maker, found: Account): string[] {
+  const parts = [["ACCOUNT", names.account, found.account], ["SECRET", names.secret, found.secret], ["PUBLIC_KEY", names.public_key, found.public_key]] as const;
+  return parts.flatMap(([part, name, value]) => (name === undefined || value !== undefined ? [] : [`${provider}_${part} (or ${name})`]));
+}
+
+/** Puts the carriers named in the environment behind the provider words. The same account named twice is one adapter. */
+export function createCarriers(env: Env): Carriers {
+  const made = new Map<string, CarrierPort>();
+  const byProvider = new Map<Provider, CarrierPort>();
+  const missing = new Map<Provider, string>();
+  for (const provider of PROVIDERS) {
+    const word = wordOf(env, provider);
+    const maker = MAKERS[word];
+    if (!maker) {
+      missing.set(provider, word === "none" ? `set ${provider} to a carrier (twilio, plivo, telnyx)` : `there is no adapter for "${word}"`);
+      continue;
+    }
+    const found = accountOf(env, provider, maker);
+    const lacking = missingOf(provider, maker, found);
+    const { account = "", secret = "", public_key = "" } = found;
+    const key = JSON.stringify([word, account, secret, public_key]);
+    if (lacking.length > 0) { missing.set(provider, `set ${lacking.join(" and ")}`); continue; }
+    const carrier = made.get(key) ?? maker.make({ account, secret, public_key }, env);
+    made.set(key, carrier);
+    byProvider.set(provider, carrier);
+  }
+  return {
+    of: (provider) => byProvider.get(provider) ?? fail("PROVIDER_UNCONFIGURED", `${provider} has no carrier account: ${missing.get(provider) ?? "none is known"} in the dialer's environment.`),
+    all: () => [...made.values()],
+    variables: (provider) => variablesOf(env, provider),
   };
 }
