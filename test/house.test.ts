@@ -9,7 +9,7 @@ import { readProject } from "./support/house-sources.ts";
 const PURE = [
   "services/leads/settling.ts", "services/leads/outcomes.ts", "services/leads/lead-views.ts", "services/leads/lead-document.ts",
   "services/leads/lead-filters.ts", "services/leads/idempotency.ts", "services/leads/summary.ts", "services/leads/timeline.ts",
-  "services/scheduler/admission.ts", "services/scheduler/calling-window.ts", "services/scheduler/fair-share.ts", "services/scheduler/gates.ts", "services/scheduler/rate-ring.ts",
+  "services/scheduler/admission.ts", "services/scheduler/calling-window.ts", "shared/calling-window.ts", "services/scheduler/fair-share.ts", "services/scheduler/gates.ts", "services/scheduler/rate-ring.ts",
   "services/leads/queue-names.ts", "services/dialer/pre-checks/pre-check.ts", "services/dialer/pre-checks/outgoing.ts", "services/dialer/pre-checks/judging.ts", "shared/placeholders.ts",
   "services/webhook/signing.ts", "services/webhook/verdict.ts", "shared/egress-address.ts",
   "services/conversation/flow/*", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",

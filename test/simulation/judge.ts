@@ -1,4 +1,4 @@
-import { windowState } from "../../services/scheduler/calling-window.ts";
+import { windowState } from "../../shared/calling-window.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../services/numbers/numbers.model.ts";

@@ -1,4 +1,4 @@
-import { windowState, type CallingWindow, type WindowState } from "../../services/scheduler/calling-window.ts";
+import { windowState, type CallingWindow, type WindowState } from "../../shared/calling-window.ts";
 
 const MINUTE = 60_000;
 const DAY_MINUTES = 1440;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { IANAZone } from "luxon";
-import { windowState, type CallingWindow } from "../../services/scheduler/calling-window.ts";
+import { windowState, type CallingWindow } from "../../shared/calling-window.ts";
 
 const at = (text: string): Date => new Date(text);
 const all = (over: Partial<CallingWindow> = {}): CallingWindow => ({ start: "09:00", end: "18:00", zone: "UTC", ...over });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { forecast, type Rehearsal, type World } from "../../deploy/rehearse/forecast.ts";
 import { createHeap } from "../../deploy/rehearse/heap.ts";
-import { windowState } from "../../services/scheduler/calling-window.ts";
+import { windowState } from "../../shared/calling-window.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/configuration.ts";
 
 const ID = "7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00";
