@@ -1,6 +1,6 @@
 import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
 import { fail } from "../../../../shared/errors.ts";
-import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type SignedRequest, type Translated } from "../port.ts";
+import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type CarrierRecording, type SignedRequest, type Translated } from "../port.ts";
 
 const ENDS: Record<string, CarrierEnd> = { completed: "completed", busy: "busy", "no-answer": "no_answer", failed: "failed", canceled: "canceled" };
 const STEPS: Record<string, "queued" | "ringing" | "answered"> = { queued: "queued", initiated: "queued", ringing: "ringing", "in-progress": "answered" };
@@ -34,17 +34,44 @@ export function stepOf(status: string, at: string | null, call_id: string, more:
   };
 }
 
-/** A status, machine detection or relay-end callback in our words (voice.md 1.1). */
-export function translate(kind: CallbackKind, request: SignedRequest): Translated {
-  const query = request.path.split("?").slice(1).join("?");
-  const form = new URLSearchParams(request.method === "GET" ? query : request.body);
+/** The callback's fields. */
+export const formOf = ({ method, path, body }: SignedRequest): URLSearchParams => new URLSearchParams(method === "GET" ? path.split("?").slice(1).join("?") : body);
+
+/** The call a callback is about. VALIDATION_FAILED when it names none. */
+export function callIdOf(form: URLSearchParams): string {
   const call_id = form.get("CallSid") ?? "";
   if (!/^CA[0-9a-f]{32}$/i.test(call_id)) fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", { errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }] });
-  if (kind === "relay-end") return bareTranslation(call_id);
-  if (kind === "amd") {
-    const verdict = answeredBy(form.get("AnsweredBy"));
-    return { ...bareTranslation(call_id), progress: verdict === null ? [] : [{ call_id, at: null, type: "machine", verdict }] };
-  }
+  return call_id;
+}
+
+/** Detection's word as steps. With DetectMessageEnd the verdict on a machine comes when its greeting is over. */
+function detected(form: URLSearchParams, call_id: string): CallProgress[] {
+  const word = form.get("AnsweredBy");
+  const verdict = answeredBy(word);
+  if (verdict === null) return [];
+  return [{ call_id, at: null, type: "machine", verdict }, ...(word?.startsWith("machine_end") === true ? [{ call_id, at: null, type: "beep" } as const] : [])];
+}
+
+/** A recording's end: made, or absent where there was nothing to record. */
+function recordingOf(form: URLSearchParams): CarrierRecording | null {
+  const recording_id = form.get("RecordingSid") ?? "";
+  if (!/^RE[0-9a-f]{32}$/i.test(recording_id)) fail("VALIDATION_FAILED", "The callback names no recording: RecordingSid is missing or malformed.", { errors: [{ path: "RecordingSid", message: "must be RE and 32 hex digits" }] });
+  const status = form.get("RecordingStatus");
+  if (status === "in-progress") return null;
+  return {
+    recording_id, url: status === "completed" ? form.get("RecordingUrl") : null,
+    seconds: wholeOf(form.get("RecordingDuration")), channels: wholeOf(form.get("RecordingChannels")),
+  };
+}
+
+/** A status, machine detection, recording or relay-end callback in our words (voice.md 1.1). */
+export function translate(kind: CallbackKind, request: SignedRequest): Translated {
+  const form = formOf(request);
+  const call_id = callIdOf(form);
+  if (kind === "amd") return { ...bareTranslation(call_id), progress: detected(form, call_id) };
+  if (kind === "recording") return { ...bareTranslation(call_id), recording: recordingOf(form) };
   const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, { sip: form.get("SipResponseCode"), seconds: wholeOf(form.get("CallDuration")) });
+  // of a call to us nobody may report the end but its own documents: a number need not have a status address
+  if (kind === "relay-end") return { ...bareTranslation(call_id), progress: step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [] };
   return { ...bareTranslation(call_id), sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
 }

@@ -6,6 +6,8 @@ import type { CallProgress, CarrierCall, CarrierPort, DialRequest } from "../por
 import { dialAnswerOf } from "./answers.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
 import { emptyDocument, hangUpDocument, relayDocument, transferDocument } from "./documents.ts";
+import { inboundDocument, readInbound } from "./inbound.ts";
+import { openRecording } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, isUpgradeSigned } from "./signature.ts";
 
@@ -44,13 +46,17 @@ function callOf(c: CallInstance): CarrierCall {
 }
 
 /** The dial request as Twilio's SDK takes it. The document goes inline: no round trip at the answer. */
-function paramsOf({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base }: DialRequest) {
+function paramsOf({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base, record, await_beep }: DialRequest) {
   const at = (kind: string) => `${callback_base}/${kind}/${call_ref}`;
   return {
     to, from, twiml: relayDocument({ ...media, action: at("relay-end") }),
     statusCallback: at("status"), statusCallbackMethod: "POST", statusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
     timeout: ring_seconds, timeLimit: talk_seconds,
-    machineDetection: "Enable", asyncAmd: "true", asyncAmdStatusCallback: at("amd"), asyncAmdStatusCallbackMethod: "POST",
+    machineDetection: await_beep ? "DetectMessageEnd" : "Enable", asyncAmd: "true", asyncAmdStatusCallback: at("amd"), asyncAmdStatusCallbackMethod: "POST",
+    ...(record ? {
+      record: true, recordingChannels: "dual", trim: "do-not-trim",
+      recordingStatusCallback: at("recording"), recordingStatusCallbackMethod: "POST", recordingStatusCallbackEvent: ["completed", "absent"],
+    } : {}),
   };
 }
 
@@ -116,12 +122,12 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     },
     sendDigits: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
     record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
-    openRecording: async () => fail("NOT_AVAILABLE", "Recordings are not fetched yet."),
+    openRecording: (recording) => openRecording(options, recording),
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
     answerDocument: (kind) => ({ content_type: XML, body: kind === "relay-end" ? hangUpDocument() : emptyDocument() }),
-    inbound: () => null,
-    settleInbound: async () => fail("NOT_AVAILABLE", "Inbound calls are not taken yet."),
+    inbound: readInbound,
+    settleInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
   };
 }

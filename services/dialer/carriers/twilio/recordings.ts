@@ -1,0 +1,82 @@
+import { Readable } from "node:stream";
+import { fail, Failure } from "../../../../shared/errors.ts";
+import { faultWord } from "../http-faults.ts";
+import type { CarrierRecording, RecordingStream } from "../port.ts";
+import { movedTo, type RestOptions } from "./rest.ts";
+
+/** Twilio's API, where recordings are asked for with the account's credentials. */
+const API_ORIGIN = "https://api.twilio.com";
+/** Where Twilio may send us on to for the file itself; nobody there is given credentials. */
+const FILE_HOSTS = [".twilio.com", ".twiliocdn.com", ".amazonaws.com"];
+const MAX_HOPS = 3;
+/** How long Twilio may take to begin its answer; the body's own pace is the reader's to bound. */
+const ANSWER_TIMEOUT_MS = 15_000;
+const NOT_FOUND_STATUS = 404;
+const AUDIO = "audio/x-wav";
+
+/** A recording's own address, from which its files are made by their endings. */
+const ADDRESS = /^\/2010-04-01\/Accounts\/(AC[0-9a-fA-F]{32})\/Recordings\/(RE[0-9a-fA-F]{32})(?:\.[a-z0-9]+)?$/;
+
+const isFileHost = ({ protocol, hostname }: URL): boolean => protocol === "https:" && FILE_HOSTS.some((end) => hostname.endsWith(end));
+
+/** The address of a recording's file with both sides apart, at the origin we use; null for one that is not our account's at Twilio: it must not be asked, least of all with credentials. */
+export function fileAddress(options: RestOptions, url: string, ending: ".wav" | ".json"): URL | null {
+  if (!URL.canParse(url)) return null;
+  const asked = new URL(url);
+  const ours = asked.origin === API_ORIGIN || (options.api_base !== null && asked.origin === new URL(options.api_base).origin);
+  const [, account, sid] = ADDRESS.exec(asked.pathname) ?? [];
+  if (!ours || account !== options.account_sid || sid === undefined) return null;
+  return new URL(movedTo(options.api_base, `${API_ORIGIN}/2010-04-01/Accounts/${account}/Recordings/${sid}${ending}${ending === ".wav" ? "?RequestedChannels=2" : ""}`));
+}
+
+/** Asks with the account's credentials; where Twilio sends us on, without them and only to its own stores of files. */
+async function ask(options: RestOptions, first: URL): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => { late.abort(new Error("no answer in time")); }, ANSWER_TIMEOUT_MS);
+  try {
+    let [url, headers]: [URL, Record<string, string>] = [first, { authorization: `Basic ${Buffer.from(`${options.account_sid}:${options.auth_token}`).toString("base64")}` }];
+    for (let hop = 0; hop < MAX_HOPS; hop += 1) {
+      const answer = await fetch(url, { headers, redirect: "manual", signal: late.signal });
+      const on = answer.status >= 300 && answer.status < 400 ? answer.headers.get("location") : null;
+      if (on === null) return answer;
+      await answer.body?.cancel();
+      const next = new URL(on, url);
+      if (next.origin !== first.origin && !isFileHost(next)) fail("DEPENDENCY_DOWN", "The carrier sent us on to a host that is not its own; the recording was not fetched.");
+      if (next.origin !== first.origin) headers = {};
+      url = next;
+    }
+    return fail("DEPENDENCY_DOWN", "The carrier sent us on too often; the recording was not fetched.");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** True while Twilio is still making the file: it answers 404 for one that is not there yet as for one that is gone. */
+async function isInTheMaking(options: RestOptions, url: string): Promise<boolean> {
+  const about = fileAddress(options, url, ".json");
+  const answer = about && await ask(options, about);
+  if (!answer?.ok) { await answer?.body?.cancel(); return false; }
+  const { status } = await answer.json() as { status?: unknown };
+  return status === "processing" || status === "in-progress" || status === "paused" || status === "stopped";
+}
+
+const sizeOf = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
+
+/** Opens a recording for reading, both sides apart. RECORDING_NOT_FOUND, RECORDING_NOT_READY, DEPENDENCY_DOWN. */
+export async function openRecording(options: RestOptions, { url }: CarrierRecording): Promise<RecordingStream> {
+  if (url === null) fail("RECORDING_NOT_FOUND", "The carrier made no recording of the call.");
+  const file = fileAddress(options, url, ".wav") ?? fail("RECORDING_NOT_FOUND", "The recording's address is not one of our account at the carrier; it was not asked.");
+  try {
+    const answer = await ask(options, file);
+    if (answer.ok && answer.body) {
+      return { body: Readable.fromWeb(answer.body), content_type: answer.headers.get("content-type") ?? AUDIO, bytes: sizeOf(answer.headers.get("content-length")) };
+    }
+    await answer.body?.cancel();
+    if (answer.status !== NOT_FOUND_STATUS) fail("DEPENDENCY_DOWN", `The carrier answered HTTP ${answer.status} for the recording; it is asked again.`);
+    if (await isInTheMaking(options, url)) fail("RECORDING_NOT_READY", "The carrier is still making the recording.");
+    return fail("RECORDING_NOT_FOUND", "The carrier has the recording no more.");
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    return fail("DEPENDENCY_DOWN", `The recording could not be fetched (${faultWord(error)}); it is asked for again.`);
+  }
+}
