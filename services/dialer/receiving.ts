@@ -23,6 +23,7 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
   if (!parseCallRef(raw.ref)) fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
 
   const { call_id, leg_id, sequence, progress } = carrier.translate(kind, raw);
+  await carrier.proceed?.(raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,
     provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, ...(leg_id === null ? {} : { carrier_leg_id: leg_id }), progress, body: raw.body,

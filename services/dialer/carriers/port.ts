@@ -166,4 +166,7 @@ export interface CarrierPort {
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
   settleInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
+  /** For carriers led by commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that call's callbacks says that
+   *  it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN: the carrier is to call back again. */
+  proceed?(request: SignedRequest): Promise<void>;
 }
