@@ -1,0 +1,112 @@
+import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
+import { fail } from "../../../../shared/errors.ts";
+import { bareTranslation, type AnsweredBy, type CallProgress, type CarrierRecording, type InboundCall, type Price, type SignedRequest, type Translated } from "../port.ts";
+import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
+
+/** One event of Telnyx's, as its callback or its list of events tells it. */
+export interface TelnyxEvent { id: string | null; type: string; at: string | null; payload: Record<string, unknown> }
+
+/** How a call ended, by Telnyx's hangup_cause (voice.md 1.4). `normal_clearing` and words not listed are judged by the network's code. */
+const ENDS: Record<string, CarrierEnd> = {
+  originator_cancel: "canceled", timeout: "no_answer", no_answer: "no_answer", time_limit: "time_limit",
+  user_busy: "busy", call_rejected: "rejected", not_found: "failed",
+};
+/** How a call ended, by the SIP status of the far end. */
+const SIP_ENDS: Record<string, CarrierEnd> = { 200: "completed", 408: "no_answer", 480: "no_answer", 486: "busy", 487: "canceled", 600: "busy", 603: "rejected" };
+const VERDICTS: Record<string, AnsweredBy> = {
+  human: "human", human_residence: "human", human_business: "human", machine: "machine", fax_detected: "machine", not_sure: "unknown", silence: "unknown",
+};
+/** Telnyx bills in US dollars where it names no currency. */
+const CURRENCY = "USD";
+const E164 = /^\+[1-9]\d{6,14}$/;
+/** ANONYMOUS on a keypad: what some networks send for a withheld number. */
+const WITHHELD = "+266696687";
+const CHANNELS: Record<string, number> = { single: 1, dual: 2 };
+
+/** The reference a client_state carries; null where there is none. */
+export const referenceOf = (client_state: unknown): string | null => {
+  const text = textOf(client_state);
+  return text === null ? null : Buffer.from(text, "base64").toString("utf8");
+};
+
+/** An event out of parsed JSON; null when it is none. */
+export function readEvent(value: unknown): TelnyxEvent | null {
+  const { id, event_type, occurred_at, payload } = recordOf(value);
+  const type = textOf(event_type);
+  return type === null || typeof payload !== "object" || payload === null ? null : { id: textOf(id), type, at: timeOf(occurred_at), payload: recordOf(payload) };
+}
+
+function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: string | null } {
+  const [word, sip] = [textOf(payload["hangup_cause"]), textOf(payload["sip_hangup_cause"])];
+  const known = sip !== null && /^\d{3}$/.test(sip) ? sip : null;
+  const bySip = known === null ? undefined : SIP_ENDS[known] ?? "failed";
+  const end = ENDS[word ?? ""] ?? bySip ?? (word === "normal_clearing" ? "completed" : "failed");
+  return { end, cause: known === null ? word : `sip ${known}` };
+}
+
+/** What an event says of the call's way; nothing for the many that say nothing of it. Talk seconds are not among it: Telnyx tells only when the call began. */
+export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string): CallProgress[] {
+  const result = textOf(payload["result"]) ?? "";
+  switch (type) {
+    case "call.initiated": return payload["direction"] === "incoming" ? [] : [{ call_id, at, type: "queued" }];
+    case "call.answered": return [{ call_id, at, type: "answered" }];
+    case "call.machine.detection.ended":
+    case "call.machine.premium.detection.ended": {
+      const verdict = VERDICTS[result];
+      return verdict === undefined ? [] : [{ call_id, at, type: "machine", verdict }];
+    }
+    case "call.machine.greeting.ended": return [{ call_id, at, type: "beep" }];
+    // a beep before the verdict comes without one
+    case "call.machine.premium.greeting.ended": return result === "beep_detected" ? [{ call_id, at, type: "machine", verdict: "machine" }, { call_id, at, type: "beep" }] : [];
+    case "call.hangup": return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null }];
+    default: return [];
+  }
+}
+
+const secondsBetween = (from: unknown, to: unknown): number | null => {
+  const [a, b] = [timeOf(from), timeOf(to)];
+  return a === null || b === null ? null : Math.max(0, Math.round((Date.parse(b) - Date.parse(a)) / 1000));
+};
+
+/** The recording an event tells of, null where it tells of none. Its links live ten minutes; the id outlives them. */
+export function recordingOf({ type, payload }: TelnyxEvent): CarrierRecording | null {
+  if (type !== "call.recording.saved" && type !== "call.recording.error") return null;
+  const links = [recordOf(payload["recording_urls"]), recordOf(payload["public_recording_urls"])];
+  const url = links.flatMap((l) => [textOf(l["wav"]), textOf(l["mp3"])]).find((link) => link !== null) ?? null;
+  return {
+    recording_id: textOf(payload["recording_id"]) ?? textOf(payload["call_leg_id"]) ?? "", url: type === "call.recording.saved" ? url : null,
+    seconds: secondsBetween(payload["recording_started_at"], payload["recording_ended_at"]), channels: CHANNELS[textOf(payload["channels"]) ?? ""] ?? null,
+  };
+}
+
+/** What the call cost, null where the event does not say. */
+export function costOf({ type, payload }: TelnyxEvent): Price | null {
+  const amount = Number(textOf(payload["total_cost"]) ?? Number.NaN);
+  if (type !== "call.cost" || payload["status"] === "error" || !Number.isFinite(amount)) return null;
+  return { amount: Math.abs(amount), currency: textOf(recordOf(listOf(payload["cost_parts"])[0])["currency"]) ?? CURRENCY };
+}
+
+const malformed = (path: string, message: string): never => fail("VALIDATION_FAILED", `The callback is no event of Telnyx's: ${path} ${message}.`, { errors: [{ path, message }] });
+
+/** The event of a callback and the call it is about. VALIDATION_FAILED. */
+export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxEvent; call_id: string } {
+  const event = readEvent(recordOf(parsed(body))["data"]) ?? malformed("data", "must be JSON with an event_type and a payload");
+  // recordings may be told of by their leg alone
+  const call_id = textOf(event.payload["call_control_id"]) ?? textOf(event.payload["call_leg_id"]) ?? malformed("data.payload.call_control_id", "is missing");
+  return { event, call_id };
+}
+
+/** A callback in our words; all of Telnyx's kinds come to one address. */
+export function translate(request: SignedRequest): Translated {
+  const { event, call_id } = eventOf(request);
+  return { ...bareTranslation(call_id), sequence: event.id, progress: progressOf(event, call_id), recording: recordingOf(event), cost: costOf(event) };
+}
+
+/** A call to one of our numbers, null for every other event. */
+export function inboundOf(request: SignedRequest): InboundCall | null {
+  const { event, call_id } = eventOf(request);
+  if (event.type !== "call.initiated" || event.payload["direction"] !== "incoming") return null;
+  const [from, to] = [textOf(event.payload["from"]), textOf(event.payload["to"])];
+  if (to === null || !E164.test(to)) return malformed("data.payload.to", "must be a phone number with + and country code");
+  return { call_id, leg_id: null, from: from !== null && E164.test(from) && from !== WITHHELD ? from : null, to };
+}

@@ -1,0 +1,57 @@
+import { fail } from "../../../../shared/errors.ts";
+import type { CarrierPort } from "../port.ts";
+import { dialAnswerOf } from "./answers.ts";
+import { inboundOf, translate } from "./callbacks.ts";
+import { command, commandIfLive, unreachable } from "./commands.ts";
+import { dialBody, stateOf } from "./dialling.ts";
+import { goOn, settle } from "./inbound.ts";
+import { recordOf, textOf } from "./json.ts";
+import { fetchCall, findCalls } from "./looking-up.ts";
+import { openRecording } from "./recordings.ts";
+import { DIAL_TIMEOUT_MS, openRest, type RestOptions } from "./rest.ts";
+import { isSigned, publicKeyOf } from "./signature.ts";
+
+/** What the adapter needs of the environment. `public_key`: base64, checks callbacks. */
+export interface TelnyxOptions extends RestOptions { public_key: string; connection_id: string; public_http_url: string; public_ws_url: string }
+
+const NOTHING = { content_type: "application/json; charset=utf-8", body: "{}" };
+
+/** Telnyx behind the port. Nothing of its vocabulary passes this folder. Throws a plain error for a public key that is none. */
+export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
+  const rest = openRest(options);
+  const key = publicKeyOf(options.public_key);
+
+  return {
+    id: "telnyx",
+    capabilities: { speech: "relay", machine_detection: true, beep: true, recording: "dial", signs_upgrade: false, digits: "command" },
+    warm: async () => undefined,
+    async dial(request) {
+      try {
+        const call_id = textOf(recordOf((await rest.post("/calls", dialBody(options.connection_id, request), DIAL_TIMEOUT_MS))["data"])["call_control_id"]);
+        return call_id === null ? { kind: "uncertain", reason: "the carrier's answer names no call" } : { kind: "placed", call_id, queued_ms: 0 };
+      } catch (error) {
+        return dialAnswerOf(error);
+      }
+    },
+    // without a command_id: an end that is asked for again must not be ignored as a repeat of one that failed
+    async hangUp({ call_id }) { await commandIfLive(rest, call_id, "hangup", {}); },
+    async transfer({ call_id }, to, from, { call_ref }) {
+      await command(rest, call_id, "transfer", { to, from, client_state: stateOf(call_ref), command_id: `${call_ref}.transfer` });
+    },
+    async sendDigits({ call_id }, digits) { await command(rest, call_id, "send_dtmf", { digits }); },
+    record: async () => fail("NOT_AVAILABLE", "Telnyx records as the dial request asks."),
+    openRecording: async (recording) => openRecording(rest, options.api_key, recording),
+    fetch: async ({ call_id }) => fetchCall(rest, call_id).catch(unreachable),
+    find: async (sought) => findCalls(rest, options.connection_id, sought).catch(unreachable),
+    verify: (request, now) => isSigned(key, request, now),
+    verifyUpgrade: () => true, // Telnyx signs no upgrade: the address's token must do
+    translate: (_kind, request) => translate(request),
+    answerDocument: () => NOTHING,
+    inbound: inboundOf,
+    async settleInbound(call, decision) {
+      await settle(rest, call, decision);
+      return NOTHING;
+    },
+    proceed: (request) => goOn(rest, request),
+  };
+}

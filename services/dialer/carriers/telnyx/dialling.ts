@@ -1,0 +1,24 @@
+import type { DialRequest, MediaTarget } from "../port.ts";
+
+/** Telnyx's client_state: base64, told again with every event of the call. */
+export const stateOf = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+
+/** Where events of a call of ours go. */
+export const hooksOf = (callback_base: string, call_ref: string) => ({ webhook_url: `${callback_base}/event/${call_ref}`, webhook_url_method: "POST" });
+
+/** Connects the call to our WebSocket at the answer, the carrier doing the speech. */
+export const relayOf = ({ url, language, voice }: MediaTarget) => ({
+  conversation_relay_config: { url, language, ...(voice === null ? {} : { voice }), dtmf_detection: true, interruptible: "any" },
+});
+
+/** Records the whole call from the answer, both sides apart. */
+export const recordingIf = (record: boolean) => (record ? { record: "record-from-answer", record_channels: "dual", record_format: "wav" } : {});
+
+/** The dial request as Telnyx takes it. Verdicts on who answered come as events of their own, so nobody waits for them. */
+export const dialBody = (connection_id: string, { call_ref, to, from, ring_seconds, talk_seconds, media, record, await_beep, callback_base }: DialRequest) => ({
+  connection_id, to, from, ...hooksOf(callback_base, call_ref), command_id: call_ref, client_state: stateOf(call_ref),
+  timeout_secs: ring_seconds, time_limit_secs: talk_seconds,
+  // "detect" tells human from machine; "greeting_end" tells the end of a machine's greeting too, with a beep or without
+  answering_machine_detection: await_beep ? "greeting_end" : "detect",
+  ...recordingIf(record), ...relayOf(media),
+});

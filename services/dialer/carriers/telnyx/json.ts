@@ -1,0 +1,27 @@
+/** Reads a carrier's JSON without believing any of it. */
+
+const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** The object, or an empty one. */
+export const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
+
+/** The list, or an empty one. */
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** The text; null for anything else and for an empty one. */
+export const textOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+
+/** The moment as ISO text with milliseconds (Telnyx writes microseconds); null for anything else. */
+export function timeOf(value: unknown): string | null {
+  const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** Parsed JSON; null where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

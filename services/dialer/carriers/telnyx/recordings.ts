@@ -1,0 +1,74 @@
+import { Readable } from "node:stream";
+import { codeOf, fail } from "../../../../shared/errors.ts";
+import type { CarrierRecording, RecordingStream } from "../port.ts";
+import { isUnknown } from "./answers.ts";
+import { unreachable } from "./commands.ts";
+import { recordOf, textOf } from "./json.ts";
+import { ASK_TIMEOUT_MS, pathPart, type Rest } from "./rest.ts";
+
+const TELNYX_HOST = /(?:^|\.)telnyx\.com$/;
+/** Telnyx keeps recordings in S3 and links to it there. */
+const STORE_HOST = /^(?:[a-z0-9-]+\.)*s3(?:[.-][a-z0-9-]+)*\.amazonaws\.com$/;
+/** What a link that has died is answered with, by Telnyx or by the store. */
+const DEAD: readonly number[] = [400, 401, 403, 404, 410];
+const MAX_REDIRECTS = 3;
+const REDIRECT = 3;
+
+/** True for a link that may be followed at all: the API's own origin, Telnyx's hosts and its store, these by https. Pure. */
+export function mayAsk(link: string, api_origin: string): boolean {
+  if (!URL.canParse(link)) return false;
+  const { origin, protocol, hostname, username } = new URL(link);
+  if (username !== "") return false;
+  return origin === new URL(api_origin).origin || (protocol === "https:" && (TELNYX_HOST.test(hostname) || STORE_HOST.test(hostname)));
+}
+
+/** The API key goes to the API's own origin and nowhere else: the store's links carry their own signature. */
+const headersFor = (link: string, api_origin: string, api_key: string): Record<string, string> =>
+  (new URL(link).origin === new URL(api_origin).origin ? { authorization: `Bearer ${api_key}` } : {});
+
+/** Opens a link; null: it is dead, or leads where we do not go. */
+async function follow(link: string, rest: Rest, api_key: string): Promise<RecordingStream | null> {
+  let at = link;
+  for (let hop = 0; hop <= MAX_REDIRECTS && mayAsk(at, rest.origin); hop += 1) {
+    const waiting = new AbortController();
+    const timer = setTimeout(() => waiting.abort(new Error("the recording did not come in time")), ASK_TIMEOUT_MS); // for the head; the body takes as long as it takes
+    const response = await fetch(at, { redirect: "manual", signal: waiting.signal, headers: headersFor(at, rest.origin, api_key) }).finally(() => clearTimeout(timer));
+    if (response.ok && response.body) {
+      const bytes = Number(response.headers.get("content-length") ?? Number.NaN);
+      return { body: Readable.fromWeb(response.body), content_type: response.headers.get("content-type") ?? "application/octet-stream", bytes: Number.isSafeInteger(bytes) ? bytes : null };
+    }
+    await response.body?.cancel();
+    const next = response.headers.get("location");
+    if (Math.floor(response.status / 100) === REDIRECT && next !== null) { at = new URL(next, at).href; continue; }
+    if (DEAD.includes(response.status)) return null;
+    throw new Error(`the recording's link is answered with HTTP ${response.status}`);
+  }
+  return null;
+}
+
+/** Asks for a fresh link. RECORDING_NOT_FOUND, RECORDING_NOT_READY. */
+async function freshLink(rest: Rest, recording_id: string): Promise<string> {
+  const gone = (): never => fail("RECORDING_NOT_FOUND", "The carrier does not have the recording any more.");
+  if (recording_id === "") return gone();
+  try {
+    const { download_urls, status } = recordOf((await rest.get(`/recordings/${pathPart(recording_id)}`))["data"]);
+    const links = recordOf(download_urls);
+    const link = textOf(links["wav"]) ?? textOf(links["mp3"]);
+    if (status !== undefined && status !== "completed" || link === null) fail("RECORDING_NOT_READY", "The carrier has not finished the recording yet.");
+    return link;
+  } catch (error) {
+    return isUnknown(error) ? gone() : Promise.reject(error);
+  }
+}
+
+const OURS: readonly string[] = ["RECORDING_NOT_FOUND", "RECORDING_NOT_READY"];
+
+/** Opens a recording by the link its callback brought, or, that being dead (they live ten minutes), by a fresh one. RECORDING_NOT_FOUND, RECORDING_NOT_READY, DEPENDENCY_DOWN. */
+export async function openRecording(rest: Rest, api_key: string, { recording_id, url }: CarrierRecording): Promise<RecordingStream> {
+  try {
+    const known = url === null ? null : await follow(url, rest, api_key);
+    return known ?? await follow(await freshLink(rest, recording_id), rest, api_key) ?? fail("RECORDING_NOT_FOUND", "The carrier's link to the recording does not work.");
+  } catch (error) {
+    return OURS.includes(codeOf(error)) ? Promise.reject(error) : unreachable(error);
+  }
+}
