@@ -2,6 +2,7 @@ import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { Env } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { CarrierPort } from "./port.ts";
+import { telnyxCarrier } from "./telnyx/carrier.ts";
 import { twilioCarrier } from "./twilio/carrier.ts";
 
 /** The carriers of this deployment. */
@@ -36,6 +37,11 @@ const MAKERS: Partial<Record<Env["PROVIDER_ONE"], Maker>> = {
     names: { account: "TWILIO_ACCOUNT_SID", secret: "TWILIO_AUTH_TOKEN" },
     own: (env) => ({ account: env.TWILIO_ACCOUNT_SID, secret: env.TWILIO_AUTH_TOKEN, public_key: undefined }),
     make: ({ account, secret }, env) => twilioCarrier({ account_sid: account, auth_token: secret, api_base: env.TWILIO_API_BASE ?? null, ...publicAddresses(env) }),
+  },
+  telnyx: {
+    names: { account: "TELNYX_CONNECTION_ID", secret: "TELNYX_API_KEY", public_key: "TELNYX_PUBLIC_KEY" },
+    own: (env) => ({ account: env.TELNYX_CONNECTION_ID, secret: env.TELNYX_API_KEY, public_key: env.TELNYX_PUBLIC_KEY }),
+    make: ({ account, secret, public_key }, env) => telnyxCarrier({ connection_id: account, api_key: secret, public_key, api_base: env.TELNYX_API_BASE ?? null, ...publicAddresses(env) }),
   },
 };
 
