@@ -1,0 +1,105 @@
+import { fail } from "../../../../shared/errors.ts";
+import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type CarrierRecording, type InboundCall, type SignedRequest, type Translated } from "../port.ts";
+import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangups.ts";
+
+/** The call's name in the query of a recording's address: Plivo's own report of it names the leg only. */
+export const CALL_FIELD = "call";
+
+/** Longest name of a call or recording that is believed. */
+const ID = /^[0-9A-Za-z-]{8,64}$/;
+const NUMBER = /^\+?([1-9]\d{6,14})$/;
+
+type Fields = URLSearchParams;
+
+const queryOf = (path: string): Fields => new URLSearchParams(path.split("?").slice(1).join("?"));
+
+/** Recording callbacks may carry their fields as one JSON text called `response`. */
+function unpacked(form: Fields): Fields {
+  const packed = form.get("response");
+  if (packed === null || form.has("record_url")) return form;
+  try {
+    const fields: unknown = JSON.parse(packed);
+    return typeof fields === "object" && fields !== null ? new URLSearchParams(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]))) : form;
+  } catch {
+    return form;
+  }
+}
+
+const fieldsOf = ({ method, path, body }: SignedRequest): Fields => (method === "GET" ? queryOf(path) : unpacked(new URLSearchParams(body)));
+
+const idOf = (fields: Fields, ...names: string[]): string | null => {
+  const id = names.map((name) => fields.get(name)).find((value) => value !== null && value !== "");
+  return id !== undefined && id !== null && ID.test(id) ? id : null;
+};
+
+/** The call by Plivo's names: a placed one goes by its request, the leg has a name of its own; a person's call to us is its leg. VALIDATION_FAILED when there is none. */
+function namesOf(fields: Fields, path: string): { call_id: string; leg_id: string | null } {
+  const leg = idOf(fields, "CallUUID", "call_uuid");
+  const request = idOf(fields, "RequestUUID", "ALegRequestUUID") ?? idOf(queryOf(path), CALL_FIELD);
+  const call_id = request ?? leg;
+  if (call_id === null) fail("VALIDATION_FAILED", "The callback names no call: CallUUID and RequestUUID are missing or malformed.", { errors: [{ path: "CallUUID", message: "must name a call" }] });
+  return { call_id, leg_id: request === null ? null : leg };
+}
+
+const VERDICTS: Record<string, AnsweredBy> = { true: "machine", false: "human" };
+
+/** Where the call is, by its CallStatus; nothing for a word we do not know. An end tells of the answer before it, whose own report may be late or lost. */
+function stepsOf(fields: Fields, call_id: string): CallProgress[] {
+  const status = (fields.get("CallStatus") ?? "").toLowerCase();
+  if (fields.get("Event") === "MachineDetection") return machineOf(fields, call_id);
+  if (status === "queued" || status === "initiated") return [{ call_id, at: null, type: "queued" }];
+  if (status === "ringing" || status === "early-media") return [{ call_id, at: null, type: "ringing" }];
+  const answered_at = timeOf(fields.get("AnswerTime"));
+  if (status === "in-progress") return [{ call_id, at: answered_at, type: "answered" }];
+  const name = fields.get("HangupCauseName") ?? fields.get("HangupCause");
+  const hangup = { status, code: wholeOf(fields.get("HangupCauseCode")), name: name === "" ? null : name, answered: status === "completed" };
+  const end = endOf(hangup);
+  if (end === null) return [];
+  const seconds = hangup.answered ? wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration")) : null;
+  const over: CallProgress = { call_id, at: timeOf(fields.get("EndTime")), type: "ended", end, cause: causeOf(hangup), seconds };
+  return hangup.answered && answered_at !== null ? [{ call_id, at: answered_at, type: "answered" }, over] : [over];
+}
+
+function machineOf(fields: Fields, call_id: string): CallProgress[] {
+  const said = fields.get("Machine");
+  return said === null ? [] : [{ call_id, at: null, type: "machine", verdict: VERDICTS[said.toLowerCase()] ?? "unknown" }];
+}
+
+/** A recording as the Record API tells of it (record_url, recording_id, …), or the Record element (RecordUrl, RecordingID, …). */
+function recordingOf(fields: Fields): CarrierRecording | null {
+  const recording_id = idOf(fields, "recording_id", "RecordingID");
+  if (recording_id === null) return null;
+  const url = fields.get("record_url") ?? fields.get("RecordUrl");
+  return { recording_id, url: url === null || url === "" ? null : url, seconds: wholeOf(fields.get("recording_duration") ?? fields.get("RecordingDuration")), channels: null };
+}
+
+const said = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
+
+/** A callback of Plivo in our words (voice.md 1.2). */
+export function translate(kind: CallbackKind, request: SignedRequest): Translated {
+  const fields = fieldsOf(request);
+  const { call_id, leg_id } = namesOf(fields, request.path);
+  const about = { ...bareTranslation(call_id), leg_id };
+  if (kind === "recording") return { ...about, recording: recordingOf(fields) };
+  if (kind === "amd") return { ...about, progress: machineOf(fields, call_id) };
+  if (kind === "turn") return { ...about, turn: { heard: said(fields.get("Speech")), digits: said(fields.get("Digits")) } };
+  if (kind === "transfer") return about;
+  const told = { ...about, progress: stepsOf(fields, call_id), cost: dollarsOf(fields.get("TotalCost")) };
+  return kind === "answer" ? { ...told, turn: { heard: null, digits: null } } : told;
+}
+
+/** A number in E.164; null for one that is none (anonymous, a SIP address). */
+const e164 = (text: string | null): string | null => {
+  const [, digits] = NUMBER.exec(text?.trim() ?? "") ?? [];
+  return digits === undefined ? null : `+${digits}`;
+};
+
+/** A person's call to one of our numbers; null where the callback tells of its end. VALIDATION_FAILED. */
+export function inboundOf(request: SignedRequest): InboundCall | null {
+  const fields = fieldsOf(request);
+  const { call_id, leg_id } = namesOf(fields, request.path);
+  if (fields.get("Direction") === "outbound" || stepsOf(fields, call_id).some((step) => step.type === "ended")) return null;
+  const to = e164(fields.get("To"));
+  if (to === null) fail("VALIDATION_FAILED", "The call names none of our numbers: To is missing or no phone number.", { errors: [{ path: "To", message: "must be a phone number" }] });
+  return { call_id, leg_id, from: e164(fields.get("From")), to };
+}

@@ -1,0 +1,100 @@
+import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
+import { element, escaped, responseDocument } from "../xml.ts";
+import { heardAs, spokenAs } from "./voices.ts";
+
+/** Plivo takes documents of up to 100 KB; this many characters stay below that however they are written, and nobody listens longer. */
+const MAX_SPOKEN_CHARS = 8000;
+/** The voices take this much at once. */
+const MAX_SPEAK_CHARS = 2500;
+/** Bounds of GetInput's executionTimeout, in seconds. */
+const LISTEN_SECONDS = { least: 5, most: 60 };
+/** An entry by keys ends this long after its last one, in seconds, after this many, or with the finishing key. */
+const KEYS_END_SECONDS = 3;
+const MAX_KEYS = 32;
+const FINISHING_KEY = "#";
+/** Between two questions whether the talk has thought it over, in seconds: Plivo counts whole ones. */
+const THINKING_SECONDS = 1;
+
+/** Where the follow-up is asked for. */
+export interface Place { callback_base: string; call_ref: string }
+
+interface Manner { language: string; voice: string | null }
+
+/** Texts cut to what one Speak takes, at a blank where there is one. */
+function* portions(text: string): Generator<string> {
+  let rest = text.trim();
+  while (rest.length > MAX_SPEAK_CHARS) {
+    const blank = rest.lastIndexOf(" ", MAX_SPEAK_CHARS);
+    const end = blank > 0 ? blank : MAX_SPEAK_CHARS;
+    yield rest.slice(0, end);
+    rest = rest.slice(end).trimStart();
+  }
+  if (rest !== "") yield rest;
+}
+
+const speak = (text: string, { language, voice }: Manner): string =>
+  [...portions(text)].map((portion) => element("Speak", { ...spokenAs(language, voice) }, escaped(portion))).join("");
+
+const hangUp = element("Hangup");
+
+const redirect = (url: string): string => element("Redirect", { method: "POST" }, escaped(url));
+
+/** The address asked next. The number tells a retry of this question from the same answer given again. */
+const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string => `${callback_base}/turn/${call_ref}?turn=${turn}`;
+
+/** Says what may be interrupted while it listens already; what may not, before. */
+function listening(reply: TurnReply, then: TurnReply["then"] & { kind: "listen" }, place: Place): string {
+  const firmEnd = reply.say.findLastIndex((s) => !s.interruptible) + 1;
+  const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) => texts.map(({ text }) => speak(text, reply)).join(""));
+  const url = turnUrl(place, reply.turn);
+  const input = element("GetInput", {
+    action: url, method: "POST", inputType: then.keys_only ? "dtmf" : "dtmf speech",
+    executionTimeout: String(Math.min(Math.max(then.seconds, LISTEN_SECONDS.least), LISTEN_SECONDS.most)),
+    speechEndTimeout: then.keys_only ? null : "auto", digitEndTimeout: String(KEYS_END_SECONDS), numDigits: String(MAX_KEYS), finishOnKey: FINISHING_KEY,
+    language: then.keys_only ? null : heardAs(reply.language), redirect: "true",
+  }, loose ?? "");
+  return `${firm ?? ""}${input}${redirect(url)}`; // nothing heard: asked again
+}
+
+/** Cuts what is said to what a document holds. */
+function bounded(reply: TurnReply): TurnReply {
+  let left = MAX_SPOKEN_CHARS;
+  const say = reply.say.map(({ text, interruptible }) => {
+    const kept = text.slice(0, left);
+    left -= kept.length;
+    return { text: kept, interruptible };
+  });
+  return { ...reply, say };
+}
+
+function insideOf(reply: TurnReply, place: Place): string {
+  const { then } = reply;
+  const said = (): string => reply.say.map(({ text }) => speak(text, reply)).join("");
+  switch (then.kind) {
+    case "listen": return listening(reply, then, place);
+    case "again": return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
+    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, then.patience_seconds)), beep: "true" })}${speak(then.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
+    case "hang_up": return `${said()}${hangUp}`;
+    case "nothing": return "";
+  }
+}
+
+/** What a talk says and does next (https://www.plivo.com/docs/voice/xml/getinput). */
+export const turnDocument = (reply: TurnReply, place: Place): string => responseDocument(insideOf(bounded(reply), place));
+
+/** Nothing to do: the answer to a report. */
+export const emptyDocument = (): string => responseDocument("");
+
+/** Connects the call to another number; `caller_id` null: the caller's own. */
+export const dialDocument = (to: string, caller_id: string | null): string => responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));
+
+/** Turns an inbound call away, with a word of why where there is one. */
+export const rejectDocument = (message: string | null, language: string): string =>
+  responseDocument(message === null || message.trim() === "" ? element("Hangup", { reason: "rejected" }) : `${speak(message.slice(0, MAX_SPOKEN_CHARS), { language, voice: null })}${hangUp}`);
+
+/** Takes an inbound call, for so long at most; `greeting` null: it is asked for as with a call we placed. */
+export function connectDocument(greeting: TurnReply | null, talk_seconds: number, token: string, place: Place): string {
+  const limit = element("Hangup", { schedule: String(talk_seconds) });
+  const answer = `${place.callback_base}/answer/${place.call_ref}?media=${encodeURIComponent(token)}`;
+  return responseDocument(`${limit}${greeting === null ? redirect(answer) : insideOf(bounded(greeting), place)}`);
+}

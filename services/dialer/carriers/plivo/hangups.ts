@@ -1,0 +1,53 @@
+import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
+
+/** Plivo's words for a call that is over, in ours (CallStatus of callbacks, call_state of records). */
+const STATUS_ENDS: Record<string, CarrierEnd> = {
+  completed: "completed", answer: "completed", busy: "busy", failed: "failed", timeout: "no_answer", "no-answer": "no_answer", no_answer: "no_answer", cancel: "canceled", canceled: "canceled",
+};
+
+/** Codes that say more than the word (https://www.plivo.com/docs/voice/troubleshooting/hangup-causes). */
+const INVALID_DESTINATION = 2000;
+const REJECTED = 3020;
+const SCHEDULED = 6000;
+
+/** What a code alone says of a call that nobody answered. */
+const CODE_ENDS = new Map<number, CarrierEnd>([[1000, "canceled"], [3000, "no_answer"], [3010, "busy"], [6010, "no_answer"]]);
+
+/** Why a call ended, as Plivo tells it. `status`, `code` null: it gave none. `answered`: somebody had picked up. */
+export interface Hangup { status: string | null; code: number | null; name: string | null; answered: boolean }
+
+const byCode = (code: number | null, answered: boolean): CarrierEnd => (answered ? "completed" : CODE_ENDS.get(code ?? 0) ?? "failed");
+
+/** How the call ended, in our words; null for a status that is no end or that we do not know. */
+export function endOf({ status, code, answered }: Hangup): CarrierEnd | null {
+  const end = status === null ? byCode(code, answered) : STATUS_ENDS[status.toLowerCase()] ?? null;
+  if (end === null) return null;
+  if (code === INVALID_DESTINATION && !answered) return "invalid_number";
+  if (code === REJECTED && !answered) return "rejected";
+  return code === SCHEDULED && answered ? "time_limit" : end;
+}
+
+/** Plivo's cause for people: its number and its name. */
+export const causeOf = ({ code, name }: Hangup): string | null => (code === null && name === null ? null : `plivo ${[code, name].filter((part) => part !== null).join(" ")}`);
+
+const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:?\d\d)?$/;
+
+/** Plivo's times, `2015-07-26 15:45:02+05:30` or, in UTC, without an offset, as ISO text; null for anything else. */
+export function timeOf(text: unknown): string | null {
+  const [, day, clock, zone] = TIME.exec(typeof text === "string" ? text.trim() : "") ?? [];
+  const ms = day === undefined ? Number.NaN : Date.parse(`${day}T${clock}${zone ?? "Z"}`);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** A whole number that came as one or as text; null for anything else. */
+export function wholeOf(value: unknown): number | null {
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : null;
+}
+
+/** An amount of dollars that came as a number or as text; null for anything else. Plivo bills in them. */
+export function dollarsOf(value: unknown): { amount: number; currency: string } | null {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string" || !/^-?\d{1,9}(\.\d{1,10})?$/.test(text)) return null;
+  return { amount: Math.abs(Number(text)), currency: "USD" };
+}

@@ -1,0 +1,121 @@
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { fail } from "../../../../shared/errors.ts";
+import { faultWord, Refusal } from "../http-faults.ts";
+import type { RecordingStream } from "../port.ts";
+import { refusalOf } from "./answers.ts";
+
+/** What the REST client needs. `api_base` null: Plivo's own. */
+export interface RestOptions { auth_id: string; auth_token: string; api_base: string | null }
+
+/** A JSON object as Plivo answers it; "" in its place where there is none (204). */
+export type Answer = Record<string, unknown>;
+
+/** Plivo's REST API of one account. Answers of 400 and above are thrown as Refusal; nothing is ever sent twice. */
+export interface PlivoRest {
+  /** Rings a phone. */
+  dial(body: Answer): Promise<Answer>;
+  get(path: string, query?: Record<string, string>): Promise<Answer>;
+  post(path: string, body: Answer): Promise<Answer>;
+  remove(path: string): Promise<void>;
+  /** Opens a file of the account; null: it is not there. RECORDING_NOT_FOUND when the address is not Plivo's, DEPENDENCY_DOWN. */
+  open(url: string): Promise<RecordingStream | null>;
+}
+
+const API = "https://api.plivo.com";
+/** Hosts that are Plivo's and ask for the account's credentials where the account is set so. */
+const MEDIA = "https://media.plivo.com";
+/** Files may lie at other hosts of Plivo, and behind them at its storage; neither gets credentials. */
+const FILE_HOST = /(?:^|\.)plivo\.com$/;
+const STORAGE_HOST = /\.amazonaws\.com$/;
+/** How long a dial request may take: longer ones count as "maybe placed". */
+const DIAL_TIMEOUT_MS = 15_000;
+/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
+const ASK_TIMEOUT_MS = 8000;
+const MAX_REDIRECTS = 3;
+const NOT_FOUND_STATUSES = new Set([403, 404, 410]);
+
+const isRecord = (v: unknown): v is Answer => typeof v === "object" && v !== null && !Array.isArray(v);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** An answer's JSON object; {} for one without a body. Throws SyntaxError for anything else, Refusal from 300 on. */
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const body = parsed(text);
+  if (response.status >= 400) throw refusalOf(response.status, body, response.headers.get("retry-after"), new Date());
+  if (text.trim() === "") return {};
+  if (!isRecord(body)) throw new SyntaxError("the carrier's answer is no JSON object");
+  return body;
+}
+
+/** True where a file may be fetched from, at first or after a redirect. */
+function isAllowed(url: URL, own: string, redirected: boolean): boolean {
+  if (url.origin === own) return true;
+  return url.protocol === "https:" && url.port === "" && (FILE_HOST.test(url.hostname) || (redirected && STORAGE_HOST.test(url.hostname)));
+}
+
+/** The answer's headers within the time a request may take; its body may take longer. */
+async function headersOf(url: URL, headers: Record<string, string>): Promise<Response> {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), ASK_TIMEOUT_MS);
+  try {
+    return await fetch(url, { headers, redirect: "manual", signal: patience.signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const lengthOf = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
+
+function streamOf(response: Response): RecordingStream {
+  const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
+  return { body, content_type: response.headers.get("content-type") ?? "application/octet-stream", bytes: lengthOf(response.headers.get("content-length")) };
+}
+
+/** A client on Node's own fetch (the plivo package has its host built in, and repeats requests that ring phones). */
+export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoRest {
+  const authorization = `Basic ${Buffer.from(`${auth_id}:${auth_token}`).toString("base64")}`;
+  const base = `${api_base ?? API}/v1/Account/${encodeURIComponent(auth_id)}/`;
+  const own = new URL(base).origin;
+
+  const ask = async (method: string, path: string, timeout_ms: number, body?: Answer): Promise<Answer> => answerOf(await fetch(base + path, {
+    method, redirect: "error", signal: AbortSignal.timeout(timeout_ms),
+    headers: { authorization, accept: "application/json", ...(body ? { "content-type": "application/json" } : {}) }, ...(body ? { body: JSON.stringify(body) } : {}),
+  }));
+
+  const open = async (address: string): Promise<RecordingStream | null> => {
+    let url = URL.canParse(address) ? new URL(address) : null;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      if (url === null || !isAllowed(url, own, redirects > 0)) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
+      const known = url.origin === own || (api_base === null && url.origin === MEDIA);
+      const response = await headersOf(url, known ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
+      if (response.status === 200) return streamOf(response);
+      await response.body?.cancel();
+      const next = response.headers.get("location");
+      if (response.status < 300 || response.status > 399 || next === null) {
+        if (NOT_FOUND_STATUSES.has(response.status)) return null;
+        fail("DEPENDENCY_DOWN", `The carrier does not give the recording (HTTP ${response.status}).`);
+      }
+      url = URL.canParse(next, url.href) ? new URL(next, url.href) : null;
+    }
+    return fail("DEPENDENCY_DOWN", "The carrier sends the recording's reader from address to address.");
+  };
+
+  return {
+    dial: (body) => ask("POST", "Call/", DIAL_TIMEOUT_MS, body),
+    get: (path, query = {}) => ask("GET", Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`, ASK_TIMEOUT_MS),
+    post: (path, body) => ask("POST", path, ASK_TIMEOUT_MS, body),
+    remove: async (path) => { await ask("DELETE", path, ASK_TIMEOUT_MS); },
+    open,
+  };
+}
+
+/** True when Plivo knows no such call (any more). */
+export const isMissing = (error: unknown): boolean => error instanceof Refusal && error.status === 404;
