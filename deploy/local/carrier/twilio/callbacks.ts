@@ -1,9 +1,10 @@
-import type { Faults } from "../faults.ts";
-import type { Ledger } from "../ledger.ts";
+import { randomUUID } from "node:crypto";
+import { createReporter, type ReporterParts } from "../reporting.ts";
+import { formTo, type Hook } from "../sender.ts";
 import { shownFrom } from "./inbound.ts";
 import { API_VERSION, rfc2822, statusOf, talkSeconds } from "./resource.ts";
-import type { Hook, StatusEvent } from "./params.ts";
-import { createSender } from "./sender.ts";
+import type { StatusEvent } from "./params.ts";
+import { sign } from "./signature.ts";
 import type { TwilioCall } from "./twilio-call.ts";
 
 /** Requests to the service: reports, and documents asked for. */
@@ -27,30 +28,18 @@ export function callFields({ call, answeredBy }: TwilioCall): Record<string, str
   };
 }
 
-/** What the requests need. */
-export interface CallbackParts { ledger: Ledger; faults: Faults }
+const AGENT = "TwilioProxy/1.1";
 
 /** Ready to send. */
-export function createCallbacks({ ledger, faults }: CallbackParts): Callbacks {
-  const sender = createSender();
+export function createCallbacks(parts: ReporterParts): Callbacks {
+  const reporter = createReporter(parts);
 
-  /** Sends one report and writes it down, with whatever faults were asked for. */
-  const report = async (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): Promise<void> => {
-    const { sid, to, from } = twilioCall.call.order;
-    const facts = { kind: "callback" as const, call_sid: sid, to, from, what, status: fields["CallStatus"] ?? fields["AnsweredBy"], sequence: fields["SequenceNumber"], url: hook.url };
-    if (faults.take("lose_callbacks", to)) { ledger.write({ ...facts, lost: true, attempts: 0, reply: null }); return; }
-    const copies = faults.take("duplicate_callbacks", to) ? 2 : 1;
-    for (let copy = 1; copy <= copies && !sender.closed.aborted; copy += 1) {
-      const sent = await sender.send(hook, fields, twilioCall.account.authToken);
-      ledger.write({ ...facts, reply: sent.status, attempts: sent.attempts, ...(copy > 1 ? { duplicate: true } : {}), ...(sent.error ? { error: sent.error } : {}) });
-    }
-  };
-  /** A delayed report goes on its own, so that later ones overtake it. */
-  const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void => {
-    const delay = faults.take("delay_callbacks", twilioCall.call.order.to);
-    if (delay) { void sender.pause(delay.seconds * 1000).then(() => report(twilioCall, hook, fields, what)); return; }
-    twilioCall.lastCallback = twilioCall.lastCallback.then(() => report(twilioCall, hook, fields, what));
-  };
+  const request = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, token: string, forged: boolean) => formTo(hook, fields, (url, form) => ({
+    "x-twilio-signature": sign(forged ? `not ${twilioCall.account.authToken}` : twilioCall.account.authToken, url, form), "i-twilio-idempotency-token": token, "user-agent": AGENT,
+  }));
+  const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void => reporter.report(twilioCall.call, {
+    what, status: fields["CallStatus"] ?? fields["AnsweredBy"], sequence: fields["SequenceNumber"], url: hook.url, sign: (forged) => request(twilioCall, hook, fields, randomUUID(), forged),
+  });
 
   return {
     status(twilioCall, event) {
@@ -72,13 +61,8 @@ export function createCallbacks({ ledger, faults }: CallbackParts): Callbacks {
       const { sid, account } = twilioCall.call.order;
       if (hook) deliver(twilioCall, hook, { CallSid: sid, AccountSid: account, AnsweredBy: answeredBy, MachineDetectionDuration: String(Math.round(durationMs)) }, "amd");
     },
-    async fetchDocument(twilioCall, hook, more) {
-      const { sid, to, from } = twilioCall.call.order;
-      const sent = await sender.send(hook, { ...callFields(twilioCall), ...more }, twilioCall.account.authToken);
-      ledger.write({ kind: "fetch", call_sid: sid, to, from, url: hook.url, reply: sent.status, attempts: sent.attempts, ...more, ...(sent.error ? { error: sent.error } : {}) });
-      if (sent.status === null || sent.status < 200 || sent.status > 299) throw new Error(`11200: ${hook.url} gave ${sent.status === null ? sent.error ?? "no answer" : `HTTP ${sent.status}`}`);
-      return sent.text;
-    },
-    close: () => sender.close(),
+    fetchDocument: (twilioCall, hook, more) =>
+      reporter.fetch(twilioCall.call, request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false), { url: hook.url, failure: "11200", more }),
+    close: () => reporter.close(),
   };
 }

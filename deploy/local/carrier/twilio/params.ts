@@ -1,7 +1,5 @@
+import type { Hook } from "../sender.ts";
 import { ParamError } from "./errors.ts";
-
-/** Where something is to be reported: URL and method. */
-export interface Hook { url: string; method: "GET" | "POST" }
 
 /** The status events one can ask for; "completed" stands for every terminal status. */
 export const STATUS_EVENTS = ["initiated", "ringing", "answered", "completed"] as const;

@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { behaviourOf } from "../../people/behaviours.ts";
 import type { EndedBy } from "../ledger.ts";
+import { bridge, playOut } from "../playing.ts";
+import type { Hook } from "../sender.ts";
+import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayParts } from "../relay/session.ts";
+import type { RelaySettings } from "../relay/settings.ts";
 import type { Callbacks } from "./callbacks.ts";
-import type { Hook } from "./params.ts";
-import { runRelay, SOUND_MS, type RelayEnd, type RelayParts } from "./relay.ts";
+import { directionOf, shownFrom } from "./inbound.ts";
+import { sign } from "./signature.ts";
 import { parseTwiml, TwimlError, type Verb } from "./twiml.ts";
 import type { RedirectTarget, TwilioCall } from "./twilio-call.ts";
 
@@ -14,9 +17,6 @@ export interface ProgramParts extends RelayParts { callbacks: Callbacks }
 /** A call that keeps being redirected is cut after so many documents. */
 const MAX_DOCUMENTS = 100;
 const TONE_MS = 300;
-/** A bridged leg rings and talks this long, simulated ms. */
-const BRIDGE_RING_MS = 2_000;
-const BRIDGE_TALK_MS = 5_000;
 
 /** What an instruction leads to: the next one, another document, or the end. */
 type Outcome = { go: "on" } | { go: "to"; target: RedirectTarget } | { go: "end" };
@@ -29,6 +29,19 @@ function relayFields(end: RelayEnd): Record<string, string> {
     SessionId: end.sessionId, SessionStatus: end.status, SessionDuration: String(end.seconds),
     ...(end.handoffData === undefined ? {} : { HandoffData: end.handoffData }),
     ...(end.error ? { ErrorCode: end.error.code, ErrorMessage: end.error.message } : {}),
+  };
+}
+
+/** Twilio's own part of a relayed call: the signed upgrade and what the first message says. */
+function relayed(twilioCall: TwilioCall, settings: RelaySettings): RelayCall {
+  const { call, account } = twilioCall;
+  return {
+    call, settings,
+    headers: { "x-twilio-signature": sign(account.authToken, settings.url), "user-agent": "TwilioProxy/1.1" },
+    setup: {
+      type: "setup", sessionId: `VX${randomBytes(16).toString("hex")}`, accountSid: account.sid, callSid: call.order.sid, parentCallSid: "", from: shownFrom(call), to: call.order.to,
+      forwardedFrom: "", callerName: "", callType: "PSTN", direction: directionOf(twilioCall), callStatus: "IN_PROGRESS", customParameters: settings.parameters,
+    },
   };
 }
 
@@ -107,37 +120,25 @@ class Program {
 
   /** Speaks to the end, or until the call goes elsewhere. */
   async #voiced(speak: () => void): Promise<Outcome> {
-    const { voice } = this.#twilioCall.call.line;
-    const cut = (): void => { voice.interrupt(); };
-    this.#leave.addEventListener("abort", cut, { once: true });
-    speak();
-    await voice.drained();
-    this.#leave.removeEventListener("abort", cut);
+    await playOut(this.#twilioCall.call, this.#leave, speak);
     return ON;
   }
 
   async #relay(verb: Verb & { verb: "Relay" }): Promise<Outcome> {
-    const end = await runRelay(this.#parts, this.#twilioCall, verb.relay, this.#leave);
+    const end = await runRelay(this.#parts, relayed(this.#twilioCall, verb.relay), this.#leave);
     if (end.error) this.#warn(`${end.error.code}: ${end.error.message}`);
     this.#by = end.status === "ended" ? "relay_end" : "carrier";
     if (this.#twilioCall.redirect.leave.signal.aborted) return ON;
     return this.#action(verb.action, verb.method, relayFields(end));
   }
 
-  /** A bridged leg, as far as the ledger needs it: it rings, talks a little and ends. */
   async #dial(verb: Verb & { verb: "Dial" }): Promise<Outcome> {
-    const { time, ledger } = this.#parts;
-    const { sid, to, from } = this.#twilioCall.call.order;
-    const { line } = behaviourOf(verb.number);
-    const legSid = `CA${randomBytes(16).toString("hex")}`;
-    await time.wait(BRIDGE_RING_MS, this.#leave);
-    const status = line === "busy" ? "busy" : line === "ignores" ? "no-answer" : line === "answers" || line === "ignores_first" ? "completed" : "failed";
-    ledger.write({ kind: "dial", call_sid: sid, to, from, number: verb.number, leg_sid: legSid, status });
-    if (status === "completed") await time.wait(BRIDGE_TALK_MS, this.#leave);
+    const sid = `CA${randomBytes(16).toString("hex")}`;
+    const { status, seconds } = await bridge(this.#parts, this.#twilioCall.call, { number: verb.number, sid }, this.#leave);
     this.#by = "carrier";
     if (this.#leave.aborted) return ON;
-    const talked = status === "completed" ? { DialCallDuration: String(Math.round(BRIDGE_TALK_MS / 1000)), DialBridged: "true" } : { DialBridged: "false" };
-    return this.#action(verb.action, verb.method, { DialCallSid: legSid, DialCallStatus: status, ...talked });
+    const talked = status === "completed" ? { DialCallDuration: String(seconds), DialBridged: "true" } : { DialBridged: "false" };
+    return this.#action(verb.action, verb.method, { DialCallSid: sid, DialCallStatus: status, ...talked });
   }
 
   /** Asks an action URL how to go on; its document replaces the present one. */

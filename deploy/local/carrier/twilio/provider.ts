@@ -78,7 +78,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     },
   };
   const keep = (call: Call, account: Account, params: CallParams): TwilioCall => {
-    const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0, lastCallback: Promise.resolve() };
+    const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0 };
     calls.set(call.order.sid, twilioCall);
     const oldest = calls.entries().next();
     if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);

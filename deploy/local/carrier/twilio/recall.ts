@@ -25,7 +25,7 @@ function endedCall(row: CallRow, account: Account): TwilioCall {
   };
   return {
     call, account, params: { ...NOTHING_TO_DO, to: row.to, from: row.from }, parentSid: null, answeredBy: row.answered_by,
-    redirect: { leave: new AbortController(), next: null }, sequence: 0, lastCallback: Promise.resolve(),
+    redirect: { leave: new AbortController(), next: null }, sequence: 0,
   };
 }
 

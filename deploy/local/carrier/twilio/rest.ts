@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { basicCredentials, faultedReply, referenceIn } from "../asking.ts";
 import type { Exchange } from "../calls.ts";
 import type { Faults } from "../faults.ts";
 import type { Reply, Request } from "../http.ts";
@@ -22,15 +23,10 @@ export interface RestParts {
 }
 
 const PATH = new RegExp(`^/${API_VERSION}/Accounts/([^/]+)/Calls(?:/([^/]+?))?(?:\\.json)?$`);
-/** An attempt's name in a callback URL: a UUID, possibly with a number behind. */
-const REFERENCE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(\.\d+)?/i;
-
 function authenticate(request: Request, accounts: ReadonlyMap<string, Account>): Account | null {
-  const [scheme = "", encoded = ""] = (request.headers.authorization ?? "").split(" ");
-  if (scheme.toLowerCase() !== "basic") return null;
-  const [user = "", ...password] = Buffer.from(encoded, "base64").toString("utf8").split(":");
-  const account = accounts.get(user);
-  return account && account.authToken === password.join(":") ? account : null;
+  const given = basicCredentials(request);
+  const account = given ? accounts.get(given.name) : undefined;
+  return account && account.authToken === given?.password ? account : null;
 }
 
 function create({ faults, ownNumbers, place }: RestParts, request: Request, account: Account): Reply {
@@ -39,13 +35,10 @@ function create({ faults, ownNumbers, place }: RestParts, request: Request, acco
   const limited = faults.take("rate_limit", to);
   if (limited) return twilioError(429, 20429, "Too Many Requests", { "retry-after": String(Math.ceil(limited.seconds)) });
   const params = readCallParams(form, ownNumbers, (number) => behaviourOf(number).line === "refused");
-  const reference = REFERENCE.exec(params.status?.url ?? "") ?? REFERENCE.exec(params.answer?.url ?? params.twiml ?? "");
+  const reference = referenceIn(params.status?.url, params.answer?.url ?? params.twiml);
   const sid = `CA${randomBytes(16).toString("hex")}`;
-  const reply: Reply = { status: 201, body: callResource(place(sid, account, params, reference?.[0] ?? null)) };
-  if (faults.take("drop_reply", to)) return { status: 0, drop: true };
-  if (faults.take("error_after_placing", to)) return twilioError(500, 20500, "Internal Server Error");
-  const held = faults.take("hang_reply", to);
-  return held ? { ...reply, holdMs: held.seconds * 1000 } : reply;
+  const reply: Reply = { status: 201, body: callResource(place(sid, account, params, reference)) };
+  return faultedReply(faults, to, reply, twilioError(500, 20500, "Internal Server Error"));
 }
 
 const NOT_IN_PROGRESS = (): Reply => twilioError(400, 21220, "Unable to update record. Call is not in-progress. Cannot redirect.");

@@ -16,8 +16,6 @@ export interface TwilioCall {
   redirect: { leave: AbortController; next: RedirectTarget | null };
   /** The next status callback's number. */
   sequence: number;
-  /** Status callbacks go one after the other. */
-  lastCallback: Promise<void>;
 }
 
 /** Where a call is sent by an update. */

@@ -1,22 +1,5 @@
-import { elementsOf, parseXml, textOf, XmlError, type XmlElement } from "./xml.ts";
-
-/** When the person may cut the agent off. */
-export type Interruptible = "none" | "dtmf" | "speech" | "any";
-
-/** `<ConversationRelay>` as asked for. https://www.twilio.com/docs/voice/twiml/connect/conversationrelay */
-export interface RelaySettings {
-  url: string;
-  welcomeGreeting: string;
-  welcomeGreetingInterruptible: Interruptible;
-  interruptible: Interruptible;
-  reportInputDuringAgentSpeech: Interruptible;
-  preemptible: boolean;
-  partialPrompts: boolean;
-  dtmfDetection: boolean;
-  transcriptionLanguage: string;
-  events: string[];
-  parameters: Record<string, string>;
-}
+import type { Interruptible, RelaySettings } from "../relay/settings.ts";
+import { elementsOf, parseXml, textOf, XmlError, type XmlElement } from "../xml.ts";
 
 /** One instruction of a call document. */
 export type Verb =

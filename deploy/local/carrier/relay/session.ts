@@ -1,15 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { WebSocket } from "ws";
+import type { Call } from "../calls.ts";
 import type { Faults } from "../faults.ts";
 import type { Ledger } from "../ledger.ts";
 import type { AgentSide } from "../line.ts";
 import type { SimTime } from "../time.ts";
 import type { Speech } from "../voice.ts";
-import { directionOf, shownFrom } from "./inbound.ts";
-import { readFrame, type FrameIn, type FrameOut } from "./relay-frames.ts";
-import { sign } from "./signature.ts";
-import type { Interruptible, RelaySettings } from "./twiml.ts";
-import type { TwilioCall } from "./twilio-call.ts";
+import { readFrame, type FrameIn, type FrameOut, type SetupFrame } from "./frames.ts";
+import type { Interruptible, RelaySettings } from "./settings.ts";
 
 /** How a relay session ended, as the `action` URL is told. */
 export interface RelayEnd {
@@ -28,6 +25,15 @@ export interface RelayParts {
   faults: Faults;
   /** `end` cuts what is being said; otherwise it is said first. */
   endCutsSpeech: boolean;
+}
+
+/** A call whose talk is relayed, and what is a carrier's own about it. */
+export interface RelayCall {
+  call: Call;
+  settings: RelaySettings;
+  /** Sent with the upgrade of the WebSocket. */
+  headers: Record<string, string>;
+  setup: SetupFrame;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -66,8 +72,8 @@ function relaySide(settings: RelaySettings, greeting: { speech: Speech | null },
 }
 
 /** Does what one message of the application asks for; `end` is left to the session. */
-function obey(frame: Exclude<FrameIn, { type: "end" }>, twilioCall: TwilioCall, settings: RelaySettings, language: { now: string }): void {
-  const { voice } = twilioCall.call.line;
+function obey(frame: Exclude<FrameIn, { type: "end" }>, { call, settings }: RelayCall, language: { now: string }): void {
+  const { voice } = call.line;
   switch (frame.type) {
     case "text": voice.say(frame.token, { last: frame.last, interruptible: frame.interruptible, preemptible: frame.preemptible ?? settings.preemptible }); return;
     case "play": voice.play(frame.source, SOUND_MS * Math.min(Math.max(frame.loop, 1), MAX_SOUND_LOOPS), frame); return;
@@ -77,19 +83,17 @@ function obey(frame: Exclude<FrameIn, { type: "end" }>, twilioCall: TwilioCall, 
 }
 
 /** Runs one ConversationRelay session from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
-export function runRelay(parts: RelayParts, twilioCall: TwilioCall, settings: RelaySettings, leave: AbortSignal): Promise<RelayEnd> {
+export function runRelay(parts: RelayParts, relayed: RelayCall, leave: AbortSignal): Promise<RelayEnd> {
   return new Promise((resolve) => {
-    const session = new RelaySession(parts, twilioCall, settings, resolve);
+    const session = new RelaySession(parts, relayed, resolve);
     session.open(leave);
   });
 }
 
 class RelaySession {
   readonly #parts: RelayParts;
-  readonly #twilioCall: TwilioCall;
-  readonly #settings: RelaySettings;
+  readonly #relayed: RelayCall;
   readonly #resolve: (end: RelayEnd) => void;
-  readonly #id = `VX${randomBytes(16).toString("hex")}`;
   readonly #startedAt = performance.now();
   readonly #language: { now: string };
   readonly #socket: WebSocket;
@@ -99,15 +103,14 @@ class RelaySession {
   #ending = false;
   #release = (): void => undefined;
 
-  constructor(parts: RelayParts, twilioCall: TwilioCall, settings: RelaySettings, resolve: (end: RelayEnd) => void) {
+  constructor(parts: RelayParts, relayed: RelayCall, resolve: (end: RelayEnd) => void) {
+    const { settings, headers } = relayed;
     this.#parts = parts;
-    this.#twilioCall = twilioCall;
-    this.#settings = settings;
+    this.#relayed = relayed;
     this.#resolve = resolve;
     this.#language = { now: settings.transcriptionLanguage };
     this.#socket = new WebSocket(settings.url, {
-      headers: { "x-twilio-signature": sign(twilioCall.account.authToken, settings.url), "user-agent": "TwilioProxy/1.1" },
-      handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false,
+      headers, handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false,
     });
   }
 
@@ -130,29 +133,24 @@ class RelaySession {
   }
 
   #write(kind: "relay" | "warning", facts: Record<string, unknown>): void {
-    const { sid, to, from } = this.#twilioCall.call.order;
-    this.#parts.ledger.write({ kind, call_sid: sid, to, from, session_id: this.#id, ...facts });
+    const { sid, to, from } = this.#relayed.call.order;
+    this.#parts.ledger.write({ kind, call_sid: sid, to, from, session_id: this.#relayed.setup.sessionId, ...facts });
   }
 
   #onOpen(): void {
-    const { call, account } = this.#twilioCall;
-    const { sid, to } = call.order;
-    const from = shownFrom(call);
-    const { welcomeGreeting, preemptible, parameters } = this.#settings;
+    const { call, settings, setup } = this.#relayed;
+    const { welcomeGreeting, preemptible } = settings;
     this.#opened = true;
     if (this.#over) return;
     this.#write("relay", { event: "connected" });
-    this.#send({
-      type: "setup", sessionId: this.#id, accountSid: account.sid, callSid: sid, parentCallSid: "", from, to, forwardedFrom: "", callerName: "",
-      callType: "PSTN", direction: directionOf(this.#twilioCall), callStatus: "IN_PROGRESS", customParameters: parameters,
-    });
+    this.#send(setup);
     const greeting: { speech: Speech | null } = { speech: null };
-    call.line.setAgentSide(relaySide(this.#settings, greeting, this.#language, (frame) => this.#send(frame)));
+    call.line.setAgentSide(relaySide(settings, greeting, this.#language, (frame) => this.#send(frame)));
     if (welcomeGreeting !== "") {
       call.line.voice.say(welcomeGreeting, { last: true, preemptible });
       greeting.speech = call.line.voice.current();
     }
-    const drop = this.#parts.faults.take("drop_socket", to);
+    const drop = this.#parts.faults.take("drop_socket", call.order.to);
     if (!drop) return;
     const cancelDrop = this.#parts.time.after(0, () => {
       this.#write("relay", { event: "dropped by a fault" });
@@ -169,11 +167,11 @@ class RelaySession {
       this.#write("warning", { message: `64107: ${frame}` });
       this.#send({ type: "error", description: frame });
     } else if (frame.type === "end") void this.#end(frame.handoffData);
-    else obey(frame, this.#twilioCall, this.#settings, this.#language);
+    else obey(frame, this.#relayed, this.#language);
   }
 
   async #end(handoffData: string | undefined): Promise<void> {
-    const { line } = this.#twilioCall.call;
+    const { line } = this.#relayed.call;
     this.#ending = true;
     line.setAgentSide(null);
     if (this.#parts.endCutsSpeech) line.voice.interrupt();
@@ -184,7 +182,7 @@ class RelaySession {
 
   #onClose(code: number): void {
     if (this.#ending || this.#over) return;
-    this.#twilioCall.call.line.voice.interrupt();
+    this.#relayed.call.line.voice.interrupt();
     if (code === 1000 || code === 1005) this.#finish("ended");
     else this.#finish("failed", { error: { code: "64105", message: `WebSocket ended with code ${code}` } });
   }
@@ -193,7 +191,7 @@ class RelaySession {
     if (this.#over) return;
     this.#over = true;
     this.#release();
-    const { call } = this.#twilioCall;
+    const { call } = this.#relayed;
     call.line.setAgentSide(null);
     if (call.endedBy === "carrier" || this.#socket.readyState !== WebSocket.OPEN) this.#socket.terminate(); // the line went dead
     else {
@@ -202,6 +200,6 @@ class RelaySession {
       this.#socket.once("close", () => clearTimeout(grace));
     }
     this.#write("relay", { event: "closed", status, ...more });
-    this.#resolve({ sessionId: this.#id, status, seconds: Math.round((performance.now() - this.#startedAt) / 1000), ...more });
+    this.#resolve({ sessionId: this.#relayed.setup.sessionId, status, seconds: Math.round((performance.now() - this.#startedAt) / 1000), ...more });
   }
 }

@@ -6,9 +6,12 @@ export type FrameIn =
   | { type: "language"; ttsLanguage?: string; transcriptionLanguage?: string }
   | { type: "end"; handoffData?: string };
 
+/** The first message; what is in it beyond these is each carrier's own. */
+export type SetupFrame = { type: "setup"; sessionId: string; callSid: string; from: string; to: string; customParameters: Record<string, unknown> } & Record<string, unknown>;
+
 /** The messages sent to the application. */
 export type FrameOut =
-  | { type: "setup"; sessionId: string; accountSid: string; callSid: string; parentCallSid: string; from: string; to: string; forwardedFrom: string; callerName: string; callType: string; direction: string; callStatus: string; customParameters: Record<string, string> }
+  | SetupFrame
   | { type: "prompt"; voicePrompt: string; lang: string; last: boolean }
   | { type: "dtmf"; digit: string }
   | { type: "interrupt"; utteranceUntilInterrupt: string; durationUntilInterruptMs: number }
@@ -30,7 +33,7 @@ const FIELDS: Record<FrameIn["type"], { required: Record<string, Check>; optiona
 };
 const isType = (value: unknown): value is FrameIn["type"] => typeof value === "string" && value in FIELDS;
 
-/** Reads one message; a string is what Twilio would complain about (error 64107: the message is dropped). */
+/** Reads one message; a string is what the carrier would complain about (the message is dropped). */
 export function readFrame(data: string): FrameIn | string {
   let value: unknown;
   try {
