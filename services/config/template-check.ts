@@ -70,6 +70,14 @@ function transferFaults(fn: FlowFunction, path: string, variables: Variables): F
   return variables.said.has(variable) ? [{ path: `${path}.transfer_to`, message: `must not be {{${variable}}}: a function sets it from what is said in the talk, so anyone could choose who is called` }] : [];
 }
 
+/** Keys between the variables; those that variables bring are looked at when they are pressed. */
+function digitsFaults(fn: FlowFunction, path: string): Fault[] {
+  if (fn.action !== "send_digits") return [];
+  if (fn.digits === undefined) return [{ path: `${path}.digits`, message: "is required for the action send_digits" }];
+  const fixed = fn.digits.replace(/\{\{[^}]*\}\}|\s/g, "");
+  return /^[0-9*#w]{0,32}$/.test(fixed) ? [] : [{ path: `${path}.digits`, message: "may hold 0-9, *, #, w and {{variables}}, at most 32 keys" }];
+}
+
 function httpFaults(fn: FlowFunction, path: string): Fault[] {
   if (fn.action !== "http") return [];
   if (fn.http === undefined) return [{ path: `${path}.http`, message: "is required for the action http" }];
@@ -95,6 +103,7 @@ function functionFaults(t: TemplateInput): Fault[] {
     ...(leadsNowhere(fn) ? [{ path, message: `${fn.name} leads nowhere: give it a next_node, an outcome, variables to set or an action` }] : []),
     ...transferFaults(fn, path, variables),
     ...httpFaults(fn, path),
+    ...digitsFaults(fn, path),
     ...parameterFaults(fn, path),
   ]);
 }

@@ -54,6 +54,7 @@ const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): F
 
 const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): Fault[] => [
   ...textFaults(fn.transfer_to, `${path}.transfer_to`, known),
+  ...textFaults(fn.digits, `${path}.digits`, known),
   ...textFaults(fn.http?.url, `${path}.http.url`, known),
   ...deepFaults(fn.http?.body, `${path}.http.body`, known),
 ];
@@ -63,6 +64,7 @@ export function variableFaults(t: TemplateInput): Fault[] {
   const { known } = variablesOf(t);
   return [
     ...textFaults(t.greeting, "greeting", known),
+    ...textFaults(t.voicemail_message, "voicemail_message", known),
     ...t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`, known)),
     ...functionsOf(t).flatMap(({ path, fn }) => functionFaults(fn, path, known)),
   ];

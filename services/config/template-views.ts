@@ -7,7 +7,7 @@ const DEFAULT_LANGUAGE = "en-US";
 export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateRecord => ({
   id, version: 1, reseller_id: t.reseller_id, merchant_id: t.merchant_id ?? null, name: t.name, is_active: t.is_active ?? true,
   payload_schema: t.payload_schema ?? null, variables: t.variables ?? [], initial_node: t.initial_node, nodes: t.nodes,
-  global_functions: t.global_functions ?? [], greeting: t.greeting ?? null, voice: t.voice ?? null, language: t.language ?? DEFAULT_LANGUAGE,
+  global_functions: t.global_functions ?? [], greeting: t.greeting ?? null, voicemail_message: t.voicemail_message ?? null, voice: t.voice ?? null, language: t.language ?? DEFAULT_LANGUAGE,
   limits: { ...DEFAULT_LIMITS, ...t.limits }, retry_on: t.retry_on ?? null, evaluators: t.evaluators ?? [],
   created_at: now.toISOString(), updated_at: now.toISOString(),
 });
@@ -18,7 +18,7 @@ const put = <K extends string, V>(field: K, value: V | null): { [F in K]?: V } =
 const asWritten = (r: TemplateRecord): TemplateInput => ({
   reseller_id: r.reseller_id, ...put("merchant_id", r.merchant_id), name: r.name, is_active: r.is_active, initial_node: r.initial_node, nodes: r.nodes, variables: r.variables,
   global_functions: r.global_functions, language: r.language, limits: r.limits, evaluators: r.evaluators,
-  ...put("payload_schema", r.payload_schema), ...put("greeting", r.greeting), ...put("voice", r.voice), ...put("retry_on", r.retry_on),
+  ...put("payload_schema", r.payload_schema), ...put("greeting", r.greeting), ...put("voicemail_message", r.voicemail_message), ...put("voice", r.voice), ...put("retry_on", r.retry_on),
 });
 
 /** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
@@ -55,8 +55,11 @@ function frozen<T>(value: T): T {
   return value;
 }
 
+/** Fields that versions kept from before do not have. */
+const LATER_FIELDS = { voicemail_message: null };
+
 /** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
-export const recordOf = (v: VersionDoc): TemplateRecord => frozen(JSON.parse(v.record) as TemplateRecord);
+export const recordOf = (v: VersionDoc): TemplateRecord => frozen({ ...LATER_FIELDS, ...JSON.parse(v.record) as TemplateRecord });
 
 /** Bytes a record takes on its way; 0 for none. */
 export const bytesOf = (r: TemplateRecord | undefined): number => (r === undefined ? 0 : Buffer.byteLength(JSON.stringify(r)));

@@ -13,6 +13,7 @@ import { salvaged } from "./salvage.ts";
 import { sessionSchema } from "./sessions.model.ts";
 import { sessionsOn } from "./sessions.repository.ts";
 import { liveTalks } from "./talks.ts";
+import { talksByTurns } from "./talks-by-turns.ts";
 
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
@@ -33,7 +34,8 @@ export default service("conversation", (ground) => {
   const chat = chatModel(openAiChat({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model }), clock);
   const web = webCaller({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
   const shop = { bus, clock, log, sessions, web, engine: relayEngine(chat, clock), env };
-  const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop });
+  const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop, most: MAX_TALKS });
+  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks });
   let server: MediaServer | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
   const parts = { clock, ids, sessions, flows, url };
@@ -41,9 +43,10 @@ export default service("conversation", (ground) => {
   return {
     actions: {
       prepareMany: async ({ calls }, handling) => ({ results: await prepareMany(parts, handling.bus, calls) }),
-      turn: ({ call_ref }) => fail("NOT_AVAILABLE", `The talk ${call_ref} is not led by documents.`),
+      turn: (turn, handling) => byTurns.turn(turn, handling.bus),
       stop({ call_ref, reason }) {
-        if (reason !== "beep") talks.stop(call_ref, reason);
+        talks.stop(call_ref, reason);
+        if (reason === "carrier_ended") byTurns.over(call_ref);
         return {};
       },
       async salvage({ call_ref }) {
@@ -59,6 +62,7 @@ export default service("conversation", (ground) => {
     },
     async stopped() {
       server?.refuse();
+      byTurns.refuse();
       await talks.drain(Math.max(0, env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS) * MS_PER_SECOND, env.SHUTDOWN_GRACE_SECONDS > GOODBYE_SECONDS);
       await server?.close();
     },

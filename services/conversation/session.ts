@@ -24,11 +24,17 @@ const MS_PER_SECOND = 1000;
 /** What talks are held with. */
 export interface Workshop<Leg> { bus: Bus; clock: Clock; log: Log; sessions: Sessions; engine: VoiceEngine<Leg>; web: WebCaller; env: Env }
 
+/** What came from outside about a talk: it is to end, or who or what has answered. */
+export type Word = StopReason | "machine" | "beep";
+
+/** How the call was answered: when, what the carrier had told by then of a machine, and whether it will tell of a beep. */
+export interface Answered { at: Date; machine: boolean; beep: boolean; tells_beep: boolean }
+
 /** A live talk. */
 export interface Session {
   readonly call_ref: string;
-  /** Ends the talk from outside. */
-  stop(reason: StopReason | "machine"): void;
+  /** Tells the talk something from outside. */
+  stop(reason: Word): void;
   /** Resolves when the talk is over and its facts are settled, or left to the sweep. */
   readonly over: Promise<void>;
 }
@@ -37,6 +43,7 @@ export interface Session {
 class Talk<Leg> implements Session, TalkHost {
   readonly call_ref: string;
   readonly idle_ms: number;
+  readonly tells_beep: boolean;
   readonly over: Promise<void>;
   readonly #shop: Workshop<Leg>;
   readonly #ready: ReadyTemplate;
@@ -50,16 +57,21 @@ class Talk<Leg> implements Session, TalkHost {
   #voice: Voice | null = null;
   #call_id: string | null = null;
   #transferred = false;
+  #isReady = false;
+  /** What was told of a machine before the leg was ready to speak. */
+  #early: ("machine" | "beep")[] = [];
   #leaseLost = false;
   #cancelTimers: (() => void)[] = [];
 
-  constructor(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered_at: Date, leg: Leg) {
+  constructor(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, leg: Leg) {
     this.#shop = shop;
     this.#ready = ready;
-    this.#answered_at = answered_at;
+    this.#answered_at = answered.at;
+    this.tells_beep = answered.tells_beep;
+    this.#early = [...(answered.machine ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
     this.call_ref = doc._id;
     this.idle_ms = ready.template.limits.idle_seconds * MS_PER_SECOND;
-    this.#state = newTalk(doc.payload);
+    this.#state = newTalk(doc.payload, doc.voicemail_action);
     this.#log = shop.log.child({ lead_id: doc.lead_id, claim_no: doc.claim_no });
     this.#progress = progressWriter(this.#log, { call_ref: doc._id });
     const { bus, clock, env } = shop;
@@ -68,7 +80,7 @@ class Talk<Leg> implements Session, TalkHost {
       onLost: () => { this.#leaseLost = true; this.tell({ type: "stopped", reason: "lease_lost" }); },
     });
     this.#cancelTimers = [
-      startTimer(clock, SETUP_MS, () => { if (this.#state.node === "") this.tell({ type: "stopped", reason: "media_failed" }); }),
+      startTimer(clock, SETUP_MS, () => { if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" }); }),
       startTimer(clock, doc.max_call_seconds * MS_PER_SECOND, () => this.tell({ type: "time_up" })),
     ];
     this.#voice = shop.engine.open(leg, this);
@@ -76,13 +88,25 @@ class Talk<Leg> implements Session, TalkHost {
     this.#drain();
   }
 
-  stop(reason: StopReason | "machine"): void {
-    this.tell(reason === "machine" ? { type: "machine" } : { type: "stopped", reason });
+  stop(reason: Word): void {
+    if (reason !== "machine" && reason !== "beep") this.tell({ type: "stopped", reason });
+    else if (this.#isReady || this.#state.on_machine !== "leave_message") this.tell({ type: reason });
+    else this.#early.push(reason);
   }
 
   ready(call_id: string | null): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
     this.#call_id = call_id;
+    // a machine that was known before is not greeted
+    for (const type of this.#early) this.tell({ type });
     this.tell({ type: "started" });
+  }
+
+  press(digits: string): void {
+    // what was pressed may be somebody's secret: it is never logged
+    void this.#shop.bus.call("dialer.sendDtmf", { call_ref: this.call_ref, digits })
+      .catch((error: unknown) => this.#log.warn({ event: "talk.keys_not_pressed", code: codeOf(error) }, "Keys could not be pressed; the talk goes on."));
   }
 
   tell(event: TalkEvent): void {
@@ -209,4 +233,4 @@ class Talk<Leg> implements Session, TalkHost {
 }
 
 /** Starts a talk on a leg; the baton must have been taken. */
-export const startSession = <Leg>(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered_at: Date, leg: Leg): Session => new Talk(shop, doc, ready, answered_at, leg);
+export const startSession = <Leg>(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, leg: Leg): Session => new Talk(shop, doc, ready, answered, leg);

@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider, VoicemailAction } from "../../shared/contracts/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
 /** A talk's life: prepared before the dial, talking once media joined, its facts kept until the lead has taken them. */
@@ -16,6 +16,7 @@ export interface SessionDoc {
   template_version: number;
   payload: Record<string, unknown>;
   max_call_seconds: number;
+  voicemail_action: VoicemailAction;
   state: SessionState;
   token_hash?: string;
   token_expires_at: Date;
@@ -41,6 +42,7 @@ export const sessionSchema = new Schema<SessionDoc>({
   template_version: { type: Number, required: true },
   payload: { type: Schema.Types.Mixed, required: true },
   max_call_seconds: { type: Number, required: true },
+  voicemail_action: { type: String, default: "hangup" },
   state: { type: String, required: true },
   token_hash: { type: String },
   token_expires_at: { type: Date, required: true },

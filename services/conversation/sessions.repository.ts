@@ -11,7 +11,7 @@ const KEPT_SECONDS = 7 * 86_400;
 const KEPT_SETTLED_SECONDS = 3600;
 
 /** What prepare gives. */
-export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "provider" | "template_id" | "template_version" | "payload" | "max_call_seconds"> & { token_hash: string; ttl_seconds: number };
+export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "provider" | "template_id" | "template_version" | "payload" | "max_call_seconds" | "voicemail_action"> & { token_hash: string; ttl_seconds: number };
 
 /** The talks' documents. Every move is one guarded write. */
 export interface Sessions {

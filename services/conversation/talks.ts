@@ -1,11 +1,12 @@
-import type { Bus } from "../../shared/bus.ts";
+import type { Bus, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
 import type { Flows } from "./flows.ts";
 import type { Knock } from "./media-server.ts";
 import type { TextLeg } from "./media/port.ts";
-import { startSession, type Session, type Workshop } from "./session.ts";
+import { startSession, type Answered, type Session, type Word, type Workshop } from "./session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { Sessions } from "./sessions.repository.ts";
 
@@ -19,31 +20,31 @@ const DISMISS_MS = 3000;
 async function dismiss(leg: TextLeg, clock: Clock): Promise<void> {
   const gone = new AbortController();
   const ignore = (): void => undefined;
-  leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, fault: ignore, closed: () => gone.abort() });
+  leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, silence: ignore, fault: ignore, closed: () => gone.abort() });
   leg.end();
   await clock.wait(DISMISS_MS, gone.signal);
   leg.close();
 }
 
-type Stop = Parameters<Session["stop"]>[0];
-
 /** All live talks of this process. */
 export interface Talks {
-  /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. */
+  /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
   admit(knock: Knock): Promise<SessionDoc | null>;
   /** Holds the talk on an admitted leg; never rejects. */
   hold(leg: TextLeg, doc: SessionDoc): Promise<void>;
-  /** Ends a talk, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
-  stop(call_ref: string, reason: Stop): void;
+  /** Tells a talk something from outside, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
+  stop(call_ref: string, reason: Word): void;
+  /** True when there is room for no more talks. */
+  full(): boolean;
   /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye where there is time for one. */
   drain(grace_ms: number, goodbye: boolean): Promise<void>;
 }
 
 /** What the talks are made with. */
-export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop<TextLeg> }
+export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop<TextLeg>; /** Talks held at once, at most. */ most: number }
 
 /** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
-async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">, call_ref: string): Promise<{ go: boolean; answered_at: string | null }> {
+async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">, call_ref: string): Promise<ResultOf<"dialer.joined">> {
   for (let tries = 1; ; tries++) {
     try {
       return await bus.call("dialer.joined", { call_ref, node_id });
@@ -55,18 +56,19 @@ async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | 
 }
 
 /** Keeps the talks of a process. */
-export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: TalksParts): Talks {
+export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, most }: TalksParts): Talks {
   const live = new Map<string, Session>();
-  /** Talks the dialler has handed over or is handing over, with the stop that came before they could begin. */
-  const joining = new Map<string, Stop | null>();
+  /** Talks the dialler has handed over or is handing over, with what was told before they could begin. */
+  const joining = new Map<string, Word[]>();
   const held = new Set<Promise<void>>();
+  const full = (): boolean => held.size >= most;
 
   const talk = async (leg: TextLeg, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
-    joining.set(doc._id, null);
-    const { go, answered_at } = await join({ bus, clock, node_id }, doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
-    const stopped = joining.get(doc._id) ?? null;
+    joining.set(doc._id, []);
+    const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
+    const told = joining.get(doc._id) ?? [];
     joining.delete(doc._id);
     if (!go) {
       log.info({ event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media joined an attempt that is over; hung up.");
@@ -74,18 +76,19 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
       await sessions.close(doc._id, clock.now());
       return;
     }
-    const since = answered_at === null ? clock.now() : new Date(answered_at);
-    const session = startSession(shop, doc, ready, since, leg);
+    const answered: Answered = { at: answered_at === null ? clock.now() : new Date(answered_at), machine, beep, tells_beep };
+    const session = startSession(shop, doc, ready, answered, leg);
     live.set(doc._id, session);
-    if (stopped !== null) session.stop(stopped);
+    for (const word of told) session.stop(word);
     log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");
-    await sessions.begin(doc._id, since, clock.now()).catch((error: unknown) => log.warn({ event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) }, "The beginning of a talk could not be written."));
+    await sessions.begin(doc._id, answered.at, clock.now()).catch((error: unknown) => log.warn({ event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) }, "The beginning of a talk could not be written."));
     await session.over;
     live.delete(doc._id);
   };
 
   return {
     async admit({ provider, token, path, headers }) {
+      if (full()) fail("BUSY", "This process holds as many talks as it can.");
       const hash = sha256(token);
       if (!await sessions.peek(hash, provider, clock.now())) return null;
       // a wrong signature must not use the token up
@@ -104,8 +107,9 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop }: T
     stop(call_ref, reason) {
       const session = live.get(call_ref);
       if (session) session.stop(reason);
-      else if (joining.has(call_ref)) joining.set(call_ref, reason);
+      else joining.get(call_ref)?.push(reason);
     },
+    full,
     async drain(grace_ms, goodbye) {
       const patience = new AbortController();
       const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };

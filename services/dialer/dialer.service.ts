@@ -6,7 +6,7 @@ import { carrierEventSchema, createCarrierEvents } from "./carrier-events.model.
 import { createCarriers } from "./carriers/registry.ts";
 import { createGrantPace } from "./grant-pace.ts";
 import { callHistory } from "./history.ts";
-import { endCall, transferCall } from "./hanging-up.ts";
+import { endCall, sendDigits, transferCall } from "./hanging-up.ts";
 import { joinCall } from "./joining.ts";
 import { preCheckCaller } from "./pre-checks/asking.ts";
 import { receive } from "./receiving.ts";
@@ -48,6 +48,10 @@ export default service("dialer", (ground) => {
       },
       async transfer({ call_ref, to }) {
         await transferCall(works, call_ref, to);
+        return {};
+      },
+      async sendDtmf({ call_ref, digits }) {
+        await sendDigits(works, call_ref, digits);
         return {};
       },
       history: ({ lead_id }) => callHistory(calls, events, lead_id),

@@ -68,13 +68,15 @@ export const dialer = {
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }), Type.Object({ valid: Type.Boolean() })),
     /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
-     *  told before; what it tells later comes by conversation.stop. */
+     *  told before; what it tells later comes by conversation.stop. `tells_beep`: it tells when a machine's greeting is over. */
     joined: action(Strict({ call_ref: CallRef, node_id: Text(200) }),
-      Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime), machine: Type.Boolean(), beep: Type.Boolean() })),
+      Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime), machine: Type.Boolean(), beep: Type.Boolean(), tells_beep: Type.Boolean() })),
     /** Ends the carrier's call if it still lives; idempotent. */
     hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
     /** Hands the live call to another number. */
     transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
+    /** Presses keys towards the callee, where the talk's own channel can't. VALIDATION_FAILED: the call is not in progress. */
+    sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, { timeout_ms: 20_000 }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, { timeout_ms: 25_000 }),
     /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */

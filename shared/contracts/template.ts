@@ -19,9 +19,11 @@ export const FlowFunction = Strict({
   /** variable -> name of the argument stored in it. */
   set: Type.Optional(Type.Record(Name, Name)),
   outcome: Type.Optional(Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" })),
-  action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http"])),
+  action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http", "send_digits"])),
   /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
   transfer_to: Type.Optional(Text(64)),
+  /** Keys of `send_digits`: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in. */
+  digits: Type.Optional(Text(200)),
   /** Request of `http`; url and body may hold {{variables}}. */
   http: Type.Optional(Strict({ method: Type.Enum(["GET", "POST"]), url: Text(2000), body: Type.Optional(Json) })),
 });
@@ -67,6 +69,8 @@ const others = {
   variables: Type.Array(Name, { maxItems: 200 }),
   global_functions: Type.Array(FlowFunction, { maxItems: 32 }),
   greeting: Text(1000),
+  /** Left on a machine where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+  voicemail_message: Text(1000),
   voice: Text(100),
   language: Text(35),
   limits: LimitsInput,
@@ -91,7 +95,7 @@ export const TemplateRecord = Type.Object({
   id: Uuid, version: Type.Integer({ minimum: 1 }), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
   name: Type.String(), is_active: Type.Boolean(), payload_schema: Nullable(Json), variables: Type.Array(Type.String()),
   initial_node: Type.String(), nodes: Type.Array(FlowNode), global_functions: Type.Array(FlowFunction),
-  greeting: Nullable(Type.String()), voice: Nullable(Type.String()), language: Type.String(),
+  greeting: Nullable(Type.String()), voicemail_message: Nullable(Type.String()), voice: Nullable(Type.String()), language: Type.String(),
   limits: Type.Object(LimitsFields), retry_on: Nullable(Type.Array(Type.String())), evaluators: Type.Array(Json),
   created_at: IsoTime, updated_at: IsoTime,
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
     env: { OPENAI_BASE_URL: models.url, OPENAI_MODEL: "callagent-sim", OPENAI_API_KEY: "any" },
     services: [conversation,
       standIn("config", { templateVersion: ({ template_id }) => templates.get(template_id)! }),
-      standIn("dialer", { verifyUpgrade: () => ({ valid: true }), joined: () => ({ go: true, reason: null, answered_at: null, machine: false, beep: false }), hangUp: () => ({}) }),
+      standIn("dialer", { verifyUpgrade: () => ({ valid: true }), joined: () => ({ go: true, reason: null, answered_at: null, machine: false, beep: false, tells_beep: false }), hangUp: () => ({}) }),
       standIn("leads", { extend: () => ({ done: true }), settle: ({ lead_id, facts }) => { settled.set(lead_id, facts.talk); return { done: true, status: "FINISHED", outcome: "x" }; } }),
     ],
   });

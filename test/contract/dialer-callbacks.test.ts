@@ -142,7 +142,7 @@ describe("the fence at answer", () => {
     await send(say("in-progress", 2));
     await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
     clock.set(plusSeconds(clock.now(), 31));
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({ go: false, reason: "window_closed", answered_at: null, machine: false, beep: false });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({ go: false, reason: "window_closed", answered_at: null, machine: false, beep: false, tells_beep: false });
     await until("the carrier's hang-up", async () => (await d.ledger(order))[0]?.ended_by === "api" || undefined);
     await send(say("completed", 3, { CallDuration: "1" }));
     expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: { ended: "canceled", error: { code: "WINDOW_CLOSED" }, talk: null } });
@@ -157,8 +157,8 @@ describe("the fence at answer", () => {
     const { order, say } = await silentCall();
     await send(say("busy", 1));
     await toldIs(d, order, "numbers.releaseMany");
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toEqual({ go: false, reason: "ended", answered_at: null, machine: false, beep: false });
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(d.order("01")), node_id: "n" })).toEqual({ go: false, reason: "unknown_call", answered_at: null, machine: false, beep: false });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toEqual({ go: false, reason: "ended", answered_at: null, machine: false, beep: false, tells_beep: false });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(d.order("01")), node_id: "n" })).toEqual({ go: false, reason: "unknown_call", answered_at: null, machine: false, beep: false, tells_beep: false });
   });
   test("answered, and media never comes: ended after the grace", async () => {
     const { order, say } = await silentCall();

@@ -77,7 +77,7 @@ describe("an attempt in order", () => {
     await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "status", { CallSid, CallStatus: "in-progress", SequenceNumber: "2" }));
     await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "machine_start" }));
     await callIs(d, order, "hang-up", (c) => c.hang_up === "machine");
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({ go: false, reason: "machine", answered_at: null, machine: false, beep: false });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({ go: false, reason: "machine", answered_at: null, machine: false, beep: false, tells_beep: false });
     await until("the carrier's hang-up", async () => (await d.ledger(order))[0]?.ended_by === "api" || undefined);
     await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "status", { CallSid, CallStatus: "completed", SequenceNumber: "3", CallDuration: "4" }));
     expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: { ended: "completed", machine: true, talk: null } });
@@ -91,7 +91,7 @@ describe("an attempt in order", () => {
     const { carrier_call_id: CallSid = "" } = await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({ go: true });
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({ go: true });
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "other" })).toEqual({ go: false, reason: "taken", answered_at: null, machine: false, beep: false });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "other" })).toEqual({ go: false, reason: "taken", answered_at: null, machine: false, beep: false, tells_beep: false });
     await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "fax" }));
     expect(await toldIs(d, order, "conversation.stop")).toEqual({ call_ref: refOf(order), reason: "machine" });
     expect(names(order)).not.toContain("leads.settle");

@@ -21,6 +21,10 @@ export class World {
   extends = 0;
   templatesAsked = 0;
   go = true;
+  /** What the dialler knows of a machine when media joins. */
+  machine = false;
+  beep = false;
+  tellsBeep = true;
   done = true;
   settleFails = 0;
   joinFails = 0;
@@ -42,9 +46,10 @@ export class World {
         if (this.joinFails-- > 0) fail("DEPENDENCY_DOWN", "The store is down.");
         this.calls.push(`joined ${call_ref} ${node_id}`);
         await this.whileJoining(call_ref);
-        return { go: this.go, reason: null, answered_at: "2026-11-21T10:00:00.000Z", machine: false, beep: false };
+        return { go: this.go, reason: null, answered_at: "2026-11-21T10:00:00.000Z", machine: this.machine, beep: this.beep, tells_beep: this.tellsBeep };
       },
       hangUp: ({ call_ref }) => { this.calls.push(`hangUp ${call_ref}`); return {}; },
+      sendDtmf: ({ call_ref, digits }) => { this.calls.push(`keys ${call_ref} ${digits}`); return {}; },
       transfer: ({ call_ref, to }) => {
         if (this.transferFails) fail("CALL_REFUSED", "The carrier refused the transfer.");
         this.calls.push(`transfer ${call_ref} ${to}`);
@@ -62,12 +67,12 @@ export class World {
   ];
 
   /** Prepares a talk of a template of its own. */
-  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: { max_call_seconds?: number; ttl_seconds?: number } = {}): Promise<Prepared> {
+  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: Partial<Pick<Preparation, "max_call_seconds" | "ttl_seconds" | "voicemail_action" | "provider">> = {}): Promise<Prepared> {
     const template_id = this.template(template);
     const lead_id = randomUUID();
     const call_ref = callRef(lead_id, 1);
-    const { media_url } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
-    return { call_ref, lead_id, media_url };
+    const { media_url, token } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
+    return { call_ref, lead_id, media_url, token };
   }
 
   /** A template that the config stand-in knows; its id. */
@@ -88,7 +93,7 @@ export async function prepareOne(bus: Bus, call: Preparation): Promise<Ready> {
 }
 
 /** A prepared talk. */
-export interface Prepared { call_ref: string; lead_id: string; media_url: string }
+export interface Prepared { call_ref: string; lead_id: string; media_url: string; token: string }
 
 /** An obedient little model: it understands a few words of the customer. */
 export const obedient = (q: Question): Reply => {

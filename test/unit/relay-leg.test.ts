@@ -22,7 +22,7 @@ class FakeSocket extends EventEmitter {
 const recorder = (): { seen: unknown[][]; events: TextLegEvents } => {
   const seen: unknown[][] = [];
   const note = (name: string) => (...args: unknown[]): void => { seen.push([name, ...args]); };
-  return { seen, events: { ready: note("ready"), prompt: note("prompt"), digit: note("digit"), interrupt: note("interrupt"), speaking: note("speaking"), customer: note("customer"), fault: note("fault"), closed: note("closed") } };
+  return { seen, events: { ready: note("ready"), prompt: note("prompt"), digit: note("digit"), interrupt: note("interrupt"), speaking: note("speaking"), customer: note("customer"), silence: note("silence"), fault: note("fault"), closed: note("closed") } };
 };
 
 test.each([

@@ -20,7 +20,7 @@ import { virtualClock } from "../support/virtual-clock.ts";
 const LEAD = "2f5a2f3e-1c1b-4b8e-9d52-6f6f1f0d7a10";
 const SECRET = { customer: "Zebulon", order: "Q-999", shop: "Northwind", desk: "+14155550199" };
 const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
-  _id: callRef(LEAD, 3), lead_id: LEAD, claim_no: 3, provider: "PROVIDER_ONE", template_id: "t", template_version: 1, payload: SECRET, max_call_seconds: 60, state: "REDEEMED",
+  _id: callRef(LEAD, 3), lead_id: LEAD, claim_no: 3, provider: "PROVIDER_ONE", template_id: "t", template_version: 1, payload: SECRET, max_call_seconds: 60, voicemail_action: "hangup", state: "REDEEMED",
   token_expires_at: new Date(0), node_id: "n", call_id: null, talk: null, answered_at: null, ended_at: null, created_at: new Date(0), updated_at: new Date(0), purge_at: new Date(0), ...over,
 });
 
@@ -44,7 +44,7 @@ function hold(options: { bus?: Record<string, (params: Record<string, unknown>) 
   const model = options.model ?? { answer: async (_r, { onText }) => { onText("Zebulon, is Q-999 fine?"); return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 }; } };
   const shop: Workshop<TextLeg> = { bus, clock, log, sessions, engine: relayEngine(model, clock), web: async () => ({ ok: true, result: "" }), env: readEnv({ NODE_ENV: "test", ...options.env }) };
   const template = talkTemplate();
-  const session = startSession(shop, docOf(), { template, flow: talkFlow() }, clock.now(), leg);
+  const session = startSession(shop, docOf(), { template, flow: talkFlow() }, { at: clock.now(), machine: false, beep: false, tells_beep: true }, leg);
   const pass = async (ms: number) => { await clock.advance(ms); for (let i = 0; i < 5; i++) await new Promise((r) => setImmediate(r)); };
   const named = (name: string) => asked.filter((a) => a.name === name);
   return { session, clock, lines, asked, kept, said, pass, named, events: () => events! };

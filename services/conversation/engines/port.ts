@@ -2,7 +2,7 @@ import type { Effect, TalkEvent } from "../flow/state.ts";
 import type { ModelAnswer } from "../models/port.ts";
 
 /** The effects of the brain that an engine carries out; the session does the others. */
-export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "end" }>;
+export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "keys" | "await_beep" | "end" }>;
 
 /** The talk as an engine sees it. */
 export interface TalkHost {
@@ -14,6 +14,10 @@ export interface TalkHost {
   listening(): boolean;
   /** True while keys are gathered to one entry instead of counting each by itself. */
   gathersKeys(): boolean;
+  /** Presses keys where the leg can't. */
+  press(digits: string): void;
+  /** Whether the carrier tells when a machine's greeting is over. */
+  readonly tells_beep: boolean;
   /** Silence of the customer, after our speech, that counts as idle. */
   readonly idle_ms: number;
   /** A thought's cost, for the log. */

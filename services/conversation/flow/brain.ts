@@ -5,6 +5,7 @@ import { addHeard, addPending, addSpoken, cutSpeech } from "./hearing.ts";
 import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./moves.ts";
 import { phrasesFor } from "./phrases.ts";
 import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState } from "./state.ts";
+import { inVoicemail, machineAnswered } from "./voicemail.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The brain: state and event in, state and effects out. It knows no audio, no carrier, no clock; every engine shares it. */
@@ -112,6 +113,7 @@ const isAwaited = (s: TalkState, call_id: string): boolean => s.awaiting?.call_i
 export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
   const said = event.said ?? "";
   if (state.mode === "ended") return event.type === "interrupted" ? none(cutSpeech(state, event.spoken, "")) : none(state);
+  if (state.mode === "voicemail") return inVoicemail(flow, state, event);
   /** The state with what had already been said of the thought that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
@@ -126,7 +128,9 @@ export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
     case "transfer_failed": return state.mode === "transferring" && isAwaited(state, event.call_id) ? transferFailed(flow, state, event.call_id, event.code) : none(state);
     case "idle": return idle(flow, state);
     case "time_up": return finish({ ...cutOff, time_limit: true }, "timeout", { goodbye: phrasesFor(flow.language).time_up });
-    case "machine": return finish({ ...cutOff, machine: true }, "agent", { at_once: true });
+    case "machine": return state.on_machine === "continue" ? none(state) : machineAnswered(flow, cutOff);
+    case "beep":
+    case "message_handed": return none(state);
     case "stopped": return stopped(flow, cutOff, event.reason);
   }
 }

@@ -10,6 +10,7 @@ import { render, renderJson } from "../../../shared/placeholders.ts";
 
 const MAX_ARGUMENT_CHARS = 8000;
 const MAX_RESULT_CHARS = 4000;
+const DIGITS = /^[0-9*#w]{1,32}$/;
 const E164 = /^\+[1-9][0-9]{6,14}$/;
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -72,6 +73,14 @@ function handOver(s: TalkState, id: string, called: FlowFunction): Called {
   });
 }
 
+/** Keys go out before anything is said about them. What they are is told to nobody: they may be somebody's secret. */
+function pressKeys(flow: Flow, s: TalkState, id: string, called: FlowFunction, spoke: boolean): Called {
+  const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
+  if (!DIGITS.test(digits)) return refuse(s, id, "the keys can't be pressed: at most 32 of 0-9, *, # and w (half a second's wait)");
+  const { step, stays: on } = carryOut(flow, s, id, called, { ok: true }, spoke);
+  return { step: after([{ type: "keys", digits }], step), stays: on };
+}
+
 /** Does one call of the model's answer; `text` is what it said beside it, already spoken. */
 export function callFunction(flow: Flow, before: TalkState, call: ModelCall, text: string): Called {
   const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
@@ -84,6 +93,7 @@ export function callFunction(flow: Flow, before: TalkState, call: ModelCall, tex
   const faults = flow.check(called, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const set = setVariables(s, called, args);
+  if (called.action === "send_digits") return pressKeys(flow, set, call.id, called, text !== "");
   if (called.action === "transfer") return handOver(set, call.id, called);
   if (called.action === "http" && called.http) return askWeb(set, call.id, called, called.http);
   return carryOut(flow, set, call.id, called, { ok: true }, text !== "");

@@ -7,6 +7,8 @@ export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string,
 export interface Flow {
   readonly language: string;
   readonly greeting: string | null;
+  /** What is left on a machine; null: nothing. */
+  readonly voicemail_message: string | null;
   readonly initial_node: string;
   readonly nodes: ReadonlyMap<string, FlowNode>;
   readonly global_functions: readonly FlowFunction[];
@@ -15,7 +17,7 @@ export interface Flow {
 
 /** Makes a flow of a template version. */
 export const flowOf = (template: TemplateRecord, check: ArgumentCheck): Flow => ({
-  language: template.language, greeting: template.greeting, initial_node: template.initial_node,
+  language: template.language, greeting: template.greeting, voicemail_message: template.voicemail_message, initial_node: template.initial_node,
   nodes: new Map(template.nodes.map((node) => [node.name, node])), global_functions: template.global_functions, check,
 });
 

@@ -1,8 +1,9 @@
 import type { EndedBy } from "../../../shared/contracts/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat.ts";
 
-/** What the talk waits for: the customer, the model, a web request, the carrier's transfer, or nothing any more. */
-export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "ended";
+/** What the talk waits for: the customer, the model, a web request, the carrier's transfer, a machine's beep, or nothing any more. */
+export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
 
 /** A message of the history; `seq` ties it to the transcript line it was spoken as. */
 export type Said =
@@ -54,7 +55,10 @@ export interface TalkState {
   readonly ended_by: EndedBy | null;
   readonly idle_out: boolean;
   readonly time_limit: boolean;
+  /** What is done about a machine. */
+  readonly on_machine: VoicemailAction;
   readonly machine: boolean;
+  readonly message_left: boolean;
   readonly errors: readonly TalkError[];
 }
 
@@ -75,6 +79,10 @@ export type TalkEvent = { readonly said?: string } & (
   | { readonly type: "idle" }
   | { readonly type: "time_up" }
   | { readonly type: "machine" }
+  /** A machine records from now on, as far as can be told. */
+  | { readonly type: "beep" }
+  /** The carrier says the message by itself; its end will be told as a beep, or by the line going. */
+  | { readonly type: "message_handed" }
   | { readonly type: "stopped"; readonly reason: StopReason });
 
 /** What is to be done about it. Nothing follows an `end`. */
@@ -83,6 +91,10 @@ export type Effect =
   | { readonly type: "think"; readonly turn: number; readonly messages: readonly ChatMessage[]; readonly tools: readonly ChatTool[]; readonly interruptible: boolean }
   | { readonly type: "http"; readonly call_id: string; readonly method: "GET" | "POST"; readonly url: string; readonly body: unknown }
   | { readonly type: "transfer"; readonly call_id: string; readonly to: string }
+  /** Silence until a machine's beep; then the message is said. */
+  | { readonly type: "await_beep"; readonly message: string }
+  /** Keys to be pressed towards the callee. */
+  | { readonly type: "keys"; readonly digits: string }
   | { readonly type: "note_error"; readonly code: string; readonly node: string }
   /** `at_once`: don't wait until our own speech has been heard. `transferred`: the carrier's call goes on without us. */
   | { readonly type: "end"; readonly ended_by: EndedBy; readonly goodbye: string | null; readonly at_once: boolean; readonly transferred: boolean };
@@ -107,8 +119,8 @@ export const MAX_FAILURES = 1;
 export const MAX_REPROMPTS = 2;
 
 /** The state before anything happened. */
-export const newTalk = (payload: Readonly<Record<string, unknown>>): TalkState => ({
+export const newTalk = (payload: Readonly<Record<string, unknown>>, on_machine: VoicemailAction = "hangup"): TalkState => ({
   mode: "listening", node: "", role: "", closing: "no", turn: 0, chain: 0, faults: 0, failures: 0, reprompts: 0, pending: [], awaiting: null,
   payload, extracted: {}, history: [], transcript: [], open: [], seq: 0, traversal: [], decided: null, user_turns: 0,
-  ended_by: null, idle_out: false, time_limit: false, machine: false, errors: [],
+  ended_by: null, idle_out: false, time_limit: false, on_machine, machine: false, message_left: false, errors: [],
 });

@@ -4,6 +4,6 @@ import type { TalkState } from "./state.ts";
 /** What is known of a talk. One that has not ended counts as ended by an error: that is what it is, should nobody go on with it. */
 export const talkFacts = (s: TalkState): TalkFacts => ({
   decided: s.decided, ended_by: s.ended_by ?? "error", user_turns: s.user_turns, idle_out: s.idle_out, time_limit: s.time_limit,
-  machine: s.machine, message_left: false, transcription: s.transcript.map(({ role, content }) => ({ role, content })),
+  machine: s.machine, message_left: s.message_left, transcription: s.transcript.map(({ role, content }) => ({ role, content })),
   node_traversal: [...s.traversal], variables: { ...s.extracted }, errors: s.errors.map((e) => ({ ...e })),
 });

@@ -88,6 +88,7 @@ export function relayLeg(socket: RelaySocket): TextLeg {
       for (const what of waiting) what(events);
     },
     say: (token, { last, interruptible }) => send({ type: "text", token, last, interruptible }),
+    keys: (digits) => send({ type: "sendDigits", digits }),
     end() {
       send({ type: "end" });
       ending = true;

@@ -1,7 +1,6 @@
 import type { Clock } from "../../../../shared/clock.ts";
+import { speechMs } from "../../media/speech-length.ts";
 
-/** Speed of synthesised speech where the carrier does not report it. */
-const CHARS_PER_SECOND = 15;
 /** Synthesis begins this much after the text was sent. */
 const SYNTHESIS_MS = 250;
 /** A carrier that is silent this long after our last text has said all of it. */
@@ -30,7 +29,7 @@ export function playout(clock: Clock): Playout {
       if (text === "") return;
       const now = clock.monotonicMs();
       const from = until > now ? until : now + SYNTHESIS_MS;
-      until = from + (text.length * 1000) / CHARS_PER_SECOND;
+      until = from + speechMs(text);
       estimated = until;
       lastSent = now;
       sentSinceAudible = true;

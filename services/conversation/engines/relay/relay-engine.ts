@@ -3,6 +3,8 @@ import type { TextLeg } from "../../media/port.ts";
 import { ModelFault, type ChatModel } from "../../models/port.ts";
 import { startTimer } from "../../timer.ts";
 import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "../port.ts";
+import { speechMs } from "../../media/speech-length.ts";
+import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "./beep-wait.ts";
 import { keypad } from "./keypad.ts";
 import { plainSpeech } from "./plain-speech.ts";
 import { playout } from "./playout.ts";
@@ -17,6 +19,9 @@ const CLOSE_AT_ONCE_MS = 500;
 const MAX_UTTERANCE_MS = 30_000;
 /** How often the end of our speech is looked at while waiting for it. */
 const QUIET_STEP_MS = 250;
+/** A carrier that leaves a message by itself gets this much longer than wait and message take. */
+const LEAVING_MARGIN_MS = 15_000;
+const MS_PER_SECOND = 1000;
 
 type Think = Extract<SpeechEffect, { type: "think" }>;
 type End = Extract<SpeechEffect, { type: "end" }>;
@@ -34,6 +39,7 @@ class RelayVoice implements Voice {
   readonly #gone = new AbortController();
   #thought: Thought | null = null;
   #stopIdle: () => void = () => undefined;
+  #beep: BeepWait | null = null;
   #ended = false;
 
   constructor(leg: TextLeg, host: TalkHost, model: ChatModel, clock: Clock) {
@@ -54,7 +60,8 @@ class RelayVoice implements Voice {
       digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.gathersKeys())),
       interrupt: (spoken) => this.#interrupted(spoken),
       speaking: (now) => { this.#playout.audible(now); this.#watchIdle(); },
-      customer: (speaking) => this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0),
+      customer: (speaking) => { this.#beep?.speaks(speaking); this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0); },
+      silence: () => this.#happened(() => { if (this.#host.listening()) this.#host.tell({ type: "idle" }); }),
       fault: () => this.#host.fault("RELAY_REFUSED_FRAME"),
       closed: () => this.#closed(),
     });
@@ -64,6 +71,8 @@ class RelayVoice implements Voice {
     if (this.#ended) return;
     if (effect.type === "say") this.#speak(effect.text, effect.interruptible);
     else if (effect.type === "think") void this.#think(effect);
+    else if (effect.type === "keys") this.#press(effect.digits);
+    else if (effect.type === "await_beep") this.#awaitBeep(effect.message);
     else void this.#end(effect);
     this.#watchIdle();
   }
@@ -71,6 +80,7 @@ class RelayVoice implements Voice {
   said(): string { return this.#thought?.said ?? ""; }
 
   async quiet(): Promise<void> {
+    this.#leg.flush?.();
     const until = this.#clock.monotonicMs() + MAX_QUIET_MS;
     while (!this.#gone.signal.aborted) {
       const left = Math.min(this.#playout.leftMs(), until - this.#clock.monotonicMs());
@@ -89,7 +99,26 @@ class RelayVoice implements Voice {
     this.#playout.sent(text);
   }
 
+  #press(digits: string): void {
+    if (this.#leg.keys) this.#leg.keys(digits);
+    else this.#host.press(digits);
+  }
+
+  /** Silence from here on, until the beep, or what counts as one; a leg that leaves messages by itself only tells when it has been told to. */
+  #awaitBeep(message: string): void {
+    this.#dropThought();
+    this.#keypad.stop();
+    const beep = (): void => this.#happened(() => this.#host.tell({ type: "beep" }));
+    if (!this.#leg.leave) { this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep); return; }
+    this.#leg.leave(message, MAX_BEEP_SECONDS, () => {
+      const stop = startTimer(this.#clock, MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS, beep);
+      this.#beep = { speaks: () => undefined, stop };
+      this.#host.tell({ type: "message_handed" });
+    });
+  }
+
   #prompted(text: string, final: boolean): void {
+    this.#beep?.speaks(!final);
     this.#happened(() => {
       if (!final) return;
       this.#keypad.flush();
@@ -108,6 +137,7 @@ class RelayVoice implements Voice {
   #closed(): void {
     this.#dropThought();
     this.#keypad.stop();
+    this.#beep?.stop();
     this.#stopIdle();
     this.#gone.abort();
     this.#host.tell({ type: "stopped", reason: "hung_up" });
@@ -160,7 +190,10 @@ class RelayVoice implements Voice {
     this.#ended = true;
     this.#dropThought();
     this.#keypad.stop();
+    this.#beep?.stop();
     if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
+    // a leg that speaks in turns says its last words and ends by one document
+    if (this.#leg.yours && !effect.transferred) this.#leg.end();
     if (!effect.at_once) await this.quiet();
     if (effect.transferred) this.#leg.close();
     else this.#leg.end();
@@ -168,10 +201,11 @@ class RelayVoice implements Voice {
     if (!this.#gone.signal.aborted) this.#leg.close();
   }
 
-  /** Starts to count the customer's silence anew, from the end of our speech. */
+  /** Starts to count the customer's silence anew, from the end of our speech; a leg that speaks in turns is given the floor and counts by itself. */
   #watchIdle(speakingMs = 0): void {
     this.#stopIdle();
     if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
+    if (this.#leg.yours) { this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.gathersKeys() }); return; }
     this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () => this.#happened(() => this.#host.tell({ type: "idle" })));
   }
 }

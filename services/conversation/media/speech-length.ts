@@ -1,0 +1,28 @@
+/** Speed of synthesised speech where the carrier does not report it. */
+export const CHARS_PER_SECOND = 15;
+const MS_PER_SECOND = 1000;
+
+/** A text handed to speech. */
+export interface Uttered { readonly text: string; readonly interruptible: boolean }
+
+/** How long a text is audible, as far as can be told. */
+export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) / CHARS_PER_SECOND;
+
+/** The first `ms` of a text, ended at a word. */
+function prefix(text: string, ms: number): string {
+  const chars = Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND);
+  return chars >= text.length ? text : text.slice(0, chars + 1).replace(/\s*\S*$/u, "");
+}
+
+/** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole. */
+export function lastHeard(said: readonly Uttered[], ms: number): string {
+  let left = ms;
+  let heard = "";
+  for (const { text, interruptible } of said) {
+    const part = interruptible ? prefix(text, left) : text;
+    heard = part === "" ? heard : part;
+    if (part !== text) break;
+    left = Math.max(0, left - speechMs(text));
+  }
+  return heard;
+}

@@ -1,0 +1,62 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Turn, TurnReply } from "../../shared/contracts/conversation.ts";
+import { fail } from "../../shared/errors.ts";
+import { sha256 } from "../../shared/ids.ts";
+import type { Flows } from "./flows.ts";
+import type { Bus } from "../../shared/bus.ts";
+import { turnsLeg, type TurnsLeg } from "./media/turns-leg.ts";
+import type { Sessions } from "./sessions.repository.ts";
+import type { Talks } from "./talks.ts";
+
+/** What talks led by documents are held with. */
+export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks }
+
+/** The talks of this process whose carriers ask for a document after each turn. */
+export interface TalksByTurns {
+  /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process is going down. */
+  turn(turn: Turn, bus: Bus): Promise<TurnReply>;
+  /** The carrier's side of a call is over: nobody will ask again. */
+  over(call_ref: string): void;
+  /** Lets no new talk in. */
+  refuse(): void;
+}
+
+const NOTHING: TurnReply = { turn: 0, say: [], then: { kind: "nothing" }, language: "en-US", voice: null };
+
+/** Keeps them. */
+export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsParts): TalksByTurns {
+  const legs = new Map<string, TurnsLeg>();
+  /** First turns under way, so that a carrier's retry waits for the same answer. */
+  const admitting = new Map<string, Promise<TurnsLeg>>();
+  let refusing = false;
+
+  const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<TurnsLeg> => {
+    if (refusing || talks.full()) fail("BUSY", "This process holds as many talks as it can.");
+    const hash = sha256(token);
+    const found = await sessions.peek(hash, provider, clock.now());
+    // the template before the token is used up: without it there would be nothing to say
+    const ready = found?._id === call_ref ? await flows.get(bus, found.template_id, found.template_version) : null;
+    const doc = ready && await sessions.redeem(hash, provider, node_id, clock.now());
+    if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
+    const { language, voice } = ready.template;
+    const leg = turnsLeg({ clock, call_id, language, voice });
+    legs.set(call_ref, leg);
+    void talks.hold(leg, doc).finally(() => { if (legs.get(call_ref) === leg) legs.delete(call_ref); });
+    return leg;
+  };
+
+  return {
+    async turn(turn, bus) {
+      const { call_ref, heard, digits, follows, token } = turn;
+      const input = { heard, digits, follows };
+      const known = legs.get(call_ref) ?? await admitting.get(call_ref);
+      if (known) return known.turn(input);
+      if (token === null) return NOTHING;
+      const admitted = admit(turn, token, bus).finally(() => admitting.delete(call_ref));
+      admitting.set(call_ref, admitted);
+      return (await admitted).turn(input);
+    },
+    over: (call_ref) => legs.get(call_ref)?.gone(),
+    refuse() { refusing = true; },
+  };
+}
