@@ -3,7 +3,7 @@ import { assert, dictionary, property, string, webUrl } from "fast-check";
 import { getExpectedTwilioSignature } from "twilio/lib/webhooks/webhooks.js";
 import { sign } from "../../deploy/local/carrier/twilio/signature.ts";
 import { parseTwiml, TwimlError } from "../../deploy/local/carrier/twilio/twiml.ts";
-import { parseXml, XmlError } from "../../deploy/local/carrier/twilio/xml.ts";
+import { parseXml, XmlError } from "../../deploy/local/carrier/xml.ts";
 import { startTime } from "../../deploy/local/carrier/time.ts";
 import { startVoice, type Heard } from "../../deploy/local/carrier/voice.ts";
 import { behaviourOf } from "../../deploy/local/people/behaviours.ts";

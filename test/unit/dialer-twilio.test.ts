@@ -8,7 +8,7 @@ import { answeredBy, translate } from "../../services/dialer/carriers/twilio/cal
 import { relayDocument, transferDocument } from "../../services/dialer/carriers/twilio/documents.ts";
 import { isSigned, isUpgradeSigned, signatureOf } from "../../services/dialer/carriers/twilio/signature.ts";
 import { movedTo } from "../../services/dialer/carriers/twilio/rest.ts";
-import { parseXml } from "../../deploy/local/carrier/twilio/xml.ts";
+import { parseXml } from "../../deploy/local/carrier/xml.ts";
 
 const TOKEN = "a-secret-token";
 const PUBLIC = "https://calls.example.com";
