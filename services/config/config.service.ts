@@ -3,6 +3,7 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { changeConfiguration, deleteConfiguration } from "./configuration-changing.ts";
 import { configurationSchema } from "./configurations.model.ts";
 import { configurationsRepository } from "./configurations.repository.ts";
+import { inboundPlanning } from "./inbound.ts";
 import { planning, toResolved } from "./planning.ts";
 import { pushMemory } from "./push-memory.ts";
 import { pushing } from "./pushing.ts";
@@ -20,6 +21,7 @@ export default service("config", (ground) => {
   const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
   const remembered = pushMemory();
   const pushes = pushing(templates, configurations, remembered);
+  const inbound = inboundPlanning(templates, configurations, plans);
   const read = reading(templates, configurations, plans);
 
   return {
@@ -51,6 +53,8 @@ export default service("config", (ground) => {
         return { results: found.map((t) => ("code" in t ? { resolved: null, refusal: t } : { resolved: toResolved(t.template, t.configuration), refusal: null })) };
       },
       plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
+      inboundFor: async (asked) => ({ plan: await inbound.planFor(asked) }),
+      mayTakeCalls: async ({ template_id, ...owner }) => ({ may: await inbound.mayUse(owner, template_id) }),
       templateVersion: async ({ template_id, version }) => await templates.version(template_id, version) ?? templateNotFound(),
       overridden: async ({ template_id, override }) => ({ configuration: await plans.overridden(template_id, override) }),
     },

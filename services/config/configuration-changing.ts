@@ -7,6 +7,7 @@ import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations.repository.ts";
 import { settingsOf } from "./planning.ts";
 import { toChange } from "./tenancy.ts";
+import { requireAddress } from "./webhook-address.ts";
 
 /** Times a change is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
@@ -17,21 +18,22 @@ export const configurationNotFound = (): never => fail("CONFIGURATION_NOT_FOUND"
 const docToChange = (configurations: ConfigurationsRepository, by: By, id: string): Promise<ConfigurationDoc> =>
   toChange(by, (scope) => configurations.find(scope, id), "configuration", configurationNotFound);
 
-async function save(ground: ServiceGround, configurations: ConfigurationsRepository, { by, config_id, configuration: patch }: ParamsOf<"config.updateConfiguration">): Promise<ConfigurationDoc> {
+async function save(ground: ServiceGround, configurations: ConfigurationsRepository, bus: Bus, { by, config_id, configuration: patch }: ParamsOf<"config.updateConfiguration">): Promise<ConfigurationDoc> {
   for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
     const seen = await docToChange(configurations, by, config_id);
     const merged = patched(settingsOf(seen), patch);
     requireValid(merged);
+    await requireAddress(bus, patch);
     const saved = await configurations.replace(scopeOf(by), seen, JSON.stringify(normalised(merged)), ground.clock.now());
     if (saved) return saved;
   }
   return fail("BUSY", "The configuration is being changed by many at once; try again in a few seconds.");
 }
 
-/** Changes a configuration; what comes out is judged as a whole. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, BUSY. */
+/** Changes a configuration; what comes out is judged as a whole. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, BUSY. */
 export async function changeConfiguration(ground: ServiceGround, configurations: ConfigurationsRepository, bus: Bus, params: ParamsOf<"config.updateConfiguration">): Promise<ConfigurationDoc> {
   const { by, configuration: patch } = params;
-  const saved = await save(ground, configurations, params);
+  const saved = await save(ground, configurations, bus, params);
   await told(ground, bus, by, "configuration.updated", saved, { fields: Object.keys(patch) });
   return saved;
 }

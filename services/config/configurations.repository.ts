@@ -22,9 +22,13 @@ export interface ConfigurationsRepository {
   removeOf(scope: Scope, template_id: string): Promise<string | null>;
   /** Those of these templates, in no order; for services. */
   ofTemplates(template_ids: readonly string[]): Promise<ConfigurationDoc[]>;
+  /** Those of a merchant and those that are its reseller's own, the oldest first; merchant null: the latter alone. For services. */
+  ofOwner(reseller_id: string, merchant_id: string | null): Promise<ConfigurationDoc[]>;
 }
 
 const MAX_QUERY_MS = 8000;
+/** Configurations of one owner that are looked through for one that takes inbound calls. */
+const MAX_OF_OWNER = 1000;
 
 const sought = ({ template_id, ...same }: ConfigurationFilter): ConfigurationFilter => ({ ...same, ...(template_id === undefined ? {} : { template_id: template_id.toLowerCase() }) });
 
@@ -45,4 +49,6 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
     return removed?._id ?? null;
   },
   ofTemplates: (template_ids) => model.find({ template_id: { $in: [...template_ids] } }).maxTimeMS(MAX_QUERY_MS).lean<ConfigurationDoc[]>().exec(),
+  ofOwner: (reseller_id, merchant_id) => model.find({ reseller_id, merchant_id: { $in: [merchant_id, null] } }).sort({ created_at: 1, _id: 1 }).limit(MAX_OF_OWNER)
+    .maxTimeMS(MAX_QUERY_MS).lean<ConfigurationDoc[]>().exec(),
 });

@@ -6,6 +6,7 @@ import type { TemplateRecord } from "../../shared/contracts/template.ts";
 import { fail } from "../../shared/errors.ts";
 import { told } from "./configuration-changing.ts";
 import { normalised, requireValid } from "./configuration-check.ts";
+import { requireAddress } from "./webhook-address.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations.repository.ts";
 import { effective } from "./effective.ts";
@@ -28,7 +29,7 @@ export async function createTemplate(ground: ServiceGround, templates: Templates
   return record;
 }
 
-/** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, CONFIGURATION_EXISTS. */
+/** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, CONFIGURATION_EXISTS. */
 export async function createConfiguration(
   ground: ServiceGround, templates: TemplatesRepository, configurations: ConfigurationsRepository, bus: Bus, { by, configuration }: ParamsOf<"config.createConfiguration">,
 ): Promise<ConfigurationRecord> {
@@ -37,6 +38,7 @@ export async function createConfiguration(
   const template = await templates.head(scopeOf(by), template_id)
     ?? fail("TEMPLATE_NOT_FOUND", "template_id names no template of yours; list them with GET /templates.", { errors: [{ path: "template_id", message: "is unknown" }] });
   requireValid(settings);
+  await requireAddress(bus, settings);
   const now = ground.clock.now();
   const kept = normalised(settings);
   const doc: ConfigurationDoc = {

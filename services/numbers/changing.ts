@@ -18,6 +18,13 @@ export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
   checkOwner(owner, await bus.call("merchants.lookup", { reseller_id: owner.reseller_id, ...(owner.merchant_id === null ? {} : { merchant_id: owner.merchant_id }) }));
 }
 
+/** Whether calls to a number of this owner may be taken by the template. TEMPLATE_NOT_FOUND. */
+async function requireTemplate(bus: Bus, owner: Owner, template_id: string | null): Promise<void> {
+  if (template_id === null || (await bus.call("config.mayTakeCalls", { ...owner, template_id })).may) return;
+  fail("TEMPLATE_NOT_FOUND", "inbound_template_id names no template that the number's owner may use; list the templates with GET /templates.",
+    { errors: [{ path: "inbound_template_id", message: "is unknown, or not the number's owner's" }] });
+}
+
 /** The number an asker is about to change. FORBIDDEN where it is somebody else's, NUMBER_NOT_FOUND where there is none. */
 async function toChange(numbers: NumberRecords, by: By, id: string): Promise<NumberDoc> {
   mayChange(by);
@@ -29,9 +36,10 @@ async function toChange(numbers: NumberRecords, by: By, id: string): Promise<Num
 
 const busy = (deed: string, forced: string): never => fail("RESOURCE_IN_USE", `The number is in a call, so it can't be ${deed} now. ${forced}`);
 
-/** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
+/** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_NOT_FOUND. */
 export async function addNumber(ground: ServiceGround, numbers: NumberRecords, bus: Bus, by: By, number: NumberDoc): Promise<NumberDoc> {
   await requireOwner(bus, number);
+  await requireTemplate(bus, { reseller_id: number.reseller_id, merchant_id: number.merchant_id }, number.inbound_template_id ?? null);
   if (!await numbers.insert(number)) exists();
   ground.log.info({ event: "number.created", number_id: number._id, phone: maskPhone(number.phone_number), provider: number.provider, by: by.id }, "an outbound number was added");
   bus.broadcast("numbers.freed", { provider: number.provider });
@@ -43,10 +51,13 @@ export async function changeNumber(ground: ServiceGround, numbers: NumberRecords
   const seen = await toChange(numbers, by, number_id);
   const owner = changedOwner(seen, asked);
   ownerFor(by, owner);
-  if (owner.reseller_id !== seen.reseller_id || owner.merchant_id !== seen.merchant_id) await requireOwner(bus, owner);
+  const given = owner.reseller_id !== seen.reseller_id || owner.merchant_id !== seen.merchant_id;
+  if (given) await requireOwner(bus, owner);
+  const template_id = asked.inbound_template_id === undefined ? seen.inbound_template_id ?? null : asked.inbound_template_id?.toLowerCase() ?? null;
+  if (given || asked.inbound_template_id !== undefined) await requireTemplate(bus, owner, template_id);
   const disables = asked.status === "DISABLED" && seen.status !== "DISABLED";
   const moves = asked.provider !== undefined && asked.provider !== seen.provider;
-  const changed = await numbers.change(scopeOf(by), seen, { ...asked, ...owner, updated_at: ground.clock.now() }, moves || (disables && force !== true));
+  const changed = await numbers.change(scopeOf(by), seen, { ...asked, ...owner, inbound_template_id: template_id, updated_at: ground.clock.now() }, moves || (disables && force !== true));
   if (changed === "taken") return exists();
   if (changed === null) {
     await toChange(numbers, by, number_id); // deleted or given away meanwhile

@@ -20,7 +20,7 @@ export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: 
   return {
     _id: id, phone_number, provider: asked.provider, status: asked.status ?? "AVAILABLE", channel: asked.channel ?? DEFAULT_CHANNEL,
     max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES, reseller_id: owner.reseller_id, merchant_id: owner.merchant_id,
-    country: countryOf(phone_number), slots: [], removed: null, used_at: NEVER, created_at: now, updated_at: now,
+    inbound_template_id: asked.inbound_template_id?.toLowerCase() ?? null, country: countryOf(phone_number), slots: [], removed: null, used_at: NEVER, created_at: now, updated_at: now,
   };
 }
 
@@ -51,5 +51,5 @@ const withStatus = (status: NumberView["status"] | undefined): Record<string, un
 /** A number as it is shown. */
 export const toRecord = (d: NumberDoc, now: Date): NumberView => ({
   id: d._id, phone_number: d.phone_number, provider: d.provider, status: statusOf(d, now), channel: d.channel, max_concurrent_calls: d.max_concurrent_calls,
-  reseller_id: d.reseller_id, merchant_id: d.merchant_id, created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
+  reseller_id: d.reseller_id, merchant_id: d.merchant_id, inbound_template_id: d.inbound_template_id ?? null, created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
 });

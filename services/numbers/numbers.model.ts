@@ -17,6 +17,8 @@ export interface NumberDoc {
   reseller_id: string | null;
   /** null: every merchant of the reseller. */
   merchant_id: string | null;
+  /** The template that takes calls to the number; absent in numbers of older versions. */
+  inbound_template_id?: string | null;
   /** ISO country of the number, to prefer a caller id from the callee's country; null where it has none. */
   country: string | null;
   slots: Slot[];
@@ -43,6 +45,7 @@ export const numberSchema = new Schema<NumberDoc>({
   max_concurrent_calls: { type: Number, required: true },
   reseller_id: { type: String, default: null },
   merchant_id: { type: String, default: null },
+  inbound_template_id: { type: String, default: null },
   country: { type: String, default: null },
   slots: { type: [slotSchema], required: true },
   removed: { type: String, default: null },

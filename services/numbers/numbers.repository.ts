@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
@@ -7,7 +8,7 @@ import type { NumberDoc } from "./numbers.model.ts";
 import { visibleTo } from "./owning.ts";
 
 /** What may be changed of a number. */
-export type NumberChange = Partial<Pick<NumberDoc, "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id">> & { updated_at: Date };
+export type NumberChange = Partial<Pick<NumberDoc, "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id" | "inbound_template_id">> & { updated_at: Date };
 
 /** Numbers as people see and change them. */
 export interface NumberRecords {
@@ -17,6 +18,8 @@ export interface NumberRecords {
   page(scope: Scope, filter: Record<string, unknown>, after: PageFilter, size: number): Promise<NumberDoc[]>;
   /** The number, if it may be seen in the scope. */
   find(scope: Scope, id: string): Promise<NumberDoc | null>;
+  /** The number in use that a call to this phone number is for: one with a template of its own first, then the oldest. */
+  called(phone_number: string, provider: Provider): Promise<NumberDoc | null>;
   /** Changes a number that belongs to whom it was seen to. `idle`: only while none of its lines is taken. null: it is not so (any more);
    *  "taken": its new owner has this phone number already. */
   change(scope: Scope, seen: NumberDoc, set: NumberChange, idle: boolean): Promise<NumberDoc | "taken" | null>;
@@ -40,6 +43,8 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
   }),
   page: (scope, filter, after, size) => model.find({ $and: [STANDING, visibleTo(scope), filter, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
   find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
+  called: (phone_number, provider) => model.findOne({ phone_number, provider, status: "AVAILABLE", ...STANDING }).sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
+    .maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
   change: (scope, seen, set, idle) => {
     const asSeen = { $and: [{ _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) }, STANDING, visibleTo(scope)] };
     return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec().catch((error: unknown) => {

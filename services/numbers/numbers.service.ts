@@ -33,6 +33,10 @@ export default service("numbers", (ground) => {
         await removeNumber(ground, numbers, params);
         return {};
       },
+      async called({ phone_number, provider }) {
+        const number = await numbers.called(phone_number, provider);
+        return { number: number && { id: number._id, reseller_id: number.reseller_id, merchant_id: number.merchant_id, inbound_template_id: number.inbound_template_id ?? null } };
+      },
       reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
       keepMany: async ({ lines: asked }) => ({ kept: await keepMany(lines, asked) }),
       availability: ({ country, ...party }) => lines.availability(party, country),

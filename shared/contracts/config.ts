@@ -10,6 +10,13 @@ export const Plan = Type.Object({
 });
 export type Plan = Static<typeof Plan>;
 
+/** What a call to one of our numbers is judged and led by; `configuration` is null where the template has none. Owner and language are the template's. */
+export const InboundPlan = Type.Object({
+  template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()), is_active: Type.Boolean(),
+  language: Type.String(), max_call_seconds: Type.Integer(), configuration: Nullable(ConfigurationRecord),
+});
+export type InboundPlan = Static<typeof InboundPlan>;
+
 const PushQuestion = Strict({ template_id: Text(64), reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), payload: Json });
 
 /** A template as a push needs it; `initial_offset` in seconds, null where it has no configuration. */
@@ -63,6 +70,11 @@ export const config = {
       Type.Object({ results: Type.Array(Type.Object({ resolved: Nullable(Resolved), refusal: Nullable(PushRefusal) })) })),
     /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. */
     plans: action(Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }), Type.Object({ plans: Type.Array(Plan) })),
+    /** Internal: the template that takes calls to a number of this owner (nulls: of the shared pool): the one named, if the owner may use it; else that of the merchant's, then
+     *  the reseller's own, oldest configuration that takes inbound calls; else that of their oldest configuration at all, so that its block action holds; null: there is none. */
+    inboundFor: action(Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Nullable(Uuid) }), Type.Object({ plan: Nullable(InboundPlan) })),
+    /** Internal: whether the owner of a number may have its calls taken by this template. */
+    mayTakeCalls: action(Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Uuid }), Type.Object({ may: Type.Boolean() })),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
     templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
     /** Internal: the template's configuration with a playground lead's override merged over it (effective.ts); null where it has none. */

@@ -9,6 +9,7 @@ export const ProviderWord = Type.Enum([...PROVIDERS]);
 /** What is done when a machine answers: the call ends, the template's message is left after the beep, or the talk goes on as if it were a person. */
 export const VOICEMAIL_ACTIONS = ["hangup", "leave_message", "continue"] as const;
 export type VoicemailAction = (typeof VOICEMAIL_ACTIONS)[number];
+/** One of them as it travels. */
 export const VoicemailActionWord = Type.Enum([...VOICEMAIL_ACTIONS]);
 
 const HourMinute = Type.String({ pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
@@ -38,6 +39,8 @@ const otherFields = {
   inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
   inbound_redirect_number: E164,
   inbound_block_message: Text(1000),
+  /** Told of finished inbound leads: what reporting_webhook_url is for a pushed one. */
+  inbound_webhook_url: Text(2000),
   /** Calls of one caller that are taken in a sliding window of so many seconds. */
   inbound_max_calls_per_caller: Type.Integer({ minimum: 1, maximum: 10_000 }),
   inbound_caller_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
@@ -70,7 +73,7 @@ export const ConfigurationRecord = Type.Object({
   max_retry: Type.Integer(), calling_provider: ProviderWord, enable_calling: Type.Boolean(), enable_international_call: Type.Boolean(),
   enable_inbound: Type.Boolean(), inbound_call_start_time: Nullable(HourMinute), inbound_call_end_time: Nullable(HourMinute),
   inbound_call_timezone: Nullable(Type.String()), inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
-  inbound_redirect_number: Nullable(Type.String()), inbound_block_message: Nullable(Type.String()),
+  inbound_redirect_number: Nullable(Type.String()), inbound_block_message: Nullable(Type.String()), inbound_webhook_url: Nullable(Type.String()),
   inbound_max_calls_per_caller: Type.Integer(), inbound_caller_window_seconds: Type.Integer(), record_calls: Type.Boolean(), voicemail_action: VoicemailActionWord,
   enforce_blacklist: Type.Boolean(), rate_limit_enabled: Type.Boolean(), rate_limit_max_calls: Nullable(Type.Integer()),
   rate_limit_window_seconds: Type.Integer(), rate_limit_whitelist: Type.Array(Type.String()), pre_checks: Type.Array(Json),

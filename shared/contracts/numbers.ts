@@ -5,10 +5,12 @@ import { By, PageParams } from "./identity.ts";
 /** States of a number. IN_USE is derived: all its channels are taken. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 
-/** An outbound number (caller id). reseller_id/merchant_id null: shared pool. */
+/** An outbound number (caller id), which people may call too. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
+ *  owner's configuration that takes inbound calls decides. */
 export const NumberRecord = Type.Object({
   id: Uuid, phone_number: Type.String(), provider: ProviderWord, status: Type.Enum([...NUMBER_STATUSES]), channel: Type.String(),
-  max_concurrent_calls: Type.Integer(), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), created_at: IsoTime, updated_at: IsoTime,
+  max_concurrent_calls: Type.Integer(), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), inbound_template_id: Nullable(Type.String()),
+  created_at: IsoTime, updated_at: IsoTime,
 });
 export type NumberRecord = Static<typeof NumberRecord>;
 
@@ -19,7 +21,7 @@ const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
 /** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
 export const NumberPatch = Patch({
   provider: Type.Optional(ProviderWord), status: Type.Optional(NumberStatus), channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
-  reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
+  reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), inbound_template_id: Type.Optional(Nullable(Uuid)),
 });
 export type NumberPatch = Static<typeof NumberPatch>;
 
@@ -27,12 +29,12 @@ export type NumberPatch = Static<typeof NumberPatch>;
 export const numbers = {
   name: "numbers",
   actions: {
-    /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. */
+    /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. TEMPLATE_NOT_FOUND: inbound_template_id names none that its owner may use. */
     create: action(
       Strict({
         by: By, phone_number: Text(32), provider: ProviderWord, status: Type.Optional(NumberStatus),
         channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
-        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
+        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), inbound_template_id: Type.Optional(Nullable(Uuid)),
       }), NumberRecord),
     list: action(
       Strict({
@@ -42,11 +44,14 @@ export const numbers = {
       Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) })),
     /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
     get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),
-    /** FORBIDDEN, NUMBER_NOT_FOUND, NUMBER_EXISTS, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
+    /** FORBIDDEN, NUMBER_NOT_FOUND, NUMBER_EXISTS, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND, TEMPLATE_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
      *  given another provider during one. `force` lets live calls finish and takes no new ones. */
     update: action(Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }), NumberRecord),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
+    /** Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest. null: nobody's. */
+    called: action(Strict({ phone_number: E164, provider: ProviderWord }),
+      Type.Object({ number: Nullable(Type.Object({ id: Uuid, reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), inbound_template_id: Nullable(Type.String()) })) })),
     /** Internal: a line for each holder until the lease's end, all of one scope, in order; null where none is free; the same holder gets the same line again.
      *  `same_country`: only numbers of the callee's country (each want's own). */
     reserveMany: action(

@@ -14,13 +14,17 @@ const merchants = standIn("merchants", {
   lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false }),
 });
 
+/** The template that any owner's numbers may have; no other exists. */
+export const TEMPLATE = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+const config = standIn("config", { mayTakeCalls: ({ reseller_id, template_id }) => ({ may: template_id === TEMPLATE && reseller_id !== "rs-poor" }) });
+
 /** Sets the stage before this file's tests and strikes it after them; what is in it may be used in tests only. */
 export function setNumbersStage(): NumbersStage {
   const freed: EventOf<"numbers.freed">[] = [];
   let set: { stage: Stage; client: MongoClient } | null = null;
   const standing = (): { stage: Stage; client: MongoClient } => set ?? (() => { throw new Error("the numbers' stage is set in tests only"); })();
   beforeAll(async () => {
-    const stage = await setStage({ services: [numbers, merchants, overhearing("numbers.freed", freed)] });
+    const stage = await setStage({ services: [numbers, merchants, config, overhearing("numbers.freed", freed)] });
     set = { stage, client: await MongoClient.connect(stage.uri) };
   });
   afterAll(async () => { await set?.client.close(); await set?.stage.stop(); });

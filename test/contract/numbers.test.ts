@@ -20,7 +20,7 @@ describe("create", () => {
     const record = await create({ by: asReseller(r), phone_number: `+1 ${phone.slice(2)}` });
     expect(record).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/), phone_number: phone, provider: "PROVIDER_ONE", status: "AVAILABLE", channel: "voice", max_concurrent_calls: 1,
-      reseller_id: r, merchant_id: null, created_at: expect.stringMatching(/Z$/), updated_at: record.created_at,
+      reseller_id: r, merchant_id: null, inbound_template_id: null, created_at: expect.stringMatching(/Z$/), updated_at: record.created_at,
     });
   });
 

@@ -35,7 +35,8 @@ describe("create", () => {
     expect([answer.status, answer.body]).toEqual([201, {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/), reseller_id: http.reseller_id, merchant_id: http.merchant_id, template: "reminder", template_id, ...SEVEN, timezone: "UTC",
       enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null, inbound_call_timezone: "UTC",
-      inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, enforce_blacklist: true,
+      inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600,
+      record_calls: true, voicemail_action: "hangup", enforce_blacklist: true,
       rate_limit_enabled: false, rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [],
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), updated_at: answer.body["created_at"],
     }]);

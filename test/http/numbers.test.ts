@@ -27,7 +27,8 @@ test("the contract's four fields make a number; PUT, GET and DELETE follow", asy
   const body = { phone_number: fresh(), provider: "PROVIDER_TWO", status: "DISABLED", channel: "voice" };
   const made = await http.ask("POST", "/numbers", { body, token: http.tokens.reseller });
   expect([made.status, made.body]).toEqual([201, {
-    id: expect.stringMatching(/^[0-9a-f-]{36}$/), ...body, max_concurrent_calls: 1, reseller_id: http.reseller_id, merchant_id: null, created_at: expect.any(String), updated_at: expect.any(String) }]);
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/), ...body, max_concurrent_calls: 1, reseller_id: http.reseller_id, merchant_id: null, inbound_template_id: null,
+    created_at: expect.any(String), updated_at: expect.any(String) }]);
   const path = `/numbers/${String(made.body["id"])}`;
   const changed = await http.ask("PUT", path, { body: { status: "AVAILABLE", max_concurrent_calls: 4, merchant_id: http.merchant_id }, token: http.tokens.reseller });
   expect([changed.status, changed.body]).toEqual([200, { ...made.body, status: "AVAILABLE", max_concurrent_calls: 4, merchant_id: http.merchant_id, updated_at: expect.any(String) }]);
