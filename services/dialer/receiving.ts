@@ -5,6 +5,7 @@ import { parseCallRef, sha256 } from "../../shared/ids.ts";
 import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind } from "./carriers/port.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import { applyEvent } from "./progressing.ts";
+import { nextReply } from "./turning.ts";
 import { callbackBase, type Works } from "./works.ts";
 
 const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) => k === kind);
@@ -22,15 +23,17 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
   if (!isKind(kind)) fail("VALIDATION_FAILED", `There is no callback "${kind}"; known are ${CALLBACK_KINDS.join(", ")}.`);
   if (!parseCallRef(raw.ref)) fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
 
-  const { call_id, leg_id, sequence, progress } = carrier.translate(kind, raw);
+  const { call_id, leg_id, sequence, progress, turn } = carrier.translate(kind, raw);
   await carrier.proceed?.(raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,
-    provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, ...(leg_id === null ? {} : { carrier_leg_id: leg_id }), progress, body: raw.body,
+    provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, ...(leg_id === null ? {} : { carrier_leg_id: leg_id }), progress,
+    body: turn === null ? raw.body : "", // what was said and keyed belongs to the talk alone
     received_at: w.clock.now(), applied: progress.length === 0,
   };
   const first = await w.events.store(event);
   if (!event.applied) crashPoint(w.env, "K9");
   if (first && !event.applied) w.background.run("applying a carrier's callback", () => applyEvent(w, event));
-  return carrier.answerDocument(kind, null, { callback_base: callbackBase(w, raw.provider), call_ref: raw.ref, path: raw.path });
+  const reply = turn === null ? null : await nextReply(w, raw, call_id, turn);
+  return carrier.answerDocument(kind, reply, { callback_base: callbackBase(w, raw.provider), call_ref: raw.ref, path: raw.path });
 }

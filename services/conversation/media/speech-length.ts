@@ -14,12 +14,13 @@ function prefix(text: string, ms: number): string {
   return chars >= text.length ? text : text.slice(0, chars + 1).replace(/\s*\S*$/u, "");
 }
 
-/** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole. */
+/** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole, with all before it. */
 export function lastHeard(said: readonly Uttered[], ms: number): string {
   let left = ms;
   let heard = "";
-  for (const { text, interruptible } of said) {
-    const part = interruptible ? prefix(text, left) : text;
+  const firm = said.findLastIndex(({ interruptible }) => !interruptible);
+  for (const [i, { text }] of said.entries()) {
+    const part = i > firm ? prefix(text, left) : text;
     heard = part === "" ? heard : part;
     if (part !== text) break;
     left = Math.max(0, left - speechMs(text));
