@@ -38,10 +38,15 @@ export async function readRequest(message: IncomingMessage): Promise<Request | n
   return { method: message.method ?? "GET", path: url.pathname, query: url.searchParams, form: new URLSearchParams(isForm ? body : ""), headers: message.headers, body };
 }
 
-/** Sends an answer; objects go as JSON. */
+/** Sends an answer; bytes as they are, objects as JSON. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
   if (response.destroyed) return;
   if (reply.drop) { response.destroy(); return; }
+  if (Buffer.isBuffer(reply.body)) {
+    response.writeHead(reply.status, { "content-type": "application/octet-stream", "content-length": reply.body.length, ...reply.headers });
+    response.end(reply.body);
+    return;
+  }
   const text = reply.body === undefined ? "" : typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body);
   const type = typeof reply.body === "string" ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
   response.writeHead(reply.status, { ...(text === "" ? {} : { "content-type": type }), "content-length": Buffer.byteLength(text), ...reply.headers });
