@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "@jest/globals";
+import type { InboundCall, InboundDecision } from "../../services/dialer/carriers/port.ts";
+import { until } from "../support/stage.ts";
+import type { Suite } from "./carrier.suite.ts";
+
+const OURS = "+14155550999";
+const OVER_WITHIN_MS = 8000;
+
+/** People call one of our numbers. */
+export function inboundTests({ b, proved }: Suite): void {
+  let people = 0;
+  const caller = (ending: string): string => { people += 1; return `+1628555${String(10 + people)}${ending}`; };
+  const calls = async (from: string, decide: (call: InboundCall) => InboundDecision, more: object = {}): Promise<InboundCall> => {
+    b().decide = decide;
+    const before = b().inbound.length;
+    await b().callIn(from, OURS, more);
+    return until("the call to come in", () => b().inbound[before], OVER_WITHIN_MS);
+  };
+  const over = (from: string) => until("the call to be over", async () => (await hangups(from))[0], OVER_WITHIN_MS);
+  const hangups = async (from: string) => (await b().ledger("hangup", OURS)).filter((e) => e.from === from);
+  const heard = async (from: string) => (await b().ledger("heard", OURS)).filter((e) => e.from === from).map((e) => String(e["text"])).join(" ");
+
+  test("a call is taken: the same talk as with a call of ours", async () => {
+    const from = caller("01");
+    const call_ref = `${randomUUID()}.1`;
+    const media = { url: `${b().public_http_url.replace("http", "ws")}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null };
+    const connect = (): InboundDecision => ({
+      kind: "connect", call_ref, media, callback_base: b().callback_base, record: false, talk_seconds: 600,
+      greeting: b().carrier.capabilities.speech === "turns" ? b().agent.onTurn(call_ref, { token: call_ref, heard: null, digits: null }) : null,
+    });
+    const call = await calls(from, connect);
+    expect(call).toMatchObject({ from, to: OURS, call_id: expect.any(String) });
+    await over(from);
+    expect(b().agent.heard.filter((h) => h.ref === call_ref)).not.toEqual([]);
+    expect(await heard(from)).toMatch(/may i confirm.*goodbye/is);
+    const told = () => b().received.some((r) => r.translated?.call_id === call.call_id && r.translated.progress.some((p) => p.type === "ended"));
+    await until("the end to be told", () => told() || undefined, OVER_WITHIN_MS);
+  });
+
+  test("a call is redirected", async () => {
+    const from = caller("01");
+    await calls(from, () => ({ kind: "redirect", to: "+14155550777" }));
+    await over(from);
+    expect((await b().ledger("dial", OURS)).filter((e) => e.from === from)).toEqual([expect.objectContaining({ number: "+14155550777" })]);
+  });
+
+  test("a call is rejected with a message, and without a word", async () => {
+    const [told, silent] = [caller("01"), caller("01")];
+    await calls(told, () => ({ kind: "reject", message: "We are closed. Please call tomorrow.", language: "en-US" }));
+    await over(told);
+    expect(await heard(told)).toContain("We are closed. Please call tomorrow.");
+    await calls(silent, () => ({ kind: "reject", message: null, language: "en-US" }));
+    await over(silent);
+    expect(await heard(silent)).toBe("");
+    expect((await b().ledger("answer", OURS)).filter((e) => e.from === silent)).toEqual([]);
+    proved.set("inbound: taken, redirected, rejected", "yes");
+  });
+
+  test("a number that is withheld is none", async () => {
+    const from = caller("01");
+    expect((await calls(from, () => ({ kind: "reject", message: null, language: "en-US" }), { withheld: true })).from).toBeNull();
+    await over(from);
+  });
+}

@@ -1,0 +1,4 @@
+import { twilioDriver } from "./carrier-twilio.ts";
+import { carrierSuite } from "./carrier.suite.ts";
+
+carrierSuite("Twilio", twilioDriver);
