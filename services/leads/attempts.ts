@@ -21,7 +21,8 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
 
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
       const lead = await leads.byBaton(p.lead_id);
-      if (!lead || lead.claim_no !== p.claim_no) return { done: false };
+      // a call of somebody to us can't be given back: it never waits
+      if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
       const now = ground.clock.now();
       const due_at = new Date(p.due_at);
       const moved = await leads.move(p.pre_check ? machine.putOff(p, lead, due_at, p.pre_check, now) : machine.release(p, lead, due_at, p.reason, now, false));

@@ -15,6 +15,7 @@ import { push } from "./push.ts";
 import { dueOf, expire, heads, sweepQueueless } from "./queues.ts";
 import { queuesRepository } from "./queues.repository.ts";
 import { reading } from "./reading.ts";
+import { receive } from "./receiving.ts";
 import { sweepLost, sweepReports } from "./sweep.ts";
 
 /** Leads: the queue, the machine, the record (interface.md 2.1–2.4, 3.1, 4.2). */
@@ -40,6 +41,7 @@ export default service("leads", (ground) => {
 
   return {
     actions: {
+      receive: (p) => receive(ground, leads, p),
       push: (p, { bus }) => push(ground, shelf, bus, p),
       pushMany: (p, { bus }) => pushMany(ground, shelf, bus, p),
       abort: (p, { bus }) => abort(ground, leads, bus, p, onFinished),

@@ -4,6 +4,7 @@ import { fail } from "../../shared/errors.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { filterOf } from "./lead-filters.ts";
+import { explainInbound } from "./inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { GROUPING, periodOf, summaryOf, type Group } from "./summary.ts";
@@ -51,7 +52,9 @@ export function reading(ground: ServiceGround, leads: LeadsRepository) {
     },
 
     async explain({ by, lead_id, at }: ParamsOf<"leads.explain">, bus: Bus): Promise<ResultOf<"leads.explain">> {
-      const lead = toWaiting(await mine(by, lead_id));
+      const doc = await mine(by, lead_id);
+      if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? ground.clock.now().toISOString());
+      const lead = toWaiting(doc);
       return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
     },
     async join({ by, lead_id }: ParamsOf<"leads.join">): Promise<ResultOf<"leads.join">> {

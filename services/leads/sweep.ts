@@ -8,6 +8,7 @@ import { inSlices } from "../../shared/in-slices.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 import { announce } from "./announcing.ts";
+import { lostFacts } from "./inbound-lead.ts";
 import * as machine from "./lead-machine.ts";
 import { toReport } from "./lead-views.ts";
 import type { LeadDoc } from "./leads.model.ts";
@@ -35,6 +36,7 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
   ground.log.info({ event: "lead.recovered", ...baton, verdict: answer.verdict }, "looked into a lead whose holder went silent");
   if (answer.verdict === "live") { await leads.move(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds))); return; }
   if (answer.verdict === "ended") { await settle(baton, answer.facts); return; }
+  if (lead.call_direction === "INBOUND") { await settle(baton, lostFacts()); return; }
   if (lead.recoveries + 1 >= MAX_RECOVERIES) {
     await settle(baton, { ...noFacts("not_dialled"), error: { code: "HOLDER_LOST", message: `the attempt was lost before dialling ${MAX_RECOVERIES} times` } });
     return;

@@ -8,7 +8,7 @@ type Source = TimelineEvent["source"];
 
 /** Every event there is, in the order in which things happen: it decides between facts of one instant. */
 export const EVENTS = [
-  "queued", "holder_silent", "claimed", "dial_intended", "dial_prevented", "dial_undone", "pre_checked", "placed", "callback", "ringing", "answered", "media_joined", "hang_up_wanted",
+  "queued", "received", "holder_silent", "claimed", "dial_intended", "dial_prevented", "dial_undone", "pre_checked", "placed", "callback", "ringing", "answered", "media_joined", "hang_up_wanted",
   "talk_ended", "ended", "noted", "given_back", "retry", "finished", "dropped", "aborted", "closed", "report_queued", "report_tried", "report_due_again",
 ] as const;
 type EventName = (typeof EVENTS)[number];
@@ -46,7 +46,7 @@ function fromHistory({ event, at, details }: HistoryEntry): TimelineEvent[] {
 
 /** A lead from before histories were kept, or whose history is longer than what is kept, was queued all the same. */
 const beginning = ({ lead }: Recorded): TimelineEvent[] =>
-  (lead.history.some((h) => h.event === "queued") ? [] : told(lead.created_at.toISOString(), "leads", "queued", {}));
+  (lead.history.some((h) => h.event === "queued" || h.event === "received") ? [] : told(lead.created_at.toISOString(), "leads", "queued", {}));
 
 /** Results of pre-checks may be told twice: when they were noted, and with the attempt's end. */
 function once(events: TimelineEvent[]): TimelineEvent[] {
@@ -64,7 +64,7 @@ function fromCall(c: CallHistory): TimelineEvent[] {
   const { claim_no, call_id } = c;
   if (c.state === "VOID") return told(c.intended_at, "dialer", "dial_prevented", { claim_no });
   return [
-    ...told(c.intended_at, "dialer", "dial_intended", { claim_no, provider: c.provider }),
+    ...(c.direction === "INBOUND" ? [] : told(c.intended_at, "dialer", "dial_intended", { claim_no, provider: c.provider })),
     ...(c.ended === "not_dialled" ? told(c.ended_at, "dialer", "dial_undone", { claim_no, cause: c.cause }) : []),
     ...told(c.placed_at, "dialer", "placed", { claim_no, call_id }),
     ...told(c.ringing_at, "carrier", "ringing", { claim_no, call_id }),

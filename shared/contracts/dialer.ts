@@ -42,6 +42,8 @@ export type Verdict = Static<typeof Verdict>;
 
 /** A call as its history shows it: when it entered each state, and how it ended. */
 export const CallHistory = Type.Object({
+  /** Absent: OUTBOUND. */
+  direction: Type.Optional(Type.Enum(["OUTBOUND", "INBOUND"])),
   call_ref: CallRef, claim_no: Type.Integer(), state: Type.String(), provider: Nullable(ProviderWord), call_id: Nullable(Type.String()),
   intended_at: IsoTime, placed_at: Nullable(IsoTime), ringing_at: Nullable(IsoTime), answered_at: Nullable(IsoTime), joined_at: Nullable(IsoTime), ended_at: Nullable(IsoTime), closed_at: Nullable(IsoTime),
   ended: Nullable(Type.String()), cause: Nullable(Type.String()), machine: Nullable(Type.String()), hang_up: Nullable(Type.String()), talk_seconds: Nullable(Type.Number()),

@@ -1,5 +1,6 @@
-import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
+import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
+import { ProviderWord } from "./configuration.ts";
 import { By, PageParams } from "./identity.ts";
 import { Explanation } from "./explanation.ts";
 import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary, QueueHead } from "./lead.ts";
@@ -94,6 +95,15 @@ export const leads = {
     }), Done),
     /** Internal: ends the attempt; decides RETRY or FINISHED once, by settling.ts. */
     settle: action(Strict({ ...Baton, facts: AttemptFacts }), Type.Object({ done: Type.Boolean(), status: Nullable(Type.Enum([...LEAD_STATUSES])), outcome: Nullable(Type.String()) })),
+    /** Internal: a lead for a call of somebody to us, in its only attempt from the start; its holder is the asker. The same lead_id again makes no second one (made: false). */
+    receive: action(
+      Strict({
+        lead_id: Uuid, call_id: Text(300), provider: ProviderWord, number_id: Uuid, reseller_id: Text(64), merchant_id: Nullable(Text(64)),
+        template_id: Uuid, template: Text(200), template_version: Type.Integer({ minimum: 1 }),
+        /** The caller, null when withheld; our number. */
+        from: Nullable(E164), to: E164, reporting_webhook_url: Nullable(Text(2000)), lease_seconds: Lease,
+      }),
+      Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() })),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({
