@@ -7,9 +7,10 @@ import type { SimTime } from "../time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { createInboundDesk, followVoiceUrl } from "./inbound.ts";
-import { recallCalls } from "./recall.ts";
+import { recallTwilioCalls } from "./recall.ts";
 import type { CallParams, StatusEvent } from "./params.ts";
 import { runProgram } from "./program.ts";
+import { createRecordings } from "./recordings.ts";
 import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
 
@@ -53,9 +54,10 @@ function noteRequest({ ledger, time }: Pick<TwilioOptions, "ledger" | "time">, {
 /** Sets up Twilio's REST API, callbacks and relay. */
 export function createTwilio(options: TwilioOptions): TwilioProvider {
   const { exchange, ledger } = options;
-  const calls = recallCalls(ledger, options.accounts);
+  const calls = recallTwilioCalls(ledger, options.accounts);
   const callbacks = createCallbacks(options);
-  const parts = { ...options, callbacks };
+  const recordings = createRecordings({ time: options.time, callbacks });
+  const parts = { ...options, callbacks, record: recordings.start };
 
   /** The call is known to the exchange before Twilio's own record of it exists, but nothing happens to it in between. */
   const record = (call: Call): TwilioCall => {
@@ -71,7 +73,8 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     },
     async talk(call) {
       const twilioCall = record(call);
-      const { amd } = twilioCall.params;
+      const { amd, record: recorded } = twilioCall.params;
+      if (recorded) recordings.start(twilioCall, recorded);
       const detecting = amd ? detect(twilioCall, amd, parts) : null;
       if (detecting && !amd?.async) await detecting; // without AsyncAmd the document waits for the verdict
       return runProgram(parts, twilioCall);
@@ -85,7 +88,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     return twilioCall;
   };
   const rest: RestParts = {
-    exchange, faults: options.faults, calls,
+    exchange, faults: options.faults, calls, recordings,
     accounts: new Map(options.accounts.map((a) => [a.sid, a])),
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
     place(sid, account, params, reference) {
