@@ -49,8 +49,8 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsPa
     async turn(turn, bus) {
       const { call_ref, heard, digits, follows, token } = turn;
       const input = { heard, digits, follows };
-      const known = legs.get(call_ref) ?? await admitting.get(call_ref);
-      if (known) return known.turn(input);
+      const known = legs.get(call_ref) ?? admitting.get(call_ref);
+      if (known) return (await known).turn(input);
       if (token === null) return NOTHING;
       const admitted = admit(turn, token, bus).finally(() => admitting.delete(call_ref));
       admitting.set(call_ref, admitted);

@@ -80,7 +80,7 @@ class Turns implements TurnsLeg {
   }
 
   flush(): void {
-    if (this.#waiting) this.#deliver({ kind: "again" });
+    if (!this.#speech.empty()) this.#deliver({ kind: "again" });
   }
 
   leave(message: string, patience_seconds: number, taken: () => void): void {
@@ -136,8 +136,8 @@ class Turns implements TurnsLeg {
   #silent(floor: Floor | null, { reply }: Delivered): void {
     this.#events.speaking(false);
     if (reply.then.kind !== "listen" || !floor) return;
-    this.#silentMs += reply.then.seconds * MS_PER_SECOND;
-    if (!this.#speech.empty() || this.#silentMs < floor.idle_ms) return;
+    this.#silentMs = this.#speech.empty() ? this.#silentMs + reply.then.seconds * MS_PER_SECOND : 0;
+    if (this.#silentMs < floor.idle_ms) return;
     this.#silentMs = 0;
     this.#floor = null;
     this.#events.silence();
