@@ -93,7 +93,7 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
     const verified = carrier.verify(raw, new Date());
     const note = (translated: Translated | null): void => { b().received.push({ raw, verified, translated, at: Date.now() }); };
     if (!verified || !isKind(raw.kind)) { note(null); return null; }
-    const calling = raw.ref === "new" || raw.ref === "inbound" ? carrier.inbound(raw) : null;
+    const calling = raw.kind === "inbound" || (raw.kind === "event" && (raw.ref === "new" || raw.ref === "inbound")) ? carrier.inbound(raw) : null;
     if (calling) {
       note(null);
       b().inbound.push(calling);
@@ -102,6 +102,7 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
     const translated = carrier.translate(raw.kind, raw);
     note(translated);
     const token = raw.kind === "answer" ? new URLSearchParams(raw.path.split("?")[1]).get("media") : null;
+    await carrier.proceed?.(raw);
     const reply = translated.turn === null ? null : agent.onTurn(raw.ref, { token, ...translated.turn });
     return carrier.answerDocument(raw.kind, reply, { callback_base, call_ref: raw.ref, path: raw.path });
   };

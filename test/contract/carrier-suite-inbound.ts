@@ -24,9 +24,10 @@ export function inboundTests({ b, proved }: Suite): void {
   test("a call is taken: the same talk as with a call of ours", async () => {
     const from = caller("01");
     const call_ref = `${randomUUID()}.1`;
+    const recorded = b().carrier.capabilities.recording === "dial"; // else the dialer asks for it when the talk has begun
     const media = { url: `${b().public_http_url.replace("http", "ws")}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null };
     const connect = (): InboundDecision => ({
-      kind: "connect", call_ref, media, callback_base: b().callback_base, record: false, talk_seconds: 600,
+      kind: "connect", call_ref, media, callback_base: b().callback_base, record: recorded, talk_seconds: 600,
       greeting: b().carrier.capabilities.speech === "turns" ? b().agent.onTurn(call_ref, { token: call_ref, heard: null, digits: null }) : null,
     });
     const call = await calls(from, connect);
@@ -36,6 +37,7 @@ export function inboundTests({ b, proved }: Suite): void {
     expect(await heard(from)).toMatch(/may i confirm.*goodbye/is);
     const told = () => b().received.some((r) => r.translated?.call_id === call.call_id && r.translated.progress.some((p) => p.type === "ended"));
     await until("the end to be told", () => told() || undefined, OVER_WITHIN_MS);
+    if (recorded) await until("the recording to be told", () => b().received.find((r) => r.raw.ref === call_ref && r.translated?.recording?.url), OVER_WITHIN_MS);
   });
 
   test("a call is redirected", async () => {

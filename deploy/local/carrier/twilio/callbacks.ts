@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createReporter, type ReporterParts } from "../reporting.ts";
 import { formTo, type Hook } from "../sender.ts";
 import { shownFrom } from "./inbound.ts";
+import { recordingUrl, type TwilioRecording } from "./recordings.ts";
 import { API_VERSION, rfc2822, statusOf, talkSeconds } from "./resource.ts";
 import type { StatusEvent } from "./params.ts";
 import { sign } from "./signature.ts";
@@ -12,6 +13,8 @@ export interface Callbacks {
   /** Reports the call's present status, if that event was asked for. */
   status(call: TwilioCall, event: StatusEvent): void;
   amd(call: TwilioCall, answeredBy: string, durationMs: number): void;
+  /** Reports a recording's present status, if that event was asked for. */
+  recording(recording: TwilioRecording): void;
   /** Asks for a document, with the call's parameters and more. Throws when there is no 2xx answer. */
   fetchDocument(call: TwilioCall, hook: Hook, more: Record<string, string>): Promise<string>;
   /** Cuts every request under way. */
@@ -60,6 +63,14 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
       const hook = twilioCall.params.amd?.hook;
       const { sid, account } = twilioCall.call.order;
       if (hook) deliver(twilioCall, hook, { CallSid: sid, AccountSid: account, AnsweredBy: answeredBy, MachineDetectionDuration: String(Math.round(durationMs)) }, "amd");
+    },
+    recording(recording) {
+      const { sid, twilioCall, params: { hook, events, channels, source }, status, made, startedAt } = recording;
+      if (!hook || !events.includes(status)) return;
+      deliver(twilioCall, hook, {
+        AccountSid: twilioCall.account.sid, CallSid: twilioCall.call.order.sid, RecordingSid: sid, RecordingUrl: recordingUrl(recording), RecordingStatus: status, RecordingChannels: String(channels),
+        RecordingDuration: made ? String(made.seconds) : "-1", RecordingStartTime: rfc2822(startedAt), RecordingSource: source, RecordingTrack: "both", ErrorCode: "0",
+      }, `recording ${status}`);
     },
     fetchDocument: (twilioCall, hook, more) =>
       reporter.fetch(twilioCall.call, request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false), { url: hook.url, failure: "11200", more }),

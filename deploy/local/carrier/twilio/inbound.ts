@@ -26,7 +26,7 @@ export const shownFrom = ({ order }: Pick<Call, "order">): string => (order.with
 const paramsOf = (addresses: InboundAddresses, call: Call): CallParams => ({
   to: call.order.to, from: shownFrom(call), twiml: null, answer: { url: addresses.voice_url, method: "POST" }, fallback: null,
   status: addresses.status_url === null ? null : { url: addresses.status_url, method: "POST" }, statusEvents: [STATUS_EVENTS[3]],
-  timeoutSeconds: 0, timeLimitSeconds: 14_400, amd: null,
+  timeoutSeconds: 0, timeLimitSeconds: 14_400, amd: null, record: null,
 });
 
 /** Twilio's numbers, as people call them. */

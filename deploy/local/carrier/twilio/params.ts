@@ -16,6 +16,11 @@ export interface AmdParams {
   silenceTimeoutMs: number;
 }
 
+/** The events of a recording that one can ask for. */
+export const RECORDING_EVENTS = ["in-progress", "completed", "absent"] as const;
+/** A recording as asked for; `source`: by what. */
+export interface RecordParams { channels: 1 | 2; hook: Hook | null; events: readonly string[]; source: string }
+
 /** The parameters of a new call, checked. https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource */
 export interface CallParams {
   to: string;
@@ -28,6 +33,8 @@ export interface CallParams {
   timeoutSeconds: number;
   timeLimitSeconds: number;
   amd: AmdParams | null;
+  /** The call is recorded from its answer on. */
+  record: RecordParams | null;
 }
 
 const E164 = /^\+[1-9]\d{6,14}$/;
@@ -75,6 +82,18 @@ function statusEvents(form: URLSearchParams): StatusEvent[] {
   return asked.length === 0 ? ["completed"] : events;
 }
 
+/** Reads how a recording is to be made and reported. Throws ParamError. */
+export function recordingParams(form: URLSearchParams, source: string): RecordParams {
+  const channels = form.get("RecordingChannels") ?? "mono";
+  if (channels !== "mono" && channels !== "dual") throw new ParamError(BAD_PARAMETER, `RecordingChannels must be mono or dual, not ${channels}`);
+  const trim = form.get("Trim");
+  if (trim !== null && trim !== "trim-silence" && trim !== "do-not-trim") throw new ParamError(BAD_PARAMETER, `Trim must be trim-silence or do-not-trim, not ${trim}`);
+  const asked = form.getAll("RecordingStatusCallbackEvent").flatMap((v) => v.split(/[\s,]+/)).filter((v) => v !== "");
+  const unknown = asked.find((event) => !RECORDING_EVENTS.some((known) => known === event));
+  if (unknown !== undefined) throw new ParamError(BAD_PARAMETER, `RecordingStatusCallbackEvent ${unknown} is not one of ${RECORDING_EVENTS.join(", ")}`);
+  return { channels: channels === "dual" ? 2 : 1, hook: hook(form, "RecordingStatusCallback", "RecordingStatusCallbackMethod"), events: asked.length === 0 ? ["completed"] : asked, source };
+}
+
 function amd(form: URLSearchParams): AmdParams | null {
   const mode = form.get("MachineDetection");
   if (mode === null || mode === "" || form.get("SendDigits")) return null; // SendDigits switches detection off
@@ -110,5 +129,6 @@ export function readCallParams(form: URLSearchParams, owned: ReadonlySet<string>
     timeoutSeconds: integer(form, "Timeout", 60, 5, 600),
     timeLimitSeconds: integer(form, "TimeLimit", 14_400, 1, 86_400),
     amd: amd(form),
+    record: form.get("Record") === "true" ? recordingParams(form, "OutboundAPI") : null,
   };
 }

@@ -7,12 +7,13 @@ import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayParts } fr
 import type { RelaySettings } from "../relay/settings.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { directionOf, shownFrom } from "./inbound.ts";
+import type { RecordParams } from "./params.ts";
 import { sign } from "./signature.ts";
 import { parseTwiml, TwimlError, type Verb } from "./twiml.ts";
 import type { RedirectTarget, TwilioCall } from "./twilio-call.ts";
 
 /** What leading a call through its documents needs. */
-export interface ProgramParts extends RelayParts { callbacks: Callbacks }
+export interface ProgramParts extends RelayParts { callbacks: Callbacks; record(call: TwilioCall, params: RecordParams): void }
 
 /** A call that keeps being redirected is cut after so many documents. */
 const MAX_DOCUMENTS = 100;
@@ -107,6 +108,7 @@ class Program {
     const { voice } = this.#twilioCall.call.line;
     const fixed = { last: true, interruptible: false };
     switch (verb.verb) {
+      case "Record": this.#parts.record(this.#twilioCall, verb.record); return ON;
       case "Relay": return this.#relay(verb);
       case "Dial": return this.#dial(verb);
       case "Say": return this.#voiced(() => { for (let n = 0; n < Math.max(1, verb.loop); n += 1) voice.say(verb.text, fixed); });

@@ -7,6 +7,7 @@ import { behaviourOf } from "../../people/behaviours.ts";
 import { ParamError, twilioError } from "./errors.ts";
 import { listCalls } from "./listing.ts";
 import { hook, inlineTwiml, readCallParams, TIMEOUT_BUFFER_SECONDS, type CallParams } from "./params.ts";
+import type { Recordings } from "./recordings.ts";
 import { API_VERSION, callResource } from "./resource.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
 
@@ -18,6 +19,7 @@ export interface RestParts {
   /** Numbers that may be called from; null: any. */
   ownNumbers: ReadonlySet<string> | null;
   calls: Map<string, TwilioCall>;
+  recordings: Recordings;
   /** Starts a call that was accepted. */
   place(sid: string, account: Account, params: CallParams, reference: string | null): TwilioCall;
 }
@@ -70,8 +72,10 @@ export function answerRest(parts: RestParts, request: Request): Reply | null {
   if (!account) return twilioError(401, 20003, "Authenticate", { "www-authenticate": "Basic realm=\"Twilio API\"" });
   const [, accountSid, callSid] = PATH.exec(request.path) ?? [];
   const missing = (): Reply => twilioError(404, 20404, `The requested resource ${request.path} was not found`);
-  if (accountSid !== account.sid) return missing();
   try {
+    const recording = parts.recordings.answer(request, account, (sid) => parts.calls.get(sid));
+    if (recording) return recording;
+    if (accountSid !== account.sid) return missing();
     if (callSid === undefined) {
       if (request.method === "POST") return create(parts, request, account);
       if (request.method === "GET") return listCalls(parts.calls, account.sid, request);

@@ -1,9 +1,12 @@
 import type { Interruptible, RelaySettings } from "../relay/settings.ts";
+import { ParamError } from "./errors.ts";
+import { recordingParams, type RecordParams } from "./params.ts";
 import { elementsOf, parseXml, textOf, XmlError, type XmlElement } from "../xml.ts";
 
 /** One instruction of a call document. */
 export type Verb =
   | { verb: "Relay"; relay: RelaySettings; action: string | null; method: string }
+  | { verb: "Record"; record: RecordParams }
   | { verb: "Say"; text: string; loop: number }
   | { verb: "Play"; source: string; loop: number }
   | { verb: "PlayDigits"; digits: string }
@@ -35,6 +38,8 @@ const RELAY_ATTRIBUTES = new Set([
 ]);
 const OTHER_ATTRIBUTES: Record<string, ReadonlySet<string>> = {
   Connect: new Set(["action", "method"]),
+  Start: new Set([]),
+  Recording: new Set(["channels", "trim", "track", "recordingStatusCallback", "recordingStatusCallbackMethod", "recordingStatusCallbackEvent", "recordingConfigurationId"]),
   Language: new Set(["code", "ttsProvider", "voice", "transcriptionProvider", "speechModel"]),
   Parameter: new Set(["name", "value"]),
   Say: new Set(["voice", "language", "loop"]),
@@ -86,6 +91,17 @@ function relayOf(element: XmlElement, warn: (element: XmlElement) => void): Rela
   };
 }
 
+/** `<Start><Recording>`: what the REST API takes as parameters stands in attributes. https://www.twilio.com/docs/voice/twiml/recording */
+function startedRecording({ attributes: a }: XmlElement): RecordParams {
+  const names = { RecordingChannels: a["channels"], Trim: a["trim"], RecordingStatusCallback: a["recordingStatusCallback"], RecordingStatusCallbackMethod: a["recordingStatusCallbackMethod"], RecordingStatusCallbackEvent: a["recordingStatusCallbackEvent"] };
+  try {
+    return recordingParams(new URLSearchParams(Object.entries(names).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]))), "StartCallRecordingAPI");
+  } catch (error) {
+    if (error instanceof ParamError) throw new TwimlError(12200, error.message);
+    throw error;
+  }
+}
+
 function verbOf(element: XmlElement, warn: (element: XmlElement) => void): Verb {
   const a = element.attributes;
   const method = a["method"] ?? "POST";
@@ -95,6 +111,12 @@ function verbOf(element: XmlElement, warn: (element: XmlElement) => void): Verb 
       if (relay?.name !== "ConversationRelay" || more.length > 0) throw new TwimlError(12200, "<Connect> must hold exactly one <ConversationRelay>: this simulator knows no other noun yet");
       warn(relay);
       return { verb: "Relay", relay: relayOf(relay, warn), action: a["action"] ?? null, method };
+    }
+    case "Start": {
+      const [recording, ...more] = elementsOf(element);
+      if (recording?.name !== "Recording" || more.length > 0) throw new TwimlError(12200, "<Start> must hold exactly one <Recording>: this simulator knows no other noun yet");
+      warn(recording);
+      return { verb: "Record", record: startedRecording(recording) };
     }
     case "Say": return { verb: "Say", text: textOf(element), loop: count(element, "loop", 1, MAX_LOOP) };
     case "Play": return a["digits"] === undefined ? { verb: "Play", source: textOf(element), loop: count(element, "loop", 1, MAX_LOOP) } : { verb: "PlayDigits", digits: a["digits"] };
