@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { DEFAULT_ACCOUNT, startCarrier, type Carrier, type CarrierOptions } from "./server.ts";
+import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
 import type { Account } from "./twilio/twilio-call.ts";
 
 const EXIT_LIMIT_MS = 1_800;
@@ -8,6 +9,12 @@ function account(text: string): Account {
   const [, sid, authToken] = /^(AC[0-9a-f]{32}):(.+)$/.exec(text) ?? [];
   if (sid === undefined || authToken === undefined) throw new Error(`--account must be AC and 32 hex digits, a colon and the token, not "${text.split(":")[0]}:…"`);
   return { sid, authToken };
+}
+
+function telnyxAccount(text: string): TelnyxAccount {
+  const [, connectionId, apiKey] = /^([^:]+):(.+)$/.exec(text) ?? [];
+  if (connectionId === undefined || apiKey === undefined) throw new Error("--telnyx-account must be the connection's id, a colon and the API key");
+  return { connectionId, apiKey };
 }
 
 function number(name: string, text: string): number {
@@ -25,6 +32,7 @@ function optionsOf(argv: string[]): CarrierOptions {
       "time-scale": { type: "string", default: "1" },
       seed: { type: "string", default: "callagent" },
       account: { type: "string", multiple: true, default: [] },
+      "telnyx-account": { type: "string", multiple: true },
       "own-number": { type: "string", multiple: true },
       "ledger-file": { type: "string" },
       "end-cuts-speech": { type: "boolean", default: false },
@@ -33,6 +41,7 @@ function optionsOf(argv: string[]): CarrierOptions {
   return {
     port: number("port", values.port), host: values.host, timeScale: number("time-scale", values["time-scale"]), seed: values.seed,
     accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT], endCutsSpeech: values["end-cuts-speech"],
+    ...(values["telnyx-account"] ? { telnyxAccounts: values["telnyx-account"].map(telnyxAccount) } : {}),
     ...(values["own-number"] ? { ownNumbers: values["own-number"] } : {}),
     ...(values["ledger-file"] === undefined ? {} : { ledgerFile: values["ledger-file"] }),
   };
@@ -55,7 +64,7 @@ try {
   const options = optionsOf(process.argv.slice(2));
   const carrier = await startCarrier(options);
   stopOnSignal(carrier);
-  console.log(JSON.stringify({ event: "ready", url: carrier.url }));
+  console.log(JSON.stringify({ event: "ready", url: carrier.url, telnyx_public_key: carrier.telnyxPublicKey }));
 } catch (error) {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const message = error instanceof Error ? error.message : String(error);

@@ -2,10 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { createExchange } from "./calls.ts";
 import { createFaults } from "./faults.ts";
-import { readRequest, sendReply, type Reply } from "./http.ts";
+import { readRequest, sendReply, type Reply, type Request } from "./http.ts";
 import { answerInbound } from "./inbound.ts";
 import { openLedger } from "./ledger.ts";
 import { answerLedger, streamLedger } from "./ledger-http.ts";
+import { createTelnyx } from "./telnyx/provider.ts";
+import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
 import { startTime } from "./time.ts";
 import { createTwilio } from "./twilio/provider.ts";
 import type { Account } from "./twilio/twilio-call.ts";
@@ -22,6 +24,8 @@ export interface CarrierOptions {
   seed: string;
   /** Who may use the API. */
   accounts: readonly Account[];
+  /** Who may use Telnyx's API; absent: its default account. */
+  telnyxAccounts?: readonly TelnyxAccount[];
   /** Numbers calls may come from (E.164); absent: any. */
   ownNumbers?: readonly string[];
   /** Keeps the ledger in this file, one JSON object per line, and reads it back at the start. */
@@ -31,10 +35,18 @@ export interface CarrierOptions {
 }
 
 /** A carrier at work. */
-export interface Carrier { url: string; close(): Promise<void> }
+export interface Carrier {
+  url: string;
+  /** Checks the signatures of Telnyx's callbacks (base64). */
+  telnyxPublicKey: string;
+  close(): Promise<void>;
+}
 
 /** The account used when none is configured. */
 export const DEFAULT_ACCOUNT: Account = { sid: `AC${"0123456789abcdef".repeat(2)}`, authToken: "simulated-auth-token" };
+
+/** The account of Telnyx's used when none is configured. */
+export const DEFAULT_TELNYX_ACCOUNT: TelnyxAccount = { connectionId: "1684641123236054244", apiKey: "KEYsimulated" };
 
 const HOST = "127.0.0.1";
 
@@ -49,15 +61,24 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const time = startTime(options.timeScale);
   const faults = createFaults();
   const exchange = createExchange({ time, ledger, faults, seed: options.seed });
-  const twilio = createTwilio({
-    exchange, time, ledger, faults, accounts: options.accounts, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false,
-  });
+  const parts = { exchange, time, ledger, faults, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false };
+  const telnyx = createTelnyx({ ...parts, accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT], seed: options.seed });
+  /** Every carrier's protocol, asked in order. */
+  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), telnyx };
+  const desks = Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk]));
+  const answerProtocol = (request: Request): Reply | null => {
+    for (const protocol of Object.values(protocols)) {
+      const reply = protocol.answer(request);
+      if (reply) return reply;
+    }
+    return null;
+  };
 
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
     if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
     if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
-    const reply: Reply = twilio.answer(request) ?? answerInbound({ twilio: twilio.desk }, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    const reply: Reply = answerProtocol(request) ?? answerInbound(desks, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
     else sendReply(response, reply);
   };
@@ -80,9 +101,10 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
 
   return {
     url: `http://${host}:${port}`,
+    telnyxPublicKey: telnyx.publicKey,
     async close() {
       exchange.close();
-      twilio.close();
+      for (const protocol of Object.values(protocols)) protocol.close();
       time.close();
       await new Promise((resolve) => {
         server.close(resolve);
