@@ -1,0 +1,94 @@
+import { mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../clock.ts";
+import { Failure } from "../errors.ts";
+import type { Ids } from "../ids.ts";
+import { checkKey, type Storage } from "./port.ts";
+
+/** What a folder of objects stands on. */
+export interface LocalFolderOptions { dir: string; clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> }
+
+/** Objects that are still coming in; no key begins with a dot. */
+const INCOMING = ".incoming";
+/** Half objects of processes that died are cleared away after this long. */
+const ABANDONED_MS = 24 * 3_600_000;
+
+const wordOf = (error: unknown): string => (typeof error === "object" && error !== null && "code" in error ? String(error.code) : "a fault");
+const isGone = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(wordOf(error));
+
+/** A fault of the disk in our words; the system's word (ENOSPC, EACCES) says what is wrong, its path nothing that may be told. */
+function broken(what: string, error: unknown): never {
+  if (error instanceof Failure) throw error;
+  throw new Failure("DEPENDENCY_DOWN", `The recordings folder could not be ${what}: ${wordOf(error)}.`);
+}
+
+/** A rename lasts only once its folder is on the disk too. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try { await folder.sync(); } finally { await folder.close(); }
+}
+
+async function clearAbandoned(folder: string, now: Date): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found && found.mtimeMs < now.getTime() - ABANDONED_MS) await rm(path, { force: true });
+  }
+}
+
+/** Writes all of it; the stream waits for the disk before it closes the file, and closes it whatever happens. */
+async function fill(file: FileHandle, body: Readable): Promise<number> {
+  const sink = file.createWriteStream({ flush: true });
+  await pipeline(body, sink);
+  return sink.bytesWritten;
+}
+
+/** Objects as files of a folder: complete ones only, each put in place by a rename. */
+export function localFolder({ dir, clock, ids }: LocalFolderOptions): Storage {
+  const root = resolve(dir);
+  const pathOf = (key: string): string => join(root, ...checkKey(key).split("/"));
+  const incoming = join(root, INCOMING);
+  let cleared = false;
+  const prepare = async (): Promise<void> => {
+    await mkdir(incoming, { recursive: true });
+    if (!cleared) await clearAbandoned(incoming, clock.now());
+    cleared = true;
+  };
+
+  return {
+    async put(key, body, _content_type, bytes) {
+      const path = pathOf(key);
+      const half = join(incoming, ids.uuid());
+      try {
+        await prepare();
+        const written = await fill(await open(half, "wx"), body);
+        if (bytes !== null && written !== bytes) throw new Failure("DEPENDENCY_DOWN", `Of ${bytes} bytes ${written} came.`);
+        await mkdir(dirname(path), { recursive: true });
+        await rename(half, path);
+        await syncFolder(dirname(path));
+        return written;
+      } catch (error) {
+        body.destroy();
+        await unlink(half).catch(() => undefined);
+        return broken("written", error);
+      }
+    },
+    async open(key, range) {
+      const path = pathOf(key);
+      try {
+        const file = await open(path, "r");
+        const found = await file.stat();
+        if (!found.isFile()) { await file.close(); return null; }
+        return { bytes: found.size, body: file.createReadStream({ ...range }) };
+      } catch (error) {
+        return isGone(error) ? null : broken("read", error);
+      }
+    },
+    async remove(key) {
+      const path = pathOf(key);
+      await unlink(path).catch((error: unknown) => { if (!isGone(error)) broken("changed", error); });
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Clock } from "../clock.ts";
+import type { Ids } from "../ids.ts";
+import { localFolder } from "./local-folder.ts";
+import type { Storage } from "./port.ts";
+import { s3, type S3Options } from "./s3.ts";
+
+/** Where recordings are kept. */
+export interface RecordingStores {
+  local: Storage;
+  /** The bucket, where one is configured: what was uploaded once stays readable when uploads are switched off. */
+  cloud: Storage | null;
+  /** New recordings go there too. */
+  upload: boolean;
+}
+
+/** What of the environment says where recordings are kept; each service reads its own. */
+export interface RecordingSettings { dir: string; upload: boolean; bucket: string | undefined; s3: Omit<S3Options, "bucket"> }
+
+/** The stores a deployment configured. */
+export const recordingStores = ({ dir, upload, bucket, s3: how }: RecordingSettings, ground: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> }): RecordingStores => {
+  const cloud = bucket === undefined ? null : s3({ bucket, ...how });
+  return { local: localFolder({ dir, ...ground }), cloud, upload: upload && cloud !== null };
+};

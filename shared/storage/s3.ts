@@ -1,0 +1,95 @@
+import { Readable } from "node:stream";
+import type { S3Client } from "@aws-sdk/client-s3";
+import { Failure, fail } from "../errors.ts";
+import { checkKey, type ByteRange, type Storage } from "./port.ts";
+
+/** A bucket and how to reach it. Without `endpoint` it is AWS's own; without keys the SDK looks for them (instance role, shared file). */
+export interface S3Options { bucket: string; region: string; endpoint?: string | undefined; access_key_id?: string | undefined; secret_access_key?: string | undefined }
+
+const CONNECT_MS = 5_000;
+/** A connection on which nothing moves is given up. */
+const IDLE_MS = 30_000;
+/** A whole upload may take this long. */
+const PUT_MS = 15 * 60_000;
+/** A small request is tried this often in a row; uploads once, for their bytes are read only once. */
+const TRIES = 3;
+
+/** What the SDK has to say is in what it throws. */
+const SILENT = { trace: () => undefined, debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const nameOf = (error: unknown): string => (typeof error === "object" && error !== null && "name" in error ? String(error.name) : "a fault");
+const isGone = (error: unknown): boolean => ["NoSuchKey", "NotFound"].includes(nameOf(error));
+
+/** The bucket's no in our words: its own name for it says enough, and no address or key is told. */
+function broken(what: string, error: unknown): never {
+  if (error instanceof Failure) throw error;
+  throw new Failure("DEPENDENCY_DOWN", `The object storage did not ${what}: ${nameOf(error)}.`);
+}
+
+const rangeOf = (range: ByteRange | undefined) => (range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` });
+
+/** Bytes of the whole object: of an answer with a part of it, what stands behind the slash. */
+function wholeBytes(contentRange: string | undefined, length: number | undefined): number {
+  const total = contentRange === undefined ? length : Number(contentRange.split("/")[1]);
+  return total !== undefined && Number.isSafeInteger(total) ? total : fail("DEPENDENCY_DOWN", "The object storage did not say how long the object is.");
+}
+
+async function connect({ region, endpoint, access_key_id, secret_access_key }: S3Options) {
+  const sdk = await import("@aws-sdk/client-s3");
+  const keys = access_key_id === undefined || secret_access_key === undefined ? {} : { credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } };
+  const client: S3Client = new sdk.S3Client({
+    region, ...keys, ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }), maxAttempts: TRIES,
+    // what is optional is not understood by every compatible storage
+    requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED",
+    logger: SILENT, requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
+  });
+  return { sdk, client };
+}
+
+/** Objects in a bucket. The SDK, which is slow to load, is loaded at first use. */
+export function s3(options: S3Options): Storage {
+  const { bucket: Bucket } = options;
+  let connected: ReturnType<typeof connect> | null = null;
+  const at = (): ReturnType<typeof connect> => (connected ??= connect(options));
+
+  return {
+    async put(key, body, content_type, bytes) {
+      const Key = checkKey(key);
+      if (bytes === null) fail("VALIDATION_FAILED", "An upload needs to know its length beforehand.");
+      try {
+        const { sdk, client } = await at();
+        // the SDK does not listen to its source: one that breaks off would take the process with it
+        const broke = new AbortController();
+        body.once("error", () => broke.abort());
+        const abortSignal = AbortSignal.any([broke.signal, AbortSignal.timeout(PUT_MS)]);
+        await client.send(new sdk.PutObjectCommand({ Bucket, Key, Body: body, ContentLength: bytes, ContentType: content_type }), { abortSignal });
+        const { ContentLength: stored } = await client.send(new sdk.HeadObjectCommand({ Bucket, Key }));
+        if (stored !== bytes) fail("DEPENDENCY_DOWN", `Of ${bytes} bytes the object storage kept ${stored ?? "none"}.`);
+        return bytes;
+      } catch (error) {
+        body.destroy();
+        return broken("take an object", error);
+      }
+    },
+    async open(key, range) {
+      const Key = checkKey(key);
+      try {
+        const { sdk, client } = await at();
+        const { Body, ContentLength, ContentRange } = await client.send(new sdk.GetObjectCommand({ Bucket, Key, ...rangeOf(range) }));
+        if (!(Body instanceof Readable)) fail("DEPENDENCY_DOWN", "The object storage sent nothing to read.");
+        return { body: Body, bytes: wholeBytes(ContentRange, ContentLength) };
+      } catch (error) {
+        return isGone(error) ? null : broken("give an object", error);
+      }
+    },
+    async remove(key) {
+      const Key = checkKey(key);
+      try {
+        const { sdk, client } = await at();
+        await client.send(new sdk.DeleteObjectCommand({ Bucket, Key }));
+      } catch (error) {
+        broken("forget an object", error);
+      }
+    },
+  };
+}
