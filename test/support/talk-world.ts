@@ -67,7 +67,7 @@ export class World {
   ];
 
   /** Prepares a talk of a template of its own. */
-  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: Partial<Pick<Preparation, "max_call_seconds" | "ttl_seconds" | "voicemail_action" | "provider">> = {}): Promise<Prepared> {
+  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: Partial<Pick<Preparation, "max_call_seconds" | "ttl_seconds" | "voicemail_action" | "provider" | "payload">> = {}): Promise<Prepared> {
     const template_id = this.template(template);
     const lead_id = randomUUID();
     const call_ref = callRef(lead_id, 1);

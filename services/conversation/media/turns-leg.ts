@@ -86,7 +86,7 @@ class Turns implements TurnsLeg {
   leave(message: string, patience_seconds: number, taken: () => void): void {
     this.#message = { text: message, patience_seconds, taken };
     this.#speech.take();
-    this.#settle();
+    queueMicrotask(() => this.#settle()); // the beep may be known too: then the message is said at once
   }
 
   end(): void {
