@@ -125,6 +125,7 @@ test("the dial request, field by field", async () => {
   expect(fields).toEqual({
     To: order.to, From: order.from, Timeout: "33", TimeLimit: "330", MachineDetection: "Enable", AsyncAmd: "true", StatusCallbackEvent: "completed",
     StatusCallback: `${base}/status/${refOf(order)}`, StatusCallbackMethod: "POST", AsyncAmdStatusCallback: `${base}/amd/${refOf(order)}`, AsyncAmdStatusCallbackMethod: "POST",
+    Record: "true", RecordingChannels: "dual", Trim: "do-not-trim", RecordingStatusCallback: `${base}/recording/${refOf(order)}`, RecordingStatusCallbackMethod: "POST", RecordingStatusCallbackEvent: "absent",
   });
   expect(Twiml).toContain(`<Connect action="${base}/relay-end/${refOf(order)}"><ConversationRelay url="${d.stage.env.PUBLIC_WS_URL}/media/PROVIDER_ONE/${refOf(order)}" language="en-US" dtmfDetection="true" interruptible="any" reportInputDuringAgentSpeech="any" events="speaker-events"/>`);
 });
