@@ -37,6 +37,10 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   ["transfer to a variable inside other text", withFunction({ action: "transfer", transfer_to: "+1{{desk}}" }, { variables: ["desk"] }), ["nodes.0.functions.0.transfer_to"]],
   ["transfer to what the caller says", withFunction({ action: "transfer", transfer_to: "{{where}}", set: { where: "n" }, parameters: { type: "object", properties: { n: { type: "string" } } } }), ["nodes.0.functions.0.transfer_to"]],
   ["transfer to an unknown variable", withFunction({ action: "transfer", transfer_to: "{{desk}}" }), ["nodes.0.functions.0.transfer_to"]],
+  ["keys without any", withFunction({ action: "send_digits" }), ["nodes.0.functions.0.digits"]],
+  ["keys that are none", withFunction({ action: "send_digits", digits: "1-2" }), ["nodes.0.functions.0.digits"]],
+  ["more keys than are pressed", withFunction({ action: "send_digits", digits: "1".repeat(33) }), ["nodes.0.functions.0.digits"]],
+  ["keys of an unknown variable", withFunction({ action: "send_digits", digits: "{{pin}}#" }), ["nodes.0.functions.0.digits"]],
   ["http without a request", withFunction({ action: "http" }), ["nodes.0.functions.0.http"]],
   ["http to no address", withFunction({ action: "http", http: { method: "GET", url: "ftp://x/y" } }), ["nodes.0.functions.0.http.url"]],
   ["http to a host from a variable", withFunction({ action: "http", http: { method: "GET", url: "https://{{host}}/y" } }, { variables: ["host"] }), ["nodes.0.functions.0.http.url"]],
@@ -50,6 +54,7 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   ["an unknown variable in say", template({ nodes: [node({ name: "a", say: "Hi {{who}}" })] }), ["nodes.0.say"]],
   ["an unknown variable in prompt and role_prompt", template({ nodes: [{ name: "a", prompt: "{{x}}", role_prompt: "{{ y }}" }] }), ["nodes.0.prompt", "nodes.0.role_prompt"]],
   ["an unknown variable in the greeting, used twice", template({ greeting: "{{who}} {{who}}" }), ["greeting"]],
+  ["an unknown variable in the message for machines", template({ voicemail_message: "Hello {{who}}" }), ["voicemail_message"]],
   ["an unknown variable in on_enter", template({ nodes: [node({ name: "a", on_enter: [{ type: "set", variable: "x", value: "{{y}}" }] })] }), ["nodes.0.on_enter.0.value"]],
   ["braces that are no variable", template({ nodes: [node({ name: "a", say: "Hi {{first-name}} {{" })] }), ["nodes.0.say"]],
   ["payload_schema of a wrong type", template({ payload_schema: { type: "string" } }), ["payload_schema.type"]],
@@ -81,6 +86,8 @@ const FINE: [string, TemplateInput][] = [
   })],
   ["a node that only a global function leads to", template({ nodes: [node({ name: "a" }), node({ name: "b" })], global_functions: [fn({ name: "f", next_node: "b" })] })],
   ["the same function name in two nodes", template({ nodes: [node({ name: "a", functions: [fn({ name: "f", next_node: "b" })] }), node({ name: "b", functions: [fn({ name: "f", next_node: "a" })] })] })],
+  ["keys, fixed and of a variable, and a message for machines", template({ variables: ["pin"], voicemail_message: "Your code is {{pin}}.", nodes: [node({ name: "a", functions: [
+    fn({ name: "f", action: "send_digits", digits: "1w2#" }), fn({ name: "g", action: "send_digits", digits: "{{ pin }} #" })] })] })],
   ["a transfer to a number, and to a payload variable", template({ payload_schema: { properties: { desk: {} } }, nodes: [node({ name: "a", functions: [
     fn({ name: "f", action: "transfer", transfer_to: "+14155550100" }), fn({ name: "g", action: "transfer", transfer_to: "{{desk}}" })] })] })],
   ["http with variables in path and body", withFunction({ action: "http", http: { method: "POST", url: "https://x.example/a?id={{ id }}", body: { a: "{{id}}" } } }, { variables: ["id"] })],

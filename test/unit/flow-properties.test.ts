@@ -9,7 +9,7 @@ import { argumentChecks } from "../../services/conversation/flow/argument-checks
 import { readArguments } from "../../services/conversation/flow/calling.ts";
 import { answer, call, heard, NODES, PAYLOAD, play, started, talkFlow, talkTemplate } from "../support/talk-template.ts";
 
-const flow = talkFlow();
+const flow = talkFlow({ voicemail_message: "Please call back, {{customer}}." });
 const NAMES = ["confirm", "another_day", "note", "maybe", "leave", "agent", "stock", "set_day", "wrong_person", "nonsense"];
 const words = fc.constantFrom("", "Yes.", "No, thanks", "Ada, do you confirm", "Good day from Northwind.", "Goodbye!");
 const aCall = fc.record({ id: fc.constantFrom("c1", "c2", "c3"), name: fc.constantFrom(...NAMES), arguments: fc.constantFrom("{}", "{oops", '{"day":"Friday"}', '{"day":1}', '{"text":"x"}', "[]") });
@@ -22,13 +22,13 @@ const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ ok: fc.boolean(), result: words }).map((e) => (s: TalkState) => ({ type: "http_done", call_id: s.awaiting?.call_id ?? "none", ...e }) as const) },
   { weight: 1, arbitrary: fc.boolean().map((ok) => (s: TalkState) => ok ? { type: "transfer_done", call_id: s.awaiting?.call_id ?? "" } as const : { type: "transfer_failed", call_id: s.awaiting?.call_id ?? "", code: "X" } as const) },
   { weight: 1, arbitrary: fc.constantFrom<TalkEvent>({ type: "idle" }, { type: "dtmf", digits: "1" }, { type: "started" }).map((e) => () => e) },
-  { weight: 1, arbitrary: fc.constantFrom<TalkEvent>({ type: "time_up", said: "Ada" }, { type: "machine" }, { type: "stopped", reason: "hung_up" }, { type: "stopped", reason: "shutdown" }).map((e) => () => e) },
+  { weight: 1, arbitrary: fc.constantFrom<TalkEvent>({ type: "time_up", said: "Ada" }, { type: "machine" }, { type: "beep" }, { type: "message_handed" }, { type: "stopped", reason: "hung_up" }, { type: "stopped", reason: "shutdown" }).map((e) => () => e) },
 );
 const aTalk = fc.array(anEvent, { maxLength: 40 }).map((events) => [() => started, ...events]);
 
 /** Runs a talk, calling `look` after each step. */
 function run(script: ((s: TalkState) => TalkEvent)[], look: (before: TalkState, event: TalkEvent, after: TalkState, effects: readonly Effect[]) => void): TalkState {
-  let state = newTalk(PAYLOAD);
+  let state = newTalk(PAYLOAD, script.length % 2 === 0 ? "leave_message" : "hangup");
   for (const make of script) {
     const event = make(state);
     const { state: after, effects } = step(flow, state, event);
