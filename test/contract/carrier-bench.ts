@@ -35,6 +35,8 @@ export interface CarrierBench {
   steps(ref: string): CallProgress[];
   /** Waits for a step; gives it. */
   step<T extends CallProgress["type"]>(ref: string, type: T): Promise<CallProgress & { type: T }>;
+  /** Waits until the phone rings: by the carrier's word, or by the ledger where it does not tell. */
+  rings(request: DialRequest): Promise<void>;
   /** The call's names as far as callbacks have told them. */
   names(ref: string): CallNames;
   ledger(kind: string, to: string): Promise<Entry[]>;
@@ -73,7 +75,7 @@ function recorder(simulator: string, asked: Asked[]): Server {
       const { authorization = "", "content-type": type = "" } = request.headers;
       const url = new URL(request.url ?? "/", "http://door");
       asked.push({ method: request.method ?? "", path: url.pathname + decodeURIComponent(url.search), authorization, body: bodyOf(body, type) });
-      const answer = await fetch(simulator + request.url, { method: request.method ?? "GET", redirect: "manual", headers: { authorization, ...(type === "" ? {} : { "content-type": type }) }, ...(body === "" ? {} : { body }) });
+      const answer = await fetch(simulator + request.url, { method: request.method ?? "GET", redirect: "manual", headers: { authorization, "x-forwarded-host": String(request.headers.host), ...(type === "" ? {} : { "content-type": type }) }, ...(body === "" ? {} : { body }) });
       const bytes = Buffer.from(await answer.arrayBuffer());
       const passed = ["content-type", "retry-after", "location"].flatMap((name) => { const value = answer.headers.get(name); return value === null ? [] : [[name, value] as const]; });
       response.writeHead(answer.status, { ...Object.fromEntries(passed), "content-length": bytes.length }).end(bytes);
@@ -151,6 +153,11 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
     },
     steps: (ref) => about(ref).flatMap((r) => r.translated?.progress ?? []),
     step: <T extends CallProgress["type"]>(ref: string, type: T) => until(`${type} of ${ref}`, () => b().steps(ref).find((s): s is CallProgress & { type: T } => s.type === type), TIMEOUT_MS),
+    async rings({ call_ref, to }) {
+      await b().step(call_ref, "queued");
+      if (driver.told("ringing", b().names(call_ref))) await b().step(call_ref, "ringing");
+      else await until(`the ring of ${call_ref}`, async () => (await b().ledger("ring", to))[0], TIMEOUT_MS);
+    },
     names(ref) {
       const all = about(ref).flatMap((r) => (r.translated ? [r.translated] : []));
       return { call_ref: ref, call_id: all[0]?.call_id ?? "", leg_id: all.find((t) => t.leg_id !== null)?.leg_id ?? null };

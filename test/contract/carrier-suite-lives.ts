@@ -25,7 +25,7 @@ export function liveTests({ b, proved }: Suite): void {
     const { kind, names } = await b().dial(request);
     expect(kind).toBe("placed");
     expect(await ended(request.call_ref)).toMatchObject({ end: "completed", call_id: names.call_id });
-    expect(b().steps(request.call_ref).map((s) => s.type)).toEqual(expect.arrayContaining(["ringing", "answered", "ended"]));
+    expect(b().steps(request.call_ref).map((s) => s.type)).toEqual(expect.arrayContaining([...(b().driver.told("ringing", names) ? ["ringing"] : []), "answered", "ended"]));
     expect(b().agent.heard.filter((h) => h.ref === request.call_ref)).not.toEqual([]);
     expect((await b().ledger("heard", request.to)).map((e) => String(e["text"])).join(" ")).toMatch(/may i confirm.*goodbye/is);
     expect(await b().ledger("ring", request.to)).toHaveLength(1);

@@ -48,7 +48,7 @@ export function requestTests({ b, proved }: Suite): void {
     const { carrier, driver } = b();
     const ringing = b().request("07");
     const { names } = await b().dial(ringing);
-    await b().step(ringing.call_ref, "ringing");
+    await b().rings(ringing);
     const known: CallNames = { ...names, leg_id: b().names(ringing.call_ref).leg_id };
     let from = since();
     await carrier.hangUp(known, false);
@@ -103,7 +103,7 @@ export function requestTests({ b, proved }: Suite): void {
     expect(await b().carrier.dial(request)).toMatchObject({ kind: "uncertain" });
     expect(askedFrom(from)).toHaveLength(1);
     const { names: others } = await b().dial(other);
-    await b().step(request.call_ref, "ringing");
+    await b().rings(request);
     const found = await b().carrier.find({ ...sought, until: new Date() });
     expect(found).toEqual([expect.objectContaining({ live: true })]);
     const names = { ...b().names(request.call_ref) };
