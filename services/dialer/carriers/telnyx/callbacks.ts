@@ -18,6 +18,8 @@ const VERDICTS: Record<string, AnsweredBy> = {
 };
 /** Telnyx bills in US dollars where it names no currency. */
 const CURRENCY = "USD";
+/** Our name of an attempt, as it stands in addresses and in client_state. */
+const CALL_REF = /^[0-9a-f-]{36}\.[1-9]\d*$/i;
 const E164 = /^\+[1-9]\d{6,14}$/;
 /** ANONYMOUS on a keypad: what some networks send for a withheld number. */
 const WITHHELD = "+266696687";
@@ -94,6 +96,16 @@ export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxE
   // recordings may be told of by their leg alone
   const call_id = textOf(event.payload["call_control_id"]) ?? textOf(event.payload["call_leg_id"]) ?? malformed("data.payload.call_control_id", "is missing");
   return { event, call_id };
+}
+
+/**
+ * False for an event that was meant for another call's address: Telnyx signs the body, not the path, but the body carries the reference that stands in the path. Events without
+ * one (a transfer's other leg, calls to our numbers) pass.
+ */
+export function isAtItsAddress({ path, body }: Pick<SignedRequest, "path" | "body">): boolean {
+  const here = CALL_REF.exec(path.split("?")[0]?.split("/").at(-1) ?? "")?.[0];
+  const meant = CALL_REF.exec(referenceOf(recordOf(recordOf(recordOf(parsed(body))["data"])["payload"])["client_state"]) ?? "")?.[0];
+  return here === undefined || meant === undefined || here === meant;
 }
 
 /** A callback in our words; all of Telnyx's kinds come to one address. */

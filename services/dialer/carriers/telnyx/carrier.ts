@@ -1,7 +1,7 @@
 import { fail } from "../../../../shared/errors.ts";
 import type { CarrierPort } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
-import { inboundOf, translate } from "./callbacks.ts";
+import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { command, commandIfLive, unreachable } from "./commands.ts";
 import { dialBody, stateOf } from "./dialling.ts";
 import { goOn, settle } from "./inbound.ts";
@@ -43,7 +43,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     openRecording: async (recording) => openRecording(rest, options.api_key, recording),
     fetch: async ({ call_id }) => fetchCall(rest, call_id).catch(unreachable),
     find: async (sought) => findCalls(rest, options.connection_id, sought).catch(unreachable),
-    verify: (request, now) => isSigned(key, request, now),
+    verify: (request, now) => isSigned(key, request, now) && isAtItsAddress(request),
     verifyUpgrade: () => true, // Telnyx signs no upgrade: the address's token must do
     translate: (_kind, request) => translate(request),
     answerDocument: () => NOTHING,

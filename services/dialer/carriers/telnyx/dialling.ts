@@ -1,5 +1,10 @@
 import type { DialRequest, MediaTarget } from "../port.ts";
 
+/** Telnyx's bounds; a longer ring or talk is refused. */
+const MAX_RING_SECONDS = 600;
+const MIN_TALK_SECONDS = 30;
+const MAX_TALK_SECONDS = 14_400;
+
 /** Telnyx's client_state: base64, told again with every event of the call. */
 export const stateOf = (text: string): string => Buffer.from(text, "utf8").toString("base64");
 
@@ -17,7 +22,7 @@ export const recordingIf = (record: boolean) => (record ? { record: "record-from
 /** The dial request as Telnyx takes it. Verdicts on who answered come as events of their own, so nobody waits for them. */
 export const dialBody = (connection_id: string, { call_ref, to, from, ring_seconds, talk_seconds, media, record, await_beep, callback_base }: DialRequest) => ({
   connection_id, to, from, ...hooksOf(callback_base, call_ref), command_id: call_ref, client_state: stateOf(call_ref),
-  timeout_secs: ring_seconds, time_limit_secs: talk_seconds,
+  timeout_secs: Math.min(ring_seconds, MAX_RING_SECONDS), time_limit_secs: Math.min(Math.max(talk_seconds, MIN_TALK_SECONDS), MAX_TALK_SECONDS),
   // "detect" tells human from machine; "greeting_end" tells the end of a machine's greeting too, with a beep or without
   answering_machine_detection: await_beep ? "greeting_end" : "detect",
   ...recordingIf(record), ...relayOf(media),

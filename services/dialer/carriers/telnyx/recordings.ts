@@ -65,9 +65,9 @@ const OURS: readonly string[] = ["RECORDING_NOT_FOUND", "RECORDING_NOT_READY"];
 
 /** Opens a recording by the link its callback brought, or, that being dead (they live ten minutes), by a fresh one. RECORDING_NOT_FOUND, RECORDING_NOT_READY, DEPENDENCY_DOWN. */
 export async function openRecording(rest: Rest, api_key: string, { recording_id, url }: CarrierRecording): Promise<RecordingStream> {
+  if (url === null) fail("RECORDING_NOT_FOUND", "The carrier has no recording of this call.");
   try {
-    const known = url === null ? null : await follow(url, rest, api_key);
-    return known ?? await follow(await freshLink(rest, recording_id), rest, api_key) ?? fail("RECORDING_NOT_FOUND", "The carrier's link to the recording does not work.");
+    return await follow(url, rest, api_key) ?? await follow(await freshLink(rest, recording_id), rest, api_key) ?? fail("RECORDING_NOT_FOUND", "The carrier's link to the recording does not work.");
   } catch (error) {
     return OURS.includes(codeOf(error)) ? Promise.reject(error) : unreachable(error);
   }
