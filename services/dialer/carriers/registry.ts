@@ -2,6 +2,8 @@ import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { Env } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { CarrierPort } from "./port.ts";
+import { plivoCarrier } from "./plivo/carrier.ts";
+import { plivoCarrier } from "./plivo/carrier.ts";
 import { telnyxCarrier } from "./telnyx/carrier.ts";
 import { twilioCarrier } from "./twilio/carrier.ts";
 
@@ -32,11 +34,21 @@ interface Maker {
 const publicAddresses = (env: Env) => ({ public_http_url: env.PUBLIC_HTTP_URL, public_ws_url: env.PUBLIC_WS_URL });
 
 /** One line for each carrier: a further one is a folder and a line here. */
-const MAKERS: Partial<Record<Env["PROVIDER_ONE"], Maker>> = {
+const MAKERS: Record<Exclude<Env["PROVIDER_ONE"], "none">, Maker> = {
   twilio: {
     names: { account: "TWILIO_ACCOUNT_SID", secret: "TWILIO_AUTH_TOKEN" },
     own: (env) => ({ account: env.TWILIO_ACCOUNT_SID, secret: env.TWILIO_AUTH_TOKEN, public_key: undefined }),
     make: ({ account, secret }, env) => twilioCarrier({ account_sid: account, auth_token: secret, api_base: env.TWILIO_API_BASE ?? null, ...publicAddresses(env) }),
+  },
+  plivo: {
+    names: { account: "PLIVO_AUTH_ID", secret: "PLIVO_AUTH_TOKEN" },
+    own: (env) => ({ account: env.PLIVO_AUTH_ID, secret: env.PLIVO_AUTH_TOKEN, public_key: undefined }),
+    make: ({ account, secret }, env) => plivoCarrier({ auth_id: account, auth_token: secret, api_base: env.PLIVO_API_BASE ?? null, ...publicAddresses(env) }),
+  },
+  plivo: {
+    names: { account: "PLIVO_AUTH_ID", secret: "PLIVO_AUTH_TOKEN" },
+    own: (env) => ({ account: env.PLIVO_AUTH_ID, secret: env.PLIVO_AUTH_TOKEN, public_key: undefined }),
+    make: ({ account, secret }, env) => plivoCarrier({ auth_id: account, auth_token: secret, api_base: env.PLIVO_API_BASE ?? null, ...publicAddresses(env) }),
   },
   telnyx: {
     names: { account: "TELNYX_CONNECTION_ID", secret: "TELNYX_API_KEY", public_key: "TELNYX_PUBLIC_KEY" },
@@ -47,8 +59,11 @@ const MAKERS: Partial<Record<Env["PROVIDER_ONE"], Maker>> = {
 
 const PROVIDERS: readonly Provider[] = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"];
 
-/** The carrier's word behind a provider's. */
-const wordOf = (env: Env, provider: Provider): Env["PROVIDER_ONE"] => ({ PROVIDER_ONE: env.PROVIDER_ONE, PROVIDER_TWO: env.PROVIDER_TWO, PROVIDER_THREE: env.PROVIDER_THREE })[provider];
+/** The carrier behind a provider's word, and how it is made; null: none. */
+function makerOf(env: Env, provider: Provider): { word: keyof typeof MAKERS; maker: Maker } | null {
+  const word = { PROVIDER_ONE: env.PROVIDER_ONE, PROVIDER_TWO: env.PROVIDER_TWO, PROVIDER_THREE: env.PROVIDER_THREE }[provider];
+  return word === "none" ? null : { word, maker: MAKERS[word] };
+}
 
 /** The provider's own account where it names one, else the carrier's. */
 function accountOf(env: Env, provider: Provider, maker: Maker): Account {
@@ -60,7 +75,7 @@ function accountOf(env: Env, provider: Provider, maker: Maker): Account {
 
 /** The variables a provider's account is read from: each either as the provider's own or as the carrier's. */
 function variablesOf(env: Env, provider: Provider): string[] {
-  const names = MAKERS[wordOf(env, provider)]?.names;
+  const names = makerOf(env, provider)?.maker.names;
   return names ? [`${provider}_ACCOUNT`, `${provider}_SECRET`, ...(names.public_key === undefined ? [] : [`${provider}_PUBLIC_KEY`]), ...Object.values(names)] : [provider];
 }
 
@@ -76,12 +91,9 @@ export function createCarriers(env: Env): Carriers {
   const byProvider = new Map<Provider, CarrierPort>();
   const missing = new Map<Provider, string>();
   for (const provider of PROVIDERS) {
-    const word = wordOf(env, provider);
-    const maker = MAKERS[word];
-    if (!maker) {
-      missing.set(provider, word === "none" ? `set ${provider} to a carrier (twilio, plivo, telnyx)` : `there is no adapter for "${word}"`);
-      continue;
-    }
+    const behind = makerOf(env, provider);
+    if (!behind) { missing.set(provider, `set ${provider} to a carrier (${Object.keys(MAKERS).join(", ")})`); continue; }
+    const { word, maker } = behind;
     const found = accountOf(env, provider, maker);
     const lacking = missingOf(provider, maker, found);
     const { account = "", secret = "", public_key = "" } = found;
