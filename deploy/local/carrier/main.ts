@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { PlivoAccount } from "./plivo/plivo-call.ts";
 import { DEFAULT_ACCOUNT, startCarrier, type Carrier, type CarrierOptions } from "./server.ts";
 import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
 import type { Account } from "./twilio/twilio-call.ts";
@@ -9,6 +10,12 @@ function account(text: string): Account {
   const [, sid, authToken] = /^(AC[0-9a-f]{32}):(.+)$/.exec(text) ?? [];
   if (sid === undefined || authToken === undefined) throw new Error(`--account must be AC and 32 hex digits, a colon and the token, not "${text.split(":")[0]}:…"`);
   return { sid, authToken };
+}
+
+function plivoAccount(text: string): PlivoAccount {
+  const [, authId, authToken] = /^(MA[0-9A-Z]{18}):(.+)$/.exec(text) ?? [];
+  if (authId === undefined || authToken === undefined) throw new Error(`--plivo-account must be MA and 18 letters or digits, a colon and the token, not "${text.split(":")[0]}:…"`);
+  return { authId, authToken };
 }
 
 function telnyxAccount(text: string): TelnyxAccount {
@@ -32,6 +39,7 @@ function optionsOf(argv: string[]): CarrierOptions {
       "time-scale": { type: "string", default: "1" },
       seed: { type: "string", default: "callagent" },
       account: { type: "string", multiple: true, default: [] },
+      "plivo-account": { type: "string", multiple: true },
       "telnyx-account": { type: "string", multiple: true },
       "own-number": { type: "string", multiple: true },
       "ledger-file": { type: "string" },
@@ -41,6 +49,7 @@ function optionsOf(argv: string[]): CarrierOptions {
   return {
     port: number("port", values.port), host: values.host, timeScale: number("time-scale", values["time-scale"]), seed: values.seed,
     accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT], endCutsSpeech: values["end-cuts-speech"],
+    ...(values["plivo-account"] ? { plivoAccounts: values["plivo-account"].map(plivoAccount) } : {}),
     ...(values["telnyx-account"] ? { telnyxAccounts: values["telnyx-account"].map(telnyxAccount) } : {}),
     ...(values["own-number"] ? { ownNumbers: values["own-number"] } : {}),
     ...(values["ledger-file"] === undefined ? {} : { ledgerFile: values["ledger-file"] }),

@@ -6,6 +6,8 @@ import { readRequest, sendReply, type Reply, type Request } from "./http.ts";
 import { answerInbound } from "./inbound.ts";
 import { openLedger } from "./ledger.ts";
 import { answerLedger, streamLedger } from "./ledger-http.ts";
+import type { PlivoAccount } from "./plivo/plivo-call.ts";
+import { createPlivo } from "./plivo/provider.ts";
 import { createTelnyx } from "./telnyx/provider.ts";
 import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
 import { startTime } from "./time.ts";
@@ -24,6 +26,8 @@ export interface CarrierOptions {
   seed: string;
   /** Who may use the API. */
   accounts: readonly Account[];
+  /** Who may use Plivo's API; absent: its default account. */
+  plivoAccounts?: readonly PlivoAccount[];
   /** Who may use Telnyx's API; absent: its default account. */
   telnyxAccounts?: readonly TelnyxAccount[];
   /** Numbers calls may come from (E.164); absent: any. */
@@ -45,6 +49,9 @@ export interface Carrier {
 /** The account used when none is configured. */
 export const DEFAULT_ACCOUNT: Account = { sid: `AC${"0123456789abcdef".repeat(2)}`, authToken: "simulated-auth-token" };
 
+/** The account of Plivo's used when none is configured. */
+export const DEFAULT_PLIVO_ACCOUNT: PlivoAccount = { authId: "MASIMULATED0000000AA", authToken: "simulated-auth-token" };
+
 /** The account of Telnyx's used when none is configured. */
 export const DEFAULT_TELNYX_ACCOUNT: TelnyxAccount = { connectionId: "1684641123236054244", apiKey: "KEYsimulated" };
 
@@ -64,7 +71,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const parts = { exchange, time, ledger, faults, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false };
   const telnyx = createTelnyx({ ...parts, accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT], seed: options.seed });
   /** Every carrier's protocol, asked in order. */
-  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), telnyx };
+  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), plivo: createPlivo({ ...parts, accounts: options.plivoAccounts ?? [DEFAULT_PLIVO_ACCOUNT] }), telnyx };
   const desks = Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk]));
   const answerProtocol = (request: Request): Reply | null => {
     for (const protocol of Object.values(protocols)) {

@@ -23,7 +23,7 @@ export interface PlivoRest {
 }
 
 const API = "https://api.plivo.com";
-/** Hosts that are Plivo's and ask for the account's credentials where the account is set so. */
+/** Where Plivo keeps recordings; it asks for the account's credentials where the account is set so. */
 const MEDIA = "https://media.plivo.com";
 /** Files may lie at other hosts of Plivo, and behind them at its storage; neither gets credentials. */
 const FILE_HOST = /(?:^|\.)plivo\.com$/;
@@ -54,6 +54,9 @@ async function answerOf(response: Response): Promise<Answer> {
   if (!isRecord(body)) throw new SyntaxError("the carrier's answer is no JSON object");
   return body;
 }
+
+/** The address as it is reached through another origin for Plivo, a proxy or a simulator. */
+const movedTo = (api_base: string | null, url: URL): URL => (api_base !== null && (url.origin === API || url.origin === MEDIA) ? new URL(api_base + url.pathname + url.search) : url);
 
 /** True where a file may be fetched from, at first or after a redirect. */
 function isAllowed(url: URL, own: string, redirected: boolean): boolean {
@@ -91,7 +94,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
   }));
 
   const open = async (address: string): Promise<RecordingStream | null> => {
-    let url = URL.canParse(address) ? new URL(address) : null;
+    let url = URL.canParse(address) ? movedTo(api_base, new URL(address)) : null;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       if (url === null || !isAllowed(url, own, redirects > 0)) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
       const known = url.origin === own || (api_base === null && url.origin === MEDIA);
@@ -103,7 +106,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
         if (NOT_FOUND_STATUSES.has(response.status)) return null;
         fail("DEPENDENCY_DOWN", `The carrier does not give the recording (HTTP ${response.status}).`);
       }
-      url = URL.canParse(next, url.href) ? new URL(next, url.href) : null;
+      url = URL.canParse(next, url.href) ? movedTo(api_base, new URL(next, url.href)) : null;
     }
     return fail("DEPENDENCY_DOWN", "The carrier sends the recording's reader from address to address.");
   };
