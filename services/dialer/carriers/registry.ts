@@ -3,7 +3,6 @@ import type { Env } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { CarrierPort } from "./port.ts";
 import { plivoCarrier } from "./plivo/carrier.ts";
-import { plivoCarrier } from "./plivo/carrier.ts";
 import { telnyxCarrier } from "./telnyx/carrier.ts";
 import { twilioCarrier } from "./twilio/carrier.ts";
 
@@ -39,11 +38,6 @@ const MAKERS: Record<Exclude<Env["PROVIDER_ONE"], "none">, Maker> = {
     names: { account: "TWILIO_ACCOUNT_SID", secret: "TWILIO_AUTH_TOKEN" },
     own: (env) => ({ account: env.TWILIO_ACCOUNT_SID, secret: env.TWILIO_AUTH_TOKEN, public_key: undefined }),
     make: ({ account, secret }, env) => twilioCarrier({ account_sid: account, auth_token: secret, api_base: env.TWILIO_API_BASE ?? null, ...publicAddresses(env) }),
-  },
-  plivo: {
-    names: { account: "PLIVO_AUTH_ID", secret: "PLIVO_AUTH_TOKEN" },
-    own: (env) => ({ account: env.PLIVO_AUTH_ID, secret: env.PLIVO_AUTH_TOKEN, public_key: undefined }),
-    make: ({ account, secret }, env) => plivoCarrier({ auth_id: account, auth_token: secret, api_base: env.PLIVO_API_BASE ?? null, ...publicAddresses(env) }),
   },
   plivo: {
     names: { account: "PLIVO_AUTH_ID", secret: "PLIVO_AUTH_TOKEN" },
