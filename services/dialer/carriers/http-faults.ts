@@ -3,6 +3,10 @@ import type { DialAnswer } from "./port.ts";
 
 /** System calls that fail before a byte of the request is sent. */
 const BEFORE_SENDING = new Set(["connect", "getaddrinfo"]);
+/** The same in the words of fetch's client: no connection in time. */
+const CONNECT_TIMEOUT = "UND_ERR_CONNECT_TIMEOUT";
+/** The fetch standard keeps some ports for other protocols; nothing is ever sent there. */
+const BAD_PORT = "bad port";
 const TOO_MANY_STATUS = 429;
 /** A 403 may be about one call; the carrier's own code tells (credentialsRefused is for its judge too). */
 const UNAUTHORIZED_STATUS = 401;
@@ -43,7 +47,10 @@ export function faultWord(error: unknown): string {
 
 /** True when the request provably never left: refused connection, no such host, no route. */
 export function neverSent(error: unknown): boolean {
-  for (const layer of layers(error)) if (typeof layer["syscall"] === "string") return BEFORE_SENDING.has(layer["syscall"]);
+  for (const layer of layers(error)) {
+    if (typeof layer["syscall"] === "string") return BEFORE_SENDING.has(layer["syscall"]);
+    if (layer["code"] === CONNECT_TIMEOUT || layer["message"] === BAD_PORT) return true;
+  }
   return false;
 }
 
