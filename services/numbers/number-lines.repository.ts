@@ -35,7 +35,7 @@ const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "keep" | "rele
   async keep(names, lease_seconds) {
     const { filter, update } = keep("name", names, lease_seconds);
     await model.updateMany(filter, update, { updatePipeline: true, maxTimeMS: MAX_QUERY_MS });
-    const numbers = await model.find(filter, { "slots.name": 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "slots">[]>().exec();
+    const numbers = await model.find(filter, { slots: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<NumberDoc, "slots">[]>().exec();
     return new Set(numbers.flatMap(({ slots }) => slots.map((slot) => slot.name)));
   },
   async release(holders) {
