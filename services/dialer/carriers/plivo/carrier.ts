@@ -85,14 +85,14 @@ function transferOf(path: string): { to: string; from: string | null } {
   return { to, from: /^[1-9]\d{6,14}$/.test(from) ? from : null };
 }
 
-/** Opens a recording at the address it was told with, else at the one its record names. */
-async function openRecording(rest: PlivoRest, recording_id: string, told_url: string | null): Promise<RecordingStream> {
-  const opened = told_url === null ? null : await rest.open(told_url);
+/** Opens a recording; a file that is not there is still being made as long as Plivo knows of it. */
+async function openRecording(rest: PlivoRest, recording_id: string, url: string | null): Promise<RecordingStream> {
+  const opened = url === null ? null : await rest.open(url);
   if (opened) return opened;
-  const { recording_url } = await rest.get(`Recording/${encodeURIComponent(recording_id)}/`)
-    .catch((error: unknown) => (isMissing(error) ? fail("RECORDING_NOT_FOUND", "The carrier has no recording of this name.") : unreachable(error)));
-  const again = typeof recording_url === "string" && recording_url !== told_url ? await rest.open(recording_url) : null;
-  return again ?? fail("RECORDING_NOT_READY", "The carrier knows the recording, but its file is not there yet.");
+  const missing = (): never => fail("RECORDING_NOT_FOUND", "The carrier has no such recording.");
+  if (url === null) return missing();
+  await rest.get(`Recording/${encodeURIComponent(recording_id)}/`).catch((error: unknown) => (isMissing(error) ? missing() : unreachable(error)));
+  return fail("RECORDING_NOT_READY", "The carrier knows the recording, but its file is not there yet.");
 }
 
 /** Plivo behind the port. Nothing of its vocabulary passes this folder. */
