@@ -86,6 +86,8 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
     if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
     const reply: Reply = answerProtocol(request) ?? answerInbound(desks, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    const refusing = faults.take("refuse_connections", "");
+    if (refusing) response.once("close", () => shutDoor(refusing.seconds * 1000));
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
     else sendReply(response, reply);
   };
@@ -94,6 +96,12 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
       if (!response.headersSent) sendReply(response, { status: 500, body: { message: `the simulator failed: ${String(error)}` } });
     });
   });
+  /** For a while nothing listens: who connects is refused by the system, as when a carrier's host is gone. */
+  const shutDoor = (ms: number): void => {
+    server.close();
+    server.closeAllConnections();
+    time.after(0, () => { server.listen(port, host); }, ms);
+  };
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
