@@ -103,6 +103,12 @@ describe("what the moves leave behind", () => {
   ])("nobody joins when %s", (_name, over) => {
     expect(run(call("ANSWERED", over), machine.join(REF, "c1", NOW, LATER))).toBeNull();
   });
+  test.each<[NonNullable<CallDoc["order"]>["voicemail_action"], boolean]>([["hangup", false], ["leave_message", true], ["continue", true]])("a machine whose voicemail_action is %s is joined: %s", (voicemail_action, joined) => {
+    const doc = call("ANSWERED", { machine: "machine" });
+    const asked = { ...doc, order: { ...doc.order!, voicemail_action } };
+    expect([run(asked, machine.join(REF, "c1", NOW, LATER)) !== null, machine.endsForMachine(asked)]).toEqual([joined, !joined]);
+    expect(run({ ...asked, dial_until: NOW }, machine.join(REF, "c1", NOW, LATER))).toBeNull();
+  });
   test("somebody joins a person, an unknown answerer, and a call whose window never closes", () => {
     for (const over of [{ machine: "human" as const }, { machine: "unknown" as const }]) expect(run(call("ANSWERED", over), machine.join(REF, "c1", NOW, LATER))).not.toBeNull();
     const always = call("RINGING");

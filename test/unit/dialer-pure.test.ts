@@ -63,6 +63,7 @@ test.each<[string, string | null, Date]>([
 
 test.each<[string, CallDoc, string]>([
   ["ended", call({ state: "ENDED", rank: 9 }), "ended"], ["tombstone", tombstone(LEAD, 3, NOW), "ended"], ["machine", call({ state: "ANSWERED", machine: "machine", hang_up: "machine" }), "machine"],
+  ["a machine that is to be left a message, but another node talks", call({ order: { ...order, voicemail_action: "leave_message" }, machine: "machine", holder: "c1" }), "taken"],
   ["given up", call({ hang_up: "baton_lost" }), "baton_lost"], ["another node", call({ holder: "c1" }), "taken"], ["window", call({ dial_until: NOW }), "window_closed"],
 ])("why nobody may join: %s", (_name, doc, why) => {
   expect(whyNot(doc, NOW)).toBe(why);
@@ -74,7 +75,9 @@ describe("looking at a live call", () => {
     ["answered a moment ago", { state: "ANSWERED", answered_at: at(-14) }, null], ["answered, no media", { state: "ANSWERED", answered_at: at(-15) }, "media_missing"],
     ["talking", { state: "ANSWERED", holder: "c1", joined_at: at(-600), answered_at: at(-600), dial_until: at(-500) }, null],
     ["talking for ever", { state: "ANSWERED", holder: "c1", joined_at: at(-660) }, "overdue"],
-    ["a machine nobody joined", { state: "ANSWERED", machine: "machine", answered_at: NOW }, "machine"], ["already wished over", { hang_up: "asked" }, "asked"],
+    ["a machine nobody joined", { state: "ANSWERED", machine: "machine", answered_at: NOW }, "machine"],
+    ["a machine that a message is for", { state: "ANSWERED", machine: "machine", answered_at: NOW, order: { ...order, voicemail_action: "leave_message" } }, null],
+    ["a machine that is talked to", { state: "ANSWERED", machine: "machine", answered_at: NOW, order: { ...order, voicemail_action: "continue" } }, null], ["already wished over", { hang_up: "asked" }, "asked"],
   ])("%s", (_name, over, why) => {
     expect(overdue(call(over), NOW)).toBe(why);
   });
