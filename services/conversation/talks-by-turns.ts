@@ -21,7 +21,7 @@ export interface TalksByTurns {
   refuse(): void;
 }
 
-const NOTHING: TurnReply = { turn: 0, say: [], then: { kind: "nothing" }, language: "en-US", voice: null };
+const NOTHING: TurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
 /** Keeps them. */
 export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsParts): TalksByTurns {

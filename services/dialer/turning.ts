@@ -10,7 +10,7 @@ const ANY_ORIGIN = "http://localhost";
 const MAX_TURNS = 1_000_000;
 
 /** Ends the call without a word: nobody is there to talk. */
-const HANG_UP: TurnReply = { turn: 0, say: [], then: { kind: "hang_up" }, language: "en-US", voice: null };
+const HANG_UP: TurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
 
 /** The address's part in a turn: the token of an answer (`media`), the reply a later turn follows (`turn`). Pure. */
 export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<Turn, "token" | "follows"> {

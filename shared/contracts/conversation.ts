@@ -24,7 +24,7 @@ export const TurnReply = Type.Object({
   /** Number of this reply. The address asked next carries it, `/turn/<call_ref>?turn=<number>`: only so a carrier's retry can be told from a customer who says the same again. */
   turn: Type.Integer(),
   say: Type.Array(Type.Object({ text: Type.String(), interruptible: Type.Boolean() })),
-  then: Type.Union([
+  next: Type.Union([
     Type.Object({ kind: Type.Literal("listen"), seconds: Type.Integer(), keys_only: Type.Boolean() }),
     Type.Object({ kind: Type.Literal("again") }),
     Type.Object({ kind: Type.Literal("message"), message: Type.String(), patience_seconds: Type.Integer() }),

@@ -22,8 +22,8 @@ const GOODBYE = "Thank you, it is confirmed. Goodbye.";
 const LISTENS_SECONDS = 30;
 let turns = 1;
 
-const reply = (say: string[], then: TurnReply["then"]): TurnReply => ({ turn: turns++, say: say.map((text) => ({ text, interruptible: true })), then, language: "en-US", voice: null });
-const LISTEN: TurnReply["then"] = { kind: "listen", seconds: LISTENS_SECONDS, keys_only: false };
+const reply = (say: string[], next: TurnReply["next"]): TurnReply => ({ turn: turns++, say: say.map((text) => ({ text, interruptible: true })), next, language: "en-US", voice: null });
+const LISTEN: TurnReply["next"] = { kind: "listen", seconds: LISTENS_SECONDS, keys_only: false };
 
 /** An agent with nothing on its mind. */
 export function createAgent(): Agent {

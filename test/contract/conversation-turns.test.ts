@@ -27,10 +27,10 @@ describe("a talk by documents", () => {
     const caller = new TurnsCaller(stage.bus, p);
     expect(await caller.answer()).toEqual({
       turn: 1, say: [{ text: "Good day from Northwind.", interruptible: true }, { text: "Ada, do you confirm order A-17?", interruptible: true }],
-      then: { kind: "listen", seconds: 5, keys_only: false }, language: "en-US", voice: null,
+      next: { kind: "listen", seconds: 5, keys_only: false }, language: "en-US", voice: null,
     });
     expect((await caller.says("Who is this?")).say).toEqual([{ text: "I am Mia of Northwind. Do you confirm order A-17?", interruptible: true }]);
-    expect(await caller.says("Yes, please.")).toMatchObject({ say: [{ text: "Thank you, Ada. Goodbye!", interruptible: false }], then: { kind: "hang_up" } });
+    expect(await caller.says("Yes, please.")).toMatchObject({ say: [{ text: "Thank you, Ada. Goodbye!", interruptible: false }], next: { kind: "hang_up" } });
     await over(p);
     const { facts } = await world.settledOf(p.lead_id);
     expect(facts).toMatchObject({ ended: "completed", call_id: "req-1", answered_at: "2026-11-21T10:00:00.000Z", machine: false });
@@ -39,15 +39,15 @@ describe("a talk by documents", () => {
     await world.hungUp(p.call_ref);
     expect(world.calls.filter((c) => c === `joined ${p.call_ref} services`).length).toBe(1);
     expect(world.settled.filter((s) => s.lead_id === p.lead_id).length).toBe(1);
-    expect((await caller.says("Hello?")).then).toEqual({ kind: "nothing" });
+    expect((await caller.says("Hello?")).next).toEqual({ kind: "nothing" });
   });
   test("a key confirms; a node that collects gathers them to one entry", async () => {
     const collecting = NODES.map((n) => (n.name === "ask" ? { ...n, collect: "dtmf" as const } : n));
     const p = await prepare(stage, { nodes: collecting });
     const caller = new TurnsCaller(stage.bus, p);
-    expect((await caller.answer()).then).toMatchObject({ keys_only: true });
+    expect((await caller.answer()).next).toMatchObject({ keys_only: true });
     await caller.keys("42");
-    expect((await caller.keys("1")).then).toEqual({ kind: "hang_up" });
+    expect((await caller.keys("1")).next).toEqual({ kind: "hang_up" });
     await over(p);
     expect((await world.settledOf(p.lead_id)).facts.talk?.transcription.filter((l) => l.role === "user").map((l) => l.content)).toEqual(["[keypad] 42", "[keypad] 1"]);
   });
@@ -56,7 +56,7 @@ describe("a talk by documents", () => {
     const caller = new TurnsCaller(stage.bus, p);
     await caller.answer();
     for (const _ of [1, 2]) expect((await caller.says(null)).say).toEqual([{ text: "Are you still there?", interruptible: true }]);
-    expect(await caller.says(null)).toMatchObject({ say: [{ text: "I can't hear you, so I will end the call now. Goodbye!" }], then: { kind: "hang_up" } });
+    expect(await caller.says(null)).toMatchObject({ say: [{ text: "I can't hear you, so I will end the call now. Goodbye!" }], next: { kind: "hang_up" } });
     await over(p);
     expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ ended_by: "timeout", idle_out: true, user_turns: 0 });
   });
@@ -78,8 +78,8 @@ describe("a talk by documents", () => {
     const p = await prepare(stage);
     const caller = new TurnsCaller(stage.bus, p);
     await caller.answer();
-    expect(await caller.says("A person, please.")).toMatchObject({ say: [{ text: "I put you through." }], then: { kind: "again" } });
-    expect((await caller.says(null)).then).toEqual({ kind: "nothing" });
+    expect(await caller.says("A person, please.")).toMatchObject({ say: [{ text: "I put you through." }], next: { kind: "again" } });
+    expect((await caller.says(null)).next).toEqual({ kind: "nothing" });
     expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ ended_by: "agent", decided: "transferred" });
     expect(world.calls).toContain(`transfer ${p.call_ref} +14155550100`);
     expect(world.calls).not.toContain(`hangUp ${p.call_ref}`);
@@ -92,7 +92,7 @@ describe("a talk by documents", () => {
     const waiting = caller.says("Yes.");
     await until("the question", () => model.questions.at(-1)?.messages.at(-1)?.content === "Yes." || undefined);
     await over(p);
-    expect(["hang_up", "nothing"]).toContain((await waiting).then.kind);
+    expect(["hang_up", "nothing"]).toContain((await waiting).next.kind);
     expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ ended_by: "customer", user_turns: 1 });
   });
 });
@@ -104,7 +104,7 @@ describe("who is let in", () => {
     await expect(caller.ask({ token: "0".repeat(32) })).rejects.toMatchObject({ type: "UNAUTHENTICATED" });
     await expect(caller.ask({ provider: "PROVIDER_ONE" })).rejects.toMatchObject({ type: "UNAUTHENTICATED" });
     await expect(caller.ask({ token: other.token })).rejects.toMatchObject({ type: "UNAUTHENTICATED" });
-    expect((await caller.ask({ token: null, heard: "Hello?" })).then).toEqual({ kind: "nothing" });
+    expect((await caller.ask({ token: null, heard: "Hello?" })).next).toEqual({ kind: "nothing" });
     await caller.answer();
     await over(p);
     await world.settledOf(p.lead_id);
@@ -118,7 +118,7 @@ describe("who is let in", () => {
   test("an attempt that is over is hung up", async () => {
     const p = await prepare(stage);
     world.go = false;
-    expect((await new TurnsCaller(stage.bus, p).answer()).then).toEqual({ kind: "hang_up" });
+    expect((await new TurnsCaller(stage.bus, p).answer()).next).toEqual({ kind: "hang_up" });
     world.go = true;
     expect(world.settled.some((s) => s.lead_id === p.lead_id)).toBe(false);
   });
@@ -143,11 +143,12 @@ describe("on a clock of its own", () => {
     await caller.answer();
     model.reply = () => ({ hang: true });
     let reply: string | null = null;
-    void caller.through(caller.says("Yes.")).then((r) => { reply = r.say[0]?.text ?? ""; });
+    const answered = (async (): Promise<void> => { reply = (await caller.through(caller.says("Yes."))).say[0]?.text ?? ""; })();
     expect(await passUntil("an answer", () => reply ?? undefined)).toMatch(/say that again/);
-    expect(caller.replies.filter((r) => r.then.kind === "again").length).toBeGreaterThan(0);
+    await answered;
+    expect(caller.replies.filter((r) => r.next.kind === "again").length).toBeGreaterThan(0);
     model.reply = obedient;
-    expect((await caller.says("Yes.")).then).toEqual({ kind: "hang_up" });
+    expect((await caller.says("Yes.")).next).toEqual({ kind: "hang_up" });
     const { facts } = await settled(p);
     expect(facts.talk).toMatchObject({ decided: "confirmed", errors: [{ code: "MODEL_TIMEOUT", node: "ask" }] });
   }, 30_000);
@@ -170,7 +171,7 @@ describe("on a clock of its own", () => {
     const caller = new TurnsCaller(still.bus, p);
     await caller.answer();
     await clock.advance(3000);
-    expect(await caller.says(null)).toMatchObject({ say: [{ text: expect.stringMatching(/I have to end the call now/) }], then: { kind: "hang_up" } });
+    expect(await caller.says(null)).toMatchObject({ say: [{ text: expect.stringMatching(/I have to end the call now/) }], next: { kind: "hang_up" } });
     expect((await settled(p)).facts.talk).toMatchObject({ ended_by: "timeout", time_limit: true });
   }, 30_000);
 });

@@ -98,7 +98,7 @@ describe("by documents", () => {
     const caller = new TurnsCaller(stage.bus, p);
     await caller.answer();
     await tell(p, "machine");
-    expect(["hang_up", "nothing"]).toContain((await caller.says("You have reached")).then.kind);
+    expect(["hang_up", "nothing"]).toContain((await caller.says("You have reached")).next.kind);
     expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { message_left: false } });
     await world.hungUp(p.call_ref);
   });
@@ -107,7 +107,7 @@ describe("by documents", () => {
     const caller = new TurnsCaller(stage.bus, p);
     await caller.answer();
     await tell(p, "machine");
-    expect((await caller.says("Yes.")).then).toEqual({ kind: "hang_up" });
+    expect((await caller.says("Yes.")).next).toEqual({ kind: "hang_up" });
     await tell(p, "carrier_ended");
     expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ decided: "confirmed", machine: false });
   });
@@ -117,7 +117,7 @@ describe("by documents", () => {
     await caller.answer();
     await tell(p, "machine");
     const asked = model.questions.length;
-    expect(await caller.says("You have reached Ada.")).toMatchObject({ say: [], then: { kind: "message", message: SAID, patience_seconds: 30 } });
+    expect(await caller.says("You have reached Ada.")).toMatchObject({ say: [], next: { kind: "message", message: SAID, patience_seconds: 30 } });
     expect(model.questions.length).toBe(asked);
     await tell(p, "carrier_ended");
     const { facts } = await world.settledOf(p.lead_id);
@@ -129,7 +129,7 @@ describe("by documents", () => {
     world.machine = true;
     const p = await prepare(stage, "leave_message", "PROVIDER_TWO");
     const caller = new TurnsCaller(stage.bus, p);
-    expect((await caller.answer()).then.kind).toBe("message");
+    expect((await caller.answer()).next.kind).toBe("message");
     await tell(p, "carrier_ended");
     const { facts } = await world.settledOf(p.lead_id);
     expect(facts).toMatchObject(LEFT);
@@ -138,7 +138,7 @@ describe("by documents", () => {
   test("a beep that is known: said at once", async () => {
     Object.assign(world, { machine: true, beep: true });
     const p = await prepare(stage, "leave_message", "PROVIDER_TWO");
-    expect(await new TurnsCaller(stage.bus, p).answer()).toMatchObject({ say: [{ text: SAID, interruptible: false }], then: { kind: "hang_up" } });
+    expect(await new TurnsCaller(stage.bus, p).answer()).toMatchObject({ say: [{ text: SAID, interruptible: false }], next: { kind: "hang_up" } });
     await tell(p, "carrier_ended");
     expect((await world.settledOf(p.lead_id)).facts).toMatchObject(LEFT);
   });

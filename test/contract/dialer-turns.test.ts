@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { createServer, type Server } from "node:http";
 import { MongoClient, type Collection } from "mongodb";
 import { sign } from "../../deploy/local/carrier/plivo/signature.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
@@ -11,7 +12,7 @@ import { callRef } from "../../shared/ids.ts";
 import { setStage, standIn, until, type Stage } from "../support/stage.ts";
 
 const AUTH = { PLIVO_AUTH_ID: "MATURNS0000000000000", PLIVO_AUTH_TOKEN: "turns-secret" };
-const LISTEN: TurnReply = { turn: 3, say: [{ text: "Do you confirm?", interruptible: true }], then: { kind: "listen", seconds: 8, keys_only: false }, language: "en-US", voice: null };
+const LISTEN: TurnReply = { turn: 3, say: [{ text: "Do you confirm?", interruptible: true }], next: { kind: "listen", seconds: 8, keys_only: false }, language: "en-US", voice: null };
 const NOBODY = "<Hangup/>";
 
 let stage: Stage;
@@ -19,18 +20,28 @@ let client: MongoClient;
 let calls: Collection<CallDoc>;
 let events: Collection<CarrierEventDoc>;
 const asked: Turn[] = [];
+/** Commands that reached the carrier. */
+const commands: string[] = [];
+let api: Server;
 let answer: (turn: Turn) => TurnReply | Promise<TurnReply> = () => LISTEN;
 
 beforeAll(async () => {
+  api = createServer((request, response) => {
+    let body = "";
+    request.on("data", (piece: Buffer) => { body += piece.toString(); });
+    request.on("end", () => { commands.push(`${request.method} ${request.url} ${body}`); response.writeHead(202, { "content-type": "application/json" }).end('{"message":"digits sent"}'); });
+  });
+  await new Promise<void>((resolve) => { api.listen(0, "127.0.0.1", resolve); });
+  const address = api.address();
   stage = await setStage({
     services: [dialer, standIn("conversation", { turn: (turn) => { asked.push(turn); return answer(turn); }, stop: () => ({}) }), standIn("leads", { extend: () => ({ done: true }) })],
-    env: { ...AUTH, PROVIDER_ONE: "none", PROVIDER_TWO: "plivo", PUBLIC_HTTP_URL: "http://calls.example", SWEEP_INTERVAL_MS: "60000" },
+    env: { ...AUTH, PLIVO_API_BASE: `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`, PROVIDER_ONE: "none", PROVIDER_TWO: "plivo", PUBLIC_HTTP_URL: "http://calls.example", SWEEP_INTERVAL_MS: "60000" },
   });
   client = await MongoClient.connect(stage.uri);
   calls = client.db().collection<CallDoc>("calls");
   events = client.db().collection<CarrierEventDoc>("carrier_events");
 }, 30_000);
-afterAll(async () => { await client?.close(); await stage?.stop(); }, 30_000);
+afterAll(async () => { await client?.close(); await stage?.stop(); api?.closeAllConnections(); api?.close(); }, 30_000);
 beforeEach(() => { asked.length = 0; answer = () => LISTEN; });
 
 /** A call that rings at Plivo; `holder`: the node that leads its talk. */
@@ -103,6 +114,15 @@ test("a talk that can't be begun ends the call without a word", async () => {
   const { ref, request } = await ringing();
   answer = () => fail("BUSY", "There is no room.");
   expect(await callback(at("answer", ref, `media=${TOKEN}`), fieldsOf(request))).toContain(NOBODY);
+});
+test("keys are pressed on the live leg of a call in progress, and of no other; what are no keys is refused", async () => {
+  const order = { from: "+14155550999", to: "+14155550100" } as NonNullable<CallDoc["order"]>;
+  const { ref } = await ringing({ state: "ANSWERED", rank: 3, holder: "services", carrier_leg_id: "0a1b2c3d-leg0", order });
+  await stage.bus.call("dialer.sendDtmf", { call_ref: ref, digits: "1w2#" });
+  expect(commands).toEqual([expect.stringMatching(/^POST \/v1\/Account\/MATURNS0000000000000\/Call\/0a1b2c3d-leg0\/DTMF\/ .*1w2#/)]);
+  await expect(stage.bus.call("dialer.sendDtmf", { call_ref: (await ringing()).ref, digits: "1" })).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
+  await expect(stage.bus.call("dialer.sendDtmf", { call_ref: ref, digits: "one" })).rejects.toMatchObject({ type: "VALIDATION_ERROR" });
+  expect(commands.length).toBe(1);
 });
 test("a forged turn is refused and told to nobody", async () => {
   const { ref, request } = await ringing({ holder: "services" });

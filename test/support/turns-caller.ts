@@ -29,7 +29,7 @@ export class TurnsCaller {
   /** Follows documents that only ask for patience, to the first that does not. */
   async through(reply: Promise<TurnReply>): Promise<TurnReply> {
     let now = await reply;
-    while (now.then.kind === "again") now = await this.says(null);
+    while (now.next.kind === "again") now = await this.says(null);
     return now;
   }
 

@@ -45,12 +45,12 @@ describe("a turn", () => {
     t.leg.say("Who is there?", LOOSE); // within the same step
     expect(await first).toEqual({
       turn: 1, say: [{ text: "Good day.", interruptible: true }, { text: "This is recorded.", interruptible: false }, { text: "Who is there?", interruptible: true }],
-      then: LISTEN, language: "en-US", voice: null,
+      next: LISTEN, language: "en-US", voice: null,
     });
     expect(t.seen).toEqual([["ready", "CA1"]]);
   });
   test.each([[1000, 5], [8000, 8], [8001, 9], [120_000, 60]])("an idle time of %d ms is listened for %d s", async (idle_ms, seconds) =>
-    expect((await open().opened("Hi.", { idle_ms, keys_only: true })).then).toEqual({ kind: "listen", seconds, keys_only: true }));
+    expect((await open().opened("Hi.", { idle_ms, keys_only: true })).next).toEqual({ kind: "listen", seconds, keys_only: true }));
   test("words are told, keys one by one; the next document waits for the talk", async () => {
     const t = open((leg, name, [what]) => { if (name === "prompt") { leg.say(`You said ${String(what)}`, LOOSE); leg.yours?.(FLOOR); } });
     await t.opened();
@@ -71,15 +71,15 @@ describe("a turn", () => {
   test("a talk that still thinks after 8 s is asked again, with the utterances said so far", async () => {
     const t = open();
     await t.opened();
-    const next = t.ask({ heard: "How much?" });
+    const waiting = t.ask({ heard: "How much?" });
     t.leg.say("One moment.", LOOSE);
     t.leg.say("It costs", { last: false, interruptible: true });
     await t.clock.advance(PATIENCE_MS);
-    expect(await next).toMatchObject({ say: [{ text: "One moment." }], then: { kind: "again" } });
-    const then = t.ask();
+    expect(await waiting).toMatchObject({ say: [{ text: "One moment." }], next: { kind: "again" } });
+    const later = t.ask();
     t.leg.say(" a lot.", LOOSE);
     t.leg.yours?.(FLOOR);
-    expect(await then).toMatchObject({ say: [{ text: "It costs a lot." }], then: LISTEN });
+    expect(await later).toMatchObject({ say: [{ text: "It costs a lot." }], next: LISTEN });
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
   test("a retry, while it waits and after, gets the same answer and is no second turn; the same words again are one", async () => {
@@ -106,13 +106,13 @@ describe("silence", () => {
   test("is told when the listening was in vain, and answered in the same turn", async () => {
     const t = open(reprompt);
     await t.opened();
-    expect(await t.ask()).toMatchObject({ say: [{ text: "Still there?" }], then: LISTEN });
+    expect(await t.ask()).toMatchObject({ say: [{ text: "Still there?" }], next: LISTEN });
     expect(t.seen.slice(1)).toEqual([["speaking", false], ["silence"]]);
   });
   test("an idle time longer than a carrier listens is listened for twice, without a word between", async () => {
     const t = open();
     await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
-    expect(await t.ask()).toMatchObject({ say: [], then: { kind: "listen", seconds: 30 } });
+    expect(await t.ask()).toMatchObject({ say: [], next: { kind: "listen", seconds: 30 } });
     void t.ask();
     expect(t.seen.filter(([name]) => name === "silence").length).toBe(1);
   });
@@ -120,14 +120,14 @@ describe("silence", () => {
     const t = open();
     await t.opened();
     t.leg.say("By the way.", LOOSE);
-    expect(await t.ask()).toMatchObject({ say: [{ text: "By the way." }], then: LISTEN });
+    expect(await t.ask()).toMatchObject({ say: [{ text: "By the way." }], next: LISTEN });
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
   test("begins anew with every word", async () => {
     const t = open((leg, name) => { if (name === "prompt") leg.yours?.({ idle_ms: 90_000, keys_only: false }); });
     await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
     await t.ask();
-    expect((await t.ask({ heard: "Well" })).then).toMatchObject({ seconds: 60 });
+    expect((await t.ask({ heard: "Well" })).next).toMatchObject({ seconds: 60 });
   });
 });
 
@@ -161,16 +161,16 @@ describe("the end", () => {
     const waiting = t.ask({ heard: "No." });
     t.leg.say("Goodbye!", FIRM);
     t.leg.end();
-    expect(await waiting).toMatchObject({ say: [{ text: "Goodbye!" }], then: { kind: "hang_up" } });
+    expect(await waiting).toMatchObject({ say: [{ text: "Goodbye!" }], next: { kind: "hang_up" } });
     t.leg.say("late", LOOSE);
     const seen = t.seen.length;
-    expect(await t.ask({ heard: "Wait!" })).toMatchObject({ say: [], then: { kind: "hang_up" } });
+    expect(await t.ask({ heard: "Wait!" })).toMatchObject({ say: [], next: { kind: "hang_up" } });
     expect(t.seen.length).toBe(seen);
     const idle = open();
     await idle.opened();
     idle.leg.say("Time is up.", FIRM);
     idle.leg.end();
-    expect(await idle.ask()).toMatchObject({ say: [{ text: "Time is up." }], then: { kind: "hang_up" } });
+    expect(await idle.ask()).toMatchObject({ say: [{ text: "Time is up." }], next: { kind: "hang_up" } });
   });
   test("a closed leg answers nothing, tells its end once, and keeps the answer for a retry", async () => {
     const t = open();
@@ -178,8 +178,8 @@ describe("the end", () => {
     const waiting = t.ask({ heard: "A person." });
     t.leg.close();
     t.leg.gone();
-    expect((await waiting).then).toEqual({ kind: "nothing" });
-    expect((await t.ask()).then).toEqual({ kind: "nothing" });
+    expect((await waiting).next).toEqual({ kind: "nothing" });
+    expect((await t.ask()).next).toEqual({ kind: "nothing" });
     expect(await t.leg.turn({ heard: "A person.", digits: null, follows: 1 })).toBe(await waiting);
     expect(t.seen.filter(([name]) => name === "closed").length).toBe(1);
   });
@@ -189,7 +189,7 @@ describe("the end", () => {
     const waiting = t.ask({ heard: "A person." });
     t.leg.say("I put you through.", LOOSE);
     t.leg.flush?.();
-    expect(await waiting).toMatchObject({ say: [{ text: "I put you through." }], then: { kind: "again" } });
+    expect(await waiting).toMatchObject({ say: [{ text: "I put you through." }], next: { kind: "again" } });
     t.leg.flush?.();
   });
   test("a carrier that asks no more is let go half a minute after it should have asked", async () => {
@@ -210,14 +210,14 @@ describe("a message", () => {
     t.leg.say("Never mind.", LOOSE);
     t.leg.leave?.("Please call back.", 30, () => taken.push("taken"));
     expect(taken).toEqual([]);
-    expect(await t.ask({ heard: "You have reached" })).toMatchObject({ say: [], then: { kind: "message", message: "Please call back.", patience_seconds: 30 } });
+    expect(await t.ask({ heard: "You have reached" })).toMatchObject({ say: [], next: { kind: "message", message: "Please call back.", patience_seconds: 30 } });
     expect(taken).toEqual(["taken"]);
     expect(t.seen).toEqual([["ready", "CA1"]]);
-    expect((await t.ask()).then).toEqual({ kind: "hang_up" });
+    expect((await t.ask()).next).toEqual({ kind: "hang_up" });
     const waiting = open();
     const first = waiting.ask();
     waiting.leg.leave?.("Hi.", 30, () => undefined);
-    expect((await first).then.kind).toBe("message");
+    expect((await first).next.kind).toBe("message");
   });
   test("whose time has come is said at once", async () => {
     const t = open();
@@ -225,7 +225,7 @@ describe("a message", () => {
     t.leg.leave?.("Please call back.", 30, () => undefined);
     t.leg.say("Please call back.", FIRM);
     t.leg.end();
-    expect(await t.ask()).toMatchObject({ say: [{ text: "Please call back.", interruptible: false }], then: { kind: "hang_up" } });
+    expect(await t.ask()).toMatchObject({ say: [{ text: "Please call back.", interruptible: false }], next: { kind: "hang_up" } });
   });
 });
 

@@ -35,7 +35,7 @@ const QUIET: TextLegEvents = {
   customer: () => undefined, silence: () => undefined, fault: () => undefined, closed: () => undefined,
 };
 
-type Then = TurnReply["then"];
+type Next = TurnReply["next"];
 interface Waiting { readonly reply: Promise<TurnReply>; resolve(reply: TurnReply): void; stopPatience(): void }
 interface Delivered { readonly reply: TurnReply; readonly at_ms: number; readonly said: readonly Uttered[] }
 interface Message { readonly text: string; readonly patience_seconds: number; taken(): void }
@@ -135,8 +135,8 @@ class Turns implements TurnsLeg {
   /** The carrier came back without anything: our words were heard, and perhaps it was listened long enough. */
   #silent(floor: Floor | null, { reply }: Delivered): void {
     this.#events.speaking(false);
-    if (reply.then.kind !== "listen" || !floor) return;
-    this.#silentMs = this.#speech.empty() ? this.#silentMs + reply.then.seconds * MS_PER_SECOND : 0;
+    if (reply.next.kind !== "listen" || !floor) return;
+    this.#silentMs = this.#speech.empty() ? this.#silentMs + reply.next.seconds * MS_PER_SECOND : 0;
     if (this.#silentMs < floor.idle_ms) return;
     this.#silentMs = 0;
     this.#floor = null;
@@ -168,32 +168,32 @@ class Turns implements TurnsLeg {
     else if (floor) this.#deliver({ kind: "listen", seconds: secondsOf(floor.idle_ms - this.#silentMs), keys_only: floor.keys_only });
   }
 
-  #deliver(then: Then): void {
+  #deliver(next: Next): void {
     const waiting = this.#waiting;
     if (!waiting) return;
     this.#waiting = null;
     waiting.stopPatience();
-    const said = then.kind === "message" || then.kind === "nothing" ? [] : this.#speech.take();
+    const said = next.kind === "message" || next.kind === "nothing" ? [] : this.#speech.take();
     this.#number++;
-    const reply = this.#reply(then, said);
+    const reply = this.#reply(next, said);
     this.#last = { reply, at_ms: this.#parts.clock.monotonicMs(), said };
     waiting.resolve(reply);
     if (said.length > 0) this.#silentMs = 0;
-    if (then.kind === "message") {
+    if (next.kind === "message") {
       this.#ending = true; // the carrier does the rest: should it ask again, it has done it
       this.#message?.taken();
     }
     if (!this.#closed) this.#watch(reply);
   }
 
-  #reply(then: Then, say: readonly Uttered[]): TurnReply {
+  #reply(next: Next, say: readonly Uttered[]): TurnReply {
     const { language, voice } = this.#parts;
-    return { turn: this.#number, say: [...say], then, language, voice };
+    return { turn: this.#number, say: [...say], next, language, voice };
   }
 
   /** Lets go of a carrier that never asks again. */
-  #watch({ say, then }: TurnReply): void {
-    const patienceMs = then.kind === "listen" ? then.seconds * MS_PER_SECOND : then.kind === "message" ? then.patience_seconds * MS_PER_SECOND + speechMs(then.message) : 0;
+  #watch({ say, next }: TurnReply): void {
+    const patienceMs = next.kind === "listen" ? next.seconds * MS_PER_SECOND : next.kind === "message" ? next.patience_seconds * MS_PER_SECOND + speechMs(next.message) : 0;
     this.#stopWatch();
     this.#stopWatch = startTimer(this.#parts.clock, say.reduce((ms, { text }) => ms + speechMs(text), patienceMs) + OVERDUE_MS, () => this.gone());
   }

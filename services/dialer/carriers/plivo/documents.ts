@@ -43,15 +43,15 @@ const redirect = (url: string): string => element("Redirect", { method: "POST" }
 const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string => `${callback_base}/turn/${call_ref}?turn=${turn}`;
 
 /** Says what may be interrupted while it listens already; what may not, before. */
-function listening(reply: TurnReply, then: TurnReply["then"] & { kind: "listen" }, place: Place): string {
+function listening(reply: TurnReply, next: TurnReply["next"] & { kind: "listen" }, place: Place): string {
   const firmEnd = reply.say.findLastIndex((s) => !s.interruptible) + 1;
   const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) => texts.map(({ text }) => speak(text, reply)).join(""));
   const url = turnUrl(place, reply.turn);
   const input = element("GetInput", {
-    action: url, method: "POST", inputType: then.keys_only ? "dtmf" : "dtmf speech",
-    executionTimeout: String(Math.min(Math.max(then.seconds, LISTEN_SECONDS.least), LISTEN_SECONDS.most)),
-    speechEndTimeout: then.keys_only ? null : "auto", digitEndTimeout: String(KEYS_END_SECONDS), numDigits: String(MAX_KEYS), finishOnKey: FINISHING_KEY,
-    language: then.keys_only ? null : heardAs(reply.language), redirect: "true",
+    action: url, method: "POST", inputType: next.keys_only ? "dtmf" : "dtmf speech",
+    executionTimeout: String(Math.min(Math.max(next.seconds, LISTEN_SECONDS.least), LISTEN_SECONDS.most)),
+    speechEndTimeout: next.keys_only ? null : "auto", digitEndTimeout: String(KEYS_END_SECONDS), numDigits: String(MAX_KEYS), finishOnKey: FINISHING_KEY,
+    language: next.keys_only ? null : heardAs(reply.language), redirect: "true",
   }, loose ?? "");
   return `${firm ?? ""}${input}${redirect(url)}`; // nothing heard: asked again
 }
@@ -68,12 +68,12 @@ function bounded(reply: TurnReply): TurnReply {
 }
 
 function insideOf(reply: TurnReply, place: Place): string {
-  const { then } = reply;
+  const { next } = reply;
   const said = (): string => reply.say.map(({ text }) => speak(text, reply)).join("");
-  switch (then.kind) {
-    case "listen": return listening(reply, then, place);
+  switch (next.kind) {
+    case "listen": return listening(reply, next, place);
     case "again": return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
-    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, then.patience_seconds)), beep: "true" })}${speak(then.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
+    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), beep: "true" })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
     case "hang_up": return `${said()}${hangUp}`;
     case "nothing": return "";
   }
