@@ -42,7 +42,7 @@ function* layers(error: unknown, depth = 0): Generator<Record<string, unknown>> 
 /** What failed, in a word fit for logs: a system error code, or the error's name. */
 export function faultWord(error: unknown): string {
   for (const layer of layers(error)) if (typeof layer["code"] === "string") return layer["code"];
-  return error instanceof Error ? error.name : "unknown";
+  return isRecord(error) && typeof error["name"] === "string" ? error["name"] : "unknown";
 }
 
 /** True when the request provably never left: refused connection, no such host, no route. */
