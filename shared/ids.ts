@@ -28,6 +28,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 /** True for the canonical text form of a UUID. */
 export const isUuid = (text: string): boolean => UUID.test(text);
 
+/** A UUID that follows from a text: the same text, the same UUID, on every node (version 8, from its SHA-256). */
+export function uuidOf(text: string): string {
+  const hex = sha256(text);
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) % 4) + 8).toString(16);
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20), hex.slice(20, 32)].join("-");
+}
+
 /** The name of one attempt: the baton (lead_id, claim_no) as one path-safe word. */
 export const callRef = (lead_id: string, claim_no: number): string => `${lead_id}.${claim_no}`;
 

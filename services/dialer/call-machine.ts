@@ -38,6 +38,17 @@ export const intent = (order: DialOrder, node: string, now: Date, deadline_at: D
   deadline_at, tended_by: node, due_at: dueAfterIntent(deadline_at),
 });
 
+/** A call of somebody to us that is taken: it rings at our number under the carrier's name for it, and this node keeps its lead's lease alive. */
+export const received = (order: KeptOrder, call: { call_id: string; leg_id: string | null }, node: string, now: Date): CallDoc => ({
+  _id: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, state: "RINGING", rank: RANK.RINGING, created_at: now, direction: "INBOUND",
+  order, provider: order.provider, carrier_call_id: call.call_id, ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }), ringing_at: now,
+  tended_by: node, due_at: plusMs(now, JOIN_GRACE_MS),
+});
+
+/** RINGING -> ENDED: a call to us that can't be taken after all. */
+export const turnedAway = (ref: string, error: Record<string, unknown>, now: Date): Move =>
+  end({ ...live(ref), direction: "INBOUND", holder: null }, "failed", now, now, { error });
+
 /** The tombstone: an intent record that comes later finds the place taken, and nothing is dialled. */
 export const tombstone = (lead_id: string, claim_no: number, now: Date): CallDoc =>
   ({ _id: callRef(lead_id, claim_no), lead_id, claim_no, state: "VOID", rank: RANK.VOID, created_at: now });

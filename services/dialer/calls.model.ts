@@ -24,6 +24,8 @@ export interface CallDoc {
   /** Order of the states: a call only ever moves to a higher rank. */
   rank: number;
   created_at: Date;
+  /** A call of somebody to us; absent: one that we dialled. */
+  direction?: "INBOUND";
   /** What was to be dialled, as it stood at the claim; absent in tombstones. */
   order?: KeptOrder;
   provider?: Provider;
@@ -74,7 +76,7 @@ const Free = Schema.Types.Mixed;
 export const callSchema = new Schema<CallDoc>({
   _id: { type: String, required: true }, lead_id: { type: String, required: true }, claim_no: { type: Number, required: true },
   state: { type: String, required: true }, rank: { type: Number, required: true }, created_at: { type: Date, required: true },
-  order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
+  direction: String, order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
   placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
   tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
   release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number,

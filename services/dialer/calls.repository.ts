@@ -19,6 +19,8 @@ export interface Calls {
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
   /** Live calls whose lead's lease this node keeps alive. */
   tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
+  /** The call of this name at the carrier. */
+  ofCarrier(provider: Provider, call_id: string): Promise<CallDoc | null>;
   /** Which of these carrier ids already belong to calls. */
   known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
@@ -62,6 +64,7 @@ export function createCalls(model: Model<CallDoc>): Calls {
       .lean<CallDoc>().exec(),
     tendedBy: (node, after, limit) => model.find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
       .sort({ _id: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec(),
+    ofCarrier: (provider, call_id) => model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
     async known(provider, call_ids) {
       const found = await model.find({ provider, carrier_call_id: { $in: call_ids } }, { carrier_call_id: 1 }).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec();
       return new Set(found.flatMap((c) => (c.carrier_call_id === undefined ? [] : [c.carrier_call_id])));

@@ -7,6 +7,9 @@ import { createCarriers } from "./carriers/registry.ts";
 import { createGrantPace } from "./grant-pace.ts";
 import { callHistory } from "./history.ts";
 import { endCall, sendDigits, transferCall } from "./hanging-up.ts";
+import { inboundCallSchema } from "./inbound-calls.model.ts";
+import { createInboundCalls } from "./inbound-calls.repository.ts";
+import { listInbound } from "./inbound-listing.ts";
 import { joinCall } from "./joining.ts";
 import { preCheckCaller } from "./pre-checks/asking.ts";
 import { receive } from "./receiving.ts";
@@ -30,6 +33,7 @@ export default service("dialer", (ground) => {
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
     calls: createCalls(calls), events: createCarrierEvents(events),
+    inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)), inboundAnswers: new Map(),
     carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
     leaving: leaving.signal, stopping: () => leaving.signal.aborted,
@@ -54,6 +58,7 @@ export default service("dialer", (ground) => {
         await sendDigits(works, call_ref, digits);
         return {};
       },
+      inboundCalls: (asked) => listInbound(works.inbound, asked),
       history: ({ lead_id }) => callHistory(calls, events, lead_id),
       reconcile: ({ lead_id, claim_no }) => reconcile(works, lead_id, claim_no),
     },

@@ -16,8 +16,12 @@ const LOST = { code: "CONVERSATION_LOST", message: "The process that led the tal
 /** What is said of an attempt whose talk lost its holder. */
 export const conversationLost = (): Record<string, unknown> => ({ ...LOST });
 
+/** Ends of a call to us that only say that the caller left before anybody talked. */
+const LEFT_EARLY: readonly CarrierEnd[] = ["no_answer", "busy", "rejected", "canceled"];
+
 function endOf(call: CallDoc): CarrierEnd {
-  const ended = call.ended ?? "unknown";
+  const said = call.ended ?? "unknown";
+  const ended = call.direction === "INBOUND" && LEFT_EARLY.includes(said) ? "completed" : said;
   if (ended !== "completed") return ended;
   const limit = (call.order?.max_call_seconds ?? Infinity) + CARRIER_LIMIT_MARGIN_SECONDS;
   if ((call.talk_seconds ?? 0) >= limit) return "time_limit";

@@ -14,7 +14,7 @@ const iso = (date: Date | undefined): string | null => date?.toISOString() ?? nu
 
 /** Document -> what is shown of a call; no phone numbers. */
 export const toCallHistory = (c: CallDoc): CallHistory => ({
-  call_ref: c._id, claim_no: c.claim_no, state: c.state, provider: c.provider ?? null, call_id: c.carrier_call_id ?? null,
+  ...(c.direction === undefined ? {} : { direction: c.direction }), call_ref: c._id, claim_no: c.claim_no, state: c.state, provider: c.provider ?? null, call_id: c.carrier_call_id ?? null,
   intended_at: c.created_at.toISOString(), placed_at: iso(c.placed_at), ringing_at: iso(c.ringing_at), answered_at: iso(c.answered_at), joined_at: iso(c.joined_at),
   ended_at: iso(c.ended_at), closed_at: iso(c.closed_at), ended: c.ended ?? null, cause: c.cause ?? null, machine: c.machine ?? null, hang_up: c.hang_up ?? null,
   talk_seconds: c.talk_seconds ?? null, cost: c.cost ?? null, cost_currency: c.cost_currency ?? null,

@@ -1,5 +1,6 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../shared/crash.ts";
+import { parseCallRef } from "../../shared/ids.ts";
 import { endsForMachine, isLive, nameLeg, progress } from "./call-machine.ts";
 import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
@@ -57,7 +58,10 @@ export async function applyStep(w: Works, provider: Provider, ref: string, step:
 }
 
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
-export async function applyEvent(w: Works, event: CarrierEventDoc): Promise<void> {
+export async function applyEvent(w: Works, stored: CarrierEventDoc): Promise<void> {
+  const ref = parseCallRef(stored.ref) ? stored.ref : (await w.calls.ofCarrier(stored.provider, stored.carrier_call_id))?._id;
+  if (ref === undefined) { await w.events.applied(stored._id, "no_call_of_ours"); return; } // of a call to us that was blocked
+  const event = { ...stored, ref };
   let odd: string | null = null;
   if (event.carrier_leg_id !== undefined) await w.calls.run(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
   for (const step of event.progress) odd = await applyStep(w, event.provider, event.ref, step, event.received_at) ?? odd;

@@ -2,8 +2,10 @@ import type { RawCallback } from "../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../shared/crash.ts";
 import { fail } from "../../shared/errors.ts";
 import { parseCallRef, sha256 } from "../../shared/ids.ts";
-import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind } from "./carriers/port.ts";
+import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind, type CarrierPort } from "./carriers/port.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
+import { AT_NUMBER, takeInbound } from "./inbound.ts";
+import { refOfCarrierCall } from "./inbound-connecting.ts";
 import { applyEvent } from "./progressing.ts";
 import { nextReply } from "./turning.ts";
 import { callbackBase, type Works } from "./works.ts";
@@ -21,9 +23,17 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
   }
   const { kind } = raw;
   if (!isKind(kind)) fail("VALIDATION_FAILED", `There is no callback "${kind}"; known are ${CALLBACK_KINDS.join(", ")}.`);
-  if (!parseCallRef(raw.ref)) fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
+  if (!AT_NUMBER.has(raw.ref) && !parseCallRef(raw.ref)) fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
+  const inbound = AT_NUMBER.has(raw.ref) && (kind === "inbound" || kind === "event") ? carrier.inbound(raw) : null;
+  if (inbound) return takeInbound(w, carrier, { ...raw, kind }, inbound);
+  return receiveOf(w, carrier, { ...raw, kind });
+}
 
-  const { call_id, leg_id, sequence, progress, turn } = carrier.translate(kind, raw);
+/** A callback of a call that is known, or that was. */
+async function receiveOf(w: Works, carrier: CarrierPort, given: RawCallback & { kind: CallbackKind }): Promise<AnswerDocument> {
+  const { kind } = given;
+  const { call_id, leg_id, sequence, progress, turn } = carrier.translate(kind, given);
+  const raw = AT_NUMBER.has(given.ref) ? { ...given, ref: await refOfCarrierCall(w, given.provider, call_id) ?? given.ref } : given;
   await carrier.proceed?.(raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,

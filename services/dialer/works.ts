@@ -9,6 +9,8 @@ import type { CarrierEvents } from "./carrier-events.model.ts";
 import type { Carriers } from "./carriers/registry.ts";
 import type { Pause } from "./pausing.ts";
 import type { GrantPace } from "./grant-pace.ts";
+import type { AnswerDocument } from "./carriers/port.ts";
+import type { InboundCalls } from "./inbound-calls.repository.ts";
 import type { PreCheckCaller } from "./pre-checks/asking.ts";
 import type { Together } from "./together.ts";
 
@@ -22,6 +24,9 @@ export interface Works {
   random(): number;
   calls: Calls;
   events: CarrierEvents;
+  /** Calls to our numbers, and what this node answered lately. */
+  inbound: InboundCalls;
+  inboundAnswers: Map<string, Promise<AnswerDocument>>;
   carriers: Carriers;
   /** Carriers that take no calls for a while. */
   pauses: Map<Provider, Pause>;
@@ -68,7 +73,7 @@ export function createBackground(log: Log, clock: Clock): Background {
 }
 
 /** The words of a call's road that a person follows in the log. */
-export type CallEvent = "call.dialling" | "call.ringing" | "call.answered" | "call.ended";
+export type CallEvent = "call.inbound" | "call.dialling" | "call.ringing" | "call.answered" | "call.ended";
 
 /** Logs a step of a call; the number is masked. */
 export function logCall(w: Works, event: CallEvent, call: CallDoc, sentence: string, more: Record<string, unknown> = {}): void {

@@ -1,6 +1,8 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
 import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
+import { By, PageParams } from "./identity.ts";
+import { InboundCallRecord, InboundVerdictWord } from "./inbound.ts";
 import { EXECUTION_MODES } from "./lead.ts";
 import { RateLimit } from "./scheduler.ts";
 
@@ -81,6 +83,13 @@ export const dialer = {
     sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, { timeout_ms: 20_000 }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, { timeout_ms: 25_000 }),
+    /** Calls to the asker's numbers, taken and blocked, newest first; `from` inclusive, `to` exclusive, by created_at. */
+    inboundCalls: action(
+      Strict({
+        by: By, merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)), verdict: Type.Optional(InboundVerdictWord),
+        from: Type.Optional(IsoTime), to: Type.Optional(IsoTime), ...PageParams,
+      }),
+      Type.Object({ count: Type.Integer(), inbound_calls: Type.Array(InboundCallRecord), next_cursor: Nullable(Type.String()) })),
     /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(Strict({ lead_id: Uuid }), Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) })),
   },

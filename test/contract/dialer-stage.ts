@@ -12,6 +12,7 @@ import dialer from "../../services/dialer/dialer.service.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
+import type { InboundPlan } from "../../shared/contracts/config.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { setStage, standIn, until, type Stage } from "../support/stage.ts";
 
@@ -28,6 +29,9 @@ export interface Script {
   prepare(): Promise<void> | void;
   grant(): ResultOf<"scheduler.grant"> | Promise<ResultOf<"scheduler.grant">>;
   talk: TalkFacts | null;
+  /** Whose the number is that somebody called, and what takes the call. */
+  called: ResultOf<"numbers.called">["number"];
+  plan: InboundPlan | null;
   /** Sees a dial request before the carrier does; true: it has answered itself. */
   onDial(request: IncomingMessage, response: ServerResponse, body: string): Promise<boolean>;
   /** What the media side does once the socket is open: ask to join, and hold the talk when told to go. */
@@ -36,11 +40,13 @@ export interface Script {
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, onDial: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, join: true, hold: false });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
   stage: Stage;
+  /** The simulated carrier's own address. */
+  carrier: string;
   script: Script;
   told: Told[];
   /** Dial requests that reached the carrier's door, by the number called. */
@@ -99,8 +105,11 @@ function standIns(d: () => DialerStage) {
       release: (p) => { tell("leads.release", p); return done; },
       settle: (p) => { d().script.settle(); tell("leads.settle", p); return { ...done, status: null, outcome: null }; },
       annotate: (p) => { tell("leads.annotate", p); return done; },
+      receive: (p) => { tell("leads.receive", p); return { lead_id: p.lead_id, claim_no: 1, made: true }; },
     }),
+    standIn("config", { inboundFor: (p) => { tell("config.inboundFor", p); return { plan: d().script.plan }; } }),
     standIn("numbers", {
+      called: () => ({ number: d().script.called }),
       keepMany: ({ lines }) => ({ kept: lines.map((line) => { tell("numbers.keepMany", line); return d().script.lineHeld; }) }),
       releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.releaseMany", { holder }); return {}; },
     }),
@@ -191,7 +200,7 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
   const client = await MongoClient.connect(stage.uri);
   let people = 0;
   box.d = {
-    stage, script: quiet(), told: [], dials: [], changes: [], joins: [], calls: client.db().collection<CallDoc>("calls"), events: client.db().collection<CarrierEventDoc>("carrier_events"),
+    stage, carrier: carrier.url, script: quiet(), told: [], dials: [], changes: [], joins: [], calls: client.db().collection<CallDoc>("calls"), events: client.db().collection<CarrierEventDoc>("carrier_events"),
     order: (ending, over = {}) => ({
       lead_id: randomUUID(), claim_no: 1, reseller_id: "r1", merchant_id: null, template_id: randomUUID(), template_version: 1, execution_mode: "TELEPHONY",
       to: `+1${415 + Math.floor(++people / 100)}555${String(people % 100).padStart(2, "0")}${ending}`, from: "+14155550999", number_id: randomUUID(), provider: "PROVIDER_ONE", payload: { name: "Ada" },
