@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createExchange } from "./calls.ts";
 import { createFaults } from "./faults.ts";
@@ -11,7 +11,7 @@ import { createPlivo } from "./plivo/provider.ts";
 import { createTelnyx } from "./telnyx/provider.ts";
 import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
 import { startTime } from "./time.ts";
-import { createTwilio } from "./twilio/provider.ts";
+import { createTwilio, type TwilioOptions } from "./twilio/provider.ts";
 import type { Account } from "./twilio/twilio-call.ts";
 
 /** How to start the simulated carrier. */
@@ -57,6 +57,30 @@ export const DEFAULT_TELNYX_ACCOUNT: TelnyxAccount = { connectionId: "1684641123
 
 const HOST = "127.0.0.1";
 
+/** Every carrier's protocol, asked in order. */
+function openProtocols(options: CarrierOptions, given: Pick<TwilioOptions, "exchange" | "time" | "ledger" | "faults">) {
+  const parts = { ...given, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false };
+  const telnyx = createTelnyx({ ...parts, accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT], seed: options.seed });
+  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), plivo: createPlivo({ ...parts, accounts: options.plivoAccounts ?? [DEFAULT_PLIVO_ACCOUNT] }), telnyx };
+  return {
+    telnyxPublicKey: telnyx.publicKey,
+    desks: Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk])),
+    answer(request: Request): Reply | null {
+      for (const protocol of Object.values(protocols)) {
+        const reply = protocol.answer(request);
+        if (reply) return reply;
+      }
+      return null;
+    },
+    close() { for (const protocol of Object.values(protocols)) protocol.close(); },
+  };
+}
+
+const listening = (server: Server, port: number, host: string): Promise<void> => new Promise((resolve, reject) => {
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+});
+
 /**
  * Starts the simulated carrier. Rejects with the system's error when the port is taken (EADDRINUSE) or the ledger file cannot
  * be opened, and with RangeError for a time scale that is not above 0.
@@ -68,24 +92,13 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const time = startTime(options.timeScale);
   const faults = createFaults();
   const exchange = createExchange({ time, ledger, faults, seed: options.seed });
-  const parts = { exchange, time, ledger, faults, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false };
-  const telnyx = createTelnyx({ ...parts, accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT], seed: options.seed });
-  /** Every carrier's protocol, asked in order. */
-  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), plivo: createPlivo({ ...parts, accounts: options.plivoAccounts ?? [DEFAULT_PLIVO_ACCOUNT] }), telnyx };
-  const desks = Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk]));
-  const answerProtocol = (request: Request): Reply | null => {
-    for (const protocol of Object.values(protocols)) {
-      const reply = protocol.answer(request);
-      if (reply) return reply;
-    }
-    return null;
-  };
+  const protocols = openProtocols(options, { exchange, time, ledger, faults });
 
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
     if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
     if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
-    const reply: Reply = answerProtocol(request) ?? answerInbound(desks, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    const reply: Reply = protocols.answer(request) ?? answerInbound(protocols.desks, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
     const refusing = faults.take("refuse_connections", "");
     if (refusing) response.once("close", () => shutDoor(refusing.seconds * 1000));
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
@@ -103,10 +116,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     time.after(0, () => { server.listen(port, host); }, ms);
   };
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(options.port, host, resolve);
-    });
+    await listening(server, options.port, host);
   } catch (error) {
     time.close();
     await ledger.close();
@@ -116,10 +126,10 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
 
   return {
     url: `http://${host}:${port}`,
-    telnyxPublicKey: telnyx.publicKey,
+    telnyxPublicKey: protocols.telnyxPublicKey,
     async close() {
       exchange.close();
-      for (const protocol of Object.values(protocols)) protocol.close();
+      protocols.close();
       time.close();
       await new Promise((resolve) => {
         server.close(resolve);

@@ -150,7 +150,7 @@ export interface CarrierPort {
   /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
   openRecording(recording: CarrierRecording): Promise<RecordingStream>;
   /** The call now; null: the carrier knows none of this id. DEPENDENCY_DOWN when it can't be reached. */
-  fetch(call: CallHandle): Promise<CarrierCall | null>;
+  fetch: (call: CallHandle) => Promise<CarrierCall | null>;
   /** The calls of an attempt whose answer was lost: by our reference where the carrier keeps it, else those between these numbers that were created in the span
    *  (both ends included, give or take the carrier's clock). DEPENDENCY_DOWN. */
   find(sought: { call_ref: string; to: string; from: string; since: Date; until: Date }): Promise<CarrierCall[]>;

@@ -2,7 +2,7 @@ import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { fail } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
-import type { CallProgress, CarrierCall, CarrierPort, DialRequest } from "../port.ts";
+import type { CallProgress, CarrierCall, CarrierPort, DialAnswer, DialRequest } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
 import { emptyDocument, hangUpDocument, relayDocument, transferDocument } from "./documents.ts";
@@ -65,6 +65,23 @@ const isOver = (error: unknown): boolean => error instanceof Refusal && (error.c
 const unreachable = (error: unknown): never =>
   fail("DEPENDENCY_DOWN", `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : faultWord(error)}); it will be asked again.`);
 
+/** Asks once. A request that can't even be made is refused: nothing was sent. */
+async function dialOnce(rest: () => Promise<Twilio>, request: DialRequest): Promise<DialAnswer> {
+  let client: Twilio;
+  let params: ReturnType<typeof paramsOf>;
+  try {
+    [client, params] = [await rest(), paramsOf(request)];
+  } catch (error) {
+    return { kind: "refused", invalid_number: false, carrier_code: "not_sent", reason: error instanceof Error ? error.message : String(error) };
+  }
+  try {
+    const { sid, queueTime } = await client.calls.create(params);
+    return { kind: "placed", call_id: sid, queued_ms: wholeOf(queueTime) ?? 0 };
+  } catch (error) {
+    return dialAnswerOf(error);
+  }
+}
+
 /** Twilio behind the port. Nothing of its vocabulary passes this file. */
 export function twilioCarrier(options: TwilioOptions): CarrierPort {
   let opened: Promise<Twilio> | null = null;
@@ -74,21 +91,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     id: "twilio",
     capabilities: { speech: "relay", machine_detection: true, beep: true, recording: "dial", signs_upgrade: true, digits: "media" },
     warm: async () => { await rest(); },
-    async dial(request) {
-      let client: Twilio;
-      let params: ReturnType<typeof paramsOf>;
-      try {
-        [client, params] = [await rest(), paramsOf(request)];
-      } catch (error) {
-        return { kind: "refused", invalid_number: false, carrier_code: "not_sent", reason: error instanceof Error ? error.message : String(error) };
-      }
-      try {
-        const { sid, queueTime } = await client.calls.create(params);
-        return { kind: "placed", call_id: sid, queued_ms: wholeOf(queueTime) ?? 0 };
-      } catch (error) {
-        return dialAnswerOf(error);
-      }
-    },
+    dial: (request) => dialOnce(rest, request),
     async hangUp({ call_id }, answered) {
       const call = (await rest()).calls(call_id);
       try {
