@@ -806,6 +806,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/inbound-calls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the calls to your numbers, newest first; blocked ones with the reason, taken ones with their lead
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly get: operations["dialer.inboundCalls"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/analytics/summary": {
         readonly parameters: {
             readonly query?: never;
@@ -898,7 +918,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NAME_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "NOT_PLACED" | "PLACEMENT_UNCERTAIN" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NAME_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "NOT_PLACED" | "PLACEMENT_UNCERTAIN" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -1272,8 +1292,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1323,8 +1344,9 @@ export interface components {
                 };
                 readonly outcome?: string;
                 /** @enum {unknown} */
-                readonly action?: "none" | "end_call" | "transfer" | "http";
+                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
+                readonly digits?: string;
                 readonly http?: {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
@@ -1335,6 +1357,7 @@ export interface components {
                 };
             }[];
             readonly greeting?: string;
+            readonly voicemail_message?: string;
             readonly voice?: string;
             readonly language?: string;
             readonly limits?: {
@@ -1376,8 +1399,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1422,8 +1446,9 @@ export interface components {
                 };
                 readonly outcome?: string;
                 /** @enum {unknown} */
-                readonly action?: "none" | "end_call" | "transfer" | "http";
+                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
+                readonly digits?: string;
                 readonly http?: {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
@@ -1434,6 +1459,7 @@ export interface components {
                 };
             }[];
             readonly greeting: string | null;
+            readonly voicemail_message: string | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -1481,8 +1507,9 @@ export interface components {
                         };
                         readonly outcome?: string;
                         /** @enum {unknown} */
-                        readonly action?: "none" | "end_call" | "transfer" | "http";
+                        readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                         readonly transfer_to?: string;
+                        readonly digits?: string;
                         readonly http?: {
                             /** @enum {unknown} */
                             readonly method: "GET" | "POST";
@@ -1527,8 +1554,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1539,6 +1567,7 @@ export interface components {
                     };
                 }[];
                 readonly greeting: string | null;
+                readonly voicemail_message: string | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -1586,8 +1615,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1632,8 +1662,9 @@ export interface components {
                 };
                 readonly outcome?: string;
                 /** @enum {unknown} */
-                readonly action?: "none" | "end_call" | "transfer" | "http";
+                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
+                readonly digits?: string;
                 readonly http?: {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
@@ -1644,6 +1675,7 @@ export interface components {
                 };
             }[];
             readonly greeting: string | null;
+            readonly voicemail_message: string | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -1679,8 +1711,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1730,8 +1763,9 @@ export interface components {
                 };
                 readonly outcome?: string;
                 /** @enum {unknown} */
-                readonly action?: "none" | "end_call" | "transfer" | "http";
+                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
+                readonly digits?: string;
                 readonly http?: {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
@@ -1742,6 +1776,7 @@ export interface components {
                 };
             }[] | null;
             readonly greeting?: string | null;
+            readonly voicemail_message?: string | null;
             readonly voice?: string | null;
             readonly language?: string | null;
             readonly limits?: {
@@ -1783,8 +1818,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1829,8 +1865,9 @@ export interface components {
                 };
                 readonly outcome?: string;
                 /** @enum {unknown} */
-                readonly action?: "none" | "end_call" | "transfer" | "http";
+                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
+                readonly digits?: string;
                 readonly http?: {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
@@ -1841,6 +1878,7 @@ export interface components {
                 };
             }[];
             readonly greeting: string | null;
+            readonly voicemail_message: string | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -1888,8 +1926,9 @@ export interface components {
                         };
                         readonly outcome?: string;
                         /** @enum {unknown} */
-                        readonly action?: "none" | "end_call" | "transfer" | "http";
+                        readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                         readonly transfer_to?: string;
+                        readonly digits?: string;
                         readonly http?: {
                             /** @enum {unknown} */
                             readonly method: "GET" | "POST";
@@ -1934,8 +1973,9 @@ export interface components {
                     };
                     readonly outcome?: string;
                     /** @enum {unknown} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http";
+                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
+                    readonly digits?: string;
                     readonly http?: {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
@@ -1946,6 +1986,7 @@ export interface components {
                     };
                 }[];
                 readonly greeting: string | null;
+                readonly voicemail_message: string | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -1985,6 +2026,7 @@ export interface components {
             readonly inbound_block_action?: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number?: string;
             readonly inbound_block_message?: string;
+            readonly inbound_webhook_url?: string;
             readonly inbound_max_calls_per_caller?: number;
             readonly inbound_caller_window_seconds?: number;
             readonly record_calls?: boolean;
@@ -2025,6 +2067,7 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_webhook_url: string | null;
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
@@ -2071,6 +2114,7 @@ export interface components {
                 readonly inbound_block_action: "REJECT" | "REDIRECT";
                 readonly inbound_redirect_number: string | null;
                 readonly inbound_block_message: string | null;
+                readonly inbound_webhook_url: string | null;
                 readonly inbound_max_calls_per_caller: number;
                 readonly inbound_caller_window_seconds: number;
                 readonly record_calls: boolean;
@@ -2117,6 +2161,7 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_webhook_url: string | null;
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
@@ -2153,6 +2198,7 @@ export interface components {
             readonly inbound_block_action?: ("REJECT" | "REDIRECT") | null;
             readonly inbound_redirect_number?: string | null;
             readonly inbound_block_message?: string | null;
+            readonly inbound_webhook_url?: string | null;
             readonly inbound_max_calls_per_caller?: number | null;
             readonly inbound_caller_window_seconds?: number | null;
             readonly record_calls?: boolean | null;
@@ -2192,6 +2238,7 @@ export interface components {
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
+            readonly inbound_webhook_url: string | null;
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
@@ -2220,6 +2267,7 @@ export interface components {
             readonly max_concurrent_calls?: number;
             readonly reseller_id?: string | null;
             readonly merchant_id?: string | null;
+            readonly inbound_template_id?: string | null;
         };
         readonly NumbersCreateResponse: {
             /** Format: uuid */
@@ -2233,6 +2281,7 @@ export interface components {
             readonly max_concurrent_calls: number;
             readonly reseller_id: string | null;
             readonly merchant_id: string | null;
+            readonly inbound_template_id: string | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2252,6 +2301,7 @@ export interface components {
                 readonly max_concurrent_calls: number;
                 readonly reseller_id: string | null;
                 readonly merchant_id: string | null;
+                readonly inbound_template_id: string | null;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -2271,6 +2321,7 @@ export interface components {
             readonly max_concurrent_calls: number;
             readonly reseller_id: string | null;
             readonly merchant_id: string | null;
+            readonly inbound_template_id: string | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2285,6 +2336,7 @@ export interface components {
             readonly max_concurrent_calls?: number;
             readonly reseller_id?: string | null;
             readonly merchant_id?: string | null;
+            readonly inbound_template_id?: string | null;
         };
         readonly NumbersUpdateResponse: {
             /** Format: uuid */
@@ -2298,6 +2350,7 @@ export interface components {
             readonly max_concurrent_calls: number;
             readonly reseller_id: string | null;
             readonly merchant_id: string | null;
+            readonly inbound_template_id: string | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2558,6 +2611,28 @@ export interface components {
             }[];
         };
         readonly LeadsRecordingResponse: Record<string, never>;
+        readonly DialerInboundCallsResponse: {
+            readonly count: number;
+            readonly inbound_calls: readonly {
+                /** Format: uuid */
+                readonly id: string;
+                /** @enum {unknown} */
+                readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+                readonly call_id: string;
+                readonly caller_number: string | null;
+                readonly called_number: string;
+                readonly number_id: string | null;
+                readonly reseller_id: string | null;
+                readonly merchant_id: string | null;
+                readonly template_id: string | null;
+                readonly verdict: ("ACCEPTED" | "REJECTED" | "REDIRECTED") | null;
+                readonly reason: ("unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "unavailable") | null;
+                readonly lead_id: string | null;
+                /** Format: date-time */
+                readonly created_at: string;
+            }[];
+            readonly next_cursor: string | null;
+        };
         readonly LeadsSummaryResponse: {
             /** Format: date-time */
             readonly from: string;
@@ -4504,6 +4579,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsRecordingResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "dialer.inboundCalls": {
+        readonly parameters: {
+            readonly query?: {
+                readonly merchant_id?: string;
+                readonly template_id?: string;
+                readonly verdict?: "ACCEPTED" | "REJECTED" | "REDIRECTED";
+                readonly from?: string;
+                readonly to?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DialerInboundCallsResponse"];
                 };
             };
             /** @description A failure */

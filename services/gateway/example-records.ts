@@ -93,6 +93,11 @@ export const LEAD = {
     call_ended_by: "agent", node_traversal: ["ask", "goodbye"], errors: [],
   },
 };
+/** A call to one of our numbers that was blocked. */
+export const INBOUND_CALL = {
+  id: "1f0e9d8c-7b6a-8594-8372-615f4e3d2c1b", provider: "PROVIDER_ONE", call_id: "CA89abcdef0123456789abcdef01234567", caller_number: SAMPLE.customer, called_number: SAMPLE.outbound,
+  number_id: SAMPLE.number_id, ...scope, template_id, verdict: "REJECTED", reason: "outside_window", lead_id: null, created_at: TIME,
+};
 /** A webhook delivery. */
 export const DELIVERY = {
   id: `msg_${SAMPLE.finished_lead_id}`, lead_id: SAMPLE.finished_lead_id, url: "https://shop.example.com/webhooks/calls", state: "delivered", next_try_at: null,

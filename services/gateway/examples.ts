@@ -100,6 +100,7 @@ const LEADS: Record<string, Example> = {
     request: { leads: [{ lead_id: SAMPLE.lead_id, cancellation_reason: "The customer called us." }] },
     response: { leads: [{ id: SAMPLE.lead_id, status: "success", message: "the lead is aborted; no call will be placed for it" }] },
   },
+  "GET /inbound-calls": { query: { verdict: "REJECTED", from: "2026-11-01T00:00:00.000Z", limit: 20 }, response: listOf("inbound_calls", records.INBOUND_CALL) },
   "GET /analytics/summary": { needs: ["lead_id"], query: { template_id, from: "2026-11-01T00:00:00.000Z", to: "2026-12-01T00:00:00.000Z" }, response: records.SUMMARY },
   "GET /deliveries": { needs: ["finished_lead_id"], query: { state: "delivered", limit: 20 }, response: listOf("deliveries", { ...records.DELIVERY, ...scope }) },
   "GET /webhook-secret": { query: { reseller_id, merchant_id }, response: records.WEBHOOK_SECRET },

@@ -17,6 +17,7 @@ export const TAGS = {
   Configurations: "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
   "Outbound numbers": "The numbers that calls come from.",
   Blacklist: "Numbers that must not be called.",
+  "Inbound calls": "Calls of people to your numbers: which were taken, which were blocked, and why.",
   Leads: "Requests to call somebody: push them, follow them, abort them.",
   Recordings: "What was said, as audio.",
   Analytics: "Sums over leads.",
@@ -194,6 +195,9 @@ export const ROUTES: readonly Row[] = [
 
   row({ method: "GET", path: "/leads/recording/{call_sid}", action: "leads.recording", roles: ALL, success: 200, answers: "plain", tag: "Recordings",
     summary: "Download the recording of a call by the call_id of its lead: not available in this version, answers 501", errors: ["RECORDING_NOT_FOUND", "NOT_AVAILABLE"] }),
+  row({ method: "GET", path: "/inbound-calls", action: "dialer.inboundCalls", roles: ALL, success: 200, query: ["merchant_id", "template_id", "verdict", "from", "to", "limit", "cursor"],
+    answers: "plain", tag: "Inbound calls", summary: "List the calls to your numbers, newest first; blocked ones with the reason, taken ones with their lead" }),
+
   row({ method: "GET", path: "/analytics/summary", action: "leads.summary", roles: ALL, success: 200, query: ["from", "to", "template_id", "merchant_id"], answers: "plain", tag: "Analytics",
     summary: "Sum up the leads created in a period of at most 366 days; playground and test leads are left out" }),
 

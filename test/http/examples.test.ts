@@ -4,6 +4,7 @@ import formats from "ajv-formats";
 import blacklist from "../../services/blacklist/blacklist.service.ts";
 import config from "../../services/config/config.service.ts";
 import { exampleOf, type Example } from "../../services/gateway/examples.ts";
+import { INBOUND_CALL } from "../../services/gateway/example-records.ts";
 import { bodySchemaOf, bulkSchemasOf, responseSchemaOf } from "../../services/gateway/openapi.ts";
 import { ROUTES, type Row } from "../../services/gateway/routes.ts";
 import leads from "../../services/leads/leads.service.ts";
@@ -18,6 +19,7 @@ let http: HttpStage;
 let world: ExampleWorld;
 beforeAll(async () => {
   http = await setHttpStage([blacklist, config, leads, numbers, scheduler, webhook], {}, { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" });
+  http.script["dialer.inboundCalls"] = () => ({ count: 1, inbound_calls: [INBOUND_CALL], next_cursor: null });
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);
