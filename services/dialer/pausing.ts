@@ -22,7 +22,7 @@ export interface Pause {
 
 /** A carrier that refuses our credentials is asked again this seldom: only a person can change that. */
 const CREDENTIALS_PAUSE_MS = 180_000;
-/** Longest sentence the other replicas are told. */
+/** Longest sentence that leads and other replicas are told. */
 const WHY_CHARS = 200;
 /** First and longest pause after a carrier did not take a dial request, and its spread. */
 const PAUSE_FIRST_MS = 2000;
@@ -85,18 +85,20 @@ export function admittedAfter(w: Works, provider: Provider): Date | null {
   return null;
 }
 
-/** Whose fault it is and where to set it right, where the carrier refuses our credentials; else the carrier's reason. */
-const whyOf = (w: Works, provider: Provider, why: string, answer: DialAnswer): string =>
-  (answer.kind === "not_placed" && answer.credentials_refused ? `${why} of ${provider}: check ${w.carriers.variables(provider).join(", ")}` : why).slice(0, WHY_CHARS);
+const isLocked = (answer: DialAnswer): boolean => answer.kind === "not_placed" && answer.credentials_refused === true;
+
+/** Why a call was not placed, as leads and people are told: where the carrier refuses our credentials, with whose they are and where to set them right. */
+export const reasonOf = (w: Works, provider: Provider, reason: string, answer: DialAnswer): string =>
+  (isLocked(answer) ? `${reason} of ${provider}: check ${w.carriers.variables(provider).join(", ")}` : reason).slice(0, WHY_CHARS);
 
 /** Takes note of what the carrier answered: this process holds back at once, the other replicas as soon as they are told. */
 export function noteAnswer(w: Works, provider: Provider, answer: DialAnswer): void {
   const { pause, why: said } = afterAnswer(w.pauses.get(provider), answer, w.clock.monotonicMs(), w.random());
-  const why = said === null ? null : whyOf(w, provider, said, answer);
+  const why = said === null ? null : reasonOf(w, provider, said, answer);
   const tell = why !== null && pause.untilMs >= pause.toldMs + TELL_GRAIN_MS;
   w.pauses.set(provider, tell ? { ...pause, toldMs: pause.untilMs } : pause);
   const until = pausedUntil(w, provider);
   if (why === null || !tell || until === null) return;
-  w.log.warn({ provider, until: until.toISOString(), why }, "no call goes through this carrier account for a while");
+  w.log[isLocked(answer) ? "error" : "warn"]({ provider, until: until.toISOString(), why }, "no call goes through this carrier account for a while");
   w.background.run("telling the other replicas to hold back", async () => { await w.bus.call("scheduler.slow", { provider, until: until.toISOString(), why }); });
 }

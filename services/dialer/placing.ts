@@ -9,7 +9,7 @@ import type { DialAnswer, DialRequest } from "./carriers/port.ts";
 import { ended } from "./closing.ts";
 import { isSpent, type Grant } from "./granting.ts";
 import { cutLine } from "./hanging-up.ts";
-import { noteAnswer, pausedUntil } from "./pausing.ts";
+import { noteAnswer, pausedUntil, reasonOf } from "./pausing.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS, DIAL_TIMEOUT_MS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
 import { callbackBase, logCall, type Works } from "./works.ts";
 
@@ -75,7 +75,7 @@ async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAns
     return;
   }
   const move = answer.kind === "not_placed"
-    ? notDialled(call._id, { due_at: pausedUntil(w, order.provider) ?? now, reason: answer.reason }, now)
+    ? notDialled(call._id, { due_at: pausedUntil(w, order.provider) ?? now, reason: reasonOf(w, order.provider, answer.reason, answer) }, now)
     : refuse(call._id, answer.invalid_number ? "invalid_number" : "failed", { code: "CALL_REFUSED", carrier_code: answer.carrier_code, message: answer.reason }, now);
   const over = await w.calls.run(move);
   if (over) await ended(w, over);

@@ -15,6 +15,7 @@ afterAll(() => d.stop());
 beforeEach(() => { d.reset(); clock.set(new Date()); });
 
 const PAUSE_MS = 180_000;
+const REASON = "the carrier refuses the credentials (HTTP 401) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT, PROVIDER_TWO_SECRET, TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN";
 const many = (n: number, provider: DialOrder["provider"]): DialOrder[] => Array.from({ length: n }, () => d.order("06", { provider }));
 const released = (order: DialOrder) => toldIs(d, order, "leads.release");
 const askedOf = (orders: DialOrder[]): number => orders.filter((o) => d.dials.includes(o.to)).length;
@@ -24,7 +25,7 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
   await d.dial(first);
   const { due_at, reason } = await released(first);
   const paused = Date.parse(String(due_at)) - clock.now().getTime();
-  expect([Math.abs(paused - PAUSE_MS) < 5000, reason]).toEqual([true, "the carrier refuses the credentials (HTTP 401)"]);
+  expect([Math.abs(paused - PAUSE_MS) < 5000, reason]).toEqual([true, REASON]);
   await toldIs(d, first, "numbers.releaseMany");
   expect(await d.calls.findOne({ _id: refOf(first) })).toMatchObject({ state: "ENDED", ended: "not_dialled" });
   expect(d.toldOf(first).map((t) => t.what)).not.toContain("leads.settle");
@@ -37,7 +38,7 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
   const slow = d.told.filter((t) => t.what === "scheduler.slow").map((t) => t.params);
   expect(slow).toHaveLength(1);
   const why = String(slow[0]?.["why"]);
-  expect(why).toBe("the carrier refuses the credentials (HTTP 401) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT, PROVIDER_TWO_SECRET, TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN");
+  expect(why).toBe(REASON);
   expect(JSON.stringify(d.told)).not.toContain("not-the-token");
 
   // and that is what explain says of every lead that waits for this account

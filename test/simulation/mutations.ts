@@ -40,7 +40,7 @@ export const MUTATIONS: Record<string, Change> = {
     return { ...o, update: { ...o.update as Doc, $set: rest } };
   },
   /** Anybody who answers is talked to, also on a call that is over. */
-  "no-fence-at-answer": (o) => (o.collection === "calls" && "joined_at" in set(o) ? without(o, "rank", "hang_up", "machine", "$or") : o),
+  "no-fence-at-answer": (o) => (o.collection === "calls" && "joined_at" in set(o) ? without(o, "rank", "hang_up", "$and") : o),
   /** A line counts as free again a second after it was taken, while its call is live. */
   "line-lease-too-short": (o) => (o.collection === "numbers" && Array.isArray(o.update) ? { ...o, update: shortened(o.update) as Update } : o),
   /** Grants are given whether or not the window has room. */

@@ -45,7 +45,7 @@ test("one call tries credentials that were refused; the others wait for what bec
   const clock = { monotonicMs: () => nowMs, now: () => new Date(nowMs), wait: () => Promise.resolve() };
   const told: string[] = [];
   const works = {
-    clock, random: () => 0.5, pauses: new Map<Provider, Pause>(), log: { warn: () => undefined }, carriers: { variables: () => ["PROVIDER_ONE_ACCOUNT", "TWILIO_ACCOUNT_SID"] },
+    clock, random: () => 0.5, pauses: new Map<Provider, Pause>(), log: { warn: () => undefined, error: () => undefined }, carriers: { variables: () => ["PROVIDER_ONE_ACCOUNT", "TWILIO_ACCOUNT_SID"] },
     background: { run: (_what: string, work: () => Promise<void>) => { void work(); } }, bus: { call: (_what: string, { why }: { why: string }) => { told.push(why); return Promise.resolve({}); } },
   } as unknown as Works;
   const may = () => admittedAfter(works, "PROVIDER_ONE") === null;
