@@ -52,12 +52,14 @@ function stepsOf(fields: Fields, call_id: string): CallProgress[] {
   const answered_at = timeOf(fields.get("AnswerTime"));
   if (status === "in-progress") return [{ call_id, at: answered_at, type: "answered" }];
   const name = fields.get("HangupCauseName") ?? fields.get("HangupCause");
-  const hangup = { status, code: wholeOf(fields.get("HangupCauseCode")), name: name === "" ? null : name, answered: status === "completed" };
+  const seconds = wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration"));
+  // a person's call to us ends as "completed" also where nobody answered it
+  const answered = status === "completed" && (answered_at !== null || fields.get("AnswerTime") !== "" || (seconds ?? 0) > 0);
+  const hangup = { status: status === "completed" && !answered ? "cancel" : status, code: wholeOf(fields.get("HangupCauseCode")), name: name === "" ? null : name, answered };
   const end = endOf(hangup);
   if (end === null) return [];
-  const seconds = hangup.answered ? wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration")) : null;
-  const over: CallProgress = { call_id, at: timeOf(fields.get("EndTime")), type: "ended", end, cause: causeOf(hangup), seconds };
-  return hangup.answered && answered_at !== null ? [{ call_id, at: answered_at, type: "answered" }, over] : [over];
+  const over: CallProgress = { call_id, at: timeOf(fields.get("EndTime")), type: "ended", end, cause: causeOf(hangup), seconds: answered ? seconds : null };
+  return answered && answered_at !== null ? [{ call_id, at: answered_at, type: "answered" }, over] : [over];
 }
 
 function machineOf(fields: Fields, call_id: string): CallProgress[] {
