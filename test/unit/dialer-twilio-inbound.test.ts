@@ -1,3 +1,5 @@
+import twilio from "twilio";
+import { parseXml } from "../../deploy/local/carrier/xml.ts";
 import { translate } from "../../services/dialer/carriers/twilio/callbacks.ts";
 import { callerOf, inboundDocument, readInbound } from "../../services/dialer/carriers/twilio/inbound.ts";
 import { fileAddress } from "../../services/dialer/carriers/twilio/recordings.ts";
@@ -28,6 +30,24 @@ describe("calls to our numbers", () => {
   test("connected, recorded where that is wanted", () => {
     expect(inboundDocument(connect(false))).toMatch(/<Response><Connect action="https:\/\/p\/carriers\/PROVIDER_ONE\/relay-end\/r\.1"><ConversationRelay url="wss:\/\/m\/t"/);
     expect(inboundDocument(connect(true))).toContain("<Response><Start><Recording channels=\"dual\" trim=\"do-not-trim\" recordingStatusCallback=\"https://p/carriers/PROVIDER_ONE/recording/r.1\"");
+  });
+  test("the documents are those that the SDK would write", () => {
+    const { VoiceResponse } = twilio.twiml;
+    const read = (text: string) => parseXml(text);
+    const say = new VoiceResponse();
+    say.say({ language: "de-DE" }, "Closed <now> & later");
+    say.hangup();
+    expect(read(inboundDocument({ kind: "reject", message: "Closed <now> & later", language: "de-DE" }))).toEqual(read(say.toString()));
+    const silent = new VoiceResponse();
+    silent.reject();
+    expect(read(inboundDocument({ kind: "reject", message: null, language: "en-US" }))).toEqual(read(silent.toString()));
+    const on = new VoiceResponse();
+    on.dial().number("+14155550777");
+    expect(read(inboundDocument({ kind: "redirect", to: "+14155550777" }))).toEqual(read(on.toString()));
+    const talk = new VoiceResponse();
+    talk.start().recording({ channels: "dual", trim: "do-not-trim", recordingStatusCallback: "https://p/carriers/PROVIDER_ONE/recording/r.1", recordingStatusCallbackMethod: "POST", recordingStatusCallbackEvent: ["completed", "absent"] });
+    talk.connect({ action: "https://p/carriers/PROVIDER_ONE/relay-end/r.1" }).conversationRelay({ url: "wss://m/t", language: "en-US", dtmfDetection: true, interruptible: "any", reportInputDuringAgentSpeech: "any", events: "speaker-events" } as object);
+    expect(read(inboundDocument(connect(true)))).toEqual(read(talk.toString()));
   });
   test("their end is told by the document's own end too", () => {
     expect(of("relay-end", { CallStatus: "completed", Direction: "inbound", CallDuration: "7" }).progress).toEqual([expect.objectContaining({ type: "ended", end: "completed", seconds: 7 })]);
