@@ -11,6 +11,7 @@ const PURE = [
   "services/leads/lead-filters.ts", "services/leads/idempotency.ts", "services/leads/summary.ts", "services/leads/timeline.ts",
   "services/scheduler/admission.ts", "services/scheduler/calling-window.ts", "shared/calling-window.ts", "services/scheduler/fair-share.ts", "services/scheduler/gates.ts", "services/scheduler/rate-ring.ts",
   "services/leads/queue-names.ts", "services/dialer/pre-checks/pre-check.ts", "services/dialer/pre-checks/outgoing.ts", "services/dialer/pre-checks/judging.ts", "shared/placeholders.ts",
+  "services/dialer/inbound-gate.ts", "services/leads/inbound-lead.ts",
   "services/webhook/signing.ts", "services/webhook/verdict.ts", "shared/egress-address.ts",
   "services/conversation/flow/*", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",
   "services/config/effective.ts", "services/config/template-check.ts", "services/config/configuration-check.ts",

@@ -2,14 +2,12 @@ import type { ParamsOf } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
 import type { Explanation } from "../../shared/contracts/explanation.ts";
+import { RECEIVED } from "./lead-machine.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import { queueName } from "./queue-names.ts";
 
 /** A call of somebody to us that was accepted. */
 export type Received = ParamsOf<"leads.receive">;
-
-/** The one claim an inbound lead ever has: it is born in it. */
-export const INBOUND_CLAIM = 1;
 
 /** Nothing is tried again: nobody is called back because a call of theirs ended badly. */
 const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
@@ -24,13 +22,12 @@ export function inboundDocument(p: Received, now: Date): LeadDoc {
   const of = { merchant_id, template_id, configurations_override: null };
   return {
     _id: lead_id, reseller_id, ...of, template: p.template, request_id: `inbound:${p.call_id}`.slice(0, MAX_REQUEST_ID), queue: queueName({ _id: lead_id, ...of }, "reseller"),
-    status: "PROCESSING", outcome: null, attempt_count: 1, claim_no: INBOUND_CLAIM, recoveries: 0, answered_count: 0, talk_seconds: 0,
-    phone_number: from, payload, payload_bytes: Buffer.byteLength(JSON.stringify(payload)), execution_mode: "TELEPHONY", call_direction: "INBOUND", is_test: false,
+    ...RECEIVED, phone_number: from, payload, payload_bytes: Buffer.byteLength(JSON.stringify(payload)), execution_mode: "TELEPHONY", call_direction: "INBOUND", is_test: false,
     lease_until: plusSeconds(now, p.lease_seconds),
     attempt: { number_id: p.number_id, provider: p.provider, template_version: p.template_version, policy: NEVER_RETRIED, claimed_at: now }, held: null,
     call_id: p.call_id, call_initiated_time: now, call_end_time: null, recording_url: null, outbound_number_id: p.number_id,
     costs: {}, trace_scores: {}, meta: {}, created_at: now, updated_at: now, finished_at: null,
-    history: [{ event: "received", at: now, details: { claim_no: INBOUND_CLAIM, provider: p.provider, number_id: p.number_id, template_version: p.template_version, call_id: p.call_id } }],
+    history: [{ event: "received", at: now, details: { claim_no: RECEIVED.claim_no, provider: p.provider, number_id: p.number_id, template_version: p.template_version, call_id: p.call_id } }],
   };
 }
 

@@ -34,6 +34,9 @@ const finishing = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): 
 /** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
 export const QUEUED = { status: "BACKLOG", outcome: null, attempt_count: 0, claim_no: 0, recoveries: 0, answered_count: 0, talk_seconds: 0 } as const;
 
+/** Where a lead of somebody who called us begins: in its only claim. */
+export const RECEIVED = { ...QUEUED, status: "PROCESSING", attempt_count: 1, claim_no: 1 } as const;
+
 /** What the history of a lead begins with. */
 export const queued = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({ event: "queued", at: now, details: { due_at: due_at?.toISOString() ?? null, execution_mode } });
 

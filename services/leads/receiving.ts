@@ -1,7 +1,8 @@
 import type { ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
-import { INBOUND_CLAIM, inboundDocument, type Received } from "./inbound-lead.ts";
+import { inboundDocument, type Received } from "./inbound-lead.ts";
+import { RECEIVED } from "./lead-machine.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
 /** Makes the lead of an inbound call, once: its id is the caller's word for the call. STORE_UNAVAILABLE. */
@@ -10,5 +11,5 @@ export async function receive(ground: ServiceGround, leads: LeadsRepository, p: 
   if (written === "failed" || written === undefined) fail("STORE_UNAVAILABLE", "the lead of an inbound call could not be written; ask again");
   const made = written === "written";
   if (made) ground.log.info({ event: "lead.received", lead_id: p.lead_id, from: p.from && maskPhone(p.from), template_id: p.template_id }, "somebody called us; their lead is made");
-  return { lead_id: p.lead_id, claim_no: INBOUND_CLAIM, made };
+  return { lead_id: p.lead_id, claim_no: RECEIVED.claim_no, made };
 }
