@@ -1,9 +1,11 @@
+import type { Bus } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { Turn, TurnReply } from "../../shared/contracts/conversation.ts";
 import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
 import type { Flows } from "./flows.ts";
-import type { Bus } from "../../shared/bus.ts";
+import { pace, type Pace } from "./media/pace.ts";
 import { turnsLeg, type TurnsLeg } from "./media/turns-leg.ts";
 import type { Sessions } from "./sessions.repository.ts";
 import type { Talks } from "./talks.ts";
@@ -28,6 +30,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsPa
   const legs = new Map<string, TurnsLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
   const admitting = new Map<string, Promise<TurnsLeg>>();
+  const paces = new Map<Provider, Pace>();
   let refusing = false;
 
   const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<TurnsLeg> => {
@@ -39,7 +42,9 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsPa
     const doc = ready && await sessions.redeem(hash, provider, node_id, clock.now());
     if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
     const { language, voice } = ready.template;
-    const leg = turnsLeg({ clock, call_id, language, voice });
+    const known = paces.get(provider) ?? pace();
+    paces.set(provider, known);
+    const leg = turnsLeg({ clock, call_id, language, voice, pace: known });
     legs.set(call_ref, leg);
     void talks.hold(leg, doc).finally(() => { if (legs.get(call_ref) === leg) legs.delete(call_ref); });
     return leg;

@@ -1,5 +1,6 @@
 import { lastHeard, speechMs } from "../../services/conversation/media/speech-length.ts";
 import type { Floor, TextLegEvents } from "../../services/conversation/media/port.ts";
+import { pace } from "../../services/conversation/media/pace.ts";
 import { PATIENCE_MS, turnsLeg, type TurnInput } from "../../services/conversation/media/turns-leg.ts";
 import { utterances } from "../../services/conversation/media/utterances.ts";
 import type { TurnReply } from "../../shared/contracts/conversation.ts";
@@ -13,7 +14,9 @@ const FIRM = { last: true, interruptible: false };
 /** A leg that somebody listens to; `ask` gives the reply once there is one. */
 function open(react: (leg: ReturnType<typeof turnsLeg>, name: string, args: unknown[]) => void = () => undefined) {
   const clock = virtualClock();
-  const leg = turnsLeg({ clock, call_id: "CA1", language: "en-US", voice: null });
+  const known = pace();
+  known.took(9000, 10_000);
+  const leg = turnsLeg({ clock, call_id: "CA1", language: "en-US", voice: null, pace: known });
   const seen: unknown[][] = [];
   const note = (name: string) => (...args: unknown[]): void => { seen.push([name, ...args]); react(leg, name, args); };
   const events: TextLegEvents = { ready: note("ready"), prompt: note("prompt"), digit: note("digit"), interrupt: note("interrupt"), speaking: note("speaking"), customer: note("customer"), silence: note("silence"), fault: note("fault"), closed: note("closed") };
@@ -140,9 +143,29 @@ describe("input that comes while we speak", () => {
     void t.ask({ heard });
     return t.seen.slice(1).map(([name, what]) => (name === "interrupt" ? what : name));
   };
-  test("what can have been heard is told, ended at a word, before the words", async () => expect(await interrupts(1000, "Yes.")).toEqual(["Ada, do you", "prompt"]));
-  test("the last half second counts as heard", async () => expect(await interrupts(2400, "Yes.")).toEqual(["prompt"]));
-  test("an answer that comes sooner than it can be spoken tells nothing", async () => expect(await interrupts(1000, "Yes, that is quite all right with me.")).toEqual(["prompt"]));
+  test("what can have been heard is told, ended at a word, before the words", async () => expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
+  test("the last half second counts as heard", async () => expect(await interrupts(3700, "Yes.")).toEqual(["prompt"]));
+  test("one that began before us: nothing was heard", async () => expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
+  test("keys tell at once", async () => {
+    const t = open();
+    await t.opened(text);
+    await t.clock.advance(1000);
+    void t.ask({ digits: "1" });
+    expect(t.seen.slice(1)).toEqual([["interrupt", "Ada, do you"], ["digit", "1"]]);
+  });
+  test("a carrier whose time is not known to run like ours is not believed: all counts as heard", async () => {
+    const known = pace();
+    expect(known.isOurs()).toBe(false);
+    known.took(13_100, 13_000);
+    expect(known.isOurs()).toBe(true);
+    const t = open((leg, name) => { if (name === "silence") { leg.say(text, LOOSE); leg.yours?.(FLOOR); } });
+    await t.opened(text);
+    await t.clock.advance(540); // a talk of 11 s, twenty times as fast
+    await t.ask();
+    await t.clock.advance(1600);
+    void t.ask({ heard: "Yes." });
+    expect(t.seen.map(([name]) => name)).not.toContain("interrupt");
+  });
   test.each([
     ["both heard in part", [["Good day.", true], ["Do you confirm?", true]], 1000, "Do you"],
     ["the second not at all", [["Good day.", true], ["Do you confirm?", true]], 620, "Good day."],

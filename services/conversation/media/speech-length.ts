@@ -8,6 +8,9 @@ export interface Uttered { readonly text: string; readonly interruptible: boolea
 /** How long a text is audible, as far as can be told. */
 export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) / CHARS_PER_SECOND;
 
+/** The same of texts one after the other. */
+export const lengthMs = (texts: readonly Uttered[]): number => texts.reduce((ms, { text }) => ms + speechMs(text), 0);
+
 /** The first `ms` of a text, ended at a word. */
 function prefix(text: string, ms: number): string {
   const chars = Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND);

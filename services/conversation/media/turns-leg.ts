@@ -1,8 +1,9 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { TurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../timer.ts";
+import type { Pace } from "./pace.ts";
 import type { Floor, TextLeg, TextLegEvents } from "./port.ts";
-import { lastHeard, speechMs, type Uttered } from "./speech-length.ts";
+import { lastHeard, lengthMs, speechMs, type Uttered } from "./speech-length.ts";
 import { utterances } from "./utterances.ts";
 
 /** What the customer did since the reply numbered `follows`; null: that is not known. */
@@ -17,7 +18,7 @@ export interface TurnsLeg extends TextLeg {
 }
 
 /** What the leg needs to know of its call. */
-export interface TurnsLegParts { clock: Clock; call_id: string; language: string; voice: string | null }
+export interface TurnsLegParts { clock: Clock; call_id: string; language: string; voice: string | null; /** Of the call's carrier. */ pace: Pace }
 
 /** A carrier is answered within this long, thought through or not. */
 export const PATIENCE_MS = 8000;
@@ -26,6 +27,8 @@ const MIN_LISTEN_SECONDS = 5;
 const MAX_LISTEN_SECONDS = 60;
 /** Speech that would have ended this soon counts as heard to its end. */
 const NEARLY_OVER_MS = 500;
+/** Words are sent to us about this long after the last of them was spoken. */
+const END_OF_SPEECH_MS = 1000;
 /** A carrier that asks nothing this long after it should have is gone. */
 const OVERDUE_MS = 30_000;
 const MS_PER_SECOND = 1000;
@@ -133,9 +136,10 @@ class Turns implements TurnsLeg {
   }
 
   /** The carrier came back without anything: our words were heard, and perhaps it was listened long enough. */
-  #silent(floor: Floor | null, { reply }: Delivered): void {
+  #silent(floor: Floor | null, { reply, at_ms, said }: Delivered): void {
     this.#events.speaking(false);
     if (reply.next.kind !== "listen" || !floor) return;
+    this.#parts.pace.took(this.#parts.clock.monotonicMs() - at_ms, lengthMs(said) + reply.next.seconds * MS_PER_SECOND);
     this.#silentMs = this.#speech.empty() ? this.#silentMs + reply.next.seconds * MS_PER_SECOND : 0;
     if (this.#silentMs < floor.idle_ms) return;
     this.#silentMs = 0;
@@ -143,12 +147,13 @@ class Turns implements TurnsLeg {
     this.#events.silence();
   }
 
-  /** What of our speech had been heard when the input came, where it must still have been sounding; null: all of it. */
+  /** What of our speech had been heard when the input began, where it must still have been sounding; null: all of it. */
   #spokenUntilNow({ at_ms, said }: Delivered, words: string): string | null {
     const elapsedMs = this.#parts.clock.monotonicMs() - at_ms;
-    const left = said.reduce((ms, { text }) => ms + speechMs(text), 0) - elapsedMs;
-    // an answer cannot come sooner than it can be spoken: such a carrier's time is not ours, and tells nothing
-    return left > NEARLY_OVER_MS && elapsedMs > speechMs(words) ? lastHeard(said, elapsedMs) : null;
+    // an answer cannot come sooner than it can be spoken
+    if (!this.#parts.pace.isOurs() || elapsedMs <= speechMs(words)) return null;
+    const beganMs = elapsedMs - (words === "" ? 0 : speechMs(words) + END_OF_SPEECH_MS);
+    return lengthMs(said) - beganMs > NEARLY_OVER_MS ? lastHeard(said, Math.max(0, beganMs)) : null;
   }
 
   #wait(): Waiting {
@@ -195,7 +200,7 @@ class Turns implements TurnsLeg {
   #watch({ say, next }: TurnReply): void {
     const patienceMs = next.kind === "listen" ? next.seconds * MS_PER_SECOND : next.kind === "message" ? next.patience_seconds * MS_PER_SECOND + speechMs(next.message) : 0;
     this.#stopWatch();
-    this.#stopWatch = startTimer(this.#parts.clock, say.reduce((ms, { text }) => ms + speechMs(text), patienceMs) + OVERDUE_MS, () => this.gone());
+    this.#stopWatch = startTimer(this.#parts.clock, lengthMs(say) + patienceMs + OVERDUE_MS, () => this.gone());
   }
 }
 
