@@ -130,12 +130,13 @@ export const close = (ref: string, now: Date, due_at: Date | null): Move => ({
   update: { $set: { closed_at: now, ...(due_at === null ? {} : { due_at }) }, ...(due_at === null ? { $unset: { due_at: 1 } } : {}) },
 });
 
-/** ENDED and closed: the price, or one more look for it (`due_at` null: none). */
-export const price = (ref: string, cost: { amount: number; currency: string } | null, due_at: Date | null): Move => ({
-  filter: { _id: ref, state: "ENDED", cost: null },
-  update: {
-    $inc: { cost_looks: 1 },
-    ...(cost === null ? {} : { $set: { cost: cost.amount, cost_currency: cost.currency } }),
-    ...(cost === null && due_at !== null ? { $set: { due_at } } : { $unset: { due_at: 1 } }),
-  },
+/** What the call cost. The carrier's own figure stands; one of the price table gives way to it. */
+export const priced = (ref: string, cost: { amount: number; currency: string; what: "carrier" | "price_table" }): Move => ({
+  filter: { _id: ref, $or: [{ cost: null }, { cost_what: "price_table" }] }, update: { $set: { cost: cost.amount, cost_currency: cost.currency, cost_what: cost.what } },
+});
+
+/** ENDED and closed: the price was looked for; when it is again (`due_at` null: not). */
+export const looked = (ref: string, due_at: Date | null): Move => ({
+  filter: { _id: ref, state: "ENDED", closed_at: { $ne: null } },
+  update: { $inc: { cost_looks: 1 }, ...(due_at === null ? { $unset: { due_at: 1 } } : { $set: { due_at } }) },
 });

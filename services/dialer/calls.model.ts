@@ -4,6 +4,7 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 import type { AnsweredBy, CallHandle } from "./carriers/port.ts";
+import type { KeptRecording } from "./recordings/recording-machine.ts";
 
 /** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
@@ -64,6 +65,10 @@ export interface CallDoc {
   cost_currency?: string;
   /** Times the price was asked for. */
   cost_looks?: number;
+  /** Who named the price; absent in older documents, where it was the carrier. */
+  cost_what?: "carrier" | "price_table";
+  /** Absent: it is not recorded. */
+  recording?: KeptRecording;
 }
 
 /** The call by the carrier's names; null while it has none. */
@@ -79,12 +84,13 @@ export const callSchema = new Schema<CallDoc>({
   direction: String, order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
   placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
   tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
-  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number,
+  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, recording: Free,
 }, SCHEMA_OPTIONS);
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
 callSchema.index({ provider: 1, carrier_call_id: 1 }, { name: "carrier_call", unique: true, ...whenPresent("carrier_call_id") });
 callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
+callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });
 callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });
 callSchema.index({ lead_id: 1, claim_no: 1 }, { name: "by_lead" });

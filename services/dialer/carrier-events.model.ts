@@ -2,7 +2,7 @@ import { Schema, type Model } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
-import type { CallbackKind, CallProgress } from "./carriers/port.ts";
+import type { CallbackKind, CallProgress, CarrierRecording, Price } from "./carriers/port.ts";
 
 /** A carrier's callback as it is kept: stored first, then applied. `_id` tells repeats: provider, call, kind, and sequence or hash of the body. */
 export interface CarrierEventDoc {
@@ -14,6 +14,9 @@ export interface CarrierEventDoc {
   carrier_call_id: string;
   carrier_leg_id?: string;
   progress: CallProgress[];
+  /** What the callback told of a recording, and of the price. */
+  recording?: CarrierRecording;
+  cost?: Price;
   /** The body as received, for disputes with the carrier. */
   body: string;
   received_at: Date;
@@ -30,7 +33,7 @@ const Free = Schema.Types.Mixed;
 /** Collection `carrier_events`; owner: the dialer. */
 export const carrierEventSchema = new Schema<CarrierEventDoc>({
   _id: { type: String, required: true }, provider: { type: String, required: true }, kind: { type: String, required: true }, ref: { type: String, required: true },
-  carrier_call_id: { type: String, required: true }, carrier_leg_id: String, progress: { type: Free, required: true }, body: { type: String, default: "" },
+  carrier_call_id: { type: String, required: true }, carrier_leg_id: String, progress: { type: Free, required: true }, recording: Free, cost: Free, body: { type: String, default: "" },
   received_at: { type: Date, required: true }, applied: { type: Boolean, required: true }, note: String,
 }, SCHEMA_OPTIONS);
 

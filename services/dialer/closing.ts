@@ -1,9 +1,8 @@
-import { plusSeconds } from "../../shared/clock.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { close, price } from "./call-machine.ts";
-import { handleOf, type CallDoc } from "./calls.model.ts";
+import { close } from "./call-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+import { nextCostLook } from "./costing.ts";
 import { factsOf } from "./facts.ts";
-import { COST_LOOKS_SECONDS } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
 
 const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
@@ -35,13 +34,6 @@ async function tellLead(w: Works, call: CallDoc): Promise<void> {
   await w.bus.call("leads.annotate", { ...baton, ...(call_id === null ? {} : { call_id }), ...(ended_at === null ? {} : { call_end_time: ended_at }) });
 }
 
-/** When the price of a call is asked for next; null: it has none, or was asked for often enough. */
-function nextCostLook(w: Works, call: CallDoc): Date | null {
-  const wait = COST_LOOKS_SECONDS[call.cost_looks ?? 0];
-  const talked = factsOf(call, null).answered_at !== null;
-  return call.carrier_call_id === undefined || !talked || wait === undefined ? null : plusSeconds(w.clock.now(), wait);
-}
-
 /** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
 export async function closeCall(w: Works, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
@@ -55,15 +47,4 @@ export async function ended(w: Works, call: CallDoc): Promise<void> {
   logCall(w, "call.ended", call, "the call ended", { ended: call.ended, cause: call.cause, hang_up: call.hang_up });
   w.bus.broadcast("call.ended", { call_ref: call._id });
   await closeCall(w, call);
-}
-
-/** Asks for the price of a talk, which carriers know some time after its end. */
-export async function askPrice(w: Works, call: CallDoc): Promise<void> {
-  const handle = handleOf(call);
-  if (call.provider === undefined || handle === null) return;
-  const cost = (await w.carriers.of(call.provider).fetch(handle))?.cost ?? null;
-  if (cost) {
-    await w.bus.call("leads.annotate", { ...batonOf(call), cost: cost.amount, cost_breakdown: { carrier: cost.amount, currency: cost.currency } });
-  }
-  await w.calls.run(price(call._id, cost, nextCostLook(w, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 })));
 }

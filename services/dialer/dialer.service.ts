@@ -13,6 +13,10 @@ import { listInbound } from "./inbound-listing.ts";
 import { joinCall } from "./joining.ts";
 import { preCheckCaller } from "./pre-checks/asking.ts";
 import { receive } from "./receiving.ts";
+import { recordingOf } from "./recordings/asked.ts";
+import { createRecorder } from "./recordings/recorder.ts";
+import { createRecordings } from "./recordings/recordings.repository.ts";
+import { storesOf } from "./recordings/stores.ts";
 import { reconcile } from "./reconciling.ts";
 import { startLoops, type Loops } from "./sweep.ts";
 import { DIAL_TIMEOUT_MS } from "./timing.ts";
@@ -34,6 +38,7 @@ export default service("dialer", (ground) => {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
     calls: createCalls(calls), events: createCarrierEvents(events),
     inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)), inboundAnswers: new Map(),
+    recordings: createRecordings(calls), stores: storesOf(ground), recorder: createRecorder(() => works),
     carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
     leaving: leaving.signal, stopping: () => leaving.signal.aborted,
@@ -59,6 +64,7 @@ export default service("dialer", (ground) => {
         return {};
       },
       inboundCalls: (asked) => listInbound(works.inbound, asked),
+      recordingOf: ({ call_id }) => recordingOf(works, call_id),
       history: ({ lead_id }) => callHistory(calls, events, lead_id),
       reconcile: ({ lead_id, claim_no }) => reconcile(works, lead_id, claim_no),
     },
@@ -72,6 +78,7 @@ export default service("dialer", (ground) => {
       await attempts.settled(graceMs);
       await loops?.tend.stop();
       await loops?.sweep.stop();
+      await loops?.recordings.stop();
       await works.background.settled(graceMs);
       await checker.close();
     },

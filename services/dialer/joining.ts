@@ -1,6 +1,7 @@
 import { endsForMachine, isLive, join } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./hanging-up.ts";
+import { expectRecording } from "./recordings/expecting.ts";
 import { dueAfterJoining } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
 
@@ -33,6 +34,7 @@ export async function joinCall(w: Works, ref: string, node: string): Promise<Joi
   const moved = await w.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
   if (moved) {
     if (call.state !== "ANSWERED") logCall(w, "call.answered", moved, "somebody or something answered");
+    w.background.run("expecting a recording", () => expectRecording(w, moved));
     return yes(w, moved);
   }
   const reason = whyNot(await w.calls.find(ref) ?? call, now);

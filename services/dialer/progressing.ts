@@ -6,8 +6,10 @@ import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
 import { ended, stopTalk } from "./closing.ts";
+import { costTold } from "./costing.ts";
 import { momentOf } from "./facts.ts";
 import { cutLine, endCall } from "./hanging-up.ts";
+import { expectRecording, recordingTold } from "./recordings/expecting.ts";
 import { logCall, type Works } from "./works.ts";
 
 /**
@@ -36,7 +38,10 @@ async function afterMove(w: Works, call: CallDoc, step: CallProgress): Promise<v
     logCall(w, "call.ringing", call, "the phone rings");
     crashPoint(w.env, "K7");
   }
-  if (step.type === "answered") logCall(w, "call.answered", call, "somebody or something answered");
+  if (step.type === "answered") {
+    logCall(w, "call.answered", call, "somebody or something answered");
+    w.background.run("expecting a recording", () => expectRecording(w, call));
+  }
   if (call.hang_up !== undefined) await cutLine(w, call); // the wish came before the carrier's name for the call
 }
 
@@ -65,6 +70,8 @@ export async function applyEvent(w: Works, stored: CarrierEventDoc): Promise<voi
   let odd: string | null = null;
   if (event.carrier_leg_id !== undefined) await w.calls.run(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
   for (const step of event.progress) odd = await applyStep(w, event.provider, event.ref, step, event.received_at) ?? odd;
+  if (event.recording) await recordingTold(w, event.ref, event.carrier_call_id, event.recording);
+  if (event.cost) await costTold(w, event.ref, event.carrier_call_id, event.cost);
   if (odd !== null) w.log.warn({ call_ref: event.ref, provider: event.provider, kind: event.kind, odd }, "a carrier's callback changed nothing");
   await w.events.applied(event._id, odd);
 }

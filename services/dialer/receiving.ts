@@ -32,14 +32,15 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
 /** A callback of a call that is known, or that was. */
 async function receiveOf(w: Works, carrier: CarrierPort, given: RawCallback & { kind: CallbackKind }): Promise<AnswerDocument> {
   const { kind } = given;
-  const { call_id, leg_id, sequence, progress, turn } = carrier.translate(kind, given);
+  const { call_id, leg_id, sequence, progress, turn, recording, cost } = carrier.translate(kind, given);
   const raw = AT_NUMBER.has(given.ref) ? { ...given, ref: await refOfCarrierCall(w, given.provider, call_id) ?? given.ref } : given;
   await carrier.proceed?.(raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,
     provider: raw.provider, kind, ref: raw.ref, carrier_call_id: call_id, ...(leg_id === null ? {} : { carrier_leg_id: leg_id }), progress,
+    ...(recording === null ? {} : { recording }), ...(cost === null ? {} : { cost }),
     body: turn === null ? raw.body : "", // what was said and keyed belongs to the talk alone
-    received_at: w.clock.now(), applied: progress.length === 0,
+    received_at: w.clock.now(), applied: progress.length === 0 && recording === null && cost === null,
   };
   const first = await w.events.store(event);
   if (!event.applied) crashPoint(w.env, "K9");

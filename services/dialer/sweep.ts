@@ -86,11 +86,13 @@ async function tendAll(w: Works): Promise<void> {
 export interface Loops {
   /** Callbacks left over, and calls whose time has come. */
   sweep: Loop;
+  /** Recordings on their way. */
+  recordings: Loop;
   /** Leases. */
   tend: Loop;
 }
 
-/** Starts both loops. */
+/** Starts the loops. */
 export function startLoops(w: Works): Loops {
   const onError = (name: string) => (error: unknown): void => { w.log.error({ error: errorForLog(error) }, `a pass of the dialer's ${name} loop failed`); };
   return {
@@ -100,6 +102,10 @@ export function startLoops(w: Works): Loops {
         const more = await reapply(w);
         return await lookAtDue(w) === LOOK_BATCH || more;
       },
+    }),
+    recordings: startLoop({
+      name: "dialer.recordings", clock: w.clock, intervalMs: w.env.SWEEP_INTERVAL_MS, onError: onError("recordings"),
+      pass: async () => { await w.recorder.pass(); return false; },
     }),
     tend: startLoop({
       name: "dialer.tend", clock: w.clock, intervalMs: (w.env.LEASE_SECONDS * 1000) / EXTENDS_PER_LEASE, onError: onError("lease"),

@@ -8,6 +8,9 @@ import type { Calls } from "./calls.repository.ts";
 import type { CarrierEvents } from "./carrier-events.model.ts";
 import type { Carriers } from "./carriers/registry.ts";
 import type { Pause } from "./pausing.ts";
+import type { Recorder } from "./recordings/recorder.ts";
+import type { Recordings } from "./recordings/recordings.repository.ts";
+import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { GrantPace } from "./grant-pace.ts";
 import type { AnswerDocument } from "./carriers/port.ts";
 import type { InboundCalls } from "./inbound-calls.repository.ts";
@@ -27,6 +30,10 @@ export interface Works {
   /** Calls to our numbers, and what this node answered lately. */
   inbound: InboundCalls;
   inboundAnswers: Map<string, Promise<AnswerDocument>>;
+  /** Recordings of calls, where they are kept, and who sees to them. */
+  recordings: Recordings;
+  stores: RecordingStores;
+  recorder: Recorder;
   carriers: Carriers;
   /** Carriers that take no calls for a while. */
   pauses: Map<Provider, Pause>;

@@ -14,6 +14,12 @@ export function totalCost(costs: Record<string, number>): number | null {
   return known.length === 0 ? null : Math.round(known.reduce((a, b) => a + b, 0) * 1e6) / 1e6;
 }
 
+/** metaData as it is shown: with what the attempts' costs are made of, oldest attempt first. */
+function metaOf({ meta, cost_items = {} }: Pick<LeadDoc, "meta" | "cost_items">): Record<string, unknown> {
+  const items = Object.entries(cost_items).sort(([a], [b]) => Number(a) - Number(b)).flatMap(([claim_no, of]) => of.map((item) => ({ claim_no: Number(claim_no), ...item })));
+  return plain(items.length === 0 ? meta : { ...meta, cost_breakdown: { items } });
+}
+
 /** Document -> the summary of 2.3. */
 export const toSummary = (d: LeadDoc): LeadSummary => ({
   id: d._id, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template: d.template, request_id: d.request_id, status: d.status,
@@ -24,7 +30,7 @@ export const toSummary = (d: LeadDoc): LeadSummary => ({
 export const toRecord = (d: LeadDoc): LeadRecord => ({
   ...toSummary(d), template_id: d.template_id, call_id: d.call_id, call_initiated_time: iso(d.call_initiated_time), call_end_time: iso(d.call_end_time),
   recording_url: d.recording_url, cost: totalCost(d.costs), execution_mode: d.execution_mode, call_direction: d.call_direction,
-  outbound_number_id: d.outbound_number_id, trace_scores: d.trace_scores, payload: plain(d.payload), metaData: plain(d.meta),
+  outbound_number_id: d.outbound_number_id, trace_scores: d.trace_scores, payload: plain(d.payload), metaData: metaOf(d),
 });
 
 /** Of leads from before the size was written down. */
@@ -64,7 +70,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
 
 /** Document -> `data` of the reporting webhook (decisions.md, Webhook). */
 export function toReport(d: LeadDoc): Record<string, unknown> {
-  const meta = plain(d.meta);
+  const meta = metaOf(d);
   const seconds = d.call_initiated_time && d.call_end_time ? Math.max(0, Math.round((d.call_end_time.getTime() - d.call_initiated_time.getTime()) / 1000)) : null;
   return {
     order_id: d.request_id, lead_call_tracker_id: d._id, status: d.status, outcome: d.outcome, attempt_count: d.attempt_count, call_id: d.call_id,

@@ -3,6 +3,7 @@ import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 import type { ExecutionMode, LeadStatus } from "../../shared/contracts/lead.ts";
 import type { RetryPolicy } from "../../shared/contracts/attempt.ts";
 import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { CostItem } from "../../shared/contracts/leads.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
 export interface AttemptSnapshot { number_id: string; provider: Provider; template_version: number; policy: RetryPolicy; claimed_at: Date }
@@ -55,6 +56,8 @@ export interface LeadDoc {
   outbound_number_id: string | null;
   /** claim_no -> cost of that attempt. */
   costs: Record<string, number>;
+  /** claim_no -> what that cost is made of. */
+  cost_items?: Record<string, CostItem[]>;
   /** Calls that a person answered, and how long they talked in all. */
   answered_count: number;
   talk_seconds: number;
@@ -83,7 +86,7 @@ export const leadSchema = new Schema<LeadDoc>({
   call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
   recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },
   history: { type: [Free], default: [] }, answered_count: { type: Number, default: 0 }, talk_seconds: { type: Number, default: 0 },
-  costs: { type: Free, default: {} }, trace_scores: { type: Free, default: {} }, meta: { type: Free, default: {} },
+  costs: { type: Free, default: {} }, cost_items: Free, trace_scores: { type: Free, default: {} }, meta: { type: Free, default: {} },
   created_at: { type: Date, required: true }, updated_at: { type: Date, required: true }, finished_at: { type: Date, default: null },
 }, SCHEMA_OPTIONS);
 

@@ -47,7 +47,7 @@ export default service("leads", (ground) => {
       abort: (p, { bus }) => abort(ground, leads, bus, p, onFinished),
       get: (p) => read.get(p), byRequest: (p) => read.byRequest(p), list: (p) => read.list(p), summary: (p) => read.summary(p),
       timeline: (p, { bus }) => read.timeline(p, bus),
-      explain: (p, { bus }) => read.explain(p, bus), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p) => read.recording(p),
+      explain: (p, { bus }) => read.explain(p, bus), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p, { bus }) => read.recording(p, bus),
       unfinished: async (of) => ({ any: await leads.anyUnfinished(of) }),
       heads: (p) => heads(queues, p), dueOf: (p) => dueOf(queues, p), expire: (p) => expire(ground, { leads, queues }, p, onFinished),
       async inFlight() {

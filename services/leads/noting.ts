@@ -28,7 +28,7 @@ function fieldsOf(p: Noted, taken: Record<string, unknown>): Record<string, unkn
     ...(p.call_initiated_time === undefined ? {} : { call_initiated_time: new Date(p.call_initiated_time) }),
     ...(p.call_end_time === undefined ? {} : { call_end_time: new Date(p.call_end_time) }),
     ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
-    ...(p.cost_breakdown === undefined ? {} : { "meta.cost_breakdown": p.cost_breakdown }),
+    ...(p.cost_breakdown === undefined ? {} : { [`cost_items.${p.claim_no}`]: p.cost_breakdown.items }),
     ...(p.pre_check_results === undefined ? {} : { "meta.pre_check_results": p.pre_check_results }),
     ...Object.fromEntries(Object.entries(taken).map(([name, value]) => [`payload.${name}`, value])),
   };
@@ -48,6 +48,7 @@ export async function note(ground: ServiceGround, leads: LeadsRepository, p: Not
   if (Object.keys(told).length === 0) return { done: false };
   const now = ground.clock.now();
   if (await leads.move(annotate(p, fields, told, now))) return { done: true };
-  if (p.cost === undefined) return { done: false };
-  return { done: await leads.move(annotate(p, { [`costs.${p.claim_no}`]: p.cost }, { cost: p.cost }, now, true)) !== null };
+  const late = { ...(p.cost === undefined ? {} : { cost: p.cost }), ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }) };
+  if (Object.keys(late).length === 0) return { done: false };
+  return { done: await leads.move(annotate(p, fieldsOf({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true)) !== null };
 }

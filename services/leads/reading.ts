@@ -18,6 +18,19 @@ const TOOK_TOO_LONG = 50;
 const notFound = (): never => fail("LEAD_NOT_FOUND", "no lead with this id was found");
 const notAvailable = (what: string): never => fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
 
+/** What carriers name calls with; anything else names none. */
+const CALL_ID = /^[\x21-\x7e]{1,200}$/;
+/** A recording on its way is asked for again after this long. */
+const NOT_READY_SECONDS = 15;
+
+/** Where a recording can be read, or why it can't be. */
+function readable({ state, key, content_type, bytes, where }: NonNullable<ResultOf<"dialer.recordingOf">["recording"]>): ResultOf<"leads.recording"> {
+  if (key !== null && content_type !== null && bytes !== null && where !== null) return { key, content_type, bytes, where };
+  if (state === "failed") fail("RECORDING_FAILED", "the carrier did not give this call's recording, however often it was asked for");
+  if (state !== "wanted" && state !== "fetching") fail("RECORDING_NOT_FOUND", "this call was not recorded");
+  return fail("RECORDING_NOT_READY", "the call is being recorded, or its recording is on its way; ask again a little later", { retry_after_seconds: NOT_READY_SECONDS });
+}
+
 /** What people read of leads, always within their scope. */
 export function reading(ground: ServiceGround, leads: LeadsRepository) {
   const mine = async (by: By, lead_id: string) => (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
@@ -65,9 +78,10 @@ export function reading(ground: ServiceGround, leads: LeadsRepository) {
       await mine(by, lead_id);
       return notAvailable("Speaking in real-time sessions");
     },
-    async recording({ by, call_sid }: ParamsOf<"leads.recording">): Promise<ResultOf<"leads.recording">> {
-      if (!await leads.hasCall(scopeOf(by), call_sid)) fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
-      return notAvailable("Downloading recordings");
+    async recording({ by, call_sid }: ParamsOf<"leads.recording">, bus: Bus): Promise<ResultOf<"leads.recording">> {
+      const { recording } = CALL_ID.test(call_sid) ? await bus.call("dialer.recordingOf", { call_id: call_sid }) : { recording: null };
+      if (!recording || !await leads.byId(scopeOf(by), recording.lead_id)) fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
+      return readable(recording);
     },
   };
 }

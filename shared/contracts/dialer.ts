@@ -60,6 +60,15 @@ export const CarrierEventHistory = Type.Object({
 });
 export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
 
+/**
+ * States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our folder; uploaded: it is
+ * in the bucket; absent: there is none; failed: the carrier did not give it, however often it was asked.
+ */
+export const RECORDING_STATES = ["wanted", "fetching", "stored", "uploaded", "absent", "failed"] as const;
+export type RecordingState = (typeof RECORDING_STATES)[number];
+/** Where a recording can be read. */
+export const RECORDING_PLACES = ["local", "cloud"] as const;
+
 /** Dialling: one document per attempt, carriers behind one port. */
 export const dialer = {
   name: "dialer",
@@ -90,6 +99,14 @@ export const dialer = {
         from: Type.Optional(IsoTime), to: Type.Optional(IsoTime), ...PageParams,
       }),
       Type.Object({ count: Type.Integer(), inbound_calls: Type.Array(InboundCallRecord), next_cursor: Nullable(Type.String()) })),
+    /** Internal, before the lead's scope is checked by its owner: where the recording of a carrier's call is; null: no call has this name. `key` is in the local folder or in the
+     *  bucket (`where`), null while it is nowhere yet. */
+    recordingOf: action(Strict({ call_id: Text(200) }), Type.Object({
+      recording: Nullable(Type.Object({
+        lead_id: Uuid, state: Type.Enum([...RECORDING_STATES]), key: Nullable(Type.String()), content_type: Nullable(Type.String()), bytes: Nullable(Type.Integer()),
+        where: Nullable(Type.Enum([...RECORDING_PLACES])),
+      })),
+    })),
     /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(Strict({ lead_id: Uuid }), Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) })),
   },

@@ -1,6 +1,7 @@
-import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
+import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
 import { ProviderWord } from "./configuration.ts";
+import { RECORDING_PLACES } from "./dialer.ts";
 import { By, PageParams } from "./identity.ts";
 import { Explanation } from "./explanation.ts";
 import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary, QueueHead } from "./lead.ts";
@@ -16,6 +17,13 @@ const BatchKey = Text(300);
 const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
+
+/** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
+export const CostItem = Strict({
+  what: Type.Enum(["carrier", "price_table"]), minutes: Nullable(Type.Integer({ minimum: 0 })), price_per_minute: Nullable(Type.Number({ minimum: 0 })), amount: Type.Number(),
+  currency: Type.String({ minLength: 1, maxLength: 10 }),
+});
+export type CostItem = Static<typeof CostItem>;
 
 /** Body of POST /leads (4.2). */
 export const PushInput = Strict({
@@ -60,8 +68,9 @@ export const leads = {
     join: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
     speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
-    /** The recording of a call, by the call_id of its lead. RECORDING_NOT_FOUND, else NOT_AVAILABLE in this version. */
-    recording: action(Strict({ by: By, call_sid: Text(200) }), Nothing),
+    /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
+    recording: action(Strict({ by: By, call_sid: Type.String({ maxLength: 16_384 }) }),
+      Type.Object({ key: Type.String(), content_type: Type.String(), bytes: Type.Integer(), where: Type.Enum([...RECORDING_PLACES]) })),
     abort: action(
       Strict({ by: By, leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), { minItems: 1, maxItems: 1000 }) }),
       Type.Object({ leads: Type.Array(Type.Object({ id: Type.String(), status: Type.Enum(["success", "already_aborted", "processing", "error"]), message: Type.String() })) })),
@@ -108,7 +117,7 @@ export const leads = {
     annotate: action(
       Strict({
         ...Baton, call_id: Type.Optional(Type.String()), call_initiated_time: Type.Optional(IsoTime), call_end_time: Type.Optional(IsoTime),
-        cost: Type.Optional(Type.Number()), cost_breakdown: Type.Optional(Json), recording_url: Type.Optional(Type.String()),
+        cost: Type.Optional(Type.Number()), cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })), recording_url: Type.Optional(Nullable(Type.String())),
         /** What the pre-checks found out, and the variables they give the payload. */
         pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })), exported: Type.Optional(Json),
       }), Done),

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MongoClient, type Collection } from "mongodb";
 import { WebSocketServer } from "ws";
 import type { CallRow } from "../../deploy/local/carrier/ledger-calls.ts";
@@ -190,11 +193,12 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
   const proxy = proxyTo(carrier.url, d);
   const { server, sockets } = publicSide(d);
   const [proxyPort, port] = [await listen(proxy), await listen(server)];
+  const recordings = await mkdtemp(join(tmpdir(), "callagent-recordings-"));
   const stage = await setStage({
     services: [dialer, ...standIns(d)], clock: options.clock, random: () => 0.5,
     env: {
       TWILIO_ACCOUNT_SID: DEFAULT_ACCOUNT.sid, TWILIO_AUTH_TOKEN: DEFAULT_ACCOUNT.authToken, TWILIO_API_BASE: `http://127.0.0.1:${proxyPort}`,
-      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0", ...options.env,
+      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RECORDINGS_DIR: recordings, RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0", ...options.env,
     },
   });
   const client = await MongoClient.connect(stage.uri);
@@ -226,6 +230,7 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
       for (const socket of sockets.clients) socket.terminate();
       for (const s of [proxy, server]) { s.closeAllConnections(); s.close(); }
       await carrier.close();
+      await rm(recordings, { recursive: true, force: true });
     },
   };
   return box.d;

@@ -30,11 +30,13 @@ describe("an attempt in order", () => {
 
     expect(atTheDoor).toMatchObject({ state: "DIALING", rank: 1, order: { to: order.to, template_version: 1 } });
     expect(atTheDoor).not.toHaveProperty("carrier_call_id");
-    expect(names(order)).toEqual(["numbers.keepMany", "blacklist.check", "conversation.prepareMany", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.releaseMany"]);
+    expect(names(order)).toEqual(["numbers.keepMany", "blacklist.check", "conversation.prepareMany", "leads.annotate", "leads.annotate", "conversation.stop", "leads.annotate", "numbers.releaseMany"]);
     expect(release).toEqual({ holder: refOf(order) });
     const [row, ...more] = await d.ledger(order);
     expect([row?.rings, more.length, row?.reference, row?.answered]).toEqual([1, 0, refOf(order), true]);
-    const [placed, ended] = d.toldOf(order).filter((t) => t.what === "leads.annotate").map((t) => t.params);
+    const annotated = d.toldOf(order).filter((t) => t.what === "leads.annotate").map((t) => t.params);
+    const [placed, ended] = annotated.filter((p) => p["recording_url"] === undefined);
+    expect(annotated.filter((p) => p["recording_url"] !== undefined)).toMatchObject([{ recording_url: `${d.stage.env.PUBLIC_HTTP_URL}/agent/voice/callagent/leads/recording/${row?.sid}` }]);
     expect(placed).toMatchObject({ call_id: row?.sid, call_initiated_time: expect.any(String), claim_no: 1 });
     expect(ended).toMatchObject({ call_id: row?.sid, call_end_time: expect.any(String) });
     expect(d.joins.find((j) => j.ref === refOf(order))?.answer).toMatchObject({ go: true, reason: null, answered_at: expect.any(String) });
@@ -46,7 +48,7 @@ describe("an attempt in order", () => {
     const order = d.order("01");
     await dial(order);
     await callIs(d, order, "price", (c) => c.cost !== undefined, pass);
-    expect(d.toldOf(order).filter((t) => t.params["cost"] !== undefined)).toMatchObject([{ what: "leads.annotate", params: { cost: 0.014, cost_breakdown: { currency: "USD" } } }]);
+    expect(d.toldOf(order).filter((t) => t.params["cost"] !== undefined)).toMatchObject([{ what: "leads.annotate", params: { cost: 0.014, cost_breakdown: { items: [{ what: "carrier", minutes: 1, price_per_minute: null, amount: 0.014, currency: "USD" }] } } }]);
     expect(await d.calls.findOne({ _id: refOf(order) })).not.toHaveProperty("due_at");
   });
 

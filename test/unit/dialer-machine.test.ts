@@ -50,7 +50,8 @@ const TABLE: [name: string, move: machine.Move, named: boolean, to: Record<CallS
   ["tend", machine.tend(REF, "n2"), true, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null }],
   ["look again", machine.lookAgain(REF, LATER), true, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null }],
   ["close", machine.close(REF, NOW, null), true, { DIALING: null, RINGING: null, ANSWERED: null, ENDED: "ENDED", VOID: null }],
-  ["price", machine.price(REF, { amount: 1, currency: "USD" }, null), true, { DIALING: null, RINGING: null, ANSWERED: null, ENDED: "ENDED", VOID: null }],
+  ["priced", machine.priced(REF, { amount: 1, currency: "USD", what: "carrier" }), true, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: "ENDED", VOID: "VOID" }],
+  ["looked", machine.looked(REF, null), true, { DIALING: null, RINGING: null, ANSWERED: null, ENDED: null, VOID: null }],
 ];
 
 describe("every (state, move) pair", () => {

@@ -1,0 +1,28 @@
+import type { Model } from "mongoose";
+import { PROVIDERS } from "../../../shared/contracts/configuration.ts";
+import type { CallDoc } from "../calls.model.ts";
+import type { Move } from "../call-machine.ts";
+
+/** A call with the recording that is seen to. */
+export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording"]> };
+
+/** Reads and writes of `calls` as far as recordings go. */
+export interface Recordings {
+  run(move: Move): Promise<CallDoc | null>;
+  /** Takes the call whose recording waits longest and keeps others off until `next_due`. */
+  takeDue(now: Date, next_due: Date): Promise<RecordedCall | null>;
+  /** The call of this name at one of the carriers. */
+  ofCarrierCall(call_id: string): Promise<CallDoc | null>;
+}
+
+/** Most time the database may take over one of these, in milliseconds. */
+const MAX_TIME_MS = 8000;
+
+/** The repository on the model of `calls`. */
+export const createRecordings = (model: Model<CallDoc>): Recordings => ({
+  run: ({ filter, update }) => model.findOneAndUpdate(filter, update, { returnDocument: "after", maxTimeMS: MAX_TIME_MS }).lean<CallDoc>().exec(),
+  takeDue: (now, next_due) => model.findOneAndUpdate({ "recording.due_at": { $lte: now } }, { $set: { "recording.due_at": next_due } }, { sort: { "recording.due_at": 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
+    .lean<RecordedCall>().exec(),
+  // by the index of carriers' names, which begins with the provider
+  ofCarrierCall: (call_id) => model.findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
+});
