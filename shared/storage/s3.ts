@@ -10,7 +10,7 @@ const CONNECT_MS = 5_000;
 /** A connection on which nothing moves is given up. */
 const IDLE_MS = 30_000;
 /** A whole upload may take this long. */
-const PUT_MS = 15 * 60_000;
+const PUT_MS = 5 * 60_000;
 /** A small request is tried this often in a row; uploads once, for their bytes are read only once. */
 const TRIES = 3;
 
