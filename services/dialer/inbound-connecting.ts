@@ -3,7 +3,7 @@ import type { InboundPlan } from "../../shared/contracts/config.ts";
 import { fail } from "../../shared/errors.ts";
 import { callRef } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { received, turnedAway } from "./call-machine.ts";
+import { isLive, received, turnedAway } from "./call-machine.ts";
 import type { CallDoc, KeptOrder } from "./calls.model.ts";
 import type { InboundCall, InboundDecision } from "./carriers/port.ts";
 import { ended } from "./closing.ts";
@@ -73,6 +73,17 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
   };
 }
 
+/** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
+async function again(w: Works, { doc, plan }: Accepted, call: InboundCall, ref: string): Promise<InboundDecision | null> {
+  const there = await w.calls.find(ref);
+  if (!there?.holder || !isLive(there) || w.carriers.of(doc.provider).capabilities.speech !== "turns") return null;
+  const greeting = await w.bus.call("conversation.turn", { call_ref: ref, provider: doc.provider, call_id: call.call_id, token: null, heard: null, digits: null, follows: 0 }, { node: there.holder });
+  return {
+    kind: "connect", call_ref: ref, media: { url: "", token: "", language: greeting.language, voice: greeting.voice }, callback_base: callbackBase(w, doc.provider), record: false,
+    talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS, greeting,
+  };
+}
+
 /** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
 async function giveUp(w: Works, ref: string, error: unknown): Promise<void> {
   const over = await w.calls.run(turnedAway(ref, { code: "INBOUND_UNAVAILABLE", message: error instanceof Error ? error.message : String(error) }, w.clock.now()));
@@ -87,7 +98,7 @@ export async function connect(w: Works, accepted: Accepted, call: InboundCall): 
   const ref = inboundRef(accepted.lead_id);
   try {
     const made = await written(w, accepted, call);
-    return made && await decisionFor(w, accepted, call, ref);
+    return await (made ? decisionFor : again)(w, accepted, call, ref);
   } catch (error) {
     w.log.error({ call_ref: ref, error: errorForLog(error) }, "a call to us could not be taken");
     w.background.run("ending an inbound call that could not be taken", () => giveUp(w, ref, error));
