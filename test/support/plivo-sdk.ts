@@ -56,7 +56,9 @@ export function interceptSdk(origin: string | null, answer: unknown = {}): { req
       method: method.toUpperCase(), headers: { authorization: String(headers["Authorization"]), "content-type": "application/json" }, ...(typeof data === "string" && method.toUpperCase() !== "GET" ? { body: data } : {}),
     });
     const text = await sent.text();
-    return { status: sent.status, statusText: "", headers: {}, config, data: text === "" ? {} : JSON.parse(text) as unknown };
+    const response = { status: sent.status, statusText: "", headers: {}, config, data: text === "" ? {} : JSON.parse(text) as unknown };
+    if (!sent.ok) throw Object.assign(new Error(`HTTP ${sent.status}`), { response, config, isAxiosError: true });
+    return response;
   };
   return { requests, undo: () => { used.defaults.adapter = before; } };
 }
