@@ -12,19 +12,22 @@ const inserts = (o: Operation, collection: string, state: string): boolean => o.
 
 const SECOND_MS = 1000;
 const LONG_MS = 10 * SECOND_MS;
-/** The same expression with every long span in it a second long. */
-const shortened = (v: unknown): unknown => {
-  if (Array.isArray(v)) return v.map(shortened);
+const VERY_LONG_MS = 600 * SECOND_MS;
+/** The same expression with every long span in it so long. */
+const spanning = (v: unknown, ms: number): unknown => {
+  if (Array.isArray(v)) return v.map((inner) => spanning(inner, ms));
   if (!isPlain(v)) return v;
-  return Object.fromEntries(Object.entries(v).map(([k, inner]) => [k, k === "$literal" && typeof inner === "number" && inner > LONG_MS ? SECOND_MS : shortened(inner)]));
+  return Object.fromEntries(Object.entries(v).map(([k, inner]) => [k, k === "$literal" && typeof inner === "number" && inner > LONG_MS ? ms : spanning(inner, ms)]));
 };
+/** Leases of lines last so long. */
+const leased = (o: Operation, ms: number): Operation => (o.collection === "numbers" && Array.isArray(o.update) ? { ...o, update: spanning(o.update, ms) as Update } : o);
 
 /** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
 export const MUTATIONS: Record<string, Change> = {
   /** The carrier is asked without an intent record. */
   "no-intent": (o) => (inserts(o, "calls", "DIALING") ? null : o),
-  /** "Never dialled" is said without the tombstone that makes it true. */
-  "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : o),
+  /** "Never dialled" is said without the tombstone that makes it true, and the line, whose short first lease is the second guard of the same, is held long. */
+  "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : leased(o, VERY_LONG_MS)),
   /** Two schedulers may both claim. */
   "claim-without-guard": (o) => (onLeads(o) && set(o)["status"] === "PROCESSING" ? without(o, "status", "due_at", "claim_no") : o),
   /** A lead is given back by whoever once held it. */
@@ -42,7 +45,7 @@ export const MUTATIONS: Record<string, Change> = {
   /** Anybody who answers is talked to, also on a call that is over. */
   "no-fence-at-answer": (o) => (o.collection === "calls" && "joined_at" in set(o) ? without(o, "rank", "hang_up", "$and") : o),
   /** A line counts as free again a second after it was taken, while its call is live. */
-  "line-lease-too-short": (o) => (o.collection === "numbers" && Array.isArray(o.update) ? { ...o, update: shortened(o.update) as Update } : o),
+  "line-lease-too-short": (o) => leased(o, SECOND_MS),
   /** Grants are given whether or not the window has room. */
   "rate-without-window": (o) => {
     if (o.collection !== "rate_windows" || !Array.isArray(o.update)) return o;
