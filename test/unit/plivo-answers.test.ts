@@ -20,6 +20,14 @@ describe("dial answers", () => {
   ])("HTTP %s %j", (status, body, expected) => {
     expect(answer(status, body)).toMatchObject(expected);
   });
+  test.each<[string, unknown, string]>([
+    ["a refused connection", new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNREFUSED", syscall: "connect" }) }), "not_placed"],
+    ["no connection in time", new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "UND_ERR_CONNECT_TIMEOUT" }) }), "not_placed"],
+    ["a cut connection", new TypeError("fetch failed", { cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }) }), "uncertain"],
+    ["no answer in time", new DOMException("timeout", "TimeoutError"), "uncertain"],
+  ])("%s", (_what, error, kind) => {
+    expect(dialAnswerOf(error).kind).toBe(kind);
+  });
   test("Retry-After is obeyed", () => expect(answer(429, {}, "7")).toMatchObject({ kind: "not_placed", retry_after_seconds: 7 }));
 });
 

@@ -14,7 +14,10 @@ describe("status callbacks", () => {
   test.each<[Record<string, string>, object[]]>([
     [{ Event: "Ring", CallStatus: "ringing" }, [{ type: "ringing", at: null }]], [{ Event: "StartApp", CallStatus: "in-progress" }, [{ type: "answered", at: null }]], [{ CallStatus: "queued" }, [{ type: "queued" }]],
     [{ CallStatus: "initiated" }, [{ type: "queued" }]], [{ CallStatus: "early-media" }, [{ type: "ringing" }]],
-    [{ Event: "Hangup", CallStatus: "completed", HangupCauseCode: "4000", HangupCauseName: "Normal Hangup", ...talked }, [answered, { type: "ended", end: "completed", cause: "plivo 4000 Normal Hangup", seconds: 12, at: "2026-11-21T10:00:17.000Z" }]],
+    [
+      { Event: "Hangup", CallStatus: "completed", HangupCauseCode: "4000", HangupCauseName: "Normal Hangup", ...talked },
+      [answered, { type: "ended", end: "completed", cause: "plivo 4000 Normal Hangup", seconds: 12, at: "2026-11-21T10:00:17.000Z" }],
+    ],
     [{ CallStatus: "completed", HangupCauseCode: "6000", ...talked }, [answered, { type: "ended", end: "time_limit" }]], [{ CallStatus: "completed" }, [{ type: "ended", end: "completed", seconds: null, cause: null }]],
     [{ CallStatus: "busy", HangupCauseCode: "3010", HangupCauseName: "Busy Line", AnswerTime: "" }, [{ type: "ended", end: "busy", cause: "plivo 3010 Busy Line", seconds: null }]],
     [{ CallStatus: "busy", HangupCauseCode: "3020" }, [{ type: "ended", end: "rejected" }]], [{ CallStatus: "no-answer", HangupCauseCode: "3000" }, [{ type: "ended", end: "no_answer" }]],

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { parseDocument } from "../../deploy/local/carrier/plivo/document.ts";
 import { parseXml, type XmlElement } from "../../deploy/local/carrier/xml.ts";
 import { connectDocument, dialDocument, emptyDocument, rejectDocument, turnDocument } from "../../services/dialer/carriers/plivo/documents.ts";
@@ -66,7 +66,9 @@ describe("bounds", () => {
     expect(turnDocument(reply([], { kind: "listen", seconds, keys_only: false }), PLACE)).toContain(`executionTimeout="${expected}"`);
   });
   test("whatever is said, the document can be followed and stays below 100 KB", () => {
-    fc.assert(fc.property(fc.array(fc.tuple(fc.string({ unit: "binary", maxLength: 9000 }), fc.boolean()), { maxLength: 5 }), fc.constantFrom<TurnReply["next"]>(LISTEN, { kind: "again" }, { kind: "hang_up" }, { kind: "message", message: "&".repeat(20_000), patience_seconds: 0 }), (say, next) => {
+    const says = fc.array(fc.tuple(fc.string({ unit: "binary", maxLength: 9000 }), fc.boolean()), { maxLength: 5 });
+    const nexts = fc.constantFrom<TurnReply["next"]>(LISTEN, { kind: "again" }, { kind: "hang_up" }, { kind: "message", message: "&".repeat(20_000), patience_seconds: 0 });
+    fc.assert(fc.property(says, nexts, (say, next) => {
       const text = turnDocument(reply(say, next), PLACE);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(100 * 1024);
       expect(parseXml(text).name).toBe("Response");
