@@ -4,8 +4,10 @@ import { createServer, type Server } from "node:http";
 import { MongoClient, type Collection } from "mongodb";
 import { WebSocketServer } from "ws";
 import type { CallRow } from "../../deploy/local/carrier/ledger-calls.ts";
+import { sign } from "../../deploy/local/carrier/plivo/signature.ts";
 import { DEFAULT_ACCOUNT, DEFAULT_PLIVO_ACCOUNT, DEFAULT_TELNYX_ACCOUNT, startCarrier, type Carrier } from "../../deploy/local/carrier/server.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
+import type { InboundCallDoc } from "../../services/dialer/inbound-calls.model.ts";
 import dialer from "../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../shared/bus.ts";
 import type { InboundPlan } from "../../shared/contracts/config.ts";
@@ -168,4 +170,28 @@ describe.each([["twilio", "PROVIDER_ONE"], ["plivo", "PROVIDER_TWO"], ["telnyx",
     const { entries } = await (await fetch(`${carrier.url}/ledger?limit=10000`)).json() as { entries: Record<string, unknown>[] };
     expect(entries.find((e) => e["kind"] === "dial" && e["call_sid"] === row.sid)).toMatchObject({ number: ELSEWHERE });
   }, 30_000);
+});
+
+test("led by documents: a webhook that comes again, to another node, gets the first document of the talk again", async () => {
+  const call_id = randomUUID();
+  const lead_id = uuidOf(`PROVIDER_TWO:${call_id}`);
+  const from = "+14158889901";
+  const long_ago = new Date(Date.now() - 60_000);
+  await client.db().collection<InboundCallDoc>("inbound_calls").insertOne({
+    _id: lead_id, provider: "PROVIDER_TWO", carrier_call_id: call_id, from, to: OURS, number_id: NUMBER, reseller_id: "r1", merchant_id: null, template_id: TEMPLATE, plan,
+    created_at: long_ago, verdict: "ACCEPTED", lead_id, judged_at: long_ago, settled_at: long_ago,
+  });
+  await calls.insertOne({
+    _id: `${lead_id}.1`, lead_id, claim_no: 1, state: "ANSWERED", rank: 3, created_at: long_ago, direction: "INBOUND", provider: "PROVIDER_TWO", carrier_call_id: call_id, holder: "services", joined_at: new Date(),
+  });
+  const path = "/carriers/PROVIDER_TWO/inbound/new";
+  const form = new URLSearchParams({ CallUUID: call_id, From: from.slice(1), To: OURS.slice(1), Direction: "inbound", CallStatus: "ringing", Event: "StartApp" });
+  const nonce = randomUUID();
+  const headers = {
+    "content-type": "application/x-www-form-urlencoded", "x-plivo-signature-v3-nonce": nonce,
+    "x-plivo-signature-v3": sign(DEFAULT_PLIVO_ACCOUNT.authToken, `${stage.env.PUBLIC_HTTP_URL}${path}`, form, nonce),
+  };
+  const { body } = await stage.bus.call("dialer.carrierEvent", { provider: "PROVIDER_TWO", kind: "inbound", ref: "new", method: "POST", path, headers, body: form.toString() });
+  expect(body).toContain(BYE.say[0]?.text);
+  expect(told.find((t) => t.what === "conversation.turn")?.params).toMatchObject({ call_ref: `${lead_id}.1`, token: null, follows: 0 });
 });
