@@ -40,6 +40,7 @@ export const CATALOGUE = {
   DELIVERY_PENDING: { title: "The webhook delivery is still on its way", retryable: true },
   RECORDING_NOT_FOUND: { title: "There is no recording of such a call", retryable: false },
   RECORDING_NOT_READY: { title: "The recording is still on its way", retryable: true },
+  RANGE_NOT_SATISFIABLE: { title: "The thing has no such bytes", retryable: false },
   RECORDING_FAILED: { title: "The source of the recording fails", retryable: true },
   WEBHOOK_ADDRESS_REFUSED: { title: "The webhook address is not allowed", retryable: false },
   SIGNATURE_INVALID: { title: "The carrier's signature does not match", retryable: false },

@@ -794,8 +794,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Download the recording of a call by the call_id of its lead: not available in this version, answers 501
-         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         * Download the recording of a call by the call_id of its lead, whole or in part (Range)
+         * @description Roles: admin, reseller, merchant, user.
          */
         readonly get: operations["leads.recording"];
         readonly put?: never;
@@ -918,7 +918,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NAME_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "NOT_PLACED" | "PLACEMENT_UNCERTAIN" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NAME_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "NOT_PLACED" | "PLACEMENT_UNCERTAIN" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -2610,7 +2610,6 @@ export interface components {
                 readonly message: string;
             }[];
         };
-        readonly LeadsRecordingResponse: Record<string, never>;
         readonly DialerInboundCallsResponse: {
             readonly count: number;
             readonly inbound_calls: readonly {
@@ -4564,7 +4563,10 @@ export interface operations {
     readonly "leads.recording": {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                readonly Range?: string;
+                readonly "If-Range"?: string;
+            };
             readonly path: {
                 readonly call_sid: string;
             };
@@ -4572,13 +4574,34 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done */
+            /** @description The file */
             readonly 200: {
                 headers: {
+                    /** @description Parts can be asked for. */
+                    readonly "Accept-Ranges"?: "bytes";
+                    /** @description For If-Range. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsRecordingResponse"];
+                    readonly "audio/wav": string;
+                    readonly "audio/mpeg": string;
+                };
+            };
+            /** @description The part of the file that Range asked for */
+            readonly 206: {
+                headers: {
+                    /** @description Parts can be asked for. */
+                    readonly "Accept-Ranges"?: "bytes";
+                    /** @description For If-Range. */
+                    readonly ETag?: string;
+                    /** @description Which bytes these are, and of how many. */
+                    readonly "Content-Range"?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "audio/wav": string;
+                    readonly "audio/mpeg": string;
                 };
             };
             /** @description A failure */

@@ -2,8 +2,8 @@
 const MAX_AGE_SECONDS = 600;
 
 /** What a page's script may send and read beyond what every page may. */
-const SENT = "Authorization, Content-Type, Idempotency-Key, X-Request-Id";
-const READ = "X-Request-Id, X-Api-Version, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed";
+const SENT = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Range, If-Range";
+const READ = "X-Request-Id, X-Api-Version, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed, Accept-Ranges, Content-Range, Content-Disposition, ETag";
 
 /** The origins of CORS_ORIGINS; none when it is not set. */
 export const originsOf = (list: string | undefined): ReadonlySet<string> => new Set((list ?? "").split(",").map((origin) => origin.trim()).filter((origin) => origin !== ""));

@@ -86,7 +86,7 @@ function endpointHtml(row: Row): string {
 <p>${escapeHtml(descriptionOf(row))}</p>
 ${parameters.length > 0 ? `<h4>Parameters</h4>${table(["Name", "In", "Type", ""], parameters.map((p) => [code(p.name), p.in, escapeHtml(typeText(p.schema)), p.required ? "required" : ""]))}` : ""}
 ${body ? `<h4>${row.bulk ? "Each row of the body" : "Body"}</h4>${fieldTable(body)}` : ""}
-<h4>Answer ${row.success}${row.bulk ? ", for each row" : ""}</h4>${response ? fieldTable(response) : "<p>No body.</p>"}
+<h4>Answer ${row.success}${row.bulk ? ", for each row" : ""}</h4>${response ? fieldTable(response) : `<p>${row.download ? `A file: ${escapeHtml(row.download.join(", "))}.` : "No body."}</p>`}
 <h4>Errors</h4>${table(["Status", "Code"], failuresOf(row).map(([status, codes]) => [String(status), codes.map(codeLink).join(", ")]))}${exampleHtml(row)}</details>`;
 }
 

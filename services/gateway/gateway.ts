@@ -14,7 +14,8 @@ import { statusOf } from "./http-errors.ts";
 import { API_VERSION } from "./http-server.ts";
 import { limitsOf } from "./limits.ts";
 import { openApi } from "./openapi.ts";
-import { inMatchingOrder, ROUTES } from "./routes.ts";
+import { recordingEndpoint, storesOf } from "./recordings.ts";
+import { inMatchingOrder, ROUTES, type Row } from "./routes.ts";
 
 /** All that answers, by `METHOD /path` as the router wants it. */
 export interface Gateway {
@@ -64,8 +65,11 @@ export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySe
   const limits = limitsOf(ground.env, ground.clock);
   const origins = originsOf(ground.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
+  const parts = { identifier: who, limits, refused };
+  const keeping = { stores: storesOf(ground), log: ground.log };
+  const handlerOf = (row: Row): Handler => (row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts));
   const api = Object.assign({}, ...inMatchingOrder(ROUTES).map((row) => {
-    const handle = (row.bulk ? bulkEndpoint : endpoint)(row, { identifier: who, limits, refused });
+    const handle = handlerOf(row);
     return row.method === "GET" ? withHead(asPattern(row.path), handle) : { [`${row.method} ${asPattern(row.path)}`]: handle };
   })) as Record<string, Handler>;
   return {

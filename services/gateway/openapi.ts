@@ -35,7 +35,7 @@ export function bodySchemaOf(row: Row): Schema | null {
 
 /** The schema of what a row answers with; null when that is nothing. */
 export function responseSchemaOf(row: Row): Schema | null {
-  if (row.success === 204) return null;
+  if (row.success === 204 || row.download) return null;
   const { result } = schemasOf(row.action);
   const { replayed, ...properties } = propertiesOf(result);
   return replayed === undefined ? result : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
@@ -63,6 +63,11 @@ const headerName = (name: string): string => name.split("-").map((word) => word.
 /** A parameter outside the body. */
 export interface Parameter { name: string; in: "path" | "query" | "header"; required: boolean; schema: Schema }
 
+const RANGE_HEADERS: readonly Parameter[] = [
+  { name: "Range", in: "header", required: false, schema: { type: "string", description: "One range of bytes, like bytes=0-65535; several are answered with the whole file." } },
+  { name: "If-Range", in: "header", required: false, schema: { type: "string", description: "The ETag of the file that the part is of; another file is sent whole." } },
+];
+
 /** Parameters of a row outside its body, with their schemas. */
 export function parametersOf(row: Row): Parameter[] {
   const { params } = schemasOf(row.action);
@@ -71,6 +76,7 @@ export function parametersOf(row: Row): Parameter[] {
   return [
     ...pathNames(row.path).map((name): Parameter => ({ name, in: "path", required: true, schema: properties[name] ?? { type: "string" } })),
     ...(row.query ?? []).map((name): Parameter => ({ name, in: "query", required: required.includes(name), schema: properties[name] ?? { type: "string" } })),
+    ...(row.download ? RANGE_HEADERS : []),
     ...Object.entries(row.headers ?? {}).map(([header, name]): Parameter => ({ name: headerName(header), in: "header", required: required.includes(name), schema: properties[name] ?? { type: "string" } })),
   ];
 }
@@ -99,6 +105,14 @@ const doneOf = (row: Row): Schema => ({
   ...(isReplayable(row) ? { headers: REPLAYED } : {}),
   ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response) }),
 });
+const FILE: Schema = { type: "string", format: "binary" };
+const filesOf = (types: readonly string[]): Schema => Object.fromEntries(types.map((type) => [type, { schema: FILE }]));
+const LENGTH: Schema = { "Accept-Ranges": { description: "Parts can be asked for.", schema: { type: "string", enum: ["bytes"] } }, ETag: { description: "For If-Range.", schema: { type: "string" } } };
+const PART: Schema = { ...LENGTH, "Content-Range": { description: "Which bytes these are, and of how many.", schema: { type: "string" } } };
+/** The answers of a download: all of the file, or the part that Range asked for. */
+const downloadsOf = (types: readonly string[]): Record<string, Schema> => ({
+  200: { description: "The file", headers: LENGTH, content: filesOf(types) }, 206: { description: "The part of the file that Range asked for", headers: PART, content: filesOf(types) },
+});
 function contentOf(row: Row, side: "Request" | "Response", example: unknown): Schema {
   const schema = ref(componentName(row, side));
   return row.bulk ? manyOf(schema, listed(example)) : json(schema, example);
@@ -124,7 +138,7 @@ function operationOf(row: Row): Schema {
     ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p)) } : {}),
     ...(row.body === undefined ? {} : { requestBody: { required: !isBodyOptional(row), content: contentOf(row, "Request", exampleOf(row)?.request) } }),
     responses: {
-      [row.success]: doneOf(row),
+      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row) }),
       ...Object.fromEntries(failuresOf(row).map(([status, codes]) => [status, {
         description: codes.map((code) => `${code}: ${CATALOGUE[code].title}`).join(". "), content: { "application/problem+json": { schema: ref("Problem") } },
       }])),

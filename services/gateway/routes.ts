@@ -3,8 +3,7 @@ import type { Role } from "../../shared/contracts/identity.ts";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Answering } from "./http-errors.ts";
 
-/** Path before every endpoint of the API. */
-export const BASE_PATH = "/agent/voice/callagent";
+export { BASE_PATH } from "../../shared/base-path.ts";
 
 /** The parts of the API, in the order of the documentation. */
 export const TAGS = {
@@ -41,6 +40,8 @@ export interface Row {
   body?: string;
   /** The parameter that `body` names is a list: it comes as lines or as an array, is handed over in batches, and `results` is streamed back (bulk.ts). One item is what `row` of this action's parameters is. */
   bulk?: { action: ActionName; row: string };
+  /** The answer is a file of one of these content types, read where the action says it is (recordings.ts); parts of it can be asked for. */
+  download?: readonly string[];
   /** Query parameters. */
   query?: readonly string[];
   /** Request headers (lower case) -> the parameter each becomes; a header that is absent gives none. */
@@ -194,7 +195,9 @@ export const ROUTES: readonly Row[] = [
     summary: "Abort leads that are not being called; each gets its own result" }),
 
   row({ method: "GET", path: "/leads/recording/{call_sid}", action: "leads.recording", roles: ALL, success: 200, answers: "plain", tag: "Recordings",
-    summary: "Download the recording of a call by the call_id of its lead: not available in this version, answers 501", errors: ["RECORDING_NOT_FOUND", "NOT_AVAILABLE"] }),
+    download: ["audio/wav", "audio/mpeg"],
+    summary: "Download the recording of a call by the call_id of its lead, whole or in part (Range)",
+    errors: ["RECORDING_NOT_FOUND", "RECORDING_NOT_READY", "RANGE_NOT_SATISFIABLE", "RECORDING_FAILED", "BUSY"] }),
   row({ method: "GET", path: "/inbound-calls", action: "dialer.inboundCalls", roles: ALL, success: 200, query: ["merchant_id", "template_id", "verdict", "from", "to", "limit", "cursor"],
     answers: "plain", tag: "Inbound calls", summary: "List the calls to your numbers, newest first; blocked ones with the reason, taken ones with their lead" }),
 

@@ -30,8 +30,6 @@ export interface LeadsRepository {
   /** For holders of a baton, who are no persons. */
   byBaton(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
-  /** Whether there is a lead whose last call has this id. */
-  hasCall(scope: Scope, call_id: string): Promise<boolean>;
   /** A lead with its history; null when it is not in the scope. */
   withHistory(scope: Scope, lead_id: string): Promise<LeadDoc & { history: HistoryEntry[] } | null>;
   page(scope: Scope, filter: LeadFilter, after: PageFilter, limit: number): Promise<LeadDoc[]>;
@@ -102,7 +100,6 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
     byBaton: (lead_id) => findOne({ _id: lead_id }),
     byRequest: (scope, request_id, limit) => find({ ...within(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
-    hasCall: async (scope, call_id) => await model.findOne({ call_id, ...within(scope) }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
     async withHistory(scope, lead_id) {
       const lead = await model.findOne({ _id: lead_id, ...within(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };

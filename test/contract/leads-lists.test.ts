@@ -116,13 +116,26 @@ describe("what else is looked up", () => {
       expect(await servedBy(it.stage.uri, "leads", () => it.stage.bus.call("leads.byRequest", { by, request_id: "order-7" }))).toEqual({ index: expect.stringMatching(/^by_request/), sorted: false });
     }
   });
-  test("a recording: unknown and foreign calls alike are not found, a known one is not available yet", async () => {
-    const known = docs.find((d) => d.call_id !== null && d.merchant_id === mine.merchant_id)!.call_id!;
+  describe("a recording", () => {
     const ask = (by: Asker, call_sid: string) => it.stage.bus.call("leads.recording", { by, call_sid });
-    await expect(ask(asMerchant(mine.reseller_id, mine.merchant_id), known)).rejects.toMatchObject({ type: "NOT_AVAILABLE" });
-    await expect(ask(asMerchant(mine.reseller_id, beside.merchant_id), known)).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
-    await expect(ask(asAdmin, "CA-nobody")).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
-    expect(JSON.stringify(await it.db.collection("leads").find({ call_id: known }).explain("queryPlanner"))).toContain('"indexName":"by_call"');
+    const own = asMerchant(mine.reseller_id, mine.merchant_id);
+    const place = { key: "a.wav", content_type: "audio/wav", bytes: 9, where: "local" as const };
+    const nowhere = { key: null, content_type: null, bytes: null, where: null };
+    const kept = (over: object = {}) => { it.recordings["CA1"] = { lead_id: docs.find((d) => d.merchant_id === mine.merchant_id)!._id, state: "stored", ...place, ...over }; };
+
+    test("is told to those whose lead it is, whichever of its attempts was recorded", async () => {
+      kept();
+      for (const by of [own, asReseller(mine.reseller_id), asAdmin]) expect(await ask(by, "CA1")).toEqual(place);
+      await expect(ask(asMerchant(mine.reseller_id, beside.merchant_id), "CA1")).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
+      await expect(ask(own, "CA2")).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
+    });
+    test.each(["", "..", "../../etc/passwd", "CA1\0", "CA 1", "é", "x".repeat(4096)])("%p names no call", async (call_sid) => {
+      await expect(ask(asAdmin, call_sid)).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
+    });
+    test.each([["wanted", "RECORDING_NOT_READY"], ["fetching", "RECORDING_NOT_READY"], ["absent", "RECORDING_NOT_FOUND"], ["failed", "RECORDING_FAILED"]] as const)("that is %s: %s", async (state, type) => {
+      kept({ state, ...nowhere });
+      await expect(ask(own, "CA1")).rejects.toMatchObject({ type });
+    });
   });
 });
 

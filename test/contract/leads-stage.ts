@@ -38,6 +38,8 @@ export interface LeadsStage {
   /** What the scheduler was asked to explain. */
   explained: ParamsOf<"scheduler.explain">[];
   calls: ResultOf<"dialer.history">;
+  /** Recordings by the call's name at the carrier. */
+  recordings: Record<string, NonNullable<ResultOf<"dialer.recordingOf">["recording"]>>;
   deliveries: DeliveryRecord[];
   input(over?: object): ParamsOf<"leads.push">["lead"];
   push(over?: object, key?: string): Promise<ResultOf<"leads.push">>;
@@ -63,7 +65,7 @@ function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.r
 /** Sets the stage, with other environment values where given. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
 export async function leadsStage(env: Record<string, string> = {}): Promise<LeadsStage> {
   const clock = virtualClock();
-  const made: Pick<LeadsStage, "audited" | "asked" | "announced" | "explained" | "calls" | "deliveries"> = { audited: [], asked: [], announced: [], explained: [], calls: { calls: [], carrier_events: [] }, deliveries: [] };
+  const made: Pick<LeadsStage, "audited" | "asked" | "announced" | "explained" | "calls" | "recordings" | "deliveries"> = { audited: [], asked: [], announced: [], explained: [], calls: { calls: [], carrier_events: [] }, recordings: {}, deliveries: [] };
   const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
   const stage = await setStage({
     clock, env,
@@ -78,7 +80,7 @@ export async function leadsStage(env: Record<string, string> = {}): Promise<Lead
         enqueueMany: ({ reports }) => ({ delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) }),
         deliveries: () => ({ deliveries: made.deliveries }),
       }),
-      standIn("dialer", { history: () => made.calls }),
+      standIn("dialer", { history: () => made.calls, recordingOf: ({ call_id }) => ({ recording: made.recordings[call_id] ?? null }) }),
       { name: "listener", events: { "lead.queued": (ctx: Context<EventOf<"lead.queued">>) => { made.announced.push(ctx.params); } } },
       standIn("scheduler", { explain: (params) => { made.explained.push(params); return { lead_id: params.lead.lead_id, at: params.at ?? clock.now().toISOString(), status: params.lead.status, eligible: false, next_eligible_at: null, summary: "it waits", gates: [] }; } }),
     ],

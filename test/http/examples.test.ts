@@ -1,10 +1,13 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import blacklist from "../../services/blacklist/blacklist.service.ts";
 import config from "../../services/config/config.service.ts";
 import { exampleOf, type Example } from "../../services/gateway/examples.ts";
-import { INBOUND_CALL } from "../../services/gateway/example-records.ts";
+import { INBOUND_CALL, SAMPLE } from "../../services/gateway/example-records.ts";
 import { bodySchemaOf, bulkSchemasOf, responseSchemaOf } from "../../services/gateway/openapi.ts";
 import { ROUTES, type Row } from "../../services/gateway/routes.ts";
 import leads from "../../services/leads/leads.service.ts";
@@ -17,8 +20,14 @@ import { setHttpStage, type Answer, type HttpStage } from "./stage.ts";
 /** Every example of the document, run against the services themselves; only what dials and talks is a stand-in. */
 let http: HttpStage;
 let world: ExampleWorld;
+/** A recording of some lead's call, for the download. */
+const RECORDING = { state: "stored", key: "call.wav", content_type: "audio/wav", bytes: 4, where: "local" };
+let recorded = "";
 beforeAll(async () => {
-  http = await setHttpStage([blacklist, config, leads, numbers, scheduler, webhook], {}, { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" });
+  const dir = await mkdtemp(join(tmpdir(), "examples-"));
+  await writeFile(join(dir, RECORDING.key), "RIFF");
+  http = await setHttpStage([blacklist, config, leads, numbers, scheduler, webhook], { RECORDINGS_DIR: dir }, { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" });
+  http.script["dialer.recordingOf"] = () => ({ recording: { ...RECORDING, lead_id: recorded } });
   http.script["dialer.inboundCalls"] = () => ({ count: 1, inbound_calls: [INBOUND_CALL], next_cursor: null });
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
@@ -71,9 +80,11 @@ describe("each row's example", () => {
   });
   test.each(rows)("%s: the services answer it as the document says", async (_, row) => {
     const example = exampleOf(row) ?? {};
+    if (row.download) recorded = (await world.ready({ path: { lead_id: SAMPLE.lead_id } })).path?.["lead_id"] ?? "";
     const answer = await send(row, await world.ready(example));
-    if (mayBeMissing(row) && answer.status !== row.success) return expect([[501, "NOT_AVAILABLE"], [404, "RECORDING_NOT_FOUND"]]).toContainEqual([answer.status, answer.body["code"]]);
+    if (mayBeMissing(row) && answer.status !== row.success) return expect([answer.status, answer.body["code"]]).toEqual([501, "NOT_AVAILABLE"]);
     expect([answer.status, answer.status === row.success ? null : answer.text]).toEqual([row.success, null]);
+    if (row.download) return expect([answer.headers.get("content-type"), answer.text]).toEqual([RECORDING.content_type, "RIFF"]);
     const body: unknown = answer.text === "" ? undefined : JSON.parse(answer.text);
     expect(faultsOf(responseSchema(row), body)).toBeNull();
     expect(form(body)).toEqual(expect.arrayContaining(form(example.response)));
