@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { Provider } from "../../shared/contracts/configuration.ts";
 import { readRows, type Row } from "./demo/csv.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/run.ts";
 import { openScreen } from "./demo/screen.ts";
@@ -55,12 +56,19 @@ async function play(stack: Stack, sample: Sample, admin: Parameters<typeof runRo
   }
 }
 
+/** Carriers by the name of --carrier; `all`: leads go through them by turns. */
+const CARRIERS: Record<string, readonly Provider[]> = {
+  twilio: ["PROVIDER_ONE"], plivo: ["PROVIDER_TWO"], telnyx: ["PROVIDER_THREE"], all: ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"],
+};
+
 async function run(): Promise<boolean> {
-  const { positionals } = parseArgs({ allowPositionals: true, options: {} });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { carrier: { type: "string", default: "twilio" } } });
+  const providers = CARRIERS[values.carrier];
+  if (!providers) throw new StartFault(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
   const rows = readRows(positionals[0] ?? SHIPPED);
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
   const folder = openFolder(path, false);
-  console.log(`starting callagent with a simulated carrier, people and model (time runs ${TIME_SCALE} times faster for them) …`);
+  console.log(`starting callagent with simulated carriers (${values.carrier}), people and model (time runs ${TIME_SCALE} times faster for them) …`);
   const starting = startStack({
     folder, split: false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: TIME_SCALE, seed: "demo",
     env: { LOG_LEVEL: "info" }, onLog: () => undefined, onDeath: (said) => console.error(`! ${said}`),
@@ -70,7 +78,7 @@ async function run(): Promise<boolean> {
   process.on("SIGTERM", stop);
   const stack = await starting;
   try {
-    const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
+    const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS }, providers);
     console.log(`pushing ${rows.length} leads to ${stack.baseUrl}`);
     const right = await play(stack, sample, client, rows);
     if (!right) console.error(`the log is kept in ${folder.at("callagent.log")}`);

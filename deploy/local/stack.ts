@@ -1,5 +1,6 @@
 import { createWriteStream, existsSync, type WriteStream } from "node:fs";
 import { delimiter, join } from "node:path";
+import { createSigner } from "./carrier/telnyx/signing.ts";
 import { StartFault, type Folder } from "./folder.ts";
 import { freePort } from "./ports.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
@@ -58,8 +59,19 @@ function parseLog(line: string): LogLine | null {
 
 const onPath = (program: string): boolean => (process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, program)));
 
+/** The simulated carriers: Twilio, Plivo and Telnyx, each with an account. */
+function carrierEnv(url: string, seed: string, secrets: LocalSecrets): Record<string, string> {
+  const carriers = { PROVIDER_ONE: "twilio", PROVIDER_TWO: "plivo", PROVIDER_THREE: "telnyx" };
+  return {
+    ...carriers, ...Object.fromEntries(Object.keys(carriers).map((provider) => [`${provider}_CALLS_PER_SECOND`, String(LAPTOP_CALLS_PER_SECOND)])),
+    TWILIO_ACCOUNT_SID: secrets.twilio_account_sid, TWILIO_AUTH_TOKEN: secrets.twilio_auth_token, TWILIO_API_BASE: url,
+    PLIVO_AUTH_ID: secrets.plivo_auth_id, PLIVO_AUTH_TOKEN: secrets.plivo_auth_token, PLIVO_API_BASE: url,
+    TELNYX_CONNECTION_ID: secrets.telnyx_connection_id, TELNYX_API_KEY: secrets.telnyx_api_key, TELNYX_PUBLIC_KEY: createSigner(seed).publicKey, TELNYX_API_BASE: url,
+  };
+}
+
 /** The environment the services run in: the laptop's defaults under whatever the person set. */
-function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; secrets: LocalSecrets; extra: Record<string, string> }): Record<string, string> {
+function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; recordings: string; seed: string; secrets: LocalSecrets; extra: Record<string, string> }): Record<string, string> {
   const own = process.env["OPENAI_API_KEY"];
   const model: Record<string, string> = own
     ? { OPENAI_API_KEY: own, OPENAI_MODEL: process.env["OPENAI_MODEL"] ?? "gpt-5-mini", ...(process.env["OPENAI_BASE_URL"] ? { OPENAI_BASE_URL: process.env["OPENAI_BASE_URL"] } : {}) }
@@ -68,8 +80,7 @@ function serviceEnv(o: { http: number; media: number; carrier: string; models: s
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info", HTTP_HOST: "127.0.0.1", HTTP_PORT: String(o.http), PUBLIC_HTTP_URL: `http://127.0.0.1:${o.http}`,
     MEDIA_HOST: "127.0.0.1", MEDIA_PORT: String(o.media), PUBLIC_WS_URL: `ws://127.0.0.1:${o.media}`, MONGODB_URI: o.mongo,
     ADMIN_EMAIL: o.secrets.admin_email, ADMIN_PASSWORD: o.secrets.admin_password, JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
-    PROVIDER_ONE_CALLS_PER_SECOND: String(LAPTOP_CALLS_PER_SECOND),
-    TWILIO_ACCOUNT_SID: o.secrets.twilio_account_sid, TWILIO_AUTH_TOKEN: o.secrets.twilio_auth_token, TWILIO_API_BASE: o.carrier,
+    RECORDINGS_DIR: o.recordings, ...carrierEnv(o.carrier, o.seed, o.secrets),
     WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SHUTDOWN_GRACE_SECONDS: "2", ...model, ...o.extra,
   };
 }
@@ -134,17 +145,20 @@ export async function startStack(o: StackOptions): Promise<Stack> {
   try {
     const given = process.env["MONGODB_URI"];
     const [storePort, modelsPort, natsPort] = [await freePort(), await freePort(), await freePort()];
-    const account = `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`;
+    const accounts = [
+      "--account", `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`, "--plivo-account", `${secrets.plivo_auth_id}:${secrets.plivo_auth_token}`,
+      "--telnyx-account", `${secrets.telnyx_connection_id}:${secrets.telnyx_api_key}`,
+    ];
     const [store, carrier, models] = await Promise.all([
       given ? null : begin("store", [script("store/main.ts"), "--port", String(storePort), "--dir", o.folder.at("store")], { ready: "line" }),
-      begin("carrier", [script("carrier/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed, "--account", account, "--ledger-file", o.folder.at("ledger.ndjson")], { ready: "line" }),
+      begin("carrier", [script("carrier/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed, ...accounts, "--ledger-file", o.folder.at("ledger.ndjson")], { ready: "line" }),
       begin("models", [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key], { ready: "line" }),
     ]);
     const mongo = new URL(given ?? store?.url ?? "");
     if (o.database || !given) mongo.pathname = `/${o.database ?? "callagent"}`;
     const through = o.between ?? {};
     const [toCarrier, toStore] = [await through.carrier?.(carrier.url) ?? carrier.url, await through.store?.(mongo.href) ?? mongo.href];
-    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: toCarrier, models: models.url, mongo: toStore, secrets, extra: o.env ?? {} });
+    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: toCarrier, models: models.url, mongo: toStore, recordings: o.folder.at("recordings"), seed: o.seed, secrets, extra: o.env ?? {} });
     if (o.split) {
       if (!onPath("nats-server")) throw new StartFault("nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.");
       await begin("nats", ["--addr", "127.0.0.1", "--port", String(natsPort)], { ready: "none", command: "nats-server" });

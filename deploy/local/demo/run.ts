@@ -24,10 +24,11 @@ export const ending = (p: Progress): string => (p.state === "FINISHED" || p.stat
 export const asExpected = (p: Progress): boolean => isDone(p) && ending(p) === p.row.expected;
 
 async function pushRow(client: Client, sample: Sample, sink: Sink, p: Progress): Promise<void> {
-  const [template] = sample.templates;
+  // by turns through every carrier of the sample
+  const campaign = sample.campaigns[p.row.line % sample.campaigns.length];
   try {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", { body: {
-      request_id: p.row.request_id, template_id: template?.id ?? "", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id, payload: p.row.payload, reporting_webhook_url: sink.url,
+      request_id: p.row.request_id, template_id: campaign?.template_id ?? "", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id, payload: p.row.payload, reporting_webhook_url: sink.url,
     } });
     p.lead_id = lead_call_tracker_id;
     p.state = "BACKLOG";
