@@ -90,6 +90,7 @@ export const callSchema = new Schema<CallDoc>({
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
 callSchema.index({ provider: 1, carrier_call_id: 1 }, { name: "carrier_call", unique: true, ...whenPresent("carrier_call_id") });
+callSchema.index({ provider: 1, carrier_leg_id: 1 }, { name: "carrier_leg", ...whenPresent("carrier_leg_id") });
 callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
 callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });
 callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });

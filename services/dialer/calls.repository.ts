@@ -21,7 +21,7 @@ export interface Calls {
   tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
   /** The call of this name at the carrier. */
   ofCarrier(provider: Provider, call_id: string): Promise<CallDoc | null>;
-  /** Which of these carrier ids already belong to calls. */
+  /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
   known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
 
@@ -66,8 +66,9 @@ export function createCalls(model: Model<CallDoc>): Calls {
       .sort({ _id: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec(),
     ofCarrier: (provider, call_id) => model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
     async known(provider, call_ids) {
-      const found = await model.find({ provider, carrier_call_id: { $in: call_ids } }, { carrier_call_id: 1 }).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec();
-      return new Set(found.flatMap((c) => (c.carrier_call_id === undefined ? [] : [c.carrier_call_id])));
+      const asked = ["carrier_call_id", "carrier_leg_id"] as const;
+      const found = await Promise.all(asked.map((name) => model.find({ provider, [name]: { $in: call_ids } }, { [name]: 1 }).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec()));
+      return new Set(asked.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
     },
   };
 }
