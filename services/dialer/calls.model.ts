@@ -69,6 +69,8 @@ export interface CallDoc {
   cost_what?: "carrier" | "price_table";
   /** Absent: it is not recorded. */
   recording?: KeptRecording;
+  /** Marks of its last moves (shared/guarded-moves.ts). */
+  marks?: string[];
 }
 
 /** The call by the carrier's names; null while it has none. */
@@ -84,7 +86,7 @@ export const callSchema = new Schema<CallDoc>({
   direction: String, order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
   placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
   tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
-  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, recording: Free,
+  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, recording: Free, marks: { type: [String], default: undefined },
 }, SCHEMA_OPTIONS);
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
-import { fail, isDuplicateKey } from "../../shared/errors.ts";
+import { fail } from "../../shared/errors.ts";
+import { joinedMoves } from "../../shared/guarded-moves.ts";
 import { joining } from "../../shared/joining.ts";
 import { insertEach } from "../../shared/unordered-insert.ts";
 import { isSame, tombstone, type Move } from "./call-machine.ts";
@@ -31,8 +32,10 @@ const MAX_TIME_MS = 8000;
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
 
-/** The repository on its model. */
-export function createCalls(model: Model<CallDoc>): Calls {
+const WHOLE = {} as const;
+
+/** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
+export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
   const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
   const insert = async (call: CallDoc): Promise<boolean> => {
@@ -52,14 +55,7 @@ export function createCalls(model: Model<CallDoc>): Calls {
       if (await insert(empty)) return empty;
       return await find(ref) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`);
     },
-    async run({ filter, update }) {
-      try {
-        return await model.findOneAndUpdate(filter, update, { returnDocument: "after", maxTimeMS: MAX_TIME_MS }).lean<CallDoc>().exec();
-      } catch (error) {
-        if (isDuplicateKey(error)) return null;
-        throw error;
-      }
-    },
+    run: joinedMoves(model, { mark, projection: WHOLE }),
     takeDue: (now, next_due) => model.findOneAndUpdate({ due_at: { $lte: now } }, { $set: { due_at: next_due } }, { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
       .lean<CallDoc>().exec(),
     tendedBy: (node, after, limit) => model.find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })

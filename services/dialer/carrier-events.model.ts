@@ -1,7 +1,9 @@
 import { Schema, type Model } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
-import { isDuplicateKey } from "../../shared/errors.ts";
+import { fail } from "../../shared/errors.ts";
+import { joining } from "../../shared/joining.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import { insertEach } from "../../shared/unordered-insert.ts";
 import type { CallbackKind, CallProgress, CarrierRecording, Price } from "./carriers/port.ts";
 
 /** A carrier's callback as it is kept: stored first, then applied. `_id` tells repeats: provider, call, kind, and sequence or hash of the body. */
@@ -53,19 +55,23 @@ export interface CarrierEvents {
 /** Most time the database may take over one of these, in milliseconds. */
 const MAX_TIME_MS = 8000;
 
+/** Callbacks of one moment that share a round trip. */
+const EVENTS_AT_ONCE = 200;
+
 /** The repository on its model. */
-export const createCarrierEvents = (model: Model<CarrierEventDoc>): CarrierEvents => ({
-  async store(event) {
-    try {
-      await model.create(event);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
-  },
-  unapplied: (before, limit) => model.find({ applied: false, received_at: { $lte: before } }).sort({ received_at: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CarrierEventDoc[]>().exec(),
-  async applied(id, note) {
-    await model.updateOne({ _id: id, applied: false }, { $set: { applied: true, ...(note === null ? {} : { note }) } }, { maxTimeMS: MAX_TIME_MS }).exec();
-  },
-});
+export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvents {
+  const storeJoined = joining((events: CarrierEventDoc[]) => insertEach(model, events), EVENTS_AT_ONCE);
+  const markApplied = async (ids: string[], note: string | null): Promise<void> => {
+    await model.updateMany({ _id: { $in: ids }, applied: false }, { $set: { applied: true, ...(note === null ? {} : { note }) } }, { maxTimeMS: MAX_TIME_MS }).exec();
+  };
+  const appliedInOne = joining(async (ids: string[]) => { await markApplied(ids, null); return ids; }, EVENTS_AT_ONCE);
+  const appliedJoined = async (id: string): Promise<void> => { await appliedInOne(id); };
+  return {
+    async store(event) {
+      const written = await storeJoined(event);
+      return written === "failed" ? fail("STORE_UNAVAILABLE", "A carrier's callback was refused by the database; the carrier will send it again.") : written === "written";
+    },
+    unapplied: (before, limit) => model.find({ applied: false, received_at: { $lte: before } }).sort({ received_at: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CarrierEventDoc[]>().exec(),
+    applied: (id, note) => (note === null ? appliedJoined(id) : markApplied([id], note)),
+  };
+}

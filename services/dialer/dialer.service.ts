@@ -23,6 +23,8 @@ import { DIAL_TIMEOUT_MS } from "./timing.ts";
 import { createTogether } from "./together.ts";
 import { createBackground, type Works } from "./works.ts";
 
+/** Bytes of randomness in the mark of a write. */
+const MARK_BYTES = 9;
 /** After SIGTERM, requests under way get this long: a dial's time-out and a little. */
 const STOP_GRACE_MS = DIAL_TIMEOUT_MS + 3000;
 
@@ -36,7 +38,7 @@ export default service("dialer", (ground) => {
   const checker = preCheckCaller({ allow_http: ground.env.WEBHOOK_ALLOW_HTTP, allow_private: ground.env.WEBHOOK_ALLOW_PRIVATE }, ground.clock);
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
-    calls: createCalls(calls), events: createCarrierEvents(events),
+    calls: createCalls(calls, () => ground.ids.base64url(MARK_BYTES)), events: createCarrierEvents(events),
     inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)), inboundAnswers: new Map(),
     recordings: createRecordings(calls), stores: storesOf(ground), recorder: createRecorder(() => works),
     carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,

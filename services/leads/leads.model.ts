@@ -42,8 +42,8 @@ export interface LeadDoc {
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
-  /** The mark of the write that moved it last: whoever lost the answer to a write finds out by it whether it was applied. */
-  last_move?: string;
+  /** Marks of its last moves (shared/guarded-moves.ts). */
+  marks?: string[];
   /** Name of a pre-check -> times it has put the lead off. */
   pre_check_defers?: Record<string, number>;
   held: Held | null;
@@ -81,7 +81,7 @@ export const leadSchema = new Schema<LeadDoc>({
   execution_mode: { type: String, required: true }, call_direction: { type: String, required: true }, is_test: { type: Boolean, required: true },
   configurations_override: { type: Free, default: null },
   queue: String, due_at: Date, lease_until: Date, report_due_at: Date,
-  last_move: String, pre_check_defers: { type: Free, default: {} },
+  marks: { type: [String], default: undefined }, pre_check_defers: { type: Free, default: {} },
   attempt: { type: Free, default: null }, held: { type: Free, default: null },
   call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
   recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },

@@ -1,6 +1,7 @@
 import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/identity.ts";
 import type { Ids } from "../../shared/ids.ts";
+import { joinedMoves, moveEach } from "../../shared/guarded-moves.ts";
 import { joining } from "../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
@@ -20,7 +21,7 @@ export interface LeadsRepository {
   insert(leads: readonly LeadDoc[]): Promise<Written[]>;
   /** Those of the ids that exist; for those who gave the ids out. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
-  /** Runs a move; the lead as it is afterwards, or null when the guard no longer held. A move to another status whose answer is lost is looked up before that is a failure. */
+  /** Runs a move; the lead as it is afterwards, or null when the guard no longer held. Moves of one moment share a round trip; one whose answer is lost is looked up before that is a failure. */
   move(move: Move): Promise<LeadDoc | null>;
   /** Runs moves to another status in one go, in order; null where the guard no longer held. Throws when it failed and no trace of any of them is found. */
   moveAll(moves: readonly Move[]): Promise<(MovedDoc | null)[]>;
@@ -48,6 +49,9 @@ const MAX_QUERY_MS = 8000;
 /** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
 const INSERTED_AT_ONCE = 100;
 
+/** Leads read by the holders of their batons at the same moment. */
+const READ_AT_ONCE = 100;
+
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
 /** What is told of a lead that was moved among many. */
@@ -58,9 +62,6 @@ const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 
-/** The move with a mark by which its writer knows it again. */
-const marked = (m: Move, last_move: string): Move => ({ filter: m.filter, update: { ...m.update, $set: { ...m.update.$set, last_move } } });
-
 /** What a list shows. */
 const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 
@@ -68,7 +69,13 @@ const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository {
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
   const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
-  const run = (m: Move) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after", projection: PLAIN }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>().exec();
+  const mark = (): string => ids.base64url(MARK_BYTES);
+  const move = joinedMoves(model, { mark, projection: PLAIN });
+  const readJoined = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
+    const found = await find({ _id: { $in: lead_ids } });
+    const byId = new Map(found.map((lead) => [lead._id, lead]));
+    return lead_ids.map((id) => byId.get(id) ?? null);
+  }, READ_AT_ONCE);
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = joining(insertMany, INSERTED_AT_ONCE);
   return {
@@ -77,28 +84,17 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
       const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>();
       return new Set(found.map((d) => d._id));
     },
-    async move(m) {
-      if (!("status" in m.update.$set)) return run(m);
-      const mark = ids.base64url(MARK_BYTES);
-      return run(marked(m, mark)).catch(async (error: unknown) => await findOne({ _id: m.filter["_id"], last_move: mark }) ?? Promise.reject(error));
-    },
+    move,
     async moveAll(moves) {
-      const mark = ids.base64url(MARK_BYTES);
-      const writes = moves.map((m) => ({ updateOne: marked(m, mark) }));
-      const failure: unknown = await model.bulkWrite(writes, { ordered: false }).then(() => null, (error: unknown) => error);
-      const applied: Record<string, unknown> = { _id: { $in: moves.map((m) => m.filter["_id"]) }, last_move: mark };
-      const mine = await model.find(applied, MOVED).maxTimeMS(MAX_QUERY_MS).lean<MovedDoc[]>();
-      if (failure !== null && mine.length === 0) throw failure;
-      const byId = new Map<unknown, MovedDoc>(mine.map((d) => [d._id, d]));
-      return moves.map(({ filter: { _id } }) => {
-        const moved = byId.get(_id) ?? null;
-        byId.delete(_id); // named twice, it was moved once
-        return moved;
-      });
+      const made = await moveEach<LeadDoc, MovedDoc>(model, moves, mark(), MOVED);
+      const moved = made.map((m) => ("doc" in m ? m.doc : null));
+      const lost = made.find((m) => "failure" in m);
+      if (lost && "failure" in lost && moved.every((m) => m === null)) throw lost.failure;
+      return moved;
     },
     briefs: (scope, lead_ids) => model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).maxTimeMS(MAX_QUERY_MS).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
-    byBaton: (lead_id) => findOne({ _id: lead_id }),
+    byBaton: readJoined,
     byRequest: (scope, request_id, limit) => find({ ...within(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
     async withHistory(scope, lead_id) {
       const lead = await model.findOne({ _id: lead_id, ...within(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();

@@ -68,7 +68,7 @@ async function claims(world: World, tenant: Tenant, alone: Measured, o: RateOpti
   const halves = Array.from({ length: SCHEDULERS }, (_, i) => tenant.queues.filter((__, q) => q % SCHEDULERS === i).map((q) => q.template_id));
   for (let i = 0; i <= o.rounds; i++) {
     await seedLeads(own, tenant, o.leads, () => new Date(Date.now() - 1000), false);
-    const calls = createCalls(model as never);
+    const calls = createCalls(model as never, () => "");
     const used = (): number => ownProcessor() + processorOf(world.stack.children.get("store")?.pid());
     const [began, before] = [performance.now(), used()];
     const done = await Promise.all(halves.map((queues) => drain(stage.bus, calls, queues)));

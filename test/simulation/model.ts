@@ -188,8 +188,10 @@ async function oneByOne(operations: readonly Doc[], write: (filter: Filter, upda
     if (!one) throw new Error(`the simulated database does not know ${Object.keys(operation).join()} of bulkWrite`);
     return write(one.filter, one.update);
   }));
-  const broken = done.find((d) => d.status === "rejected");
+  const failures = done.flatMap((d, index) => (d.status === "rejected" ? [{ index, reason: d.reason as unknown }] : []));
+  const broken = failures.find((f) => !isDuplicateKey(f.reason));
   if (broken) throw broken.reason;
+  if (failures.length > 0) throw bulkError(failures.map(({ index }) => ({ index, code: 11_000, errmsg: "duplicate key" })));
   const of = (what: "matched" | "modified"): number => done.reduce((sum, d) => sum + (d.status === "fulfilled" ? d.value[what] : 0), 0);
   return { matchedCount: of("matched"), modifiedCount: of("modified"), hasWriteErrors: () => false };
 }
