@@ -11,6 +11,10 @@ export interface S3Server {
   failing: number;
   /** Breaks answers off after so many bytes; null: never. */
   breakAfter: number | null;
+  /** Answers that their reader did not wait for the end of. */
+  cut: number;
+  /** Answers under way. */
+  open(): number;
   stop(): Promise<void>;
 }
 
@@ -64,10 +68,18 @@ async function serve(server: S3Server, request: IncomingMessage, response: Serve
 
 /** Starts it on a free port. */
 export async function startS3(): Promise<S3Server> {
-  const http = createServer((request, response) => { serve(box, request, response).catch(() => response.destroy()); });
+  let open = 0;
+  const http = createServer((request, response) => {
+    open += 1;
+    response.once("close", () => {
+      open -= 1;
+      if (!response.writableFinished) box.cut += 1;
+    });
+    serve(box, request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => { http.listen(0, "127.0.0.1", resolve); });
   const box: S3Server = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, objects: new Map(), asked: [], failing: 0, breakAfter: null,
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, objects: new Map(), asked: [], failing: 0, breakAfter: null, cut: 0, open: () => open,
     stop: () => new Promise((resolve) => { http.close(() => resolve()); http.closeAllConnections(); }),
   };
   return box;
