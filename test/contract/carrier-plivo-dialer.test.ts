@@ -120,7 +120,7 @@ test("a machine ends the call", async () => {
 
 test("a call that is known by its leg is not taken for another", async () => {
   const store = openStore(stage.uri);
-  const repository = createCalls(store.model("calls", callSchema));
+  const repository = createCalls(store.model("calls", callSchema), () => "m");
   const o = await dial(order("06"));
   const { carrier_call_id = "", carrier_leg_id = "" } = await docOf(o, "the leg", (c) => c.carrier_leg_id !== undefined);
   expect(await repository.known("PROVIDER_TWO", [carrier_call_id, carrier_leg_id, "another"])).toEqual(new Set([carrier_call_id, carrier_leg_id]));
