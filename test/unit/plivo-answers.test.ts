@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { plivoCarrier } from "../../services/dialer/carriers/plivo/carrier.ts";
 import { dialAnswerOf, refusalOf } from "../../services/dialer/carriers/plivo/answers.ts";
+import { fileAt } from "../../services/dialer/carriers/plivo/files.ts";
 import { endedCall, isBetween, liveCall, queuedCall } from "../../services/dialer/carriers/plivo/records.ts";
 import { openRest } from "../../services/dialer/carriers/plivo/rest.ts";
 
@@ -58,6 +59,18 @@ describe("calls as Plivo shows them", () => {
     expect(queuedCall({ request_uuid: "request" }, "x").call).toMatchObject({ call_id: "request", live: true, progress: [{ type: "queued" }] });
     expect([isBetween(record, "+14155550999", "+14155550101"), isBetween(live, "+14155550999", "+14155550101"), isBetween(record, "+14155550101", "+14155550999")]).toEqual([true, true, false]);
   });
+});
+
+test.each<[string, string | null, boolean, [string, boolean] | null]>([
+  ["https://media.plivo.com/v1/r.wav?x=1", null, false, ["https://media.plivo.com/v1/r.wav?x=1", true]], ["https://media.plivo.com/v1/r.wav", "http://sim:1", false, ["http://sim:1/v1/r.wav", true]],
+  ["https://api.plivo.com/v1/r.wav", null, false, ["https://api.plivo.com/v1/r.wav", true]], ["http://sim:1/v1/r.wav", "http://sim:1", false, ["http://sim:1/v1/r.wav", true]],
+  ["https://eu.media.plivo.com/r.wav", null, false, ["https://eu.media.plivo.com/r.wav", false]], ["http://s3.amazonaws.com/recordings_2013/r.mp3", null, false, ["https://s3.amazonaws.com/recordings_2013/r.mp3", false]],
+  ["http://media.plivo.com/r.wav", null, false, ["https://media.plivo.com/r.wav", false]], ["https://bucket.s3.amazonaws.com/r.wav", null, true, ["https://bucket.s3.amazonaws.com/r.wav", false]],
+  ["https://bucket.s3.amazonaws.com/r.wav", null, false, null], ["https://media.plivo.com:8443/r", null, false, null], ["https://u:p@eu.media.plivo.com/r", null, false, null], ["https://plivo.com.evil.example/r", null, true, null],
+  ["https://xamazonaws.com/r", null, true, null], ["ftp://media.plivo.com/r", null, false, null], ["http://127.0.0.1/r", null, true, null], ["", null, false, null],
+])("a file at %s (behind %s, redirected %s) is read from %j", (address, api_base, redirected, expected) => {
+  const file = fileAt(address, api_base, redirected);
+  expect(file && [file.url.href, file.ours]).toEqual(expected);
 });
 
 describe("over the wire", () => {

@@ -4,11 +4,12 @@ import { fail } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
 import type { RecordingStream } from "../port.ts";
 import { refusalOf } from "./answers.ts";
+import { API, fileAt } from "./files.ts";
 
 /** What the REST client needs. `api_base` null: Plivo's own. */
 export interface RestOptions { auth_id: string; auth_token: string; api_base: string | null }
 
-/** A JSON object as Plivo answers it; "" in its place where there is none (204). */
+/** A JSON object as Plivo answers it; without fields where the answer has no body (204). */
 export type Answer = Record<string, unknown>;
 
 /** Plivo's REST API of one account. Answers of 400 and above are thrown as Refusal; nothing is ever sent twice. */
@@ -22,12 +23,6 @@ export interface PlivoRest {
   open(url: string): Promise<RecordingStream | null>;
 }
 
-const API = "https://api.plivo.com";
-/** Where Plivo keeps recordings; it asks for the account's credentials where the account is set so. */
-const MEDIA = "https://media.plivo.com";
-/** Files may lie at other hosts of Plivo, and behind them at its storage; neither gets credentials. */
-const FILE_HOST = /(?:^|\.)plivo\.com$/;
-const STORAGE_HOST = /\.amazonaws\.com$/;
 /** How long a dial request may take: longer ones count as "maybe placed". */
 const DIAL_TIMEOUT_MS = 15_000;
 /** How long any other request may take; asking and hanging up together fit into one reconciliation. */
@@ -55,15 +50,6 @@ async function answerOf(response: Response): Promise<Answer> {
   return body;
 }
 
-/** The address as it is reached through another origin for Plivo, a proxy or a simulator. */
-const movedTo = (api_base: string | null, url: URL): URL => (api_base !== null && (url.origin === API || url.origin === MEDIA) ? new URL(api_base + url.pathname + url.search) : url);
-
-/** True where a file may be fetched from, at first or after a redirect. */
-function isAllowed(url: URL, own: string, redirected: boolean): boolean {
-  if (url.origin === own) return true;
-  return url.protocol === "https:" && url.port === "" && (FILE_HOST.test(url.hostname) || (redirected && STORAGE_HOST.test(url.hostname)));
-}
-
 /** The answer's headers within the time a request may take; its body may take longer. */
 async function headersOf(url: URL, headers: Record<string, string>): Promise<Response> {
   const patience = new AbortController();
@@ -86,7 +72,6 @@ function streamOf(response: Response): RecordingStream {
 export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoRest {
   const authorization = `Basic ${Buffer.from(`${auth_id}:${auth_token}`).toString("base64")}`;
   const base = `${api_base ?? API}/v1/Account/${encodeURIComponent(auth_id)}/`;
-  const own = new URL(base).origin;
 
   const ask = async (method: string, path: string, timeout_ms: number, body?: Answer): Promise<Answer> => answerOf(await fetch(base + path, {
     method, redirect: "error", signal: AbortSignal.timeout(timeout_ms),
@@ -94,11 +79,10 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
   }));
 
   const open = async (address: string): Promise<RecordingStream | null> => {
-    let url = URL.canParse(address) ? movedTo(api_base, new URL(address)) : null;
+    let file = fileAt(address, api_base, false);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      if (url === null || !isAllowed(url, own, redirects > 0)) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
-      const known = url.origin === own || (api_base === null && url.origin === MEDIA);
-      const response = await headersOf(url, known ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
+      if (file === null) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
+      const response = await headersOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
       if (response.status === 200) return streamOf(response);
       await response.body?.cancel();
       const next = response.headers.get("location");
@@ -106,7 +90,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
         if (NOT_FOUND_STATUSES.has(response.status)) return null;
         fail("DEPENDENCY_DOWN", `The carrier does not give the recording (HTTP ${response.status}).`);
       }
-      url = URL.canParse(next, url.href) ? movedTo(api_base, new URL(next, url.href)) : null;
+      file = URL.canParse(next, file.url.href) ? fileAt(new URL(next, file.url.href).href, api_base, true) : null;
     }
     return fail("DEPENDENCY_DOWN", "The carrier sends the recording's reader from address to address.");
   };
