@@ -77,7 +77,7 @@ export const dialer = {
      *  call itself fails after it was sent (no answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
     dialMany: action(Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }), Type.Object({ taken: Type.Array(Type.Boolean()) })),
     /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
-    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() })),
+    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() }), { timeout_ms: 15_000 }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }), Type.Object({ valid: Type.Boolean() })),
     /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
