@@ -37,13 +37,15 @@ export interface Script {
   plan: InboundPlan | null;
   /** Sees a dial request before the carrier does; true: it has answered itself. */
   onDial(request: IncomingMessage, response: ServerResponse, body: string): Promise<boolean>;
+  /** Sees a request for a recording's bytes before the carrier does; true: it has answered itself. */
+  onRecording(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** What the media side does once the socket is open: ask to join, and hold the talk when told to go. */
   join: boolean;
   /** Once told to go, keeps the line open instead of ending the call. */
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, onRecording: async () => false, join: true, hold: false });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
@@ -149,9 +151,10 @@ function proxyTo(carrier: string, d: () => DialerStage): Server {
         if (await d().script.onDial(request, response, body)) return;
       }
       else if (request.method === "POST") d().changes.push({ path: request.url ?? "", form: Object.fromEntries(new URLSearchParams(body)) });
+      if (/\/Recordings\/\w+\.wav/.test(request.url ?? "") && await d().script.onRecording(request, response)) return;
       const answer = await fetch(carrier + request.url, { method: request.method ?? "GET", headers: { authorization: String(request.headers.authorization), "content-type": String(request.headers["content-type"] ?? "application/json") }, ...(request.method === "POST" ? { body } : {}) });
       const wait = answer.headers.get("retry-after");
-      response.writeHead(answer.status, { "content-type": "application/json", ...(wait ? { "retry-after": wait } : {}) }).end(await answer.text());
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "application/json", ...(wait ? { "retry-after": wait } : {}) }).end(Buffer.from(await answer.arrayBuffer()));
     })().catch(() => response.destroy()); // as the carrier does when its reply is to be lost
   });
 }
