@@ -52,13 +52,16 @@ export async function until<T>(probe: () => T | null | undefined | false | Promi
   }
 }
 
-export async function startAgent(): Promise<Agent> {
+/** `seen`: shown every request as it came, for carriers that send no forms. */
+export async function startAgent(seen: (path: string, headers: Record<string, string>, body: string) => void = () => undefined): Promise<Agent> {
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const path = request.url ?? "";
-      const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
+      const text = Buffer.concat(chunks).toString();
+      seen(path, Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])), text);
+      const form = Object.fromEntries(new URLSearchParams(text));
       const posted = { path, url: `${agent.http}${path}`, signature: String(request.headers["x-twilio-signature"]), form };
       agent.posted.push(posted);
       const { status, body } = agent.reply(path, posted);
