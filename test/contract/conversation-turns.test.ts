@@ -180,14 +180,17 @@ describe("on a clock of its own", () => {
   }, 30_000);
 });
 
-test("a node that goes down ends its talks by documents with a goodbye and lets no new one in", async () => {
-  const leaving = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", SHUTDOWN_GRACE_SECONDS: "6" } });
-  const p = await world.prepare(leaving, {}, { provider: "PROVIDER_TWO" });
+test("a node that goes down ends its talks by documents, with the facts settled", async () => {
+  const leaving = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", SHUTDOWN_GRACE_SECONDS: "1" } });
+  const p = await prepare(leaving);
   const caller = new TurnsCaller(leaving.bus, p);
   await caller.answer();
   model.reply = () => ({ hang: true });
   const waiting = caller.says("Yes.");
   await until("the question", () => model.questions.at(-1)?.messages.at(-1)?.content === "Yes." || undefined);
-  await Promise.all([leaving.stop(), waiting.catch(() => undefined)]);
+  const stopping = leaving.broker.stop();
+  expect((await waiting).next).toEqual({ kind: "hang_up" });
+  await stopping;
+  await leaving.stop();
   expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ ended_by: "error", errors: [{ code: "SHUTDOWN", node: "ask" }] });
 }, 30_000);

@@ -62,7 +62,7 @@ describe("a turn", () => {
     t.leg.say("Thanks.", LOOSE);
     t.leg.yours?.(FLOOR);
     await keys;
-    expect(t.seen.slice(1)).toEqual([["prompt", "Yes.", true], ["digit", "1"], ["digit", "2"]]);
+    expect(t.seen.slice(1)).toEqual([["speaking", false], ["prompt", "Yes.", true], ["speaking", false], ["digit", "1"], ["digit", "2"]]);
   });
   test("an entry of keys ends with # where keys are gathered, once", async () => {
     const t = open((leg) => leg.yours?.({ idle_ms: 8000, keys_only: true }));
@@ -144,7 +144,7 @@ describe("input that comes while we speak", () => {
     return t.seen.slice(1).map(([name, what]) => (name === "interrupt" ? what : name));
   };
   test("what can have been heard is told, ended at a word, before the words", async () => expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
-  test("the last half second counts as heard", async () => expect(await interrupts(3700, "Yes.")).toEqual(["prompt"]));
+  test("the last half second counts as heard", async () => expect(await interrupts(3700, "Yes.")).toEqual(["speaking", "prompt"]));
   test("one that began before us: nothing was heard", async () => expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
   test("keys tell at once", async () => {
     const t = open();

@@ -129,8 +129,9 @@ class Turns implements TurnsLeg {
     this.#floor = null;
     this.#silentMs = 0;
     const spoken = this.#spokenUntilNow(last, words);
-    if (spoken !== null) this.#events.interrupt(spoken);
-    this.#floor = null; // the interruption leaves it with the customer, whose words come now
+    if (spoken === null) this.#events.speaking(false);
+    else this.#events.interrupt(spoken);
+    this.#floor = null; // either leaves it with the customer, whose words come now
     if (words !== "") this.#events.prompt(words, true);
     for (const key of floor?.keys_only === true && keys !== "" && !keys.endsWith(END_KEY) ? keys + END_KEY : keys) this.#events.digit(key);
   }
