@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { MongoClient, type Collection } from "mongodb";
 import { WebSocketServer } from "ws";
 import type { CallRow } from "../../deploy/local/carrier/ledger-calls.ts";
-import { DEFAULT_ACCOUNT, startCarrier } from "../../deploy/local/carrier/server.ts";
+import { DEFAULT_ACCOUNT, startCarrier, type Carrier } from "../../deploy/local/carrier/server.ts";
 import { sign } from "../../deploy/local/carrier/twilio/signature.ts";
 import type { CallDoc } from "../../services/dialer/calls.model.ts";
 import type { CarrierEventDoc } from "../../services/dialer/carrier-events.model.ts";
@@ -177,8 +177,8 @@ function publicSide(d: () => DialerStage): { server: Server; sockets: WebSocketS
   sockets.on("connection", (socket, request) => {
     void (async () => {
       const path = request.url ?? "";
-      const ref = path.split("/")[3] ?? "";
-      const { valid } = await d().stage.bus.call("dialer.verifyUpgrade", { provider: "PROVIDER_ONE", path, headers: headersOf(request) });
+      const [, , provider = "", ref = ""] = path.split("/");
+      const { valid } = await d().stage.bus.call("dialer.verifyUpgrade", { provider, path, headers: headersOf(request) } as ParamsOf<"dialer.verifyUpgrade">);
       if (!valid || !d().script.join) { socket.close(); return; }
       const answer = await d().stage.bus.call("dialer.joined", { call_ref: ref, node_id: "services" });
       d().joins.push({ ref, answer });
@@ -188,8 +188,8 @@ function publicSide(d: () => DialerStage): { server: Server; sockets: WebSocketS
   return { server, sockets };
 }
 
-/** Sets the dialer's stage; time is the clock's, the carrier's people are quick. */
-export async function setDialerStage(options: { clock: Clock; env?: Record<string, string>; timeScale?: number }): Promise<DialerStage> {
+/** Sets the dialer's stage; time is the clock's, the carrier's people are quick. `more`: variables that name the carrier or its door. */
+export async function setDialerStage(options: { clock: Clock; env?: Record<string, string>; more?: (carrier: Carrier, door: string) => Record<string, string>; timeScale?: number }): Promise<DialerStage> {
   const carrier = await startCarrier({ port: 0, timeScale: options.timeScale ?? 300, seed: "dialer", accounts: [DEFAULT_ACCOUNT] });
   const box: { d?: DialerStage } = {};
   const d = (): DialerStage => { if (!box.d) throw new Error("the stage is not set yet"); return box.d; };
@@ -201,7 +201,8 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
     services: [dialer, ...standIns(d)], clock: options.clock, random: () => 0.5,
     env: {
       TWILIO_ACCOUNT_SID: DEFAULT_ACCOUNT.sid, TWILIO_AUTH_TOKEN: DEFAULT_ACCOUNT.authToken, TWILIO_API_BASE: `http://127.0.0.1:${proxyPort}`,
-      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RECORDINGS_DIR: recordings, RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0", ...options.env,
+      PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RECORDINGS_DIR: recordings, RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0",
+      ...options.env, ...options.more?.(carrier, `http://127.0.0.1:${proxyPort}`),
     },
   });
   const client = await MongoClient.connect(stage.uri);

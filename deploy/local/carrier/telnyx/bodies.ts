@@ -111,7 +111,9 @@ export interface DialBody { to: string; from: string; timeoutSeconds: number; ti
 
 /** Checks a dial request as Telnyx does. Throws RequestError. https://developers.telnyx.com/api-reference/call-commands/dial */
 export function dialIn(fields: Fields, connectionId: string): DialBody {
-  if (needed(fields, "connection_id") !== connectionId) throw new RequestError("10015", "Invalid value for connection_id (Call Control App ID)", "The requested connection_id (Call Control App ID) is either invalid or does not exist.");
+  if (needed(fields, "connection_id") !== connectionId) {
+    throw new RequestError("10015", "Invalid value for connection_id (Call Control App ID)", "The requested connection_id (Call Control App ID) is either invalid or does not exist.");
+  }
   return {
     to: numberIn(fields, "to"), from: numberIn(fields, "from"), timeoutSeconds: integerIn(fields, "timeout_secs", 30, 5, 600),
     timeLimitSeconds: integerIn(fields, "time_limit_secs", 14_400, 30, 14_400), commandId: textIn(fields, "command_id"), settings: settingsIn(fields, NO_SETTINGS),

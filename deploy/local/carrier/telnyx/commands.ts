@@ -27,7 +27,8 @@ const answered = (command: Command): Command => (parts, telnyxCall, fields) => {
 };
 
 function ringing({ call }: TelnyxCall): void {
-  if (call.direction !== "inbound" || call.phase !== "ringing") throw new RequestError("90032", "Call not in a state for this command", "This command is for an incoming call that is not answered yet.");
+  if (call.direction === "inbound" && call.phase === "ringing") return;
+  throw new RequestError("90032", "Call not in a state for this command", "This command is for an incoming call that is not answered yet.");
 }
 
 function recordSettings(fields: Fields): RecordSettings {
