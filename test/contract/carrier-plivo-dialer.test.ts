@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { MongoClient, type Collection } from "mongodb";
 import type { CallRow } from "../../deploy/local/carrier/ledger-calls.ts";
@@ -43,7 +46,9 @@ const services = () => [
   }),
 ];
 
+let recordings = "";
 beforeAll(async () => {
+  recordings = await mkdtemp(join(tmpdir(), "plivo-recordings-"));
   carrier = await startCarrier({ port: 0, timeScale: 200, seed: "plivo", accounts: [DEFAULT_ACCOUNT] });
   server = createServer((request, response) => {
     void (async () => {
@@ -62,7 +67,7 @@ beforeAll(async () => {
   const port = typeof address === "object" && address ? address.port : 0;
   stage = await setStage({ services: services(), env: {
     PROVIDER_ONE: "none", PROVIDER_TWO: "plivo", PROVIDER_THREE: "none", PLIVO_AUTH_ID: DEFAULT_PLIVO_ACCOUNT.authId, PLIVO_AUTH_TOKEN: DEFAULT_PLIVO_ACCOUNT.authToken, PLIVO_API_BASE: carrier.url,
-    PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200",
+    PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RECORDINGS_DIR: recordings,
   } });
   client = await MongoClient.connect(stage.uri);
   calls = client.db().collection<CallDoc>("calls");
@@ -73,6 +78,7 @@ afterAll(async () => {
   server?.closeAllConnections();
   server?.close();
   await carrier?.close();
+  await rm(recordings, { recursive: true, force: true });
 }, 30_000);
 beforeEach(async () => { told.length = 0; await fetch(`${carrier.url}/faults`, { method: "DELETE" }); });
 
@@ -111,6 +117,14 @@ test.each(["drop_reply", "error_after_placing"])("an answer that is lost (%s), a
   await dial(o);
   expect(await facts(o)).toMatchObject({ ended: "busy", call_id: (await rows(o))[0]?.sid });
   expect(await rows(o)).toHaveLength(1);
+}, 20_000);
+
+test("a call that is recorded by a command is told so once the talk has joined, and its recording is fetched", async () => {
+  const o = await dial({ ...order("01"), record: true });
+  const { recording, carrier_call_id = "" } = await docOf(o, "the recording", (c) => c.recording?.state === "stored");
+  const file = await readFile(join(recordings, recording?.key ?? ""));
+  expect([file.toString("latin1", 0, 4), file.length, recording?.content_type]).toEqual(["RIFF", recording?.bytes, "audio/wav"]);
+  expect(told.map((t) => t.params["recording_url"]).filter((url) => url !== undefined)).toEqual([expect.stringContaining(`/leads/recording/${encodeURIComponent(carrier_call_id)}`)]);
 }, 20_000);
 
 test("a machine ends the call", async () => {
