@@ -19,7 +19,8 @@ async function listen(asked: Asked[], answer: (request: IncomingMessage, respons
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-let [asked, strangers]: [Asked[], Asked[]] = [[], []];
+const asked: Asked[] = [];
+const strangers: Asked[] = [];
 let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
 let [api_base, stranger] = ["", ""];
 beforeAll(async () => {
