@@ -8,9 +8,9 @@ let d: DialerStage;
 beforeAll(async () => {
   d = await setDialerStage({
     clock: systemClock,
-    more: ({ telnyxPublicKey }, door) => ({
+    more: ({ telnyxPublicKey, url }) => ({
       PROVIDER_THREE: "telnyx", PROVIDER_THREE_CALLS_PER_SECOND: "0", TELNYX_CONNECTION_ID: DEFAULT_TELNYX_ACCOUNT.connectionId, TELNYX_API_KEY: DEFAULT_TELNYX_ACCOUNT.apiKey,
-      TELNYX_PUBLIC_KEY: telnyxPublicKey, TELNYX_API_BASE: door,
+      TELNYX_PUBLIC_KEY: telnyxPublicKey, TELNYX_API_BASE: url,
     }),
   });
 }, 30_000);
@@ -43,6 +43,15 @@ test("an answer that is lost, and every event: found by its reference, one ring"
   expect(await facts(o)).toMatchObject({ ended: "busy", call_id: (await d.ledger(o))[0]?.sid });
   expect(await d.ledger(o)).toHaveLength(1);
 }, 20_000);
+
+test("a call is recorded, and the recording fetched before its link dies", async () => {
+  const o = await dialled("05", { record: true });
+  await callIs(d, o, "the talk", (c) => c.joined_at !== undefined);
+  await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(o) });
+  const call = await callIs(d, o, "the recording", (c) => c.recording?.state === "stored");
+  expect(call.recording?.bytes).toBeGreaterThan(44);
+  expect(await toldIs(d, o, "leads.annotate")).toBeDefined();
+});
 
 test("a machine ends the call; forged, doubled and late events change nothing", async () => {
   const o = order("09");

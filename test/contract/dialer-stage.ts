@@ -188,8 +188,8 @@ function publicSide(d: () => DialerStage): { server: Server; sockets: WebSocketS
   return { server, sockets };
 }
 
-/** Sets the dialer's stage; time is the clock's, the carrier's people are quick. `more`: variables that name the carrier or its door. */
-export async function setDialerStage(options: { clock: Clock; env?: Record<string, string>; more?: (carrier: Carrier, door: string) => Record<string, string>; timeScale?: number }): Promise<DialerStage> {
+/** Sets the dialer's stage; time is the clock's, the carrier's people are quick. `more`: variables that name the carrier. */
+export async function setDialerStage(options: { clock: Clock; env?: Record<string, string>; more?: (carrier: Carrier) => Record<string, string>; timeScale?: number }): Promise<DialerStage> {
   const carrier = await startCarrier({ port: 0, timeScale: options.timeScale ?? 300, seed: "dialer", accounts: [DEFAULT_ACCOUNT] });
   const box: { d?: DialerStage } = {};
   const d = (): DialerStage => { if (!box.d) throw new Error("the stage is not set yet"); return box.d; };
@@ -202,7 +202,7 @@ export async function setDialerStage(options: { clock: Clock; env?: Record<strin
     env: {
       TWILIO_ACCOUNT_SID: DEFAULT_ACCOUNT.sid, TWILIO_AUTH_TOKEN: DEFAULT_ACCOUNT.authToken, TWILIO_API_BASE: `http://127.0.0.1:${proxyPort}`,
       PUBLIC_HTTP_URL: `http://127.0.0.1:${port}`, PUBLIC_WS_URL: `ws://127.0.0.1:${port}`, SWEEP_INTERVAL_MS: "200", RECORDINGS_DIR: recordings, RING_TIMEOUT_SECONDS: "600", PROVIDER_ONE_CALLS_PER_SECOND: "0",
-      ...options.env, ...options.more?.(carrier, `http://127.0.0.1:${proxyPort}`),
+      ...options.env, ...options.more?.(carrier),
     },
   });
   const client = await MongoClient.connect(stage.uri);
