@@ -2,10 +2,14 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { ROUTES } from "../../services/gateway/routes.ts";
+import { fail } from "../../shared/errors.ts";
 import { ADMIN, setHttpStage, type HttpStage } from "./stage.ts";
 
 let http: HttpStage;
-beforeAll(async () => { http = await setHttpStage(); });
+beforeAll(async () => {
+  http = await setHttpStage();
+  http.script["leads.recording"] = () => fail("RECORDING_NOT_FOUND", "a stand-in has no recordings");
+});
 afterAll(async () => { await http.stop(); });
 
 /** Who may do what, as decisions.md has it; the gateway's table is held against this. */
