@@ -70,6 +70,12 @@ function carrierEnv(url: string, seed: string, secrets: LocalSecrets): Record<st
   };
 }
 
+/** The same accounts as the simulator is told of them. */
+const accountsOf = (secrets: LocalSecrets): string[] => [
+  "--account", `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`, "--plivo-account", `${secrets.plivo_auth_id}:${secrets.plivo_auth_token}`,
+  "--telnyx-account", `${secrets.telnyx_connection_id}:${secrets.telnyx_api_key}`,
+];
+
 /** The environment the services run in: the laptop's defaults under whatever the person set. */
 function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; recordings: string; seed: string; secrets: LocalSecrets; extra: Record<string, string> }): Record<string, string> {
   const own = process.env["OPENAI_API_KEY"];
@@ -145,13 +151,9 @@ export async function startStack(o: StackOptions): Promise<Stack> {
   try {
     const given = process.env["MONGODB_URI"];
     const [storePort, modelsPort, natsPort] = [await freePort(), await freePort(), await freePort()];
-    const accounts = [
-      "--account", `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`, "--plivo-account", `${secrets.plivo_auth_id}:${secrets.plivo_auth_token}`,
-      "--telnyx-account", `${secrets.telnyx_connection_id}:${secrets.telnyx_api_key}`,
-    ];
     const [store, carrier, models] = await Promise.all([
       given ? null : begin("store", [script("store/main.ts"), "--port", String(storePort), "--dir", o.folder.at("store")], { ready: "line" }),
-      begin("carrier", [script("carrier/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed, ...accounts, "--ledger-file", o.folder.at("ledger.ndjson")], { ready: "line" }),
+      begin("carrier", [script("carrier/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed, ...accountsOf(secrets), "--ledger-file", o.folder.at("ledger.ndjson")], { ready: "line" }),
       begin("models", [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key], { ready: "line" }),
     ]);
     const mongo = new URL(given ?? store?.url ?? "");

@@ -92,6 +92,7 @@ test("a transfer takes the call out of its document; keys are sent to the person
   const request = await bench.call("+15556680005");
   const leg = (await until(() => bench.of(request, "/answer")[0], "the answer")).form["CallUUID"] ?? "";
   await bench.calls.sendDigits(leg, "12#");
+  await until(async () => ((await heard(request)).includes("keys:12#") ? true : undefined), "the keys to be heard");
   await bench.calls.transfer(leg, { legs: "aleg", alegUrl: `${bench.http}/elsewhere` });
   await bench.hangup(request);
   expect((await bench.entries("dial", leg)).map((e) => [e["number"], e["status"]])).toEqual([["+15557770001", "completed"]]);

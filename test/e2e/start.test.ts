@@ -102,6 +102,19 @@ describe("npm run demo", () => {
     expect(code).toBe(0);
   }, LONG_MS);
 
+  test("through three carriers by turns they end the same", async () => {
+    const r = runScript("deploy/local/demo.ts", ["--carrier", "all"], {});
+    expect(await r.ended).toBe(0);
+    expect(r.output()).toContain("40 of 40 leads ended as expected");
+  }, LONG_MS);
+
+  test("a carrier that there is not is refused before anything starts", async () => {
+    const r = runScript("deploy/local/demo.ts", ["--carrier", "vonage"], {});
+    expect(await r.ended).toBe(2);
+    expect(r.output()).toContain("--carrier must be one of twilio, plivo, telnyx, all, not \"vonage\"");
+    expect(r.output()).not.toContain("starting callagent");
+  }, LONG_MS);
+
   test("a lead that ends otherwise makes it fail and says which", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "callagent-csv-")), "mine.csv");
     writeFileSync(file, "request_id,customer_mobile_number,customer_name,order_id,amount,delivery_date,expected\nmine-1,+14155552606,Ada,A-1,1.00,Monday,confirmed\n");
