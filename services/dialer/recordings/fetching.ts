@@ -28,6 +28,7 @@ async function bring(w: Works, { _id, created_at, provider, recording }: Recorde
   const { recording_id, url = null, seconds = null, channels = null } = recording;
   const source = await w.carriers.of(provider).openRecording({ recording_id, url, seconds, channels });
   const cut = (): void => { source.body.destroy(); };
+  if (over.aborted) cut();
   over.addEventListener("abort", cut, { once: true });
   try {
     if (source.bytes !== null && source.bytes > MAX_RECORDING_BYTES) tooLarge();
