@@ -42,7 +42,7 @@ export interface Agent {
 export const account = DEFAULT_ACCOUNT;
 
 /** Polls until `probe` gives something; fails after the deadline. */
-export async function until<T>(probe: () => T | null | undefined | false | Promise<T | null | undefined | false>, what: string, deadlineMs = 6_000): Promise<T> {
+export async function until<T>(probe: () => T | null | undefined | false | Promise<T | null | undefined | false>, what: string, deadlineMs = 30_000): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     const value = await probe();

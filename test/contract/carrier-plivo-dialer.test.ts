@@ -71,7 +71,7 @@ beforeAll(async () => {
   } });
   client = await MongoClient.connect(stage.uri);
   calls = client.db().collection<CallDoc>("calls");
-}, 30_000);
+});
 afterAll(async () => {
   await client?.close();
   await stage?.stop();
@@ -79,7 +79,7 @@ afterAll(async () => {
   server?.close();
   await carrier?.close();
   await rm(recordings, { recursive: true, force: true });
-}, 30_000);
+});
 beforeEach(async () => { told.length = 0; await fetch(`${carrier.url}/faults`, { method: "DELETE" }); });
 
 let people = 0;
@@ -117,7 +117,7 @@ test.each(["drop_reply", "error_after_placing"])("an answer that is lost (%s), a
   await dial(o);
   expect(await facts(o)).toMatchObject({ ended: "busy", call_id: (await rows(o))[0]?.sid });
   expect(await rows(o)).toHaveLength(1);
-}, 20_000);
+});
 
 test("a call that is recorded by a command is told so once the talk has joined, and its recording is fetched", async () => {
   const o = await dial({ ...order("01"), record: true });
@@ -125,7 +125,7 @@ test("a call that is recorded by a command is told so once the talk has joined, 
   const file = await readFile(join(recordings, recording?.key ?? ""));
   expect([file.toString("latin1", 0, 4), file.length, recording?.content_type]).toEqual(["RIFF", recording?.bytes, "audio/wav"]);
   expect(told.map((t) => t.params["recording_url"]).filter((url) => url !== undefined)).toEqual([expect.stringContaining(`/leads/recording/${encodeURIComponent(carrier_call_id)}`)]);
-}, 20_000);
+});
 
 test("a machine ends the call", async () => {
   const o = await dial(order("09"));

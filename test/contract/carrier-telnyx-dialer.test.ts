@@ -13,7 +13,7 @@ beforeAll(async () => {
       TELNYX_PUBLIC_KEY: telnyxPublicKey, TELNYX_API_BASE: url,
     }),
   });
-}, 30_000);
+});
 beforeEach(async () => { d.reset(); await fetch(`${d.carrier}/faults`, { method: "DELETE" }); });
 afterAll(() => d.stop());
 
@@ -42,7 +42,7 @@ test("an answer that is lost, and every event: found by its reference, one ring"
   await d.dial(o);
   expect(await facts(o)).toMatchObject({ ended: "busy", call_id: (await d.ledger(o))[0]?.sid });
   expect(await d.ledger(o)).toHaveLength(1);
-}, 20_000);
+});
 
 test("a call is recorded, and the recording fetched before its link dies", async () => {
   const o = await dialled("05", { record: true });

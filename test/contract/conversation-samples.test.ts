@@ -38,7 +38,7 @@ beforeAll(async () => {
       standIn("leads", { extend: () => ({ done: true }), settle: ({ lead_id, facts }) => { settled.set(lead_id, facts.talk); return { done: true, status: "FINISHED", outcome: "x" }; } }),
     ],
   });
-}, 30_000);
+});
 afterAll(async () => { await stage?.stop(); await models?.close(); }, 30_000);
 
 /** Holds a talk: each line is said after the agent's next question; "#1" presses a key. */
@@ -78,4 +78,4 @@ test.each([
   expect(heard[0]).toMatch(/^Good day, this is (Mia|Noah)/);
   expect(heard.at(-1)).toMatch(/goodbye/i);
   if (decided === "rescheduled") expect(Object.values(talk.variables).join()).toMatch(/Friday|Tuesday/);
-}, 20_000);
+});

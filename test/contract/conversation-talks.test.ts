@@ -13,7 +13,7 @@ beforeAll(async () => {
   model = await startScriptedModel();
   world = new World();
   stage = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6" } });
-}, 30_000);
+});
 beforeEach(() => { model.reply = obedient; });
 afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
 
@@ -153,7 +153,7 @@ describe("on a clock of its own", () => {
   beforeAll(async () => {
     clock = virtualClock();
     still = await setStage({ services: [conversation, ...world.services], clock, env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", LEASE_SECONDS: "300" } });
-  }, 30_000);
+  });
   afterAll(async () => { await Promise.all([still?.stop(), passUntil("the end", () => true)]); });
 
   test("silence: asked twice, then a goodbye", async () => {
@@ -164,14 +164,14 @@ describe("on a clock of its own", () => {
     expect(caller.heard.slice(2)).toEqual(["Are you still there?", "Are you still there?", "I can't hear you, so I will end the call now. Goodbye!"]);
     expect(facts.talk).toMatchObject({ ended_by: "timeout", idle_out: true, user_turns: 0 });
     expect(clock.monotonicMs() - since).toBeGreaterThan(12_000);
-  }, 20_000);
+  });
   test("the maximal length: a short goodbye", async () => {
     const p = await world.prepare(still, {}, { max_call_seconds: 3 });
     const caller = await opened(p);
     const { facts } = await passUntil("the talk to run out", () => world.settled.find((s) => s.lead_id === p.lead_id));
     expect(caller.heard.at(-1)).toMatch(/I have to end the call now/);
     expect(facts.talk).toMatchObject({ ended_by: "timeout", time_limit: true, idle_out: false });
-  }, 20_000);
+  });
   test("a silent model is asked twice; the customer hears an apology", async () => {
     const p = await world.prepare(still);
     const caller = await opened(p);
@@ -183,7 +183,7 @@ describe("on a clock of its own", () => {
     caller.hangUp();
     const { facts } = await passUntil("the end", () => world.settled.find((s) => s.lead_id === p.lead_id));
     expect(facts.talk?.errors).toEqual([{ code: "MODEL_TIMEOUT", node: "ask" }]);
-  }, 20_000);
+  });
   test("a token expires; a carrier that never gets ready is let go", async () => {
     const p = await world.prepare(still, {}, { ttl_seconds: 5 });
     await clock.advance(6000);
@@ -192,5 +192,5 @@ describe("on a clock of its own", () => {
     await RelayCaller.connect(mute.media_url);
     const { facts } = await passUntil("the mute leg to be let go", () => world.settled.find((s) => s.lead_id === mute.lead_id));
     expect(facts.talk).toMatchObject({ ended_by: "error", errors: [{ code: "MEDIA_FAILED", node: "" }] });
-  }, 20_000);
+  });
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   model = await startScriptedModel();
   world = new World();
   stage = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6" } });
-}, 30_000);
+});
 beforeEach(() => { model.reply = obedient; });
 afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
 
@@ -133,7 +133,7 @@ describe("on a clock of its own", () => {
   beforeAll(async () => {
     clock = virtualClock();
     still = await setStage({ services: [conversation, ...world.services], clock, env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", LEASE_SECONDS: "300" } });
-  }, 30_000);
+  });
   afterAll(async () => { await Promise.all([still?.stop(), passUntil("the end", () => true)]); });
   const settled = (p: Prepared) => passUntil("the talk to be settled", () => world.settled.find((s) => s.lead_id === p.lead_id));
 
@@ -151,7 +151,7 @@ describe("on a clock of its own", () => {
     expect((await caller.says("Yes.")).next).toEqual({ kind: "hang_up" });
     const { facts } = await settled(p);
     expect(facts.talk).toMatchObject({ decided: "confirmed", errors: [{ code: "MODEL_TIMEOUT", node: "ask" }] });
-  }, 30_000);
+  });
   test("input that comes while we speak cuts the transcript to what was heard", async () => {
     const p = await prepare(still);
     const caller = new TurnsCaller(still.bus, p);
@@ -164,12 +164,12 @@ describe("on a clock of its own", () => {
     await caller.says("Yes.");
     const { facts } = await settled(p);
     expect(facts.talk?.transcription.slice(-3, -1)).toEqual([{ role: "assistant", content: "I am Mia of" }, { role: "user", content: "Yes." }]);
-  }, 30_000);
+  });
   test("a carrier that asks no more is let go, its talk settled", async () => {
     const p = await prepare(still, {}, { max_call_seconds: 600 });
     await new TurnsCaller(still.bus, p).answer();
     expect((await settled(p)).facts.talk).toMatchObject({ ended_by: "customer" });
-  }, 30_000);
+  });
   test("the maximal length: the goodbye goes out with the next document", async () => {
     const p = await prepare(still, {}, { max_call_seconds: 3 });
     const caller = new TurnsCaller(still.bus, p);
@@ -177,7 +177,7 @@ describe("on a clock of its own", () => {
     await clock.advance(3000);
     expect(await caller.says(null)).toMatchObject({ say: [{ text: expect.stringMatching(/I have to end the call now/) }], next: { kind: "hang_up" } });
     expect((await settled(p)).facts.talk).toMatchObject({ ended_by: "timeout", time_limit: true });
-  }, 30_000);
+  });
 });
 
 test("a node that goes down ends its talks by documents, with the facts settled", async () => {
@@ -193,4 +193,4 @@ test("a node that goes down ends its talks by documents, with the facts settled"
   await stopping;
   await leaving.stop();
   expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ ended_by: "error", errors: [{ code: "SHUTDOWN", node: "ask" }] });
-}, 30_000);
+});

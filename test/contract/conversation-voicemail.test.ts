@@ -16,7 +16,7 @@ beforeAll(async () => {
   model = await startScriptedModel();
   world = new World();
   stage = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5" } });
-}, 30_000);
+});
 beforeEach(() => { model.reply = obedient; Object.assign(world, { machine: false, beep: false, tellsBeep: true, whileJoining: () => Promise.resolve() }); });
 afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
 
@@ -183,7 +183,7 @@ describe("on a clock of its own", () => {
   beforeAll(async () => {
     clock = virtualClock();
     still = await setStage({ services: [conversation, ...world.services], clock, env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", LEASE_SECONDS: "300" } });
-  }, 30_000);
+  });
   afterAll(async () => { await Promise.all([still?.stop(), passUntil("the end", () => true)]); });
 
   test.each([[true, 29_000, 32_000], [false, 4500, 7000]])("no beep comes, told of beeps %s: the message all the same", async (tellsBeep, least, most) => {
@@ -196,5 +196,5 @@ describe("on a clock of its own", () => {
     const waited = clock.monotonicMs() - since;
     expect([waited > least, waited < most]).toEqual([true, true]);
     expect((await passUntil("the end", () => world.settled.find((s) => s.lead_id === p.lead_id))).facts).toMatchObject(LEFT);
-  }, 30_000);
+  });
 });

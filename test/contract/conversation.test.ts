@@ -15,7 +15,7 @@ beforeAll(async () => {
   model = await startScriptedModel();
   world = new World();
   stage = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6" } });
-}, 30_000);
+});
 beforeEach(() => { model.reply = obedient; });
 afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
 
@@ -160,7 +160,7 @@ describe("the baton", () => {
     await other.stop();
     caller.hangUp();
     await world.settledOf(p.lead_id);
-  }, 20_000);
+  });
 });
 
 test("at shutdown new sockets are refused and talks end politely, settled", async () => {
@@ -174,4 +174,4 @@ test("at shutdown new sockets are refused and talks end politely, settled", asyn
   const { facts } = await world.settledOf(p.lead_id);
   expect(facts.talk).toMatchObject({ ended_by: "error", errors: [{ code: "SHUTDOWN", node: "ask" }] });
   await stopping;
-}, 20_000);
+});

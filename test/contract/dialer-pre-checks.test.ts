@@ -171,7 +171,7 @@ describe("what changes while strangers are waited for", () => {
     await until("the crowd to end", () => {
       for (const response of waiting.splice(0)) response.writeHead(404).end();
       return crowd.slice(0, 300).every((order) => names(order).includes("numbers.releaseMany")) || undefined;
-    }, 15_000);
+    });
   });
 });
 

@@ -187,7 +187,7 @@ describe("uploads", () => {
     s = await setDialerStage({ clock, env: {
       UPLOAD_CALL_RECORDINGS_TO_CLOUD: "true", S3_BUCKET: S3_ACCOUNT.bucket, S3_ENDPOINT: bucket.url, S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id, S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
     } });
-  }, 30_000);
+  });
   afterAll(async () => { await s.stop(); await bucket.stop(); });
 
   test("a stored recording goes to the bucket, and the local copy goes when the bucket has it", async () => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
   client = await MongoClient.connect(stage.uri);
   calls = client.db().collection<CallDoc>("calls");
   events = client.db().collection<CarrierEventDoc>("carrier_events");
-}, 30_000);
+});
 afterAll(async () => { await client?.close(); await stage?.stop(); api?.closeAllConnections(); api?.close(); }, 30_000);
 beforeEach(() => { asked.length = 0; answer = () => LISTEN; });
 

@@ -113,7 +113,7 @@ beforeAll(async () => {
     ["twilio", at("PROVIDER_ONE", "inbound/new"), at("PROVIDER_ONE", "status/new")], ["plivo", at("PROVIDER_TWO", "inbound/new"), at("PROVIDER_TWO", "status/new")],
     ["telnyx", at("PROVIDER_THREE", "event/new"), at("PROVIDER_THREE", "event/new")],
   ]) expect((await fetch(`${carrier.url}/inbound-address`, { method: "POST", body: JSON.stringify({ carrier: name, url, status_url }) })).status).toBe(204);
-}, 30_000);
+});
 afterAll(async () => {
   await client?.close();
   await stage?.stop();
@@ -121,7 +121,7 @@ afterAll(async () => {
   server?.closeAllConnections();
   server?.close();
   await carrier?.close();
-}, 30_000);
+});
 beforeEach(() => { takes(); told.length = 0; });
 
 let people = 0;
@@ -143,25 +143,25 @@ describe.each([["twilio", "PROVIDER_ONE"], ["plivo", "PROVIDER_TWO"], ["telnyx",
     const doc = await until("the end of the call's document", async () => { const c = await calls.findOne({ _id: `${record?.lead_id}.1` }); return c?.closed_at ? c : undefined; }, 15_000);
     expect(doc).toMatchObject({ direction: "INBOUND", ended: "completed", holder: "services", carrier_call_id: record?.call_id });
     expect(told.filter((t) => t.what === "refused")).toEqual([]);
-  }, 30_000);
+  });
 
   test("and withholds the number", async () => {
     await called("05", { withheld: true });
     expect(told.find((t) => t.what === "leads.receive")?.params).toMatchObject({ from: null, to: OURS });
-  }, 30_000);
+  });
 
   test("and is rejected without a word", async () => {
     takes({ enable_inbound: false });
     const row = await called("05");
     expect(row).toMatchObject({ answered: false });
     expect(await listed(row)).toMatchObject({ verdict: "REJECTED", reason: "inbound_disabled", lead_id: null });
-  }, 30_000);
+  });
 
   test("and hears why not", async () => {
     takes({ enable_inbound: false, inbound_block_message: "We are closed." });
     const row = await called("05");
     expect(row.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual(["We are closed."]);
-  }, 30_000);
+  });
 
   test("and is handed over", async () => {
     takes({ enable_inbound: false, inbound_block_action: "REDIRECT", inbound_redirect_number: ELSEWHERE });
@@ -169,7 +169,7 @@ describe.each([["twilio", "PROVIDER_ONE"], ["plivo", "PROVIDER_TWO"], ["telnyx",
     expect(await listed(row)).toMatchObject({ verdict: "REDIRECTED" });
     const { entries } = await (await fetch(`${carrier.url}/ledger?limit=10000`)).json() as { entries: Record<string, unknown>[] };
     expect(entries.find((e) => e["kind"] === "dial" && e["call_sid"] === row.sid)).toMatchObject({ number: ELSEWHERE });
-  }, 30_000);
+  });
 });
 
 test("led by documents: a webhook that comes again, to another node, gets the first document of the talk again", async () => {

@@ -90,7 +90,7 @@ describe("reserveMany", () => {
     await at.stored.updateOne({ _id: gb.id }, { $set: { used_at: new Date() } });
     expect((await many(r, wants(`${r}-g`, 3, A_GB), { same_country: true })).map((l) => l?.id ?? null)).toEqual([gb.id, gb.id, null]);
     expect((await many(r, wants(`${r}-u`, 130))).filter(Boolean)).toHaveLength(120);
-  }, 30_000);
+  });
 
   test("who has a line keeps it, for at least this long; a holder named twice has one line", async () => {
     const r = tenant();
@@ -126,7 +126,7 @@ describe("reserveMany", () => {
     for (const [i, lines] of got.entries()) {
       for (const [j, line] of lines.entries()) expect(docs.filter((d) => d.slots.some((s) => s.holder === `${r}-p${i}.${j}`)).map((d) => d._id)).toEqual(line ? [line.id] : []);
     }
-  }, 30_000);
+  });
 
   test("reserving and releasing in disorder never exceeds it either, and nothing is left behind", async () => {
     const r = tenant();
@@ -146,7 +146,7 @@ describe("reserveMany", () => {
     }));
     expect(most).toBeGreaterThan(0);
     expect(await holdersOf(r)).toEqual([]);
-  }, 30_000);
+  });
 
   test("the same holders asked for many times at once have one line each", async () => {
     const r = tenant();
@@ -156,7 +156,7 @@ describe("reserveMany", () => {
     expect(await holdersOf(r)).toEqual(asked.map((w) => w.holder).sort());
     const expected = new Map((await of(r)).flatMap((d) => d.slots.map((s) => [s.holder, d._id] as const)));
     for (const [i, lines] of got.entries()) expect(lines.map((l) => l?.id)).toEqual((i % 2 ? asked : [...asked].reverse()).map((w) => expected.get(w.holder)));
-  }, 30_000);
+  });
 
   test("holders' names are never read as expressions", async () => {
     const r = tenant();
@@ -264,7 +264,7 @@ describe("a number changed or deleted during calls on lines taken many at a time
       await Promise.all([releaseMany([0, 1, 2].map((n) => `${r}-c.${n}`)), at.stage.bus.call("numbers.remove", { by, number_id: id, force: true })]);
       expect(await of(r)).toHaveLength(0);
     }
-  }, 20_000);
+  });
 });
 
 describe("who waits is told", () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
       standIn("webhook", { checkAddress: () => ({}), enqueueMany: () => ({ delivery_ids: [] }), deliveries: () => ({ deliveries: [] }) }),
     ],
   });
-}, 30_000);
+});
 afterAll(() => stage.stop());
 
 const hhmm = (offset_ms: number): string => new Date(clock.now().getTime() + offset_ms).toISOString().slice(11, 16);

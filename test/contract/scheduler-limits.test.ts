@@ -47,4 +47,4 @@ test("no more is claimed than the account takes: two a second, and nobody is ref
   const before = s.dialled().length;
   await s.pass(3000);
   expect(s.dialled().length).toBeLessThanOrEqual(before + 2);
-}, 30_000);
+});

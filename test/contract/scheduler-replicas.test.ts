@@ -46,7 +46,7 @@ beforeAll(async () => {
   second.createService(scheduler);
   await second.start();
   await stage.bus.call("numbers.create", { by: asAdmin, phone_number: "+14155550100", provider: "PROVIDER_ONE", max_concurrent_calls: LINES });
-}, 30_000);
+});
 afterAll(async () => { await second.stop(); await stage.stop(); });
 
 test("two schedulers at once: every lead is claimed once and handed over once, and no line leaks", async () => {
@@ -65,7 +65,7 @@ test("two schedulers at once: every lead is claimed once and handed over once, a
     const slots = await until("500 lines in use", async () => {
       const [number] = await client.db().collection<{ slots: { holder: string }[] }>("numbers").find().toArray();
       return number?.slots.length === LEADS ? number.slots : undefined;
-    }, 10_000);
+    });
     expect(new Set(slots.map((slot) => slot.holder.split("~")[0])).size).toBe(LEADS);
     expect(new Set(slots.map((slot) => slot.holder.split("~")[1])).size).toBe(2);
   } finally {

@@ -40,7 +40,7 @@ export interface SchedulerStage {
   reset(): void;
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 45_000;
 /** Real time between two steps of the clock: where instants are judged, a pass must have time to end in between. */
 const SLOW_MS = 10;
 const FAST_MS = 2;

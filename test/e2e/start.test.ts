@@ -31,7 +31,10 @@ describe("a newcomer's first minutes", () => {
     const walk = /```sh\n([^]*?)```/.exec(readme)?.[1] ?? "";
     expect(walk).toContain(".callagent/sample.env");
     const script = walk.replace(". .callagent/sample.env", `. ${env["CALLAGENT_DATA"]}/sample.env`);
-    const { stdout } = await promisify(execFile)("bash", ["-euc", script], { timeout: 60_000 });
+    const cwd = mkdtempSync(join(tmpdir(), "callagent-walk-"));
+    const { stdout } = await promisify(execFile)("bash", ["-euc", script], { timeout: 60_000, cwd });
+    const wav = readFileSync(join(cwd, "call.wav"));
+    expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22), wav.readUInt32LE(24)]).toEqual(["RIFF", 2, 8000]);
     expect(stdout).toMatch(/^rescheduled$/m);
     expect(stdout).toMatch(/^assistant: .*Ada/m);
     expect(stdout).toMatch(/^user: /m);

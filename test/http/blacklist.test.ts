@@ -16,7 +16,7 @@ beforeAll(async () => {
   http = await setHttpStage([blacklist]);
   const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
   stranger = String((await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 test("listed, shown and lifted", async () => {

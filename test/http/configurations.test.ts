@@ -25,7 +25,7 @@ beforeAll(async () => {
     template: theirs, configuration: String((await create(theirs)).body["id"]),
     token: String((await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"]),
   };
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 describe("create", () => {

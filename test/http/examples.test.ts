@@ -32,7 +32,7 @@ beforeAll(async () => {
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);
-}, 30_000);
+});
 afterAll(async () => { await world.close(); await http.stop(); });
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
@@ -89,5 +89,5 @@ describe("each row's example", () => {
     expect(faultsOf(responseSchema(row), body)).toBeNull();
     expect(form(body)).toEqual(expect.arrayContaining(form(example.response)));
     return undefined;
-  }, 20_000);
+  });
 });

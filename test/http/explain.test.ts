@@ -33,7 +33,7 @@ beforeAll(async () => {
   lead = await world(http.reseller_id, http.merchant_id);
   const reseller_id = await made("/resellers", { name: "Other" });
   foreign = await world(reseller_id, await made("/merchants", { name: "Foreign", reseller_id, contact_email: "f@example.com" }));
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 const code = (a: Answer) => [a.status, a.body["code"]];

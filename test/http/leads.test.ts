@@ -28,7 +28,7 @@ beforeAll(async () => {
     payload_schema: { type: "object", required: ["customer_name"], properties: { customer_name: { type: "string" }, customer_mobile_number: { type: "string" } } },
     nodes: [{ name: "hello", prompt: "Greet {{customer_name}}.", functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }] }],
   } })).body["id"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); sink.closeAllConnections(); sink.close(); });
 
 const lead = (over: Record<string, unknown> = {}) => ({ request_id: "order-1", template_id: template, reseller_id: http.reseller_id, merchant_id: http.merchant_id, payload: { customer_name: "Ada", customer_mobile_number: "+14155550123" }, ...over });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
   stranger = String((await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"]);
   foreign = String((await create({}, stranger)).body["id"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 test("the contract's four fields make a number; PUT, GET and DELETE follow", async () => {

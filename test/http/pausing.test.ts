@@ -9,7 +9,7 @@ beforeAll(async () => {
   http = await setHttpStage();
   const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
   foreign = String((await http.ask("POST", "/merchants", { body: { name: "Foreign", reseller_id, contact_email: "f@example.com" } })).body["id"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 const code = (a: Answer) => [a.status, a.body["code"]];

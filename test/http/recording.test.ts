@@ -42,7 +42,7 @@ beforeAll(async () => {
   strangers = (await http.stage.bus.call("auth.issueS2s", { by: asAdmin, name: "s", role: "merchant", reseller_id: http.reseller_id, merchant_id: merchant.id })).token;
   await localFolder({ dir: join(dir, "kept"), clock: { now: () => new Date() }, ids: randomIds }).put(PLACE.key, Readable.from([BYTES]), "audio/wav", BYTES.length);
   await writeFile(join(dir, "secret.txt"), "outside of the folder");
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); await bucket.stop(); await rm(dir, { recursive: true, force: true }); });
 beforeEach(() => {
   kept = { ...PLACE, lead_id };

@@ -35,7 +35,7 @@ beforeAll(async () => {
   }
   await post("/templates", flow("twin"));
   await post("/templates", flow("twin"));
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); rmSync(folder, { recursive: true, force: true }); });
 
 const run = async (line: string, options: { token?: string | undefined; folder?: string } = {}) => {

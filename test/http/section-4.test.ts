@@ -30,7 +30,7 @@ beforeAll(async () => {
   made["idle_template"] = String((await http.ask("POST", "/templates", { body: {
     reseller_id: http.reseller_id, name: "idle", initial_node: "hello", nodes: [{ name: "hello", say: "Hello.", on_enter: [{ type: "end_call" }] }],
   } })).body["id"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 const send = (method: string, path: string, body?: unknown, token?: string | null): (() => Promise<Answer>) => () => http.ask(method, path.replaceAll(/\{(\w+)\}/g, (_m, name: string) => made[name] ?? name), { ...(body === undefined ? {} : { body: typeof body === "function" ? (body as () => unknown)() : body }), ...(token === undefined ? {} : { token }) });

@@ -32,7 +32,7 @@ beforeAll(async () => {
   configuration = String((await http.ask("POST", "/configurations", { body: settings(template) })).body["id"]);
   number = String((await http.ask("POST", "/numbers", { body: { phone_number: "+14155550100", provider: "PROVIDER_ONE", status: "AVAILABLE", channel: "voice", reseller_id: http.reseller_id } })).body["id"]);
   await http.ask("POST", "/blacklist", { body: { phone_numbers: [LISTED] } });
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 interface Case { why: string; ask: () => Promise<Answer>; code: string }

@@ -46,7 +46,7 @@ export interface Answer { status: number; headers: Headers; body: Record<string,
 
 /** Every service but the gateway, auth and merchants. */
 const OTHERS: (keyof Contracts)[] = ["config", "numbers", "blacklist", "leads", "webhook", "dialer", "scheduler", "conversation"];
-const VISIBLE_DEADLINE_MS = 5000;
+const VISIBLE_DEADLINE_MS = 30_000;
 
 function scripted(name: keyof Contracts, script: Script, calls: HttpStage["calls"]): ServiceSchema {
   const actions = Object.fromEntries(Object.keys(contracts[name].actions).map((a) => [a, (params: Record<string, unknown>) => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
   stranger = String((await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"]);
   foreign = String((await http.ask("POST", "/templates", { body: flow(reseller_id) })).body["id"]);
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 test("PUT answers with the whole new version; GET, and the list of versions, show it", async () => {

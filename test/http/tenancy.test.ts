@@ -39,7 +39,7 @@ beforeAll(async () => {
   const { body } = await http.ask("GET", "/s2s-tokens?limit=500");
   b.token = String((body["s2s_tokens"] as { id: string; name: string }[]).find((t) => t.name === "B's backend")?.id);
   await http.ask("POST", "/blacklist", { body: { phone_numbers: [b.listed] }, token: issued.token });
-}, 30_000);
+});
 afterAll(async () => { await http.stop(); });
 
 /** B's thing behind a path, and the address at which an admin reads it. */

@@ -7,7 +7,7 @@ import type { RequestSummary } from "../../deploy/local/models/server.ts";
 import { orderConfirmation } from "../../deploy/local/sample/order-confirmation.ts";
 import { requestAt } from "./talk.ts";
 
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 30_000;
 const POLL_MS = 10;
 const OPENING = "Hello Ada Lindqvist. Do you confirm order NW-10320 for 82.25 dollars with delivery on Monday, June 9? You can also press 1 to confirm or press 2 to reschedule.";
 
