@@ -50,7 +50,7 @@ async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promis
 async function yieldPlace(w: Works, ref: string): Promise<void> {
   const other = await w.calls.find(ref);
   w.log.warn({ call_ref: ref, state: other?.state }, "the attempt has a document already; it is not dialled here");
-  if (!other || !isLive(other)) await w.together.freeLine(ref);
+  if (!other || !isLive(other)) await w.together.letLineGo(ref);
 }
 
 /** It is not known whether the intent was written, but for certain that nobody was asked to dial: it is undone, or its place is taken by a tombstone. */

@@ -39,7 +39,7 @@ export async function reconcile(w: Works, lead_id: string, claim_no: number): Pr
   const ref = callRef(lead_id, claim_no);
   const found = await w.calls.findOrVoid(ref, { lead_id, claim_no }, w.clock.now());
   if (found.state === "VOID") {
-    w.background.run("freeing the number of an attempt that was never dialled", () => w.together.freeLine(ref));
+    w.background.run("freeing the number of an attempt that was never dialled", () => w.together.letLineGo(ref));
     return { verdict: "never_dialled" };
   }
   let call: CallDoc | null = found;

@@ -38,6 +38,6 @@ export async function stopEarly(w: Works, { lead_id, claim_no }: DialOrder, stop
     }
     if (stop.kind === "settle") await w.bus.call("leads.settle", { lead_id, claim_no, facts: stop.facts });
   } finally {
-    await w.together.freeLine(callRef(lead_id, claim_no));
+    await w.together.letLineGo(callRef(lead_id, claim_no));
   }
 }

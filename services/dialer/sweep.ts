@@ -99,6 +99,7 @@ export function startLoops(w: Works): Loops {
     sweep: startLoop({
       name: "dialer.sweep", clock: w.clock, intervalMs: w.env.SWEEP_INTERVAL_MS, onError: onError("sweep"),
       pass: async () => {
+        await w.together.payLines().catch((error: unknown) => { w.log.warn({ error: errorForLog(error) }, "lines could not be given back; they are again at the next pass"); });
         const more = await reapply(w);
         return await lookAtDue(w) === LOOK_BATCH || more;
       },

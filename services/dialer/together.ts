@@ -2,7 +2,7 @@ import type { Bus, ParamsOf } from "../../shared/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
 import { joining } from "../../shared/joining.ts";
-import { MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
+import { inParts, MAX_PACKET_BYTES, packets } from "../../shared/packets.ts";
 
 type KeptLine = ParamsOf<"numbers.keepMany">["lines"][number];
 type Pair = ParamsOf<"blacklist.check">["pairs"][number];
@@ -15,12 +15,18 @@ export interface Together {
   prepare(call: Preparation): Promise<Prepared>;
   /** Prolongs the line of this holder; false: its time was over, and it may be another's. */
   keepLine(line: KeptLine): Promise<boolean>;
-  /** Frees the line of this holder; freeing twice is no fault. */
+  /** Frees the line of this holder; freeing twice is no fault. Throws when numbers can't be reached: for callers who come back to it. */
   freeLine(holder: string): Promise<void>;
+  /** The same for callers who don't: what can't be freed now is owed, and paid by `payLines`. */
+  letLineGo(holder: string): Promise<void>;
+  /** Frees the lines that are owed. Throws when numbers can't be reached still. */
+  payLines(): Promise<void>;
 }
 
 /** Items of one request. */
 const MAX_ITEMS = 200;
+/** Lines that are owed at most; the leases of others run out by themselves. */
+const MAX_OWED = 10_000;
 const payloadBytes = ({ payload }: Preparation): number => Buffer.byteLength(JSON.stringify(payload));
 
 /** Joins the requests of one process. */
@@ -33,6 +39,7 @@ export function createTogether(bus: Bus): Together {
     await bus.call("numbers.releaseMany", { holders });
     return holders;
   }, MAX_ITEMS);
+  const owed = new Set<string>();
   return {
     listed: joining(async (pairs: Pair[]) => {
       const { listed } = await bus.call("blacklist.check", { pairs });
@@ -44,5 +51,14 @@ export function createTogether(bus: Bus): Together {
     },
     keepLine: joining(async (lines: KeptLine[]) => (await bus.call("numbers.keepMany", { lines })).kept, MAX_ITEMS),
     async freeLine(holder) { await free(holder); },
+    async letLineGo(holder) {
+      try { await free(holder); } catch { if (owed.size < MAX_OWED) owed.add(holder); }
+    },
+    async payLines() {
+      for (const holders of inParts([...owed], MAX_ITEMS)) {
+        await bus.call("numbers.releaseMany", { holders });
+        for (const holder of holders) owed.delete(holder);
+      }
+    },
   };
 }

@@ -17,6 +17,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { InboundPlan } from "../../shared/contracts/config.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
+import { fail } from "../../shared/errors.ts";
 import { setStage, standIn, until, type Stage } from "../support/stage.ts";
 
 /** One thing a service was told, in the order of telling. */
@@ -28,6 +29,8 @@ export interface Script {
   listed: boolean;
   /** Whether the line taken for the call still stands. */
   lineHeld: boolean;
+  /** Whether lines can be given back at the moment. */
+  numbersUp: boolean;
   settle(): void;
   prepare(): Promise<void> | void;
   grant(): ResultOf<"scheduler.grant"> | Promise<ResultOf<"scheduler.grant">>;
@@ -45,7 +48,7 @@ export interface Script {
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, onRecording: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, numbersUp: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, onRecording: async () => false, join: true, hold: false });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
@@ -116,7 +119,11 @@ function standIns(d: () => DialerStage) {
     standIn("numbers", {
       called: () => ({ number: d().script.called }),
       keepMany: ({ lines }) => ({ kept: lines.map((line) => { tell("numbers.keepMany", line); return d().script.lineHeld; }) }),
-      releaseMany: ({ holders }) => { for (const holder of holders) tell("numbers.releaseMany", { holder }); return {}; },
+      releaseMany: ({ holders }) => {
+        if (!d().script.numbersUp) fail("DEPENDENCY_DOWN", "numbers is away");
+        for (const holder of holders) tell("numbers.releaseMany", { holder });
+        return {};
+      },
     }),
     standIn("scheduler", {
       grant: async (p) => { tell("scheduler.grant", p); return d().script.grant(); },

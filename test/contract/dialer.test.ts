@@ -159,6 +159,19 @@ describe("attempts that stop before the carrier is asked", () => {
     expect([holder, lease_seconds > order.max_call_seconds]).toEqual([refOf(order), true]);
     expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
   });
+  test("a line that can't be given back when its attempt stops is given back later, however long numbers is away", async () => {
+    const order = d.order("01");
+    d.script.lineHeld = false;
+    d.script.numbersUp = false;
+    await dial(order);
+    await toldIs(d, order, "leads.release");
+    await clock.advance(30_000);
+    expect(names(order)).not.toContain("numbers.releaseMany");
+    d.script.numbersUp = true;
+    await toldIs(d, order, "numbers.releaseMany", () => clock.advance(2000));
+    await clock.advance(10_000);
+    expect(names(order).filter((n) => n === "numbers.releaseMany")).toHaveLength(1);
+  });
   test("a listed number is dialled when the configuration says so, and nobody is asked", async () => {
     const order = d.order("06", { enforce_blacklist: false });
     d.script.listed = true;
