@@ -9,6 +9,7 @@ import { openFolder, type Folder } from "../../deploy/local/folder.ts";
 import { freePort } from "../../deploy/local/ports.ts";
 import { seed, type Sample } from "../../deploy/local/seed.ts";
 import { startStack, type LogLine, type Stack, type StackOptions } from "../../deploy/local/stack.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
 import { startRecordingSink, type RecordingSink } from "./recording-sink.ts";
 
 /** The whole product, started as a newcomer starts it, with a webhook receiver. */
@@ -31,7 +32,11 @@ export interface LedgerCall { sid: string; to: string; from: string; status: str
 export interface LedgerLine { seq: number; at: string; kind: string; call_sid?: string; to?: string; reference?: string | null; [field: string]: unknown }
 
 /** How the product is started for a test. */
-export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> { split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number }
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> {
+  split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number;
+  /** Providers that the sample has numbers and a campaign of; absent: the first. */
+  providers?: readonly Provider[];
+}
 
 const DEFAULT_TIME_SCALE = 20;
 const LEDGER_PAGE = 10_000;
@@ -48,7 +53,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
   });
   try {
-    const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: options.retryOffsetSeconds ?? 1 });
+    const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: options.retryOffsetSeconds ?? 1 }, options.providers);
     const sink = await startRecordingSink(sample.webhook_secret);
     const fromCarrier = async <T>(what: string): Promise<T> => (await fetch(`${stack.carrierUrl}${what}`)).json() as Promise<T>;
     return {
