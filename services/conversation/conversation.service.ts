@@ -18,8 +18,9 @@ import { talksByTurns } from "./talks-by-turns.ts";
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
 const MS_PER_SECOND = 1000;
-/** Of the grace at shutdown, what is kept for goodbyes and settling, seconds. */
-const GOODBYE_SECONDS = 5;
+/** Of the grace at shutdown, what is kept for goodbyes, and for settling after them, seconds. */
+const GOODBYE_SECONDS = 4;
+const SETTLING_SECONDS = 1;
 
 /** Where carriers find the media server: the public address, or on a port taken at random the local one. */
 const publicUrl = (configured: string, askedPort: number, port: number): string =>
@@ -63,7 +64,8 @@ export default service("conversation", (ground) => {
     async stopped() {
       server?.refuse();
       byTurns.refuse();
-      await talks.drain(Math.max(0, env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS) * MS_PER_SECOND, env.SHUTDOWN_GRACE_SECONDS > GOODBYE_SECONDS);
+      const talking = env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS;
+      await talks.drain(Math.max(0, talking) * MS_PER_SECOND, talking > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
       await server?.close();
     },
   };

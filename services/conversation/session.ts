@@ -35,6 +35,8 @@ export interface Session {
   readonly call_ref: string;
   /** Tells the talk something from outside. */
   stop(reason: Word): void;
+  /** Closes its leg now: whoever was stopped and is still saying goodbye says no more. */
+  cut(): void;
   /** Resolves when the talk is over and its facts are settled, or left to the sweep. */
   readonly over: Promise<void>;
 }
@@ -87,6 +89,8 @@ class Talk<Leg> implements Session, TalkHost {
     this.over = this.#run(this.#voice);
     this.#drain();
   }
+
+  cut(): void { this.#voice?.cut(); }
 
   stop(reason: Word): void {
     if (reason !== "machine" && reason !== "beep") this.tell({ type: "stopped", reason });

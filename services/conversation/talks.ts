@@ -15,6 +15,8 @@ const JOIN_TRIES = 3;
 const JOIN_PAUSE_MS = 500;
 /** The carrier gets this long to close a leg that no talk is held on. */
 const DISMISS_MS = 3000;
+/** Without a goodbye a talk gets this long to end by itself. */
+const AT_ONCE_MS = 1000;
 
 /** Ends a leg politely: the carrier is told and given time to close it. */
 async function dismiss(leg: TextLeg, clock: Clock): Promise<void> {
@@ -36,8 +38,8 @@ export interface Talks {
   stop(call_ref: string, reason: Word): void;
   /** True when there is room for no more talks. */
   full(): boolean;
-  /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye where there is time for one. */
-  drain(grace_ms: number, goodbye: boolean): Promise<void>;
+  /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
+  drain(grace_ms: number, goodbye_ms: number): Promise<void>;
 }
 
 /** What the talks are made with. */
@@ -110,12 +112,17 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       else joining.get(call_ref)?.push(reason);
     },
     full,
-    async drain(grace_ms, goodbye) {
-      const patience = new AbortController();
+    async drain(grace_ms, goodbye_ms) {
       const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
-      await Promise.race([all(), clock.wait(grace_ms, patience.signal)]);
-      patience.abort();
-      for (const session of live.values()) session.stop(goodbye ? "shutdown" : "shutdown_now");
+      const allWithin = async (ms: number): Promise<void> => {
+        const patience = new AbortController();
+        await Promise.race([all(), clock.wait(ms, patience.signal)]);
+        patience.abort();
+      };
+      await allWithin(grace_ms);
+      for (const session of live.values()) session.stop(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
+      await allWithin(Math.max(goodbye_ms, AT_ONCE_MS));
+      for (const session of live.values()) session.cut();
       await all();
     },
   };

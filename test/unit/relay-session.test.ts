@@ -25,7 +25,7 @@ const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
 });
 
 /** A talk on a fake leg, with a bus and a store the test looks into. */
-function hold(options: { bus?: Record<string, (params: Record<string, unknown>) => unknown>; sessions?: Partial<Sessions>; model?: ChatModel; env?: Record<string, string> } = {}) {
+function hold(options: { bus?: Record<string, (params: Record<string, unknown>) => unknown>; sessions?: Partial<Sessions>; model?: ChatModel; env?: Record<string, string>; end?: () => void } = {}) {
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => { lines.push(line); } }) as unknown as Log;
   const clock = virtualClock();
@@ -40,7 +40,7 @@ function hold(options: { bus?: Record<string, (params: Record<string, unknown>) 
   } as unknown as Sessions;
   let events: TextLegEvents | null = null;
   const said: string[] = [];
-  const leg: TextLeg = { listen: (e) => { events = e; e.ready("CA1"); }, say: (text) => said.push(text), end: () => events?.closed(), close: () => events?.closed() };
+  const leg: TextLeg = { listen: (e) => { events = e; e.ready("CA1"); }, say: (text) => said.push(text), end: options.end ?? (() => events?.closed()), close: () => events?.closed() };
   const model = options.model ?? { answer: async (_r, { onText }) => { onText("Zebulon, is Q-999 fine?"); return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 }; } };
   const shop: Workshop<TextLeg> = { bus, clock, log, sessions, engine: relayEngine(model, clock), web: async () => ({ ok: true, result: "" }), env: readEnv({ NODE_ENV: "test", ...options.env }) };
   const template = talkTemplate();
@@ -81,6 +81,20 @@ test("the lease is renewed every third of its life, and no longer than the talk"
   await t.pass(60_000);
   expect(t.named("leads.extend").length).toBe(before);
   expect(t.named("leads.extend")[0]?.params).toEqual({ lead_id: LEAD, claim_no: 3, lease_seconds: 30 });
+});
+
+test("a goodbye that goes on is cut: the leg closes at once and the talk is settled as it stood", async () => {
+  let over = false;
+  const t = hold({ end: () => undefined });
+  void t.session.over.then(() => { over = true; });
+  await t.pass(0);
+  t.session.stop("shutdown");
+  await t.pass(1000);
+  expect([over, t.said.at(-1)]).toEqual([false, expect.stringContaining("something went wrong")]);
+  t.session.cut();
+  await t.pass(0);
+  expect([over, t.named("leads.settle").length]).toEqual([true, 1]);
+  expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { ended_by: "error", errors: [{ code: "SHUTDOWN" }] } } });
 });
 
 test("a renewal that fails does not end the talk; the answer that the baton is lost does, unsettled", async () => {

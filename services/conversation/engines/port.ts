@@ -33,6 +33,8 @@ export interface Voice {
   said(): string;
   /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
   quiet(): Promise<void>;
+  /** Closes the leg now, whatever is being said on it. */
+  cut(): void;
   /** Resolves when the leg is closed and everything is let go. */
   readonly over: Promise<void>;
 }

@@ -89,6 +89,11 @@ class RelayVoice implements Voice {
     }
   }
 
+  cut(): void {
+    this.#leg.close();
+    this.#leg.close(); // a close that the other side does not answer is a cut the second time
+  }
+
   #happened(what: () => void): void {
     what();
     this.#watchIdle();
