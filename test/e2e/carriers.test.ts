@@ -12,6 +12,8 @@ const PROVIDERS: readonly Provider[] = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDE
 /** Whose numbers the sample has: the eleventh digit tells (deploy/local/seed.ts). */
 const NUMBERS: Record<Provider, RegExp> = { PROVIDER_ONE: /^\+1415555010\d$/, PROVIDER_TWO: /^\+1415555011\d$/, PROVIDER_THREE: /^\+1415555012\d$/ };
 
+const MESSAGE = "This is Northwind. Please call us back about order {{order_id}}.";
+
 let product: Product;
 let pusher: Pusher;
 let numbers = 0;
@@ -43,6 +45,19 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)("a lead whose configurati
   expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22)]).toEqual(["RIFF", 2]);
   const paid = await until("the price", async () => (await lead(ids[0] ?? "")).cost ?? undefined, DEADLINE_MS, POLL_MS);
   expect(paid).toBeGreaterThan(0);
+}, TEST_MS);
+
+test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)("a machine that answers through %s is left the template's message after its greeting, and nothing else", async (provider) => {
+  const template_id = campaign(provider);
+  const { configuration_id } = product.sample.templates.find((t) => t.id === template_id) ?? { configuration_id: "" };
+  await product.admin.ask("PUT", "/templates/{id}", { path: { id: template_id }, body: { voicemail_message: MESSAGE } });
+  await product.admin.ask("PUT", "/configurations/{config_id}", { path: { config_id: configuration_id }, body: { voicemail_action: "leave_message", max_retry: 0 } });
+  const id = await push(provider, "09");
+  expect((await finished(id)).outcome).toBe("voicemail");
+  const [call] = await callsOf(id);
+  const heard = (await product.ledger()).filter((l) => l.call_sid === call?.sid && l.kind === "heard").map((l) => l["text"]);
+  expect(heard.at(-1)).toBe("This is Northwind. Please call us back about order NW-1.");
+  expect(heard.filter((text) => String(text).includes("call us back"))).toHaveLength(1);
 }, TEST_MS);
 
 test("wrong credentials: one clear word in explain, no attempt spent, no storm of requests; other carriers go on", async () => {

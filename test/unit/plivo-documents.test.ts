@@ -41,7 +41,7 @@ describe("documents equal what the plivo package builds", () => {
       redirect(r);
     }],
     ["still thinking", reply([["Let me see.", true]], { kind: "again" }), (r) => { r.addSpeak("Let me see.", VOICE); r.addWait({ length: "1" }); redirect(r); }],
-    ["a message after the beep", reply([], { kind: "message", message: "Please call us.", patience_seconds: 30 }), (r) => { r.addWait({ length: "30", beep: "true" }); r.addSpeak("Please call us.", VOICE); r.addHangup({}); }],
+    ["a message after the greeting", reply([], { kind: "message", message: "Please call us.", patience_seconds: 30 }), (r) => { r.addWait({ length: "30", silence: "true", minSilence: "2000" }); r.addSpeak("Please call us.", VOICE); r.addHangup({}); }],
     ["goodbye", reply([["Goodbye.", false]], { kind: "hang_up" }), (r) => { r.addSpeak("Goodbye.", VOICE); r.addHangup({}); }],
     ["nothing", reply([["never said", true]], { kind: "nothing" }), () => undefined],
     ["a language of its own voice", reply([["Guten Tag", false]], { kind: "hang_up" }, { language: "de-AT", voice: "Polly.Marlene" }), (r) => { r.addSpeak("Guten Tag", { voice: "Polly.Marlene", language: "de-DE" }); r.addHangup({}); }],

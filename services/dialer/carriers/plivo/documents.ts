@@ -2,6 +2,11 @@ import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import { heardAs, spokenAs } from "./voices.ts";
 
+/**
+ * A machine's greeting counts as over after this much silence. Its beep is not waited for: the talk hears of the machine when somebody's words are passed on, which may be
+ * after the beep, and then nothing would be said until the machine has hung up.
+ */
+const GREETING_OVER_MS = 2000;
 /** Plivo takes documents of up to 100 KB; this many characters stay below that however they are written, and nobody listens longer. */
 const MAX_SPOKEN_CHARS = 8000;
 /** The voices take this much at once. */
@@ -73,7 +78,7 @@ function insideOf(reply: TurnReply, place: Place): string {
   switch (next.kind) {
     case "listen": return listening(reply, next, place);
     case "again": return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
-    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), beep: "true" })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
+    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), silence: "true", minSilence: String(GREETING_OVER_MS) })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
     case "hang_up": return `${said()}${hangUp}`;
     case "nothing": return "";
   }
