@@ -8,7 +8,7 @@ const SEEDS = 200;
 const MUTANT_SEEDS = 400;
 const MORE_SEEDS: Record<string, number> = { "no-tombstone": 3000 };
 /** Guards that few seeds miss are hunted from here on, so that the tests take seconds; the others from the first seed on. */
-const HUNT_FROM: Record<string, number> = { "no-tombstone": 100, "settle-without-fence": 205, "release-without-fence": 45 };
+const HUNT_FROM: Record<string, number> = { "no-tombstone": 800, "settle-without-fence": 205, "release-without-fence": 45 };
 const PATIENCE_MS = 240_000;
 
 let fleet: Fleet;
