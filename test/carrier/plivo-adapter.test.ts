@@ -34,7 +34,7 @@ describe("our requests are those of Plivo's own client", () => {
 
   const CALL = { call_id: "request-1", leg_id: "leg-1" };
   const base = "https://x.example/carriers/PROVIDER_TWO";
-  const { calls } = new plivo.Client(account.authId, account.authToken);
+  const { calls, recordings } = new plivo.Client(account.authId, account.authToken);
   const at = (kind: string): string => `${base}/${kind}/${REF}`;
   const plain = ({ method, url, headers, data }: SdkRequest): object => {
     const { pathname, searchParams } = new URL(url, "https://api.plivo.com");
@@ -59,6 +59,7 @@ describe("our requests are those of Plivo's own client", () => {
     ["recording", (c) => c.record(CALL, { callback_base: base, call_ref: REF, limit_seconds: 660 }), () => calls.record("leg-1", {
       timeLimit: 660, fileFormat: "wav", recordChannelType: "stereo", callbackUrl: `${at("recording")}?call=request-1`, callbackMethod: "POST",
     })],
+    ["a call's recordings", (c) => c.recordingsOf(CALL), () => recordings.list({ callUuid: "leg-1", limit: "20", offset: "0" })],
     ["a live call's state", (c) => c.fetch(CALL), () => calls.getLiveCall("leg-1")],
     ["a waiting call's state", (c) => c.fetch({ call_id: "request-1", leg_id: null }), () => calls.getQueuedCall("request-1")],
   ])("%s", async (_what, asks, sdk) => {

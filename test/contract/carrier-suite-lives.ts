@@ -10,6 +10,8 @@ const RECORDING = { dial: "yes, asked for with the dial", command: "yes, by a co
 const ADDED_SILENCE_MS = 200;
 const TALKED_WAV_BYTES = 44;
 const TOLD_WITHIN_MS = 8000;
+/** A talk of no length has no recording. */
+const TALKED_MS = 100;
 
 /** Whole calls between the adapter and simulated people. */
 export function liveTests({ b, proved }: Suite): void {
@@ -122,6 +124,30 @@ export function liveTests({ b, proved }: Suite): void {
     await expect(carrier.openRecording({ ...driver.recording_url(9), seconds: null, channels: null })).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
     await expect(carrier.openRecording({ recording_id: told.recording_id, url: null, seconds: null, channels: null })).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
     proved.set("recording, both sides apart", RECORDING[recording]);
+  });
+  test("a recording whose callback was lost is found by asking", async () => {
+    const { carrier, driver, callback_base } = b();
+    const { recording } = carrier.capabilities;
+    if (recording === "none") return;
+    const request = b().request("05", { record: true });
+    const { names } = await b().dial(request, { holds: true });
+    await b().step(request.call_ref, "answered");
+    if (recording === "command") await carrier.record(namesOf(names), { callback_base, call_ref: request.call_ref, limit_seconds: 660 });
+    expect(await carrier.recordingsOf(namesOf(names))).toEqual([]); // not finished
+    const known = namesOf(names);
+    await b().fault("lose_callbacks", { to: request.to });
+    await until("the call to have lasted", async () => (Date.now() - (b().agent.began.get(request.call_ref) ?? Infinity) >= TALKED_MS ? true : undefined));
+    await carrier.hangUp(known, true);
+    const [found, ...more] = await until("the recording", async () => { const all = await carrier.recordingsOf(known); return all.length > 0 ? all : undefined; }, TOLD_WITHIN_MS);
+    expect([found, more]).toEqual([{ recording_id: expect.any(String), url: expect.stringMatching(/^https?:/), seconds: expect.any(Number), channels: found?.channels === null ? null : 2 }, []]);
+    expect(b().received.filter((r) => r.raw.ref === request.call_ref && r.translated?.recording)).toEqual([]);
+    const opened = await carrier.openRecording(found ?? { recording_id: "", url: null, seconds: null, channels: null });
+    const bytes = Buffer.concat(await opened.body.toArray() as Buffer[]);
+    expect(bytes.subarray(0, 4).toString()).toBe("RIFF");
+    expect(await carrier.recordingsOf(driver.names(6))).toEqual([]);
+    const { public_http_url } = b();
+    const nowhere = driver.adapter({ api_base: "http://127.0.0.1:1", public_http_url, public_ws_url: public_http_url.replace("http", "ws") }); // port 1: nobody listens
+    await expect(nowhere.recordingsOf(known)).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
   });
   test("a recording at a stranger's address is not asked for", async () => {
     const { carrier, driver } = b();

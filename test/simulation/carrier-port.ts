@@ -51,6 +51,7 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     },
     answerDocument: () => EMPTY,
     sendDigits: () => Promise.resolve(), record: () => Promise.resolve(), inbound: () => null,
+    recordingsOf: () => Promise.resolve([]),
     openRecording: () => fail("NOT_AVAILABLE", "nothing is recorded here"), settleInbound: () => Promise.resolve(EMPTY),
   };
   return { of: () => port, all: () => [port], variables: () => [] };

@@ -37,7 +37,7 @@ const require = createRequire(import.meta.url);
 
 /** Plivo's own package, which has no types that compile: what the tests use of it. */
 export const plivo = require("plivo") as {
-  Client: new (authId: string, authToken: string) => { calls: SdkCalls };
+  Client: new (authId: string, authToken: string) => { calls: SdkCalls; recordings: Pick<SdkCalls, "list"> };
   Response: () => SdkElement;
   validateV3Signature: (method: string, uri: string, nonce: string, authToken: string, signature: string, params?: Record<string, unknown>) => boolean;
 };

@@ -39,7 +39,7 @@ beforeAll(async () => {
         method: asked.method ?? "", path: url.pathname, query: Object.fromEntries(url.searchParams), authorization: String(asked.headers.authorization),
         type: String(asked.headers["content-type"] ?? ""), body: text === "" ? null : JSON.parse(text),
       });
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ data: url.pathname.endsWith("active_calls") || url.pathname.endsWith("call_events") ? [] : { call_control_id: CALL_ID, call_leg_id: "leg" }, meta: { page_number: 1, total_pages: 1 } }));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ data: url.pathname.endsWith("active_calls") || url.pathname.endsWith("call_events") || url.pathname.endsWith("recordings") ? [] : { call_control_id: CALL_ID, call_leg_id: "leg" }, meta: { page_number: 1, total_pages: 1 } }));
     });
   });
   await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
@@ -76,6 +76,7 @@ describe("our client's requests are the SDK's", () => {
       () => sdk.calls.actions.speak(CALL_ID, { command_id: "speak", payload: SAY.say, voice: "female", language: "de-DE" })],
     ["hand over", () => ours.proceed?.(told("call.answered", { hand_to: "+14155550777" })) ?? Promise.reject(new Error("no proceed")),
       () => sdk.calls.actions.transfer(CALL_ID, { command_id: "transfer", to: "+14155550777" })],
+    ["recordings", () => ours.recordingsOf(call), async () => { await sdk.recordings.list({ filter: { call_control_id: CALL_ID }, "page[number]": 1, "page[size]": 20 }); }],
     ["look up", () => ours.fetch(call), async () => { await sdk.calls.retrieveStatus(CALL_ID); await sdk.callEvents.list({ filter: { leg_id: "leg", type: "webhook" }, ...page }); }],
     ["find", () => ours.find({ call_ref: REF, to: request.to, from: request.from, since, until: since }), async () => {
       await sdk.callEvents.list({ filter: { from: request.from, to: request.to, occurred_at: { gte: "2026-11-21T10:00:00.000Z" }, type: "webhook" }, ...page });

@@ -149,6 +149,8 @@ export interface CarrierPort {
   record(call: CallHandle, how: { callback_base: string; call_ref: string; limit_seconds: number }): Promise<void>;
   /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
   openRecording(recording: CarrierRecording): Promise<RecordingStream>;
+  /** The recordings the carrier has of a call, finished ones only (`url` null: it says that it made none). DEPENDENCY_DOWN when it can't be reached. */
+  recordingsOf(call: CallHandle): Promise<CarrierRecording[]>;
   /** The call now; null: the carrier knows none of this id. DEPENDENCY_DOWN when it can't be reached. */
   fetch: (call: CallHandle) => Promise<CarrierCall | null>;
   /** The calls of an attempt whose answer was lost: by our reference where the carrier keeps it, else those between these numbers that were created in the span

@@ -5,6 +5,7 @@ import type { Hook } from "../sender.ts";
 import type { SimTime } from "../time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import type { PlivoCall, PlivoRecording } from "./plivo-call.ts";
+import { whole } from "./records.ts";
 
 /** What a recording is asked for with. */
 export interface RecordParams { timeLimitSeconds: number; format: "mp3" | "wav"; stereo: boolean; hook: Hook | null }
@@ -15,6 +16,8 @@ export interface Recordings {
   start(plivoCall: PlivoCall, params: RecordParams, apiId: string): PlivoRecording;
   stop(plivoCall: PlivoCall): boolean;
   get(accountId: string, id: string): PlivoRecording | undefined;
+  /** One page of the account's recordings, newest first, those still being made among them. */
+  list(accountId: string, query: URLSearchParams, apiId: string): Reply;
 }
 
 /** Plivo names its own host, whatever address it was asked at. */
@@ -23,6 +26,7 @@ const MEDIA = "https://media.plivo.com";
 const MAKING_MS = 1_000;
 /** The oldest are forgotten beyond this many. */
 const MAX_KEPT = 10_000;
+const MAX_PAGE = 20;
 
 /** No recordings at first. */
 export function createRecordings({ time, callbacks }: { time: SimTime; callbacks: Callbacks }): Recordings {
@@ -63,13 +67,23 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       const found = kept.get(id);
       return found?.call.account.authId === accountId ? found : undefined;
     },
+    list(accountId, query, apiId) {
+      const [limit, offset] = [Math.min(whole(query.get("limit"), MAX_PAGE) || MAX_PAGE, MAX_PAGE), whole(query.get("offset"), 0)];
+      const leg = query.get("call_uuid");
+      const found = [...kept.values()].filter(({ call }) => call.account.authId === accountId && (leg === null || call.call.order.sid === leg)).reverse();
+      const objects = found.slice(offset, offset + limit).map((recording) => {
+        const { api_id: _api, ...shown } = recordingRecord(recording, apiId);
+        return shown;
+      });
+      return { status: 200, body: { api_id: apiId, meta: { limit, offset, total_count: found.length, next: null, previous: null }, objects } };
+    },
   };
 }
 
 /** A recording as the REST API shows it. */
 export const recordingRecord = ({ id, call, startedAt, url, recorder, done }: PlivoRecording, apiId: string): Record<string, unknown> => ({
   api_id: apiId, add_time: `${startedAt.toISOString().slice(0, 19).replace("T", " ")}+00:00`, call_uuid: call.call.order.sid, conference_name: null,
-  recording_duration_ms: done ? String(recorder.stop().seconds * 1000) : null, recording_end_ms: null, recording_format: "wav", recording_id: id, recording_start_ms: String(startedAt.getTime()), recording_type: "call", recording_url: url,
+  recording_duration_ms: done ? (recorder.stop().seconds * 1000).toFixed(5) : null, recording_end_ms: null, recording_format: "wav", recording_id: id, recording_start_ms: String(startedAt.getTime()), recording_type: "call", recording_url: url,
   resource_uri: `/v1/Account/${call.account.authId}/Recording/${id}/`,
 });
 

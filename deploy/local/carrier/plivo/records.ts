@@ -57,7 +57,8 @@ export const queuedRecord = ({ call, requestUuid }: PlivoCall, apiId: string): R
 });
 
 const MAX_PAGE = 20;
-const whole = (text: string | null, byDefault: number): number => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : byDefault);
+/** A whole number of a query. */
+export const whole = (text: string | null, byDefault: number): number => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : byDefault);
 
 /** Does a time lie where `name`, `name__gte` and so on want it? */
 function timeMatches(query: URLSearchParams, name: string, date: Date | null): boolean {

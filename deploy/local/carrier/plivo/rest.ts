@@ -130,6 +130,7 @@ function route(parts: RestParts, asked: Asked, path: string): Reply {
   if (resource === "Call" && id === "") return method === "POST" ? create(parts, asked) : method === "GET" ? list(parts, asked) : error(405, apiId, "method not allowed");
   if (resource === "Call") return ofCall(parts, asked, id, action);
   if (resource === "Request" && method === "DELETE") return cancel(parts, asked, id);
+  if (resource === "Recording" && method === "GET" && id === "") return parts.recordings.list(account.authId, asked.request.query, apiId);
   if (resource === "Recording" && method === "GET") {
     const file = /^(.+)\.(?:wav|mp3)$/.exec(id);
     const found = parts.recordings.get(account.authId, file?.[1] ?? id);

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const whole = (text: string | null, byDefault: number): number => (text !== null && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : byDefault);
 
 /** One page of a list, as Telnyx cuts them. */
-function pageOf(all: readonly unknown[], query: URLSearchParams): Reply {
+export function pageOf(all: readonly unknown[], query: URLSearchParams): Reply {
   const size = Math.min(whole(query.get("page[size]"), DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE);
   const number = whole(query.get("page[number]"), 1);
   return {

@@ -3,6 +3,7 @@ import type { Reply, Request } from "../http.ts";
 import { recordLine, type LineRecording } from "../recording.ts";
 import type { SimTime } from "../time.ts";
 import { telnyxError } from "./errors.ts";
+import { pageOf } from "./listing.ts";
 import { moment, shownFrom, type Events } from "./events.ts";
 import type { RecordSettings, TelnyxCall } from "./telnyx-call.ts";
 
@@ -14,6 +15,8 @@ export interface Recordings {
   stop(telnyxCall: TelnyxCall): void;
   /** `GET /v2/recordings/{id}` of this account. */
   show(id: string, connectionId: string): Reply;
+  /** `GET /v2/recordings` of these connections: finished ones, newest first. */
+  list(query: URLSearchParams, connectionIds: readonly string[]): Reply;
   /** Answers a link; null when the request is for something else. */
   download(request: Request): Reply | null;
 }
@@ -56,6 +59,16 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
     });
   };
 
+  const shown = (recording: Stored): Record<string, unknown> => {
+    const { id, telnyxCall, settings, startedAt, endedAt, line } = recording;
+    return {
+      record_type: "recording", id, call_control_id: telnyxCall.call.order.sid, call_leg_id: telnyxCall.legId, call_session_id: telnyxCall.sessionId,
+      connection_id: telnyxCall.account.connectionId, channels: settings.channels, source: "call", status: "completed", initiated_by: "OutboundAPI", from: shownFrom(telnyxCall.call), to: telnyxCall.call.order.to,
+      duration_millis: line.seconds * 1000, recording_started_at: moment(startedAt), recording_ended_at: moment(endedAt), created_at: moment(startedAt), updated_at: moment(endedAt),
+      download_urls: linksOf(recording),
+    };
+  };
+
   return {
     start(telnyxCall, settings) {
       telnyxCall.recorder ??= { id: randomUUID(), startedAt: new Date(), settings, line: recordLine(telnyxCall.call, time) };
@@ -73,18 +86,12 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
     show(id, connectionId) {
       const recording = stored.get(id);
       if (!recording?.ready || recording.telnyxCall.account.connectionId !== connectionId) return telnyxError(404, "10005", "Resource not found", "The requested resource or URL could not be found.");
-      const { telnyxCall, settings, startedAt, endedAt, line } = recording;
-      return {
-        status: 200,
-        body: {
-          data: {
-            record_type: "recording", id, call_control_id: telnyxCall.call.order.sid, call_leg_id: telnyxCall.legId, call_session_id: telnyxCall.sessionId,
-            connection_id: connectionId, channels: settings.channels, source: "call", status: "completed", initiated_by: "OutboundAPI", from: shownFrom(telnyxCall.call), to: telnyxCall.call.order.to,
-            duration_millis: line.seconds * 1000, recording_started_at: moment(startedAt), recording_ended_at: moment(endedAt), created_at: moment(startedAt), updated_at: moment(endedAt),
-            download_urls: linksOf(recording),
-          },
-        },
-      };
+      return { status: 200, body: { data: shown(recording) } };
+    },
+    list(query, connectionIds) {
+      const wanted = (name: string, value: string): boolean => (query.get(`filter[${name}]`) ?? value) === value;
+      return pageOf([...stored.values()].filter(({ ready, telnyxCall: { account, call, legId, sessionId } }) => ready && connectionIds.includes(account.connectionId)
+        && wanted("connection_id", account.connectionId) && wanted("call_control_id", call.order.sid) && wanted("call_leg_id", legId) && wanted("call_session_id", sessionId)).reverse().map(shown), query);
     },
     download({ method, path }) {
       if (method !== "GET" || !path.startsWith(LINK_PATH)) return null;

@@ -67,6 +67,7 @@ function route(parts: RestParts, request: Request, own: readonly TelnyxAccount[]
   if (resource === "connections" && more === "active_calls" && get && own.some((a) => a.connectionId === id)) return listActive(parts.calls.values(), id, request.query);
   const calls = [...parts.calls.values()].filter((c) => own.includes(c.account));
   if (resource === "call_events" && get) return listEvents(calls, request.query, new Date());
+  if (resource === "recordings" && get && id === "") return parts.talk.recordings.list(request.query, own.map((a) => a.connectionId));
   if (resource === "recordings" && get) {
     const shown = own.map((a) => parts.talk.recordings.show(id, a.connectionId));
     return shown.find((reply) => reply.status === 200) ?? missing();

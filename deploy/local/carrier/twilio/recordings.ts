@@ -31,6 +31,8 @@ const MAKING_MS = 1_000;
 /** The oldest are forgotten beyond this many. */
 const MAX_KEPT = 10_000;
 const PATH = new RegExp(`^/${API_VERSION}/Accounts/([^/]+)/(?:Calls/([^/]+)/)?Recordings(?:/(RE[0-9a-f]{32}))?(\\.json|\\.wav|\\.mp3)?$`);
+const PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 1_000;
 const WAV_HEADER_BYTES = 44;
 const FRAME_BYTES = 4;
 
@@ -73,6 +75,19 @@ function fileOf({ status, made, params }: TwilioRecording, { query }: Request): 
   return { status: 200, body: asked === 2 ? made.wav : mixed(made.wav), headers: { "content-type": "audio/x-wav" } };
 }
 
+/** The newest recordings of a call, on one page: nothing here makes more than fit. */
+function listed(recordings: readonly TwilioRecording[], { path, query }: Request): Reply {
+  const asked = Number(query.get("PageSize") ?? PAGE_SIZE);
+  const page_size = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, MAX_PAGE_SIZE) : PAGE_SIZE;
+  const rows = [...recordings].reverse().slice(0, page_size).map(resourceOf);
+  return {
+    status: 200,
+    body: {
+      recordings: rows, page: 0, page_size, start: 0, end: Math.max(0, rows.length - 1), first_page_uri: `${path}?PageSize=${page_size}&Page=0`, previous_page_uri: null, next_page_uri: null, uri: `${path}?PageSize=${page_size}&Page=0`,
+    },
+  };
+}
+
 /** No recordings at first. */
 export function createRecordings({ time, callbacks }: { time: SimTime; callbacks: Pick<Callbacks, "recording"> }): Recordings {
   const kept = new Map<string, TwilioRecording>();
@@ -111,7 +126,7 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       if (sid === undefined) {
         if (!twilioCall) return missing;
         if (request.method === "POST") return begin(request, twilioCall);
-        return { status: 200, body: { recordings: ofCall(twilioCall.call.order.sid).map(resourceOf), page: 0, page_size: MAX_KEPT, uri: request.path } };
+        return listed(ofCall(twilioCall.call.order.sid), request);
       }
       const recording = kept.get(sid);
       if (!recording || recording.twilioCall.account.sid !== account.sid) return missing;

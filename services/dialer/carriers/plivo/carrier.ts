@@ -1,10 +1,11 @@
 import { fail } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
-import type { AnswerDocument, CallHandle, CarrierPort, DialAnswer, DialRequest, RecordingStream } from "../port.ts";
+import type { AnswerDocument, CallHandle, CarrierPort, CarrierRecording, DialAnswer, DialRequest, RecordingStream } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
 import { CALL_FIELD, inboundOf, translate } from "./callbacks.ts";
 import { connectDocument, dialDocument, emptyDocument, rejectDocument, turnDocument } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
+import { recordingIn, recordsIn } from "./records.ts";
 import { isMissing, openRest, type PlivoRest, type RestOptions } from "./rest.ts";
 import { isSigned } from "./signature.ts";
 
@@ -12,6 +13,8 @@ import { isSigned } from "./signature.ts";
 export interface PlivoOptions extends RestOptions { public_http_url: string; public_ws_url: string }
 
 const TOO_MANY_STATUS = 429;
+/** Recordings of one call that are looked at: there should be one. */
+const MAX_LISTED = 20;
 const XML = "text/xml; charset=utf-8";
 
 const bare = (number: string): string => number.replace(/^\+/, "");
@@ -95,6 +98,15 @@ async function openRecording(rest: PlivoRest, recording_id: string, url: string 
   return fail("RECORDING_NOT_READY", "The carrier knows the recording, but its file is not there yet.");
 }
 
+/** The call's recordings that Plivo has finished; it files them under the leg. */
+async function recordingsOf(rest: PlivoRest, { call_id, leg_id }: CallHandle): Promise<CarrierRecording[]> {
+  const call_uuid = leg_id ?? call_id;
+  const listing = await rest.get("Recording/", { call_uuid, limit: String(MAX_LISTED), offset: "0" })
+    .catch((error: unknown) => (isMissing(error) ? {} : unreachable(error)));
+  // a filter that is not known is passed over: another call's recording must never be taken for ours
+  return recordsIn(listing).filter((record) => record["call_uuid"] === call_uuid).flatMap((record) => recordingIn(record) ?? []);
+}
+
 /** Plivo behind the port. Nothing of its vocabulary passes this folder. */
 export function plivoCarrier(options: PlivoOptions): CarrierPort {
   const rest = openRest(options);
@@ -115,6 +127,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       callback_url: `${callback_base}/recording/${call_ref}?${CALL_FIELD}=${encodeURIComponent(call.call_id)}`, callback_method: "POST",
     })).catch((error: unknown) => refused("the recording", error)),
     openRecording: ({ recording_id, url }) => openRecording(rest, recording_id, url),
+    recordingsOf: (call) => recordingsOf(rest, call),
     fetch: (call) => lookup.fetch(call).catch(unreachable),
     find: (sought) => lookup.find(sought).catch(unreachable),
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),

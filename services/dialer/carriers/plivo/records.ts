@@ -1,4 +1,4 @@
-import type { CallProgress, CarrierCall } from "../port.ts";
+import type { CallProgress, CarrierCall, CarrierRecording } from "../port.ts";
 import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangups.ts";
 import type { Answer } from "./rest.ts";
 
@@ -44,4 +44,11 @@ export const recordsIn = (listing: Answer): Answer[] =>
 export function isBetween(record: Answer, from: string, to: string): boolean {
   const digits = (value: unknown): string => (typeof value === "string" ? value.replace(/\D/g, "") : "");
   return digits(record["from"] ?? record["from_number"]) === digits(from) && digits(record["to"] ?? record["to_number"]) === digits(to);
+}
+
+/** A recording of a listing; null while it is still being made: Plivo tells its length (as text, "3000.00000") when it is done. */
+export function recordingIn(record: Answer): CarrierRecording | null {
+  const [recording_id, url] = [wordOf(record["recording_id"]), wordOf(record["recording_url"])];
+  const ms = Number(record["recording_duration_ms"] ?? Number.NaN);
+  return recording_id === null || url === null || !(ms > 0) ? null : { recording_id, url, seconds: Math.round(ms / 1000), channels: null };
 }

@@ -23,7 +23,8 @@ const CALL_REF = /^[0-9a-f-]{36}\.[1-9]\d*$/i;
 const E164 = /^\+[1-9]\d{6,14}$/;
 /** ANONYMOUS on a keypad: what some networks send for a withheld number. */
 const WITHHELD = "+266696687";
-const CHANNELS: Record<string, number> = { single: 1, dual: 2 };
+/** How many sides apart, by Telnyx's word. */
+export const CHANNELS: Record<string, number> = { single: 1, dual: 2 };
 
 /** The reference a client_state carries; null where there is none. */
 export const referenceOf = (client_state: unknown): string | null => {

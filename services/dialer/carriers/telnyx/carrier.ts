@@ -7,7 +7,7 @@ import { dialBody, stateOf } from "./dialling.ts";
 import { goOn, settle } from "./inbound.ts";
 import { recordOf, textOf } from "./json.ts";
 import { fetchCall, findCalls } from "./looking-up.ts";
-import { openRecording } from "./recordings.ts";
+import { openRecording, recordingsOf } from "./recordings.ts";
 import { DIAL_TIMEOUT_MS, openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";
 
@@ -41,6 +41,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     async sendDigits({ call_id }, digits) { await command(rest, call_id, "send_dtmf", { digits }); },
     record: async () => fail("NOT_AVAILABLE", "Telnyx records as the dial request asks."),
     openRecording: async (recording) => openRecording(rest, options.api_key, recording),
+    recordingsOf: async ({ call_id }) => recordingsOf(rest, call_id),
     fetch: async ({ call_id }) => fetchCall(rest, call_id).catch(unreachable),
     find: async (sought) => findCalls(rest, options.connection_id, sought).catch(unreachable),
     verify: (request, now) => isSigned(key, request, now) && isAtItsAddress(request),

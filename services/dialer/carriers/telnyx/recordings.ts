@@ -2,8 +2,9 @@ import { Readable } from "node:stream";
 import { codeOf, fail } from "../../../../shared/errors.ts";
 import type { CarrierRecording, RecordingStream } from "../port.ts";
 import { isUnknown } from "./answers.ts";
+import { CHANNELS } from "./callbacks.ts";
 import { unreachable } from "./commands.ts";
-import { recordOf, textOf } from "./json.ts";
+import { listOf, recordOf, textOf } from "./json.ts";
 import { ASK_TIMEOUT_MS, pathPart, type Rest } from "./rest.ts";
 
 const TELNYX_HOST = /(?:^|\.)telnyx\.com$/;
@@ -13,6 +14,8 @@ const STORE_HOST = /^(?:[a-z0-9-]+\.)*s3(?:[.-][a-z0-9-]+)*\.amazonaws\.com$/;
 const DEAD: readonly number[] = [400, 401, 403, 404, 410];
 const MAX_REDIRECTS = 3;
 const REDIRECT = 3;
+/** Recordings of one call that are looked at: there should be one. */
+const MAX_LISTED = 20;
 
 /** True for a link that may be followed at all: the API's own origin, Telnyx's hosts and its store, these by https. Pure. */
 export function mayAsk(link: string, api_origin: string): boolean {
@@ -46,14 +49,18 @@ async function follow(link: string, rest: Rest, api_key: string): Promise<Record
   return null;
 }
 
+const linkOf = (download_urls: unknown): string | null => {
+  const links = recordOf(download_urls);
+  return textOf(links["wav"]) ?? textOf(links["mp3"]);
+};
+
 /** Asks for a fresh link. RECORDING_NOT_FOUND, RECORDING_NOT_READY. */
 async function freshLink(rest: Rest, recording_id: string): Promise<string> {
   const gone = (): never => fail("RECORDING_NOT_FOUND", "The carrier does not have the recording any more.");
   if (recording_id === "") return gone();
   try {
     const { download_urls, status } = recordOf((await rest.get(`/recordings/${pathPart(recording_id)}`))["data"]);
-    const links = recordOf(download_urls);
-    const link = textOf(links["wav"]) ?? textOf(links["mp3"]);
+    const link = linkOf(download_urls);
     if (status !== undefined && status !== "completed" || link === null) fail("RECORDING_NOT_READY", "The carrier has not finished the recording yet.");
     return link;
   } catch (error) {
@@ -71,4 +78,15 @@ export async function openRecording(rest: Rest, api_key: string, { recording_id,
   } catch (error) {
     return OURS.includes(codeOf(error)) ? Promise.reject(error) : unreachable(error);
   }
+}
+
+/** The call's recordings that Telnyx has finished. */
+export async function recordingsOf(rest: Rest, call_id: string): Promise<CarrierRecording[]> {
+  const { data } = await rest.get("/recordings", { "filter[call_control_id]": call_id, "page[number]": "1", "page[size]": String(MAX_LISTED) }).catch(unreachable);
+  return listOf(data).map(recordOf).flatMap((shown) => {
+    const [recording_id, url, ms] = [textOf(shown["id"]), linkOf(shown["download_urls"]), shown["duration_millis"]];
+    // a filter that is not known is passed over: another call's recording must never be taken for ours
+    if (recording_id === null || url === null || shown["call_control_id"] !== call_id || (shown["status"] ?? "completed") !== "completed") return [];
+    return [{ recording_id, url, seconds: typeof ms === "number" ? Math.round(ms / 1000) : null, channels: CHANNELS[textOf(shown["channels"]) ?? ""] ?? null }];
+  });
 }

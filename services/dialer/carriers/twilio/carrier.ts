@@ -7,7 +7,7 @@ import { dialAnswerOf } from "./answers.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
 import { emptyDocument, hangUpDocument, relayDocument, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";
-import { openRecording } from "./recordings.ts";
+import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, isUpgradeSigned } from "./signature.ts";
 
@@ -126,6 +126,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     sendDigits: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
     record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
     openRecording: (recording) => openRecording(options, recording),
+    recordingsOf: async ({ call_id }) => recordingsOf(await rest(), options, call_id).catch(unreachable),
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
+import type { Twilio } from "twilio";
 import { fail, Failure } from "../../../../shared/errors.ts";
-import { faultWord } from "../http-faults.ts";
+import { faultWord, Refusal } from "../http-faults.ts";
 import type { CarrierRecording, RecordingStream } from "../port.ts";
 import { movedTo, type RestOptions } from "./rest.ts";
 
@@ -13,6 +14,8 @@ const MAX_HOPS = 3;
 const ANSWER_TIMEOUT_MS = 15_000;
 const NOT_FOUND_STATUS = 404;
 const AUDIO = "audio/x-wav";
+/** Recordings of one call that are looked at: there should be one. */
+const MAX_LISTED = 20;
 
 /** A recording's own address, from which its files are made by their endings. */
 const ADDRESS = /^\/2010-04-01\/Accounts\/(AC[0-9a-fA-F]{32})\/Recordings\/(RE[0-9a-fA-F]{32})(?:\.[a-z0-9]+)?$/;
@@ -79,4 +82,16 @@ export async function openRecording(options: RestOptions, { url }: CarrierRecord
     if (error instanceof Failure) throw error;
     return fail("DEPENDENCY_DOWN", `The recording could not be fetched (${faultWord(error)}); it is asked for again.`);
   }
+}
+
+/** The call's recordings that Twilio has done with. Their addresses are those that callbacks name: the resource's own `uri` lies under the call. */
+export async function recordingsOf(client: Twilio, { account_sid }: RestOptions, call_id: string): Promise<CarrierRecording[]> {
+  const listed = await client.calls(call_id).recordings.list({ limit: MAX_LISTED }).catch((error: unknown) => {
+    if (error instanceof Refusal && error.status === NOT_FOUND_STATUS) return [];
+    throw error;
+  });
+  return listed.filter(({ status, callSid }) => callSid === call_id && (status === "completed" || status === "absent")).map(({ sid, status, duration, channels }) => ({
+    recording_id: sid, url: status === "completed" ? `${API_ORIGIN}/2010-04-01/Accounts/${account_sid}/Recordings/${sid}` : null,
+    seconds: sizeOf(duration ?? null), channels: channels ?? null,
+  }));
 }
