@@ -3,6 +3,7 @@ import { close } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { nextCostLook } from "./costing.ts";
 import { factsOf } from "./facts.ts";
+import { afterTalk } from "./recordings/expecting.ts";
 import { logCall, type Works } from "./works.ts";
 
 const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
@@ -37,6 +38,7 @@ async function tellLead(w: Works, call: CallDoc): Promise<void> {
 /** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
 export async function closeCall(w: Works, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
+  await afterTalk(w, call);
   await tellLead(w, call);
   await w.together.freeLine(call._id);
   await w.calls.run(close(call._id, w.clock.now(), nextCostLook(w, call)));

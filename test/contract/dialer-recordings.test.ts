@@ -44,11 +44,11 @@ const answering = (times: number, status: number, headers: Record<string, string
 };
 
 /** A call that is over, with a recording as given, as a node would have left it. */
-async function left(recording: Partial<KeptRecording> & Pick<KeptRecording, "state">): Promise<{ order: DialOrder; call: CallDoc }> {
+async function left(recording: Partial<KeptRecording> & Pick<KeptRecording, "state">, over: Partial<CallDoc> = {}): Promise<{ order: DialOrder; call: CallDoc }> {
   const order = d.order("01");
   const call: CallDoc = {
     _id: refOf(order), lead_id: order.lead_id, claim_no: 1, state: "ENDED", rank: 9, created_at: clock.now(), provider: "PROVIDER_ONE", carrier_call_id: `CA${randomUUID().replaceAll("-", "")}`,
-    closed_at: clock.now(), ended: "completed", recording: { tries: 0, due_at: clock.now(), ...recording },
+    closed_at: clock.now(), ended: "completed", recording: { tries: 0, due_at: clock.now(), ...recording }, ...over,
   };
   await d.calls.insertOne(call);
   return { order, call };
@@ -90,6 +90,18 @@ describe("the road of a recording", () => {
     for (let i = 0; i < 3; i += 1) await d.stage.bus.call("dialer.carrierEvent", again);
     await pass();
     expect(asked).toBe(1);
+  });
+
+  test("every callback is lost: the carrier is asked after the end of the call, and the recording is fetched", async () => {
+    const order = d.order("01");
+    await d.fault("lose_callbacks", order);
+    await d.dial(order);
+    const over = await callIs(d, order, "the end", (c) => c.closed_at !== undefined, () => clock.advance(30_000));
+    expect(over.recording).toMatchObject({ state: "wanted", looks: 0, told: true });
+    expect([over.recording?.recording_id, Number(over.recording?.due_at) - Number(over.closed_at) <= 120_000]).toEqual([undefined, true]);
+    const call = await callIs(d, order, "the recording", isIn("stored"), () => clock.advance(30_000));
+    expect(call.recording).toMatchObject({ recording_id: expect.stringMatching(/^RE/), content_type: "audio/wav", channels: 2, seconds: expect.any(Number) });
+    expect((await readFile(join(d.stage.env.RECORDINGS_DIR, call.recording?.key ?? ""))).length).toBe(call.recording?.bytes);
   });
 
   test("a carrier that made none: the address is taken back", async () => {
@@ -166,10 +178,20 @@ describe("holders that are gone", () => {
     await callIs(d, order, "the recording", isIn("stored"), () => clock.advance(20_000));
   });
 
-  test("one that nobody ever told of is given up", async () => {
-    const { order } = await left({ state: "wanted", told: true });
-    await callIs(d, order, "given up", (c) => isIn("absent")(c) && c.recording?.told === false, pass);
-    expect(urls(d, order)).toEqual([null]);
+  test("one that nobody ever told of, and that the carrier has not when it is asked, is given up", async () => {
+    const { order } = await left({ state: "wanted", told: true, looks: 0 });
+    const looked = await callIs(d, order, "a look in vain", (c) => c.recording?.looks === 1, pass);
+    const waits = Number(looked.recording?.due_at) - clock.now().getTime();
+    expect([looked.recording?.state, waits > 500_000, waits <= 600_000]).toEqual(["wanted", true, true]);
+    const call = await callIs(d, order, "given up", (c) => isIn("absent")(c) && c.recording?.told === false, () => clock.advance(600_000));
+    expect([urls(d, order), call.recording?.looks, call.recording?.error]).toEqual([[null], 3, expect.stringContaining("never told")]);
+  });
+
+  test("a carrier that can't be asked is asked again, and given up only after many times", async () => {
+    const { order } = await left({ state: "wanted", told: true, looks: 2 }, { provider: "PROVIDER_THREE" }); // there is no such account here
+    const failed = await callIs(d, order, "a try that failed", (c) => c.recording?.tries === 1, pass);
+    expect(failed.recording).toMatchObject({ state: "wanted", looks: 2, error: expect.any(String) });
+    await callIs(d, order, "given up", (c) => isIn("absent")(c) && c.recording?.told === false, () => clock.advance(3_600_000));
   });
 
   test("one whose lead was not told is told later", async () => {

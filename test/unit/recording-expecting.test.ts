@@ -32,7 +32,7 @@ const works = (recording: Capabilities["recording"]): Works => {
     env: { PUBLIC_HTTP_URL: "https://calls.example.com" }, clock: { now: () => NOW, wait: async (ms: number) => { seen.push(`wait ${ms}`); } }, log: { warn: () => undefined }, leaving: new AbortController().signal,
     stopping: () => false, carriers: { of: () => carrier }, calls: { find: async () => call },
     bus: { call: async (_action: string, p: { recording_url: string }) => { seen.push(`lead ${p.recording_url}`); return { done: true }; } },
-    recordings: { run: async ({ update }: Move) => { seen.push(String(update.$set?.["recording.state"] ?? `told ${String(update.$set?.["recording.told"])}`)); return call; } },
+    recordings: { run: async ({ update }: Move) => { seen.push(String(update.$set?.["recording.state"] ?? (update.$set?.["recording.looks"] === 0 ? "looks 0" : undefined) ?? `told ${String(update.$set?.["recording.told"])}`)); return call; } },
     recorder: { nudge: () => { seen.push("nudge"); } },
   };
   return made as unknown as Works;
@@ -51,6 +51,12 @@ describe("an answered call that is to be recorded", () => {
     expect(seen).toEqual([]);
     await expectRecording(works("command"), call);
     expect(seen).toEqual([...URL_TOLD, COMMAND]);
+  });
+  test("by the dial request, the call over before: it is asked for soon all the same", async () => {
+    call = { ...call, state: "ENDED", recording: { state: "wanted", tries: 0 } };
+    const { recording: _none, ...before } = call;
+    await expectRecording(works("dial"), before);
+    expect(seen).toEqual(["wanted", "looks 0", ...URL_TOLD.slice(1)]);
   });
   test("a command that fails is tried again, then the call goes on without a recording", async () => {
     refusals = 1;

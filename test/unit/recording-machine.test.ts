@@ -50,6 +50,11 @@ describe("every move in every state", () => {
     ["told of one", machine.told(REF, "CA1", TOLD, NOW), { none: "wanted", wanted: "wanted" }],
     ["told of none", machine.told(REF, "CA1", { ...TOLD, url: null }, NOW), { none: "absent", wanted: "absent" }],
     ["told of another call's", machine.told(REF, "CA2", TOLD, NOW), {}],
+    ["the call is over", machine.callOver(REF, NOW), { wanted: "wanted" }],
+    ["looked in vain", machine.lookedInVain(REF, LEASE, 0, NOW), { wanted: "wanted" }],
+    ["looked in vain, the lease gone", machine.lookedInVain(REF, NOW, 0, NOW), {}],
+    ["could not be asked", machine.askFailed(REF, LEASE, 0, "r", NOW), { wanted: "wanted" }],
+    ["could not be asked, the lease gone", machine.askFailed(REF, NOW, 0, "r", NOW), {}],
     ["never came", machine.neverCame(REF, "why", NOW), { wanted: "absent" }],
     ["begin to fetch", machine.beginFetch(REF, LEASE), { wanted: "fetching", fetching: "fetching" }],
     ["begin, the lease gone", machine.beginFetch(REF, NOW), {}],
@@ -70,6 +75,21 @@ describe("every move in every state", () => {
     expect(after(machine.told(REF, "CA1", TOLD, NOW), { ...none, recording: { state: "absent", tries: 0 } })).toMatchObject({ state: "wanted", recording_id: "RE1", due_at: NOW });
     expect(after(machine.told(REF, "CA1", { ...TOLD, recording_id: "RE2" }, NOW), inState("stored"))).toBeNull();
   });
+  test("the end of a call has its recording asked for soon, once, and not where it was told of", () => {
+    const waits = inState("wanted", { tries: 0, due_at: new Date("2026-11-21T15:00:00Z") });
+    const over = after(machine.callOver(REF, NOW), waits);
+    expect(over).toMatchObject({ state: "wanted", looks: 0, due_at: new Date("2026-11-21T12:02:00Z") });
+    expect(after(machine.callOver(REF, LEASE), { ...none, recording: over ?? {} })).toBeNull();
+    expect(after(machine.callOver(REF, NOW), inState("wanted", { recording_id: "RE1" }))).toBeNull();
+  });
+  test("looks are further and further apart, then it is given up; one that could not be made is none of them", () => {
+    const looked = (looks: number) => after(machine.lookedInVain(REF, LEASE, looks, NOW), inState("wanted", { looks, tries: 3 }));
+    expect([0, 1, 2].map((looks) => (Number(looked(looks)?.["due_at"]) - NOW.getTime()) / 1000)).toEqual([600, 3600, 0]);
+    expect(looked(1)).toMatchObject({ looks: 2, tries: 0 });
+    const failed = (tries: number) => after(machine.askFailed(REF, LEASE, tries, "down", NOW), inState("wanted", { tries, looks: 1 }));
+    expect([0, 1, 19].map((tries) => (Number(failed(tries)?.["due_at"]) - NOW.getTime()) / 1000)).toEqual([15, 30, 3600]);
+    expect(failed(4)).toMatchObject({ tries: 5, looks: 1, error: "down" });
+  });
   test("a stopping node spends no try; tries to fetch are further and further apart", () => {
     expect(after(machine.fetchFailed(REF, LEASE, 3, { kind: "stopping", reason: "r" }, NOW), inState("fetching", { tries: 3 }))).toMatchObject({ tries: 2, due_at: NOW });
     const waits = [1, 2, 3, 8, 19].map((tries) => (Number(after(machine.fetchFailed(REF, LEASE, tries, { kind: "again", reason: "r" }, NOW), inState("fetching"))?.["due_at"]) - NOW.getTime()) / 1000);
@@ -85,7 +105,8 @@ describe("every move in every state", () => {
 });
 
 test.each<[RecordingState, object, machine.Owed, machine.Owed]>([
-  ["wanted", {}, "give_up_waiting", "give_up_waiting"], ["wanted", { recording_id: "RE1" }, "fetch", "fetch"], ["fetching", { recording_id: "RE1" }, "fetch", "fetch"],
+  ["wanted", {}, "ask", "ask"], ["wanted", { looks: 2, tries: 19 }, "ask", "ask"], ["wanted", { looks: 3 }, "give_up_waiting", "give_up_waiting"], ["wanted", { tries: 20 }, "give_up_waiting", "give_up_waiting"],
+  ["wanted", { looks: 3, recording_id: "RE1" }, "fetch", "fetch"], ["wanted", { recording_id: "RE1" }, "fetch", "fetch"], ["fetching", { recording_id: "RE1" }, "fetch", "fetch"],
   ["stored", {}, "tell", "tell"], ["stored", { told: true }, null, "upload"], ["stored", { told: true, tries: 120 }, null, null], ["uploaded", {}, "tell", "tell"], ["uploaded", { told: true }, null, null],
   ["absent", {}, null, null], ["absent", { told: true }, "take_back", "take_back"], ["failed", { told: true }, null, null],
 ])("%s %p owes %p, with uploads %p", (state, over, without, withUploads) => {

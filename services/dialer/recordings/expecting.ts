@@ -5,7 +5,7 @@ import { handleOf, type CallDoc } from "../calls.model.ts";
 import type { CarrierRecording } from "../carriers/port.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../timing.ts";
 import { callbackBase, type Works } from "../works.ts";
-import { addressTold, expect, neverCame, told } from "./recording-machine.ts";
+import { addressTold, callOver, expect, neverCame, told } from "./recording-machine.ts";
 
 /** A recording may outlast the talk's own limit by this much: the talk ends it. */
 const RECORD_MARGIN_SECONDS = 60;
@@ -49,13 +49,20 @@ function isRecorded(w: Works, call: CallDoc): boolean {
   return how === "dial" || (how === "command" && call.holder !== undefined);
 }
 
+/** After the end of a call: its recording is told of soon, or asked for. May be repeated. */
+export async function afterTalk(w: Works, { _id, recording }: CallDoc): Promise<void> {
+  if (recording?.state === "wanted" && recording.recording_id === undefined) await w.recordings.run(callOver(_id, w.clock.now()));
+}
+
 /** After the answer: the recording is waited for, and the lead's record names its address at once, so that the report does so too. May be repeated. */
 export async function expectRecording(w: Works, call: CallDoc): Promise<void> {
   if (call.provider === undefined || call.recording !== undefined || !isRecorded(w, call)) return;
   const moved = await w.recordings.run(expect(call._id, w.clock.now(), call.order?.max_call_seconds ?? 0));
   if (!moved) return;
+  const isCommanded = w.carriers.of(call.provider).capabilities.recording === "command";
+  if (!isCommanded && !isLive(moved)) await afterTalk(w, moved); // the end came before this
   await tellAddress(w, moved, true);
-  if (w.carriers.of(call.provider).capabilities.recording === "command") await begin(w, call._id);
+  if (isCommanded) await begin(w, call._id);
 }
 
 /** What the carrier told of a recording: it is fetched at once, for some links die within minutes. */

@@ -6,6 +6,7 @@ import { tellAddress } from "./expecting.ts";
 import { fetchRecording } from "./fetching.ts";
 import { goOn, LEASE_MS, neverCame, owedOf, settled } from "./recording-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
+import { seekRecording } from "./seeking.ts";
 import { uploadRecording } from "./uploading.ts";
 
 /** Sees to recordings, each in its own time: a slow one holds no other up. */
@@ -18,11 +19,12 @@ export interface Recorder {
 
 /** Recordings that one process sees to at once. */
 const AT_ONCE = 8;
-const NEVER_TOLD = "The carrier never told of a recording.";
+const NEVER_TOLD = "The carrier never told of a recording, and none was found there.";
 
 /** Does what is owed to one recording. Throws when somebody can't be reached. */
 async function seeTo(w: Works, call: RecordedCall, lease_until: Date): Promise<void> {
   switch (owedOf(call.recording, w.stores.upload)) {
+    case "ask": await seekRecording(w, call, lease_until); return;
     case "give_up_waiting": await w.recordings.run(neverCame(call._id, NEVER_TOLD, w.clock.now())); return;
     case "fetch": await fetchRecording(w, call, lease_until); return;
     case "upload": await uploadRecording(w, call); return;

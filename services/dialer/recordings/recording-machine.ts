@@ -16,7 +16,9 @@ export interface KeptRecording {
   key?: string;
   bytes?: number;
   content_type?: string;
-  /** Tries of the step under way: fetching, then uploading. */
+  /** Times the carrier was asked for a recording it had not told of, and had none. */
+  looks?: number;
+  /** Tries of the step under way: asking, fetching, then uploading. */
   tries: number;
   /** The lead's record names its address. */
   told?: boolean;
@@ -27,10 +29,14 @@ export interface KeptRecording {
 }
 
 /** What a recording is owed next. Pure. */
-export type Owed = "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
+export type Owed = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
 
-/** A talk whose recording nobody told of is waited for this long after it can have ended. */
+/** A talk whose end nobody told of: its recording is asked for this long after it can have ended. */
 const UNTOLD_MS = 2 * 3_600_000;
+/** The carrier is asked for a recording it did not tell of: so long after the end of the call, then after each look; then it is given up. */
+const LOOKS_SECONDS = [120, 600, 3600] as const;
+/** A look that can't reach the carrier is made again; it is given up after so many. */
+const MAX_ASKS = 20;
 /** One try to fetch may take this long; whoever takes longer counts as gone a little later. */
 export const FETCH_LIMIT_MS = 300_000;
 export const LEASE_MS = 330_000;
@@ -43,9 +49,9 @@ const MAX_UPLOADS = 120;
 const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
 
 /** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
-export function owedOf({ state, recording_id, told = false, tries }: KeptRecording, upload: boolean): Owed {
+export function owedOf({ state, recording_id, told = false, tries, looks = 0 }: KeptRecording, upload: boolean): Owed {
   switch (state) {
-    case "wanted": return recording_id === undefined ? "give_up_waiting" : "fetch";
+    case "wanted": if (recording_id !== undefined) return "fetch"; return looks < LOOKS_SECONDS.length && tries < MAX_ASKS ? "ask" : "give_up_waiting";
     case "fetching": return "fetch";
     case "absent": return told ? "take_back" : null;
     case "failed": return null;
@@ -74,8 +80,23 @@ export const told = (ref: string, call_id: string, { recording_id, url, seconds,
   }),
 });
 
+const untold = (ref: string) => ({ ...at(ref, "wanted"), "recording.recording_id": null });
+
+/** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon. May be repeated. */
+export const callOver = (ref: string, now: Date): Move => ({ filter: { ...untold(ref), "recording.looks": null }, update: set({ looks: 0, due_at: plusSeconds(now, LOOKS_SECONDS[0]) }) });
+
+/** wanted: the carrier was asked and has none yet: the next look, or, after the last one, the end of it. `due_at` as it was taken. */
+export const lookedInVain = (ref: string, due_at: Date, looks: number, now: Date): Move =>
+  ({ filter: { ...untold(ref), "recording.due_at": due_at }, update: set({ looks: looks + 1, tries: 0, due_at: plusSeconds(now, LOOKS_SECONDS[looks + 1] ?? 0) }) });
+
+/** wanted: the carrier could not be asked: again later. `due_at` as it was taken. */
+export const askFailed = (ref: string, due_at: Date, tries: number, reason: string, now: Date): Move => ({
+  filter: { ...untold(ref), "recording.due_at": due_at },
+  update: set({ tries: tries + 1, error: reason, due_at: plusMs(now, exponentialMs(tries, FETCH_AGAIN_MS.base, FETCH_AGAIN_MS.most)) }),
+});
+
 /** wanted -> absent: nobody ever told of it, or it could not be begun. */
-export const neverCame = (ref: string, error: string, now: Date): Move => ({ filter: { ...at(ref, "wanted"), "recording.recording_id": null }, update: set({ state: "absent", error, due_at: now }) });
+export const neverCame = (ref: string, error: string, now: Date): Move => ({ filter: untold(ref), update: set({ state: "absent", error, due_at: now }) });
 
 /** wanted|fetching -> fetching: this try is ours until `lease_until`, which is how its other moves know it. */
 export const beginFetch = (ref: string, lease_until: Date): Move =>
