@@ -57,6 +57,14 @@ async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | 
   }
 }
 
+/** Resolves when all of them are over, those that begin meanwhile too, or after `ms`. */
+async function allOver(held: ReadonlySet<Promise<void>>, clock: Clock, ms: number): Promise<void> {
+  const patience = new AbortController();
+  const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
+  await Promise.race([all(), clock.wait(ms, patience.signal)]);
+  patience.abort();
+}
+
 /** Keeps the talks of a process. */
 export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, most }: TalksParts): Talks {
   const live = new Map<string, Session>();
@@ -113,17 +121,11 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
     },
     full,
     async drain(grace_ms, goodbye_ms) {
-      const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
-      const allWithin = async (ms: number): Promise<void> => {
-        const patience = new AbortController();
-        await Promise.race([all(), clock.wait(ms, patience.signal)]);
-        patience.abort();
-      };
-      await allWithin(grace_ms);
+      await allOver(held, clock, grace_ms);
       for (const session of live.values()) session.stop(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
-      await allWithin(Math.max(goodbye_ms, AT_ONCE_MS));
+      await allOver(held, clock, Math.max(goodbye_ms, AT_ONCE_MS));
       for (const session of live.values()) session.cut();
-      await all();
+      while (held.size > 0) await Promise.all(held);
     },
   };
 }

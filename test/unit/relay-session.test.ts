@@ -86,7 +86,7 @@ test("the lease is renewed every third of its life, and no longer than the talk"
 test("a goodbye that goes on is cut: the leg closes at once and the talk is settled as it stood", async () => {
   let over = false;
   const t = hold({ end: () => undefined });
-  void t.session.over.then(() => { over = true; });
+  void (async () => { await t.session.over; over = true; })();
   await t.pass(0);
   t.session.stop("shutdown");
   await t.pass(1000);
