@@ -31,12 +31,21 @@ function parsed(text: string): string | null {
   return E164.test(number.number) && !NO_AREA_CODE.test(number.number) ? number.number : null;
 }
 
+/** Countries of the numbers asked for last: a lead on its way is asked about four times, and our own numbers with every lead. */
+const countries = new Map<string, string | null>();
+const MAX_COUNTRIES = 20_000;
+
 /**
  * ISO 3166 alpha-2 country of a number in E.164. Where a calling code is shared and the range is not allocated, its main country (+1: US);
  * null where the number belongs to no country (satellite, universal free-phone) or is no number.
  */
 export function countryOf(e164: string): string | null {
+  const known = countries.get(e164);
+  if (known !== undefined) return known;
   if (!E164.test(e164)) return null;
-  const parsed = parseExactly(e164, { extract: false });
-  return parsed?.country ?? parsed?.getPossibleCountries()[0] ?? null;
+  const number = parseExactly(e164, { extract: false });
+  const country = number?.country ?? number?.getPossibleCountries()[0] ?? null;
+  if (countries.size >= MAX_COUNTRIES) countries.clear();
+  countries.set(e164, country);
+  return country;
 }

@@ -66,5 +66,9 @@ describe("countryOf", () => {
   test.each([
     ["+14155550100", "US"], ["+16135550123", "CA"], ["+442079460958", "GB"], ["+390612345678", "IT"], ["+77012345678", "KZ"], ["+15550000001", "US"],
     ["+80012345678", null], ["not a number", null], ["", null],
-  ])("%s is in %s", (e164, country) => { expect(countryOf(e164)).toBe(country); });
+  ])("%s is in %s, asked a second time too", (e164, country) => { expect([countryOf(e164), countryOf(e164)]).toEqual([country, country]); });
+  test("more numbers than are remembered change nothing", () => {
+    for (let n = 0; n < 25_000; n++) countryOf(`+1415${5_000_000 + n}`);
+    expect([countryOf("+14155000000"), countryOf("+442079460001"), countryOf("no number")]).toEqual(["US", "GB", null]);
+  });
 });
