@@ -27,6 +27,17 @@ const dialledOnce = (lead: LeadDoc, evidence: Evidence): void => {
   expect(callsOf(lead, evidence)).toHaveLength(1);
   expect(lead).toMatchObject({ outcome: "confirmed", attempt_count: 1 });
 };
+/**
+ * The call that the dialer died over is found again and is the attempt's only one. Where the restart took so long that whoever answered was joined by nobody, the line
+ * was dropped before a decision, and one more attempt is what the lead is owed: each rings once.
+ */
+const foundAgain = (least: number) => (lead: LeadDoc, evidence: Evidence): void => {
+  const calls = callsOf(lead, evidence);
+  expect(calls.length).toBeGreaterThanOrEqual(least);
+  expect(calls.length).toBeLessThanOrEqual(lead.attempt_count);
+  expect(lead.attempt_count).toBeLessThanOrEqual(2);
+  expect(new Set(calls.map((c) => c.reference)).size).toBe(calls.length);
+};
 const reportedAgain = (lead: LeadDoc, { delivered }: Evidence): void => {
   expect(lead.outcome).toBe("confirmed");
   expect(delivered.filter((d) => d.lead_id === lead._id).length).toBeGreaterThanOrEqual(2);
@@ -36,8 +47,8 @@ const ROWS: Row[] = [
   { point: "K1", child: "scheduler", who: "01", fault: "F02", judge: dialledOnce },
   { point: "K2", child: "scheduler", who: "01", fault: "F03", judge: dialledOnce },
   { point: "K3", child: "dialer", who: "01", fault: "F04", judge: dialledOnce },
-  { point: "K5", child: "dialer", who: "01", fault: "F06", judge: (lead, evidence) => { expect(callsOf(lead, evidence).length).toBeLessThanOrEqual(1); expect(lead.attempt_count).toBe(1); } },
-  { point: "K6", child: "dialer", who: "01", fault: "F07", judge: (lead, evidence) => { expect(callsOf(lead, evidence)).toHaveLength(1); expect(lead.attempt_count).toBe(1); } },
+  { point: "K5", child: "dialer", who: "01", fault: "F06", judge: foundAgain(0) },
+  { point: "K6", child: "dialer", who: "01", fault: "F07", judge: foundAgain(1) },
   { point: "K7", child: "dialer", who: "07", fault: "F08", judge: (lead) => { expect(lead.outcome).toBe("no_answer"); } },
   { point: "K8", child: "conversation", who: "16", fault: "F09", judge: (lead) => { expect(lead).toMatchObject({ outcome: "call_error", meta: { call_ended_by: "error", transcription: expect.any(Array) } }); } },
   { point: "K9", child: "dialer", who: "06", fault: "F10", judge: (lead) => { expect(lead.outcome).toBe("busy"); } },
