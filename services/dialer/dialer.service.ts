@@ -3,6 +3,7 @@ import { createAttempts } from "./attempts.ts";
 import { callSchema } from "./calls.model.ts";
 import { createCalls } from "./calls.repository.ts";
 import { carrierEventSchema, createCarrierEvents } from "./carrier-events.model.ts";
+import { DIAL_TIMEOUT_MS } from "./carriers/port.ts";
 import { createCarriers } from "./carriers/registry.ts";
 import { createGrantPace } from "./grant-pace.ts";
 import { callHistory } from "./history.ts";
@@ -19,7 +20,6 @@ import { createRecordings } from "./recordings/recordings.repository.ts";
 import { storesOf } from "./recordings/stores.ts";
 import { reconcile } from "./reconciling.ts";
 import { startLoops, type Loops } from "./sweep.ts";
-import { DIAL_TIMEOUT_MS } from "./timing.ts";
 import { createTogether } from "./together.ts";
 import { createBackground, type Works } from "./works.ts";
 
@@ -36,11 +36,12 @@ export default service("dialer", (ground) => {
   const calls = store.model("calls", callSchema);
   const events = store.model("carrier_events", carrierEventSchema);
   const checker = preCheckCaller({ allow_http: ground.env.WEBHOOK_ALLOW_HTTP, allow_private: ground.env.WEBHOOK_ALLOW_PRIVATE }, ground.clock);
+  const repository = createCalls(calls, () => ground.ids.base64url(MARK_BYTES));
   const works: Works = {
     env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
-    calls: createCalls(calls, () => ground.ids.base64url(MARK_BYTES)), events: createCarrierEvents(events),
+    calls: repository, events: createCarrierEvents(events),
     inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)), inboundAnswers: new Map(),
-    recordings: createRecordings(calls), stores: storesOf(ground), recorder: createRecorder(() => works),
+    recordings: createRecordings(calls, repository.run), stores: storesOf(ground), recorder: createRecorder(() => works),
     carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
     leaving: leaving.signal, stopping: () => leaving.signal.aborted,

@@ -5,12 +5,12 @@ import { crashPoint } from "../../shared/crash.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { lookAgain, notDialled, place, refuse } from "./call-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import type { DialAnswer, DialRequest } from "./carriers/port.ts";
+import { DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "./carriers/port.ts";
 import { ended } from "./closing.ts";
 import { isSpent, type Grant } from "./granting.ts";
 import { cutLine } from "./hanging-up.ts";
 import { noteAnswer, pausedUntil, reasonOf } from "./pausing.ts";
-import { CARRIER_LIMIT_MARGIN_SECONDS, DIAL_TIMEOUT_MS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
+import { CARRIER_LIMIT_MARGIN_SECONDS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
 import { callbackBase, logCall, type Works } from "./works.ts";
 
 /** Where the conversation waits for this call. */

@@ -1,10 +1,9 @@
 import { plusMs, plusSeconds } from "../../shared/clock.ts";
 import { SHORTEST_RING_SECONDS } from "../../shared/contracts/scheduler.ts";
+import { DIAL_TIMEOUT_MS } from "./carriers/port.ts";
 
 /** From the intent record on, the carrier must be asked within this long, or not at all (reliability.md 3.1, step 7). */
 export const INTENT_DEADLINE_MS = 10_000;
-/** How long the carrier may take to answer a dial request. */
-export const DIAL_TIMEOUT_MS = 15_000;
 /** A call the carrier does not know this long after the last instant it can have been placed was never placed. */
 export const NOT_FOUND_GRACE_MS = 90_000;
 /** Pause between two searches for a call whose request was never answered. */

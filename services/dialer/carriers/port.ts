@@ -3,6 +3,11 @@ import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { TurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 
+/** How long a dial request may take: longer ones count as "maybe placed". What is waited for after a lost answer is counted from it, so it is one for all carriers. */
+export const DIAL_TIMEOUT_MS = 15_000;
+/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
+export const ASK_TIMEOUT_MS = 8000;
+
 /** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
 export type AnsweredBy = "human" | "machine" | "unknown";
 

@@ -8,6 +8,7 @@ export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording
 
 /** Reads and writes of `calls` as far as recordings go. */
 export interface Recordings {
+  /** The one way in which a call is moved. */
   run(move: Move): Promise<CallDoc | null>;
   /** Takes the call whose recording waits longest and keeps others off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<RecordedCall | null>;
@@ -18,9 +19,9 @@ export interface Recordings {
 /** Most time the database may take over one of these, in milliseconds. */
 const MAX_TIME_MS = 8000;
 
-/** The repository on the model of `calls`. */
-export const createRecordings = (model: Model<CallDoc>): Recordings => ({
-  run: ({ filter, update }) => model.findOneAndUpdate(filter, update, { returnDocument: "after", maxTimeMS: MAX_TIME_MS }).lean<CallDoc>().exec(),
+/** The repository on the model of `calls`; `run` is that of the calls' own. */
+export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]): Recordings => ({
+  run,
   takeDue: (now, next_due) => model.findOneAndUpdate({ "recording.due_at": { $lte: now } }, { $set: { "recording.due_at": next_due } }, { sort: { "recording.due_at": 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
     .lean<RecordedCall>().exec(),
   // by the index of carriers' names, which begins with the provider

@@ -1,8 +1,7 @@
-import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
 import { fail } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
-import type { RecordingStream } from "../port.ts";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type RecordingStream } from "../port.ts";
+import { headWithin, streamOf } from "../recording-stream.ts";
 import { refusalOf } from "./answers.ts";
 import { API, fileAt } from "./files.ts";
 
@@ -23,10 +22,6 @@ export interface PlivoRest {
   open(url: string): Promise<RecordingStream | null>;
 }
 
-/** How long a dial request may take: longer ones count as "maybe placed". */
-const DIAL_TIMEOUT_MS = 15_000;
-/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
-const ASK_TIMEOUT_MS = 8000;
 const MAX_REDIRECTS = 3;
 const NOT_FOUND_STATUSES = new Set([403, 404, 410]);
 
@@ -50,23 +45,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return body;
 }
 
-/** The answer's headers within the time a request may take; its body may take longer. */
-async function headersOf(url: URL, headers: Record<string, string>): Promise<Response> {
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), ASK_TIMEOUT_MS);
-  try {
-    return await fetch(url, { headers, redirect: "manual", signal: patience.signal });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const lengthOf = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
-
-function streamOf(response: Response): RecordingStream {
-  const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
-  return { body, content_type: response.headers.get("content-type") ?? "application/octet-stream", bytes: lengthOf(response.headers.get("content-length")) };
-}
+const headOf = (url: URL, headers: Record<string, string>): Promise<Response> => headWithin(ASK_TIMEOUT_MS, (signal) => fetch(url, { headers, redirect: "manual", signal }));
 
 /** A client on Node's own fetch (the plivo package has its host built in, and repeats requests that ring phones). */
 export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoRest {
@@ -82,7 +61,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
     let file = fileAt(address, api_base, false);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       if (file === null) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
-      const response = await headersOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
+      const response = await headOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
       if (response.status === 200) return streamOf(response);
       await response.body?.cancel();
       const next = response.headers.get("location");

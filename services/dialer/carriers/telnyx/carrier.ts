@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import type { CarrierPort } from "../port.ts";
+import { DIAL_TIMEOUT_MS, type CarrierPort } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { command, commandIfLive, unreachable } from "./commands.ts";
@@ -8,7 +8,7 @@ import { goOn, settle } from "./inbound.ts";
 import { recordOf, textOf } from "./json.ts";
 import { fetchCall, findCalls } from "./looking-up.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
-import { DIAL_TIMEOUT_MS, openRest, type RestOptions } from "./rest.ts";
+import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";
 
 /** What the adapter needs of the environment. `public_key`: base64, checks callbacks. */

@@ -1,11 +1,11 @@
-import { Readable } from "node:stream";
 import { codeOf, fail } from "../../../../shared/errors.ts";
-import type { CarrierRecording, RecordingStream } from "../port.ts";
+import { ASK_TIMEOUT_MS, type CarrierRecording, type RecordingStream } from "../port.ts";
+import { headWithin, streamOf } from "../recording-stream.ts";
 import { isUnknown } from "./answers.ts";
 import { CHANNELS } from "./callbacks.ts";
 import { unreachable } from "./commands.ts";
 import { listOf, recordOf, textOf } from "./json.ts";
-import { ASK_TIMEOUT_MS, pathPart, type Rest } from "./rest.ts";
+import { pathPart, type Rest } from "./rest.ts";
 
 const TELNYX_HOST = /(?:^|\.)telnyx\.com$/;
 /** Telnyx keeps recordings in S3 and links to it there. */
@@ -33,13 +33,9 @@ const headersFor = (link: string, api_origin: string, api_key: string): Record<s
 async function follow(link: string, rest: Rest, api_key: string): Promise<RecordingStream | null> {
   let at = link;
   for (let hop = 0; hop <= MAX_REDIRECTS && mayAsk(at, rest.origin); hop += 1) {
-    const waiting = new AbortController();
-    const timer = setTimeout(() => waiting.abort(new Error("the recording did not come in time")), ASK_TIMEOUT_MS); // for the head; the body takes as long as it takes
-    const response = await fetch(at, { redirect: "manual", signal: waiting.signal, headers: headersFor(at, rest.origin, api_key) }).finally(() => clearTimeout(timer));
-    if (response.ok && response.body) {
-      const bytes = Number(response.headers.get("content-length") ?? Number.NaN);
-      return { body: Readable.fromWeb(response.body), content_type: response.headers.get("content-type") ?? "application/octet-stream", bytes: Number.isSafeInteger(bytes) ? bytes : null };
-    }
+    const here = at;
+    const response = await headWithin(ASK_TIMEOUT_MS, (signal) => fetch(here, { redirect: "manual", signal, headers: headersFor(here, rest.origin, api_key) }));
+    if (response.ok && response.body) return streamOf(response);
     await response.body?.cancel();
     const next = response.headers.get("location");
     if (Math.floor(response.status / 100) === REDIRECT && next !== null) { at = new URL(next, at).href; continue; }

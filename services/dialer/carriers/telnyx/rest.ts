@@ -1,3 +1,4 @@
+import { ASK_TIMEOUT_MS } from "../port.ts";
 import { refusalOf } from "./answers.ts";
 import { parsed, recordOf } from "./json.ts";
 
@@ -13,10 +14,6 @@ export interface Rest {
   get(path: string, query?: Record<string, string>): Promise<Record<string, unknown>>;
 }
 
-/** How long a dial request may take: longer ones count as "maybe placed". */
-export const DIAL_TIMEOUT_MS = 15_000;
-/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
-export const ASK_TIMEOUT_MS = 8000;
 const TELNYX = "https://api.telnyx.com";
 /** Longest answer that is read: a page of call events with their raw bodies. */
 const MAX_ANSWER_BYTES = 8_388_608;

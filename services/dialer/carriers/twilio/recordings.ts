@@ -1,8 +1,8 @@
-import { Readable } from "node:stream";
 import type { Twilio } from "twilio";
 import { fail, Failure } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
 import type { CarrierRecording, RecordingStream } from "../port.ts";
+import { headWithin, streamOf, wholeOf } from "../recording-stream.ts";
 import { movedTo, type RestOptions } from "./rest.ts";
 
 /** Twilio's API, where recordings are asked for with the account's credentials. */
@@ -33,26 +33,20 @@ export function fileAddress(options: RestOptions, url: string, ending: ".wav" | 
 }
 
 /** Asks with the account's credentials; where Twilio sends us on, without them and only to its own stores of files. */
-async function ask(options: RestOptions, first: URL): Promise<Response> {
-  const late = new AbortController();
-  const timer = setTimeout(() => { late.abort(new Error("no answer in time")); }, ANSWER_TIMEOUT_MS);
-  try {
-    let [url, headers]: [URL, Record<string, string>] = [first, { authorization: `Basic ${Buffer.from(`${options.account_sid}:${options.auth_token}`).toString("base64")}` }];
-    for (let hop = 0; hop < MAX_HOPS; hop += 1) {
-      const answer = await fetch(url, { headers, redirect: "manual", signal: late.signal });
-      const on = answer.status >= 300 && answer.status < 400 ? answer.headers.get("location") : null;
-      if (on === null) return answer;
-      await answer.body?.cancel();
-      const next = new URL(on, url);
-      if (next.origin !== first.origin && !isFileHost(next)) fail("DEPENDENCY_DOWN", "The carrier sent us on to a host that is not its own; the recording was not fetched.");
-      if (next.origin !== first.origin) headers = {};
-      url = next;
-    }
-    return fail("DEPENDENCY_DOWN", "The carrier sent us on too often; the recording was not fetched.");
-  } finally {
-    clearTimeout(timer);
+const ask = (options: RestOptions, first: URL): Promise<Response> => headWithin(ANSWER_TIMEOUT_MS, async (signal) => {
+  let [url, headers]: [URL, Record<string, string>] = [first, { authorization: `Basic ${Buffer.from(`${options.account_sid}:${options.auth_token}`).toString("base64")}` }];
+  for (let hop = 0; hop < MAX_HOPS; hop += 1) {
+    const answer = await fetch(url, { headers, redirect: "manual", signal });
+    const on = answer.status >= 300 && answer.status < 400 ? answer.headers.get("location") : null;
+    if (on === null) return answer;
+    await answer.body?.cancel();
+    const next = new URL(on, url);
+    if (next.origin !== first.origin && !isFileHost(next)) fail("DEPENDENCY_DOWN", "The carrier sent us on to a host that is not its own; the recording was not fetched.");
+    if (next.origin !== first.origin) headers = {};
+    url = next;
   }
-}
+  return fail("DEPENDENCY_DOWN", "The carrier sent us on too often; the recording was not fetched.");
+});
 
 /** True while Twilio is still making the file: it answers 404 for one that is not there yet as for one that is gone. */
 async function isInTheMaking(options: RestOptions, url: string): Promise<boolean> {
@@ -63,17 +57,13 @@ async function isInTheMaking(options: RestOptions, url: string): Promise<boolean
   return status === "processing" || status === "in-progress" || status === "paused" || status === "stopped";
 }
 
-const sizeOf = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
-
 /** Opens a recording for reading, both sides apart. RECORDING_NOT_FOUND, RECORDING_NOT_READY, DEPENDENCY_DOWN. */
 export async function openRecording(options: RestOptions, { url }: CarrierRecording): Promise<RecordingStream> {
   if (url === null) fail("RECORDING_NOT_FOUND", "The carrier made no recording of the call.");
   const file = fileAddress(options, url, ".wav") ?? fail("RECORDING_NOT_FOUND", "The recording's address is not one of our account at the carrier; it was not asked.");
   try {
     const answer = await ask(options, file);
-    if (answer.ok && answer.body) {
-      return { body: Readable.fromWeb(answer.body), content_type: answer.headers.get("content-type") ?? AUDIO, bytes: sizeOf(answer.headers.get("content-length")) };
-    }
+    if (answer.ok && answer.body) return streamOf(answer, AUDIO);
     await answer.body?.cancel();
     if (answer.status !== NOT_FOUND_STATUS) fail("DEPENDENCY_DOWN", `The carrier answered HTTP ${answer.status} for the recording; it is asked again.`);
     if (await isInTheMaking(options, url)) fail("RECORDING_NOT_READY", "The carrier is still making the recording.");
@@ -92,6 +82,6 @@ export async function recordingsOf(client: Twilio, { account_sid }: RestOptions,
   });
   return listed.filter(({ status, callSid }) => callSid === call_id && (status === "completed" || status === "absent")).map(({ sid, status, duration, channels }) => ({
     recording_id: sid, url: status === "completed" ? `${API_ORIGIN}/2010-04-01/Accounts/${account_sid}/Recordings/${sid}` : null,
-    seconds: sizeOf(duration ?? null), channels: channels ?? null,
+    seconds: wholeOf(duration ?? null), channels: channels ?? null,
   }));
 }

@@ -1,15 +1,12 @@
 import type { Twilio } from "twilio";
 import type RequestClient from "twilio/lib/base/RequestClient.js";
 import type response from "twilio/lib/http/response.js";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS } from "../port.ts";
 import { refusalOf } from "./answers.ts";
 
 /** What the REST client needs. `api_base` null: Twilio's own. */
 export interface RestOptions { account_sid: string; auth_token: string; api_base: string | null }
 
-/** How long a dial request may take: longer ones count as "maybe placed". */
-export const DIAL_TIMEOUT_MS = 15_000;
-/** How long any other request may take; asking and hanging up together fit into one reconciliation. */
-const ASK_TIMEOUT_MS = 8000;
 /** Sockets: more than the dialer ever has requests in flight, so that none waits in line past its intent's deadline. */
 const MAX_SOCKETS = 640;
 
