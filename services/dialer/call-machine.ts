@@ -1,5 +1,6 @@
 import { plusMs } from "../../shared/clock.ts";
 import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
+import type { VoicemailAction } from "../../shared/contracts/configuration.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { callRef } from "../../shared/ids.ts";
 import type { CallDoc, CallState, HangUpReason, KeptOrder } from "./calls.model.ts";
@@ -102,8 +103,11 @@ export const giveUp = (ref: string, now: Date): Move => end(unnamed(ref), "unkno
 /** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */
 export const cut = (ref: string, ended: "completed" | "unknown", error: Record<string, unknown>, now: Date): Move => end(live(ref), ended, now, now, { error });
 
+/** What is to be done when a machine answers. */
+export const machineAction = ({ order }: Pick<CallDoc, "order">): VoicemailAction => order?.voicemail_action ?? "hangup";
+
 /** True where a machine that answers ends the call; else the talk goes on, or leaves a message. */
-export const endsForMachine = (call: Pick<CallDoc, "order">): boolean => (call.order?.voicemail_action ?? "hangup") === "hangup";
+export const endsForMachine = (call: Pick<CallDoc, "order">): boolean => machineAction(call) === "hangup";
 
 /** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine that is to be hung up on, not twice. */
 export const join = (ref: string, node: string, now: Date, due_at: Date): Move => ({

@@ -1,7 +1,7 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../shared/crash.ts";
 import { parseCallRef } from "../../shared/ids.ts";
-import { endsForMachine, isLive, nameLeg, progress } from "./call-machine.ts";
+import { endsForMachine, isLive, machineAction, nameLeg, progress } from "./call-machine.ts";
 import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
@@ -9,6 +9,7 @@ import { ended, stopTalk } from "./closing.ts";
 import { costTold } from "./costing.ts";
 import { momentOf } from "./facts.ts";
 import { cutLine, endCall } from "./hanging-up.ts";
+import { refOfCarrierCall } from "./inbound-connecting.ts";
 import { expectRecording, recordingTold } from "./recordings/expecting.ts";
 import { logCall, type Works } from "./works.ts";
 
@@ -17,7 +18,7 @@ import { logCall, type Works } from "./works.ts";
  * told; one that joins later hears of it then. Else the talk goes on.
  */
 async function machineAnswered(w: Works, call: CallDoc, what: "machine" | "beep"): Promise<void> {
-  const action = call.order?.voicemail_action ?? "hangup";
+  const action = machineAction(call);
   if (what === "machine" && call.holder === undefined && endsForMachine(call)) await endCall(w, call._id, "machine");
   else if (action === "leave_message" || (what === "machine" && action === "hangup")) await stopTalk(w, call, what);
 }
@@ -64,8 +65,8 @@ export async function applyStep(w: Works, provider: Provider, ref: string, step:
 
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
 export async function applyEvent(w: Works, stored: CarrierEventDoc): Promise<void> {
-  const ref = parseCallRef(stored.ref) ? stored.ref : (await w.calls.ofCarrier(stored.provider, stored.carrier_call_id))?._id;
-  if (ref === undefined) { await w.events.applied(stored._id, "no_call_of_ours"); return; } // of a call to us that was blocked
+  const ref = parseCallRef(stored.ref) ? stored.ref : await refOfCarrierCall(w, stored.provider, stored.carrier_call_id);
+  if (ref === null) { await w.events.applied(stored._id, "no_call_of_ours"); return; } // of a call to us that was blocked
   const event = { ...stored, ref };
   let odd: string | null = null;
   if (event.carrier_leg_id !== undefined) await w.calls.run(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
