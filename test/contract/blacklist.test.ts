@@ -208,9 +208,9 @@ describe("list", () => {
     const mine = asReseller("rs-both");
     const phones = Array.from({ length: 9 }, fresh);
     for (const [i, phone] of phones.entries()) {
-      const before = Date.now();
       await stage.bus.call("blacklist.add", { by: i % 3 === 1 ? asAdmin : mine, phone_numbers: [phone] });
-      await until("the next millisecond, which the order goes by", () => Date.now() > before || undefined);
+      const listedBy = Date.now();
+      await until("the next millisecond, which the order goes by", () => Date.now() > listedBy || undefined);
     }
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null && seen.length < phones.length;) {
