@@ -17,6 +17,8 @@ const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
 const CALLS_PER_SECOND = { kind: "integer", min: 0, max: 200, default: 1 } as const;
 /** Carriers there are adapters for. */
 const CARRIERS = ["twilio", "plivo", "telnyx", "none"] as const;
+/** Ways of holding a talk: we do speech around a language model, the carrier does the speech, or one model does all. */
+export const ENGINES = ["cascade", "relay", "realtime"] as const;
 /** Points at which a process can be made to kill itself, in the order of a lead's road (shared/crash.ts). */
 export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11"] as const;
 
@@ -72,6 +74,7 @@ export const VARIABLES = {
   PROVIDER_THREE_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_THREE" },
   CALL_PRICES: { kind: "text", doc: "price of a talk minute by country called, where the carrier sends no price, in COST_CURRENCY: US=0.014,GB=0.02,*=0.05" },
   RECORDINGS_DIR: { kind: "text", default: ".callagent/recordings", doc: "folder that recordings are kept in; gateway and dialer must see the same one" },
+  RECORDING_SOURCE: { kind: "word", words: ["carrier", "own"], default: "carrier", doc: "who records talks that carry audio: the carrier, or the conversation service itself" },
   UPLOAD_CALL_RECORDINGS_TO_CLOUD: { kind: "boolean", default: false, doc: "recordings also go to S3-compatible storage and are served from there" },
   S3_BUCKET: { kind: "text", doc: "bucket for recordings; required with the upload" },
   S3_REGION: { kind: "text", default: "us-east-1", doc: "region of the bucket" },
@@ -82,6 +85,33 @@ export const VARIABLES = {
   OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
   OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },
+  ENGINE_DEFAULT: { kind: "word", words: ENGINES, doc: "how talks are held where template and configuration name no engine; default cascade where STT_BASE_URL and TTS_BASE_URL are set, else relay" },
+  PREEMPTIVE_GENERATION: { kind: "boolean", default: true, doc: "the model is asked while the caller may still go on: faster answers, a few of them for nothing" },
+  OPENAI_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for the language model, asked when the first one fails" },
+  OPENAI_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  OPENAI_FALLBACK_MODEL: { kind: "text", doc: "its model; default OPENAI_MODEL" },
+  STT_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint for transcription (/audio/transcriptions)" },
+  STT_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  STT_MODEL: { kind: "text", doc: "its model; required with STT_BASE_URL: hosted names are shut down, so none is taken for granted" },
+  STT_STREAMING: { kind: "boolean", default: false, doc: "the endpoint transcribes while somebody speaks (a realtime transcription session); else speech is sent part by part" },
+  STT_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for transcription" },
+  STT_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  STT_FALLBACK_MODEL: { kind: "text", doc: "its model; default STT_MODEL" },
+  TTS_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint for speech (/audio/speech)" },
+  TTS_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  TTS_MODEL: { kind: "text", doc: "its model; required with TTS_BASE_URL" },
+  TTS_VOICE: { kind: "text", default: "alloy", doc: "voice of templates that name none" },
+  TTS_SAMPLE_RATE: { kind: "integer", min: 8000, max: 48_000, default: 24_000, doc: "samples a second of the endpoint's pcm: 8000, 16000, 24000 or 48000" },
+  TTS_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for speech" },
+  TTS_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  TTS_FALLBACK_MODEL: { kind: "text", doc: "its model; default TTS_MODEL" },
+  TTS_FALLBACK_VOICE: { kind: "text", doc: "its voice; default the template's" },
+  REALTIME_BASE_URL: { kind: "url", doc: "endpoint that speaks OpenAI's Realtime protocol (/realtime), http(s) or ws(s)" },
+  REALTIME_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  REALTIME_MODEL: { kind: "text", doc: "its model; required with REALTIME_BASE_URL" },
+  REALTIME_VOICE: { kind: "text", default: "alloy", doc: "voice of the realtime model where the template names none" },
+  REALTIME_DIALECT: { kind: "word", words: ["ga", "beta"], default: "ga", doc: "names of events that the endpoint is sent; both are understood" },
+  MODEL_ENDPOINTS: { kind: "text", secret: true, doc: "further endpoints that templates may name, as JSON: {\"name\": {\"base_url\": \"https://…/v1\", \"key\": \"…\", \"model\": \"…\"}}" },
   WEBHOOK_ALLOW_HTTP: { kind: "boolean", default: false, doc: "allow http webhook addresses" },
   WEBHOOK_ALLOW_PRIVATE: { kind: "boolean", default: false, doc: "allow private and loopback webhook addresses" },
   SCHEDULER_INTERVAL_MS: { kind: "integer", min: 50, max: 60_000, default: 1000, doc: "pause between scheduler passes" },

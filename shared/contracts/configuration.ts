@@ -1,3 +1,4 @@
+import { EngineWord } from "./models.ts";
 import { Clearable, E164, IsoTime, Json, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 
 /** The provider words of the contract; the deployment maps them to carriers. */
@@ -47,6 +48,8 @@ const otherFields = {
   /** Calls are recorded; what is done when a machine answers. */
   record_calls: Type.Boolean(),
   voicemail_action: VoicemailActionWord,
+  /** How talks are held where the template names no engine; absent: the deployment's. */
+  engine: EngineWord,
   enforce_blacklist: Type.Boolean(),
   rate_limit_enabled: Type.Boolean(),
   rate_limit_max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
@@ -74,7 +77,7 @@ export const ConfigurationRecord = Type.Object({
   enable_inbound: Type.Boolean(), inbound_call_start_time: Nullable(HourMinute), inbound_call_end_time: Nullable(HourMinute),
   inbound_call_timezone: Nullable(Type.String()), inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
   inbound_redirect_number: Nullable(Type.String()), inbound_block_message: Nullable(Type.String()), inbound_webhook_url: Nullable(Type.String()),
-  inbound_max_calls_per_caller: Type.Integer(), inbound_caller_window_seconds: Type.Integer(), record_calls: Type.Boolean(), voicemail_action: VoicemailActionWord,
+  inbound_max_calls_per_caller: Type.Integer(), inbound_caller_window_seconds: Type.Integer(), record_calls: Type.Boolean(), voicemail_action: VoicemailActionWord, engine: Nullable(EngineWord),
   enforce_blacklist: Type.Boolean(), rate_limit_enabled: Type.Boolean(), rate_limit_max_calls: Nullable(Type.Integer()),
   rate_limit_window_seconds: Type.Integer(), rate_limit_whitelist: Type.Array(Type.String()), pre_checks: Type.Array(Json),
   created_at: IsoTime, updated_at: IsoTime,

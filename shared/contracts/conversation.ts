@@ -2,18 +2,25 @@ import { action, Json, Nothing, Nullable, Strict, Type, Uuid, type Static } from
 import { TalkFacts } from "./attempt.ts";
 import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
+import { EngineWord } from "./models.ts";
 
 /** What a talk is made ready with. */
 export const Preparation = Strict({
   call_ref: CallRef, lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), provider: ProviderWord, template_id: Uuid, template_version: Type.Integer({ minimum: 1 }),
   payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }), voicemail_action: VoicemailActionWord,
+  /** The carrier behind the provider word: how its media stream speaks. */
+  carrier: Type.Enum(["twilio", "plivo", "telnyx", "none"]),
+  /** The configuration's engine; null: the deployment's. The template's own wins. */
+  engine: Nullable(EngineWord),
+  /** The talk is recorded by us. */
+  record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
   ttl_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
 });
 export type Preparation = Static<typeof Preparation>;
 
 /** Where the talk waits for its call: a one-use WebSocket address (its token is the last part of the path), and how the carrier is to speak there. */
-export const Prepared = Type.Object({ media_url: Type.String(), token: Type.String(), language: Type.String(), voice: Nullable(Type.String()) });
+export const Prepared = Type.Object({ media_url: Type.String(), token: Type.String(), /** `text`: the carrier does the speech; `audio`: its stream of sound is to be connected. */ kind: Type.Enum(["text", "audio"]), language: Type.String(), voice: Nullable(Type.String()) });
 export type Prepared = Static<typeof Prepared>;
 
 /**

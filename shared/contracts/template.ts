@@ -1,3 +1,4 @@
+import { EngineWord, ModelUses } from "./models.ts";
 import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
 
 const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
@@ -58,6 +59,18 @@ const LimitsInput = Strict({
 /** Bounds of a template that names none, in seconds. */
 export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 } as const;
 
+/** A question about a finished talk that a model answers with a number: it stands under the name in trace_scores. */
+export const Evaluator = Strict({
+  name: Name,
+  question: Text(1000),
+  /** Worst and best answer; absent: 0 to 10. */
+  scale: Type.Optional(Strict({ min: Type.Integer({ minimum: -1000, maximum: 1000 }), max: Type.Integer({ minimum: -1000, maximum: 1000 }) })),
+});
+export type Evaluator = Static<typeof Evaluator>;
+
+/** Seconds the end of a talk waits for its evaluation where the template says nothing. */
+export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
+
 const required = {
   name: Text(200),
   initial_node: Name,
@@ -76,7 +89,14 @@ const others = {
   limits: LimitsInput,
   /** Outcome words that are tried again; absent: the deployment's own list. */
   retry_on: Type.Array(Text(64), { maxItems: 50 }),
-  evaluators: Type.Array(Json, { maxItems: 20 }),
+  /** How the talk is held; absent: the configuration's, then the deployment's. */
+  engine: EngineWord,
+  models: ModelUses,
+  evaluators: Type.Array(Evaluator, { maxItems: 20 }),
+  /** A few sentences of what came of the talk are written after it. */
+  summary: Type.Boolean(),
+  /** How long the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
+  evaluation_wait_seconds: Type.Integer({ minimum: 0, maximum: 30 }),
 };
 
 const is_active = Type.Optional(Type.Boolean());
@@ -96,7 +116,8 @@ export const TemplateRecord = Type.Object({
   name: Type.String(), is_active: Type.Boolean(), payload_schema: Nullable(Json), variables: Type.Array(Type.String()),
   initial_node: Type.String(), nodes: Type.Array(FlowNode), global_functions: Type.Array(FlowFunction),
   greeting: Nullable(Type.String()), voicemail_message: Nullable(Type.String()), voice: Nullable(Type.String()), language: Type.String(),
-  limits: Type.Object(LimitsFields), retry_on: Nullable(Type.Array(Type.String())), evaluators: Type.Array(Json),
+  limits: Type.Object(LimitsFields), retry_on: Nullable(Type.Array(Type.String())),
+  engine: Nullable(EngineWord), models: ModelUses, evaluators: Type.Array(Evaluator), summary: Type.Boolean(), evaluation_wait_seconds: Type.Integer(),
   created_at: IsoTime, updated_at: IsoTime,
 });
 export type TemplateRecord = Static<typeof TemplateRecord>;

@@ -4,6 +4,17 @@ import type { ModelAnswer } from "../models/port.ts";
 /** The effects of the brain that an engine carries out; the session does the others. */
 export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "keys" | "await_beep" | "end" }>;
 
+/** One turn's times in milliseconds, null where a part did not happen. */
+export interface TurnTiming {
+  /** Silence until the turn counted as over. */
+  readonly eou_ms: number | null;
+  readonly stt_ms: number | null;
+  readonly first_token_ms: number | null;
+  readonly first_audio_ms: number | null;
+  /** From the end of the caller's speech to our first sound. */
+  readonly voice_to_voice_ms: number | null;
+}
+
 /** The talk as an engine sees it. */
 export interface TalkHost {
   /** The carrier is there; `call_id` is its own name of the call. */
@@ -20,6 +31,12 @@ export interface TalkHost {
   readonly tells_beep: boolean;
   /** Silence of the customer, after our speech, that counts as idle. */
   readonly idle_ms: number;
+  /** What the talk would do if this happened now; nothing happens. For thoughts begun before it is certain that the caller has ended. */
+  foresee(event: TalkEvent): readonly Effect[];
+  /** What the talk is about, for recognition and voice. */
+  readonly manner: { readonly language: string; readonly voice: string | null };
+  /** How long the parts of a turn took, for the log. */
+  timed(turn: TurnTiming): void;
   /** A thought's cost, for the log. */
   thought(answer: ModelAnswer): void;
   /** Something of the engine's own went wrong; a code only. */

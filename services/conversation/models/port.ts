@@ -42,3 +42,31 @@ export class ModelFault extends Error {
     this.retryable = retryable;
   }
 }
+
+/** A model that speaks. `rate`: samples a second of what it gives. */
+export interface SpeechModel {
+  readonly rate: number;
+  /** Identity of the sound beside its text, for caches: endpoint, model and voice. */
+  readonly signature: string;
+  /** Streams linear 16 bit samples as they come; lets go of the request when the signal aborts. Rejects with ModelFault. Text is plain speech already. */
+  speak(text: string, signal: AbortSignal): AsyncIterable<Int16Array>;
+}
+
+/** One stretch of somebody's speech on its way to text. */
+export interface Transcription {
+  /** Takes sound in the rate it was opened with. */
+  push(pcm: Int16Array): void;
+  /** The words of all that was pushed so far; more may be pushed afterwards. Empty: no words in it. Rejects with ModelFault, also when the signal aborts. */
+  text(signal: AbortSignal): Promise<string>;
+  /** Lets everything go. */
+  close(): void;
+}
+
+/** A model that listens. */
+export interface TranscriptionModel {
+  /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: words as they are recognised, where the server tells them while somebody speaks. */
+  open(how: { rate: number; language: string; hints: readonly string[]; onPartial?(text: string): void }): Transcription;
+}
+
+/** The models one talk is held with, chosen by template and deployment. */
+export interface TalkModels { readonly chat: ChatModel; readonly transcription: TranscriptionModel; readonly speech: SpeechModel }
