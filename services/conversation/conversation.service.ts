@@ -3,6 +3,7 @@ import { fail } from "../../shared/errors.ts";
 import { VARIABLES } from "../../shared/variables.ts";
 import { relayEngine } from "./engines/relay/relay-engine.ts";
 import { keptFlows } from "./flows.ts";
+import { joinedText } from "./joined.ts";
 import { startMediaServer, type MediaServer } from "./media-server.ts";
 import { relayLeg } from "./media/relay-leg.ts";
 import { chatModel } from "./models/llm.ts";
@@ -34,9 +35,10 @@ export default service("conversation", (ground) => {
   const flows = keptFlows();
   const chat = chatModel(openAiChat({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model }), clock);
   const web = webCaller({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
-  const shop = { bus, clock, log, sessions, web, engine: relayEngine(chat, clock), env };
+  const shop = { bus, clock, log, sessions, web, env };
+  const relay = relayEngine(chat, clock);
   const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop, most: MAX_TALKS });
-  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks });
+  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks, engine: relay });
   let server: MediaServer | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
   const parts = { clock, ids, sessions, flows, url };
@@ -57,7 +59,7 @@ export default service("conversation", (ground) => {
     async started() {
       server = await startMediaServer({
         host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
-        onSocket: (socket, doc) => { void talks.hold(relayLeg(socket), doc); },
+        onSocket: (socket, doc) => { void talks.hold(joinedText(relayLeg(socket), relay, clock), doc); },
       });
       log.info({ event: "conversation.listening", url: url() }, "Carriers can connect.");
     },

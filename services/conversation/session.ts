@@ -6,7 +6,7 @@ import type { Env } from "../../shared/env.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
 import { holdBaton, type Baton } from "./baton.ts";
-import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "./engines/port.ts";
+import type { SpeechEffect, TalkHost, TurnTiming, Voice } from "./engines/port.ts";
 import { step } from "./flow/brain.ts";
 import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "./flow/state.ts";
 import { talkFacts } from "./flow/talk-facts.ts";
@@ -22,7 +22,10 @@ const SETUP_MS = 10_000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
-export interface Workshop<Leg> { bus: Bus; clock: Clock; log: Log; sessions: Sessions; engine: VoiceEngine<Leg>; web: WebCaller; env: Env }
+export interface Workshop { bus: Bus; clock: Clock; log: Log; sessions: Sessions; web: WebCaller; env: Env }
+
+/** Begins to talk on media that has come; never throws. */
+export type Opening = (host: TalkHost, ready: ReadyTemplate) => Voice;
 
 /** What came from outside about a talk: it is to end, or who or what has answered. */
 export type Word = StopReason | "machine" | "beep";
@@ -42,12 +45,13 @@ export interface Session {
 }
 
 /** One talk: runs the brain's effects against the ports, keeps the lease alive, settles exactly once. */
-class Talk<Leg> implements Session, TalkHost {
+class Talk implements Session, TalkHost {
   readonly call_ref: string;
   readonly idle_ms: number;
   readonly tells_beep: boolean;
+  readonly manner: TalkHost["manner"];
   readonly over: Promise<void>;
-  readonly #shop: Workshop<Leg>;
+  readonly #shop: Workshop;
   readonly #ready: ReadyTemplate;
   readonly #answered_at: Date;
   readonly #log: Log;
@@ -65,11 +69,12 @@ class Talk<Leg> implements Session, TalkHost {
   #leaseLost = false;
   #cancelTimers: (() => void)[] = [];
 
-  constructor(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, leg: Leg) {
+  constructor(shop: Workshop, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, open: Opening) {
     this.#shop = shop;
     this.#ready = ready;
     this.#answered_at = answered.at;
     this.tells_beep = answered.tells_beep;
+    this.manner = { language: ready.template.language, voice: ready.template.voice };
     this.#early = [...(answered.machine ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
     this.call_ref = doc._id;
     this.idle_ms = ready.template.limits.idle_seconds * MS_PER_SECOND;
@@ -85,7 +90,7 @@ class Talk<Leg> implements Session, TalkHost {
       startTimer(clock, SETUP_MS, () => { if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" }); }),
       startTimer(clock, doc.max_call_seconds * MS_PER_SECOND, () => this.tell({ type: "time_up" })),
     ];
-    this.#voice = shop.engine.open(leg, this);
+    this.#voice = open(this, ready);
     this.over = this.#run(this.#voice);
     this.#drain();
   }
@@ -122,12 +127,16 @@ class Talk<Leg> implements Session, TalkHost {
 
   gathersKeys(): boolean { return this.#ready.flow.nodes.get(this.#state.node)?.collect === "dtmf"; }
 
+  foresee(event: TalkEvent): readonly Effect[] { return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.said() ?? "" }).effects; }
+
+  timed(turn: TurnTiming): void { this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."); }
+
   thought(answer: Parameters<TalkHost["thought"]>[0]): void {
     const { text, calls, ...figures } = answer;
     this.#log.info({ event: "talk.thought", ...figures, chars: text.length, calls: calls.length }, "The model has answered.");
   }
 
-  fault(code: string): void { this.#log.warn({ event: "talk.fault", code }, "The carrier's relay did not take something we sent."); }
+  fault(code: string): void { this.#log.warn({ event: "talk.fault", code }, "Something at the talk's media or models did not go as it should."); }
 
   /** One event at a time: an effect may lead to the next event at once. */
   #drain(): void {
@@ -171,6 +180,7 @@ class Talk<Leg> implements Session, TalkHost {
   }
 
   async #ask(effect: Extract<Effect, { type: "http" }>): Promise<void> {
+    this.#voice?.waits?.();
     const { ok, result } = await this.#shop.web(effect, this.#ended.signal);
     this.tell({ type: "http_done", call_id: effect.call_id, ok, result });
   }
@@ -236,5 +246,5 @@ class Talk<Leg> implements Session, TalkHost {
   }
 }
 
-/** Starts a talk on a leg; the baton must have been taken. */
-export const startSession = <Leg>(shop: Workshop<Leg>, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, leg: Leg): Session => new Talk(shop, doc, ready, answered, leg);
+/** Starts a talk on its media; the baton must have been taken. */
+export const startSession = (shop: Workshop, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, open: Opening): Session => new Talk(shop, doc, ready, answered, open);

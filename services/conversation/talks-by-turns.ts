@@ -4,14 +4,17 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { Turn, TurnReply } from "../../shared/contracts/conversation.ts";
 import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
+import type { VoiceEngine } from "./engines/port.ts";
 import type { Flows } from "./flows.ts";
+import { joinedText } from "./joined.ts";
 import { pace, type Pace } from "./media/pace.ts";
+import type { TextLeg } from "./media/port.ts";
 import { turnsLeg, type TurnsLeg } from "./media/turns-leg.ts";
 import type { Sessions } from "./sessions.repository.ts";
 import type { Talks } from "./talks.ts";
 
 /** What talks led by documents are held with. */
-export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks }
+export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks; engine: VoiceEngine<TextLeg> }
 
 /** The talks of this process whose carriers ask for a document after each turn. */
 export interface TalksByTurns {
@@ -26,7 +29,7 @@ export interface TalksByTurns {
 const NOTHING: TurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
 /** Keeps them. */
-export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsParts): TalksByTurns {
+export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }: TurnsParts): TalksByTurns {
   const legs = new Map<string, TurnsLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
   const admitting = new Map<string, Promise<TurnsLeg>>();
@@ -46,7 +49,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks }: TurnsPa
     paces.set(provider, known);
     const leg = turnsLeg({ clock, call_id, language, voice, pace: known });
     legs.set(call_ref, leg);
-    void talks.hold(leg, doc).finally(() => { if (legs.get(call_ref) === leg) legs.delete(call_ref); });
+    void talks.hold(joinedText(leg, engine, clock), doc).finally(() => { if (legs.get(call_ref) === leg) legs.delete(call_ref); });
     return leg;
   };
 

@@ -5,35 +5,25 @@ import { sha256 } from "../../shared/ids.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
 import type { Flows } from "./flows.ts";
 import type { Knock } from "./media-server.ts";
-import type { TextLeg } from "./media/port.ts";
-import { startSession, type Answered, type Session, type Word, type Workshop } from "./session.ts";
+import { startSession, type Answered, type Opening, type Session, type Word, type Workshop } from "./session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { Sessions } from "./sessions.repository.ts";
 
 /** Tries to ask whether the attempt goes on, and the pause between them. */
 const JOIN_TRIES = 3;
 const JOIN_PAUSE_MS = 500;
-/** The carrier gets this long to close a leg that no talk is held on. */
-const DISMISS_MS = 3000;
 /** Without a goodbye a talk gets this long to end by itself. */
 const AT_ONCE_MS = 1000;
 
-/** Ends a leg politely: the carrier is told and given time to close it. */
-async function dismiss(leg: TextLeg, clock: Clock): Promise<void> {
-  const gone = new AbortController();
-  const ignore = (): void => undefined;
-  leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, silence: ignore, fault: ignore, closed: () => gone.abort() });
-  leg.end();
-  await clock.wait(DISMISS_MS, gone.signal);
-  leg.close();
-}
+/** Media that has come for a talk: how one begins to talk on it, and how it is turned away, politely and within a bound. */
+export interface Joined { open: Opening; dismiss(): Promise<void> }
 
 /** All live talks of this process. */
 export interface Talks {
   /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
   admit(knock: Knock): Promise<SessionDoc | null>;
-  /** Holds the talk on an admitted leg; never rejects. */
-  hold(leg: TextLeg, doc: SessionDoc): Promise<void>;
+  /** Holds the talk on media that was admitted; never rejects. */
+  hold(media: Joined, doc: SessionDoc): Promise<void>;
   /** Tells a talk something from outside, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
   stop(call_ref: string, reason: Word): void;
   /** True when there is room for no more talks. */
@@ -43,7 +33,7 @@ export interface Talks {
 }
 
 /** What the talks are made with. */
-export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop<TextLeg>; /** Talks held at once, at most. */ most: number }
+export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop; /** Talks held at once, at most. */ most: number }
 
 /** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
 async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">, call_ref: string): Promise<ResultOf<"dialer.joined">> {
@@ -73,7 +63,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
   const held = new Set<Promise<void>>();
   const full = (): boolean => held.size >= most;
 
-  const talk = async (leg: TextLeg, doc: SessionDoc): Promise<void> => {
+  const talk = async (media: Joined, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
     joining.set(doc._id, []);
@@ -82,12 +72,12 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
     joining.delete(doc._id);
     if (!go) {
       log.info({ event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media joined an attempt that is over; hung up.");
-      await dismiss(leg, clock);
+      await media.dismiss();
       await sessions.close(doc._id, clock.now());
       return;
     }
     const answered: Answered = { at: answered_at === null ? clock.now() : new Date(answered_at), machine, beep, tells_beep };
-    const session = startSession(shop, doc, ready, answered, leg);
+    const session = startSession(shop, doc, ready, answered, media.open);
     live.set(doc._id, session);
     for (const word of told) session.stop(word);
     log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");
@@ -105,10 +95,10 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },
-    async hold(leg, doc) {
-      const work = talk(leg, doc).catch(async (error: unknown) => {
+    async hold(media, doc) {
+      const work = talk(media, doc).catch(async (error: unknown) => {
         log.error({ event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) }, "A talk could not be begun as it should; the sweep will see to it.");
-        if (!live.has(doc._id)) await dismiss(leg, clock);
+        if (!live.has(doc._id)) await media.dismiss();
       });
       held.add(work);
       await work;

@@ -38,7 +38,7 @@ function open(over: Partial<TalkHost> = {}) {
   const told: TalkEvent[] = [];
   const faults: string[] = [];
   const { asked, model } = scripted();
-  const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => true, gathersKeys: () => false, idle_ms: 4000, press: () => undefined, tells_beep: true, thought: () => undefined, fault: (c) => faults.push(c), ...over };
+  const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => true, gathersKeys: () => false, idle_ms: 4000, press: () => undefined, tells_beep: true, thought: () => undefined, fault: (c) => faults.push(c), foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined, ...over };
   const voice = relayEngine(model, clock).open(leg, host);
   return { clock, leg, told, faults, asked, voice, events: leg.events! };
 }

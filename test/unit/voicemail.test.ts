@@ -1,4 +1,4 @@
-import { beepWait } from "../../services/conversation/engines/relay/beep-wait.ts";
+import { beepWait } from "../../services/conversation/engines/beep-wait.ts";
 import { relayEngine } from "../../services/conversation/engines/relay/relay-engine.ts";
 import type { TalkHost } from "../../services/conversation/engines/port.ts";
 import { step } from "../../services/conversation/flow/brain.ts";

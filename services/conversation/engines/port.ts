@@ -48,6 +48,8 @@ export interface Voice {
   perform(effect: SpeechEffect): void;
   /** What of the running thought has been handed to speech. */
   said(): string;
+  /** The talk waits for something outside (a web request): the engine may say so. */
+  waits?(): void;
   /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
   quiet(): Promise<void>;
   /** Closes the leg now, whatever is being said on it. */

@@ -4,8 +4,8 @@ import { ModelFault, type ChatModel } from "../../models/port.ts";
 import { startTimer } from "../../timer.ts";
 import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "../port.ts";
 import { speechMs } from "../../media/speech-length.ts";
-import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "./beep-wait.ts";
-import { keypad } from "./keypad.ts";
+import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
+import { keypad } from "../keypad.ts";
 import { plainSpeech } from "./plain-speech.ts";
 import { playout } from "./playout.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../../../shared/clock.ts";
-import { startTimer } from "../../timer.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { startTimer } from "../timer.ts";
 
 /** Pause after a key that ends an entry (voice.md 6). */
 export const INTER_DIGIT_MS = 3000;

@@ -1,5 +1,5 @@
-import type { Clock } from "../../../../shared/clock.ts";
-import { startTimer } from "../../timer.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { startTimer } from "../timer.ts";
 
 /** A machine whose greeting has not ended after this long is spoken to all the same. */
 export const MAX_BEEP_SECONDS = 30;
