@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type TemplateInput, type TemplatePatch, type TemplateRecord } from "../../shared/contracts/template.ts";
+import { DEFAULT_EVALUATION_WAIT_SECONDS, DEFAULT_LIMITS, type TemplateInput, type TemplatePatch, type TemplateRecord } from "../../shared/contracts/template.ts";
 import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
 
 const DEFAULT_LANGUAGE = "en-US";
@@ -8,7 +8,8 @@ export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateReco
   id, version: 1, reseller_id: t.reseller_id, merchant_id: t.merchant_id ?? null, name: t.name, is_active: t.is_active ?? true,
   payload_schema: t.payload_schema ?? null, variables: t.variables ?? [], initial_node: t.initial_node, nodes: t.nodes,
   global_functions: t.global_functions ?? [], greeting: t.greeting ?? null, voicemail_message: t.voicemail_message ?? null, voice: t.voice ?? null, language: t.language ?? DEFAULT_LANGUAGE,
-  limits: { ...DEFAULT_LIMITS, ...t.limits }, retry_on: t.retry_on ?? null, evaluators: t.evaluators ?? [],
+  limits: { ...DEFAULT_LIMITS, ...t.limits }, retry_on: t.retry_on ?? null,
+  engine: t.engine ?? null, models: t.models ?? {}, evaluators: t.evaluators ?? [], summary: t.summary ?? false, evaluation_wait_seconds: t.evaluation_wait_seconds ?? DEFAULT_EVALUATION_WAIT_SECONDS,
   created_at: now.toISOString(), updated_at: now.toISOString(),
 });
 
@@ -17,8 +18,8 @@ const put = <K extends string, V>(field: K, value: V | null): { [F in K]?: V } =
 /** A record as a client would write it. */
 const asWritten = (r: TemplateRecord): TemplateInput => ({
   reseller_id: r.reseller_id, ...put("merchant_id", r.merchant_id), name: r.name, is_active: r.is_active, initial_node: r.initial_node, nodes: r.nodes, variables: r.variables,
-  global_functions: r.global_functions, language: r.language, limits: r.limits, evaluators: r.evaluators,
-  ...put("payload_schema", r.payload_schema), ...put("greeting", r.greeting), ...put("voicemail_message", r.voicemail_message), ...put("voice", r.voice), ...put("retry_on", r.retry_on),
+  global_functions: r.global_functions, language: r.language, limits: r.limits, models: r.models, evaluators: r.evaluators, summary: r.summary, evaluation_wait_seconds: r.evaluation_wait_seconds,
+  ...put("payload_schema", r.payload_schema), ...put("greeting", r.greeting), ...put("voicemail_message", r.voicemail_message), ...put("voice", r.voice), ...put("retry_on", r.retry_on), ...put("engine", r.engine),
 });
 
 /** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
@@ -56,7 +57,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Fields that versions kept from before do not have. */
-const LATER_FIELDS = { voicemail_message: null };
+const LATER_FIELDS = { voicemail_message: null, engine: null, models: {}, summary: false, evaluation_wait_seconds: DEFAULT_EVALUATION_WAIT_SECONDS };
 
 /** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
 export const recordOf = (v: VersionDoc): TemplateRecord => frozen({ ...LATER_FIELDS, ...JSON.parse(v.record) as TemplateRecord });

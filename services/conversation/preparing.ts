@@ -37,7 +37,7 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
     if (ready === undefined || !("template" in ready)) return [];
     const token = ids.hex(TOKEN_BYTES);
     const { language, voice } = ready.template;
-    return [{ at, prepared: { media_url: `${url()}${mediaPath(call.provider, token)}`, token, language, voice }, session: { _id: call_ref, ...call, token_hash: sha256(token) } }];
+    return [{ at, prepared: { media_url: `${url()}${mediaPath(call.provider, token)}`, token, kind: "text", language, voice }, session: { _id: call_ref, ...call, token_hash: sha256(token) } }];
   });
   const made = await sessions.prepare(wanted.map((w) => w.session), clock.now());
   const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));

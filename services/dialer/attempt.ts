@@ -8,6 +8,7 @@ import type { CallDoc } from "./calls.model.ts";
 import { admitted, baton, blacklist, carrier, firstStop, line, window } from "./checks.ts";
 import { ended } from "./closing.ts";
 import { takeGrant, waitForTurn } from "./granting.ts";
+import { askedOfUs } from "./media.ts";
 import { placeCall, type Clearance, type Media } from "./placing.ts";
 import { preChecks } from "./pre-checks/running.ts";
 import { later, stopEarly, stopFor, type Stop } from "./stopping.ts";
@@ -20,6 +21,7 @@ const MEDIA_MARGIN_SECONDS = 60;
 const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Promise<Media> => w.together.prepare({
   call_ref: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, provider: order.provider,
   template_id: order.template_id, template_version: order.template_version, payload, max_call_seconds: order.max_call_seconds, voicemail_action: order.voicemail_action,
+  carrier: w.carriers.of(order.provider).id, engine: order.engine ?? null, record: askedOfUs(w, order.record),
   ttl_seconds: w.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
 });
 
@@ -88,7 +90,7 @@ export async function runAttempt(w: Works, order: DialOrder): Promise<void> {
 
   const intentMs = w.clock.monotonicMs();
   const now = w.clock.now();
-  const call = intent(order, w.nodeId, now, plusMs(now, INTENT_DEADLINE_MS));
+  const call = intent(order, w.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
   if (!await writeIntent(w, order, call)) return;
   if (clear.grant !== null) w.grantPace.took(w.clock.monotonicMs() - intentMs);
   await waitForTurn(w, clear.grant);

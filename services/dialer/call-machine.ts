@@ -3,7 +3,7 @@ import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../shared/contracts/configuration.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { callRef } from "../../shared/ids.ts";
-import type { CallDoc, CallState, HangUpReason, KeptOrder } from "./calls.model.ts";
+import type { CallDoc, CallState, HangUpReason, KeptOrder, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "./carriers/port.ts";
 import { dueAfterIntent, JOIN_GRACE_MS, RELOOK_MS } from "./timing.ts";
 
@@ -33,9 +33,10 @@ export const isSame = (a: CallDoc, b: CallDoc): boolean =>
   a._id === b._id && a.state === b.state && a.tended_by === b.tended_by && a.created_at.getTime() === b.created_at.getTime() && a.carrier_call_id === b.carrier_call_id;
 
 /** The intent record: written, and acknowledged by a majority, before the carrier is asked. */
-export const intent = (order: DialOrder, node: string, now: Date, deadline_at: Date): CallDoc => ({
+export const intent = (order: DialOrder, node: string, now: Date, deadline_at: Date, media: MediaKind = "text"): CallDoc => ({
   _id: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, state: "DIALING", rank: RANK.DIALING, created_at: now,
   order: keptOf(order), provider: order.provider, ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
+  media,
   deadline_at, tended_by: node, due_at: dueAfterIntent(deadline_at),
 });
 
@@ -81,6 +82,9 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
     });
   }
 }
+
+/** Live: how the talk travels, once that is known of a call to us. */
+export const travels = (ref: string, media: MediaKind): Move => ({ filter: live(ref), update: { $set: { media } } });
 
 /** The carrier gave the live leg a name of its own. The first one stands. */
 export const nameLeg = (ref: string, call_id: string, leg_id: string): Move =>

@@ -1,6 +1,7 @@
 import { Schema } from "mongoose";
 import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
 import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Prepared } from "../../shared/contracts/conversation.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 import type { AnsweredBy, CallHandle } from "./carriers/port.ts";
@@ -12,6 +13,9 @@ export type CallState = (typeof CALL_STATES)[number];
 
 /** Why we ended a call ourselves. */
 export type HangUpReason = "asked" | "machine" | "window_closed" | "baton_lost" | "media_missing" | "overdue" | "conversation_lost";
+
+/** How a talk travels between carrier and conversation. */
+export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
 export type KeptOrder = Omit<DialOrder, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
@@ -67,6 +71,8 @@ export interface CallDoc {
   cost_looks?: number;
   /** Who named the price; absent in older documents, where it was the carrier. */
   cost_what?: "carrier" | "price_table";
+  /** How the talk travels; absent in older documents: as text. */
+  media?: MediaKind;
   /** Absent: it is not recorded. */
   recording?: KeptRecording;
   /** Marks of its last moves (shared/guarded-moves.ts). */
@@ -86,7 +92,7 @@ export const callSchema = new Schema<CallDoc>({
   direction: String, order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
   placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
   tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
-  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, recording: Free, marks: { type: [String], default: undefined },
+  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, media: String, recording: Free, marks: { type: [String], default: undefined },
 }, SCHEMA_OPTIONS);
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });

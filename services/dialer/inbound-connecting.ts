@@ -3,11 +3,12 @@ import type { InboundPlan } from "../../shared/contracts/config.ts";
 import { fail } from "../../shared/errors.ts";
 import { callRef } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { isLive, received, turnedAway } from "./call-machine.ts";
+import { isLive, received, travels, turnedAway } from "./call-machine.ts";
 import type { CallDoc, KeptOrder } from "./calls.model.ts";
 import type { InboundCall, InboundDecision } from "./carriers/port.ts";
 import { ended } from "./closing.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
+import { askedOfUs, isOwnRecording, targetOf } from "./media.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "./timing.ts";
 import { callbackBase, logCall, type Works } from "./works.ts";
 
@@ -61,14 +62,17 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
   const { doc, plan, lead_id } = accepted;
   const { provider } = doc;
   const payload = { caller_number: doc.from, called_number: doc.to };
-  const { media_url, ...talk } = await w.together.prepare({
+  const carrier = w.carriers.of(provider);
+  const record = plan.configuration?.record_calls ?? false;
+  const prepared = await w.together.prepare({
     call_ref: ref, lead_id, claim_no: CLAIM_NO, provider, template_id: plan.template_id, template_version: plan.version, payload, max_call_seconds: plan.max_call_seconds,
-    voicemail_action: "continue", ttl_seconds: MEDIA_SECONDS,
+    voicemail_action: "continue", carrier: carrier.id, engine: plan.configuration?.engine ?? null, record: askedOfUs(w, record), ttl_seconds: MEDIA_SECONDS,
   });
-  const greeting = w.carriers.of(provider).capabilities.speech === "turns"
-    ? await w.bus.call("conversation.turn", { call_ref: ref, provider, call_id: call.call_id, token: talk.token, heard: null, digits: null, follows: 0 }) : null;
+  const known = await w.calls.run(travels(ref, prepared.kind));
+  const greeting = prepared.kind === "text" && carrier.capabilities.speech === "turns"
+    ? await w.bus.call("conversation.turn", { call_ref: ref, provider, call_id: call.call_id, token: prepared.token, heard: null, digits: null, follows: 0 }) : null;
   return {
-    kind: "connect", call_ref: ref, media: { url: media_url, ...talk }, callback_base: callbackBase(w, provider), record: plan.configuration?.record_calls ?? false,
+    kind: "connect", call_ref: ref, media: targetOf(prepared), callback_base: callbackBase(w, provider), record: record && !(known !== null && isOwnRecording(w, known)),
     talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS, greeting,
   };
 }
@@ -76,10 +80,10 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
 /** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
 async function again(w: Works, { doc, plan }: Accepted, call: InboundCall, ref: string): Promise<InboundDecision | null> {
   const there = await w.calls.find(ref);
-  if (!there?.holder || !isLive(there) || w.carriers.of(doc.provider).capabilities.speech !== "turns") return null;
+  if (!there?.holder || !isLive(there) || there.media === "audio" || w.carriers.of(doc.provider).capabilities.speech !== "turns") return null;
   const greeting = await w.bus.call("conversation.turn", { call_ref: ref, provider: doc.provider, call_id: call.call_id, token: null, heard: null, digits: null, follows: 0 }, { node: there.holder });
   return {
-    kind: "connect", call_ref: ref, media: { url: "", token: "", language: greeting.language, voice: greeting.voice }, callback_base: callbackBase(w, doc.provider), record: false,
+    kind: "connect", call_ref: ref, media: { kind: "text", url: "", token: "", language: greeting.language, voice: greeting.voice }, callback_base: callbackBase(w, doc.provider), record: false,
     talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS, greeting,
   };
 }

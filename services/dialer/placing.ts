@@ -9,6 +9,7 @@ import { DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "./carriers/p
 import { ended } from "./closing.ts";
 import { isSpent, type Grant } from "./granting.ts";
 import { cutLine } from "./hanging-up.ts";
+import { isOwnRecording, targetOf } from "./media.ts";
 import { noteAnswer, pausedUntil, reasonOf } from "./pausing.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS, dueAfterPlacing, INTENT_DEADLINE_MS, LOOKUP_EVERY_MS, ringSeconds } from "./timing.ts";
 import { callbackBase, logCall, type Works } from "./works.ts";
@@ -36,8 +37,7 @@ function requestOf(w: Works, order: DialOrder, call: CallDoc, media: Media, ring
   return {
     call_ref: call._id, to: order.to, from: order.from, ring_seconds,
     talk_seconds: order.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
-    media: { url: media.media_url, token: media.token, language: media.language, voice: media.voice },
-    record: order.record, await_beep: order.voicemail_action === "leave_message", callback_base: callbackBase(w, order.provider),
+    media: targetOf(media), record: order.record && !isOwnRecording(w, call), await_beep: order.voicemail_action === "leave_message", callback_base: callbackBase(w, order.provider),
   };
 }
 

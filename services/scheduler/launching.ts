@@ -54,7 +54,7 @@ function orderOf({ ground }: Works, { claimed, admitted: { plan, configuration }
     template_version: plan.version, execution_mode: claimed.execution_mode, to: claimed.phone_number, from: line.phone_number, number_id: line.id, provider: line.provider,
     // shut since it was judged: the dialler gives it back
     payload: claimed.payload, dial_until: window.open ? window.closes_at?.toISOString() ?? null : ground.clock.now().toISOString(),
-    record: configuration.record_calls, voicemail_action: configuration.voicemail_action, enforce_blacklist: configuration.enforce_blacklist, max_call_seconds: plan.max_call_seconds, rate_limit: rateLimitOf(configuration, claimed.phone_number),
+    record: configuration.record_calls, ...(configuration.engine === null ? {} : { engine: configuration.engine }), voicemail_action: configuration.voicemail_action, enforce_blacklist: configuration.enforce_blacklist, max_call_seconds: plan.max_call_seconds, rate_limit: rateLimitOf(configuration, claimed.phone_number),
     pre_checks: configuration.pre_checks, pre_check_defers: claimed.pre_check_defers,
   };
 }

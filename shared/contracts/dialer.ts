@@ -1,6 +1,7 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
 import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
+import { EngineWord } from "./models.ts";
 import { By, PageParams } from "./identity.ts";
 import { InboundCallRecord, InboundVerdictWord } from "./inbound.ts";
 import { EXECUTION_MODES } from "./lead.ts";
@@ -18,6 +19,8 @@ export const DialOrder = Strict({
   dial_until: Nullable(IsoTime),
   /** The carrier records the call; what is done when a machine answers. */
   record: Type.Boolean(), voicemail_action: VoicemailActionWord,
+  /** The configuration's way of holding talks; absent: the deployment's. The template's own wins. */
+  engine: Type.Optional(EngineWord),
   enforce_blacklist: Type.Boolean(), max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),

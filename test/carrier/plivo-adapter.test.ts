@@ -9,7 +9,7 @@ import { account, startPlivoBench, type PlivoBench } from "./plivo-agent.ts";
 
 const REF = "7a1c1a2e-0000-4000-8000-000000000001.1";
 const request = (to: string, base: string, over: Partial<DialRequest> = {}): DialRequest => ({
-  call_ref: REF, to, from: "+15005550006", ring_seconds: 20, talk_seconds: 630, media: { url: "wss://x.example/t", token: "a1b2", language: "en-US", voice: null }, record: false, await_beep: false, callback_base: base, ...over,
+  call_ref: REF, to, from: "+15005550006", ring_seconds: 20, talk_seconds: 630, media: { kind: "text", url: "wss://x.example/t", token: "a1b2", language: "en-US", voice: null }, record: false, await_beep: false, callback_base: base, ...over,
 });
 const adapter = (api_base: string): CarrierPort => plivoCarrier({ auth_id: account.authId, auth_token: account.authToken, api_base, public_http_url: "https://x.example", public_ws_url: "wss://x.example" });
 

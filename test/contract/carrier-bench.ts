@@ -143,7 +143,7 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
       const call_ref = `${randomUUID()}.1`;
       return {
         call_ref, to: `+1415${20_000 + people}${ending}`, from: FROM, ring_seconds: 20, talk_seconds: 600,
-        media: { url: `${public_ws_url}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null }, record: false, await_beep: false, callback_base, ...over,
+        media: { kind: "text", url: `${public_ws_url}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null }, record: false, await_beep: false, callback_base, ...over,
       };
     },
     async dial(request, how = { holds: false }) {

@@ -36,7 +36,7 @@ const services = () => [
   standIn("numbers", { keepMany: ({ lines }) => ({ kept: lines.map(() => true) }), releaseMany: () => ({}) }),
   standIn("scheduler", { grant: () => ({ granted: true, send_in_ms: 0 }), slow: () => ({}) }), standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
   standIn("conversation", {
-    prepareMany: ({ calls: some }) => ({ results: some.map((p) => ({ prepared: { media_url: `${stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: "a1b2c3", language: "en-US", voice: null }, refusal: null })) }),
+    prepareMany: ({ calls: some }) => ({ results: some.map((p) => ({ prepared: { media_url: `${stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: "a1b2c3", kind: "text" as const, language: "en-US", voice: null }, refusal: null })) }),
     turn: async (turn) => {
       tell("conversation.turn", turn);
       if (turn.token !== null) await stage.bus.call("dialer.joined", { call_ref: turn.call_ref, node_id: "services" });

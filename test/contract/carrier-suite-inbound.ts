@@ -25,7 +25,7 @@ export function inboundTests({ b, proved }: Suite): void {
     const from = caller("01");
     const call_ref = `${randomUUID()}.1`;
     const recorded = b().carrier.capabilities.recording === "dial"; // else the dialer asks for it when the talk has begun
-    const media = { url: `${b().public_http_url.replace("http", "ws")}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null };
+    const media = { kind: "text" as const, url: `${b().public_http_url.replace("http", "ws")}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null };
     const connect = (): InboundDecision => ({
       kind: "connect", call_ref, media, callback_base: b().callback_base, record: recorded, talk_seconds: 600,
       greeting: b().carrier.capabilities.speech === "turns" ? b().agent.onTurn(call_ref, { token: call_ref, heard: null, digits: null }) : null,

@@ -65,7 +65,7 @@ describe("saving a template", () => {
   });
 
   test("null gives a field its default back", async () => {
-    const { id } = await save(tenant(), { voice: "anna", language: "de-DE", limits: { idle_seconds: 3 }, payload_schema: { type: "object" }, evaluators: [{ name: "polite" }] });
+    const { id } = await save(tenant(), { voice: "anna", language: "de-DE", limits: { idle_seconds: 3 }, payload_schema: { type: "object" }, evaluators: [{ name: "polite", question: "Was the caller polite?" }] });
     const cleared = { voice: null, language: null, limits: null, payload_schema: null, evaluators: null } as const;
     expect(await put(asAdmin, id, cleared)).toMatchObject({
       voice: null, language: "en-US", limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 }, payload_schema: null, evaluators: [], variables: ["name"], version: 2,

@@ -46,7 +46,7 @@ async function hold(name: string, says: string[]): Promise<{ talk: TalkFacts; he
   const template = [...templates.values()].find((t) => t.name === name)!;
   const lead_id = randomUUID();
   const { media_url } = await prepareOne(stage.bus, {
-    call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id: template.id, template_version: 1, voicemail_action: "hangup", payload: PAYLOADS[name]!, max_call_seconds: 60, ttl_seconds: 60 });
+    call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id: template.id, template_version: 1, voicemail_action: "hangup", carrier: "twilio", engine: null, record: false, payload: PAYLOADS[name]!, max_call_seconds: 60, ttl_seconds: 60 });
   const caller = await RelayCaller.connect(media_url);
   caller.setup();
   let from = 1; // after the greeting

@@ -27,13 +27,13 @@ describe("preparing", () => {
     expect(again.media_url).not.toBe(p.media_url);
   });
   test("an unknown template and one whose functions are broken are refused", async () => {
-    await expect(prepareOne(stage.bus, { call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE", template_id: randomUUID(), template_version: 1, voicemail_action: "hangup", payload: {}, max_call_seconds: 60, ttl_seconds: 60 })).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
+    await expect(prepareOne(stage.bus, { call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE", template_id: randomUUID(), template_version: 1, voicemail_action: "hangup", carrier: "twilio", engine: null, record: false, payload: {}, max_call_seconds: 60, ttl_seconds: 60 })).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
     await expect(world.prepare(stage, { global_functions: [{ name: "f", description: "d", parameters: { properties: { a: { type: "wat" } } } }] })).rejects.toMatchObject({ type: "TEMPLATE_INVALID" });
   });
   test("many at once: each by itself, one look-up for each template version; what can't be prepared spoils nothing", async () => {
     const [known, unknown] = [world.template(), randomUUID()];
     const call = (template_id: string, lead_id: string = randomUUID()) =>
-      ({ call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, voicemail_action: "hangup" as const, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 });
+      ({ call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, voicemail_action: "hangup" as const, carrier: "twilio" as const, engine: null, record: false, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 });
     const begun = await world.prepare(stage);
     const live = await opened(begun);
     const good = Array.from({ length: 40 }, () => call(known));
@@ -53,7 +53,7 @@ describe("preparing", () => {
   test("preparing again voids the address before", async () => {
     const template_id = world.template();
     const lead_id = randomUUID();
-    const order = { call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 } as const;
+    const order = { call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", carrier: "twilio", engine: null, record: false, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 } as const;
     const first = await prepareOne(stage.bus, order);
     const second = await prepareOne(stage.bus, order);
     expect(await refused(first.media_url)).toBe("answered 401");

@@ -16,6 +16,7 @@ import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { InboundPlan } from "../../shared/contracts/config.ts";
+import type { Prepared } from "../../shared/contracts/conversation.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { fail } from "../../shared/errors.ts";
 import { setStage, standIn, until, type Stage } from "../support/stage.ts";
@@ -27,6 +28,8 @@ export interface Told { what: string; params: Record<string, unknown> }
 export interface Script {
   extend(): boolean;
   listed: boolean;
+  /** How talks are prepared to travel. */
+  kind: Prepared["kind"];
   /** Whether the line taken for the call still stands. */
   lineHeld: boolean;
   /** Whether lines can be given back at the moment. */
@@ -48,7 +51,7 @@ export interface Script {
   hold: boolean;
 }
 
-const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, numbersUp: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, onRecording: async () => false, join: true, hold: false });
+const quiet = (): Script => ({ extend: () => true, listed: false, lineHeld: true, numbersUp: true, settle: () => undefined, prepare: () => undefined, grant: () => ({ granted: true, send_in_ms: 0 }), talk: null, called: null, plan: null, onDial: async () => false, onRecording: async () => false, join: true, hold: false, kind: "text" });
 
 /** The dialer between a real simulated carrier and recording stand-ins. */
 export interface DialerStage {
@@ -139,7 +142,7 @@ function standIns(d: () => DialerStage) {
       prepareMany: async ({ calls }) => {
         for (const p of calls) tell("conversation.prepareMany", p);
         await d().script.prepare();
-        return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: p.call_ref, language: "en-US", voice: null }, refusal: null })) };
+        return { results: calls.map((p) => ({ prepared: { media_url: `${d().stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: p.call_ref, kind: d().script.kind, language: "en-US", voice: null }, refusal: null })) };
       },
       stop: (p) => { tell("conversation.stop", p); return {}; },
       salvage: (p) => { tell("conversation.salvage", p); return { talk: d().script.talk }; },

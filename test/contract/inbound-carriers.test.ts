@@ -39,7 +39,7 @@ const takes = (over: Partial<ConfigurationRecord> = {}): void => {
       id: randomUUID(), reseller_id: "r1", merchant_id: null, template_id: TEMPLATE, template: "hotline", initial_offset: 0, retry_offset: 60, call_start_time: "00:00", call_end_time: "00:00",
       timezone: "UTC", max_retry: 0, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: true, inbound_call_start_time: null,
       inbound_call_end_time: null, inbound_call_timezone: "UTC", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null,
-      inbound_max_calls_per_caller: 100, inbound_caller_window_seconds: 3600, record_calls: false, voicemail_action: "hangup", enforce_blacklist: true, rate_limit_enabled: false,
+      inbound_max_calls_per_caller: 100, inbound_caller_window_seconds: 3600, record_calls: false, voicemail_action: "hangup", engine: null, enforce_blacklist: true, rate_limit_enabled: false,
       rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: "2026-11-21T10:00:00.000Z", updated_at: "2026-11-21T10:00:00.000Z", ...over,
     },
   };
@@ -54,7 +54,7 @@ const services = () => [
   standIn("numbers", { called: () => ({ number: { id: NUMBER, reseller_id: "r1", merchant_id: null, inbound_template_id: null } }), releaseMany: () => ({}) }),
   standIn("config", { inboundFor: () => ({ plan }) }), standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
   standIn("conversation", {
-    prepareMany: ({ calls: some }) => ({ results: some.map((p) => ({ prepared: { media_url: `${stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: "token", language: "en-US", voice: null }, refusal: null })) }),
+    prepareMany: ({ calls: some }) => ({ results: some.map((p) => ({ prepared: { media_url: `${stage.env.PUBLIC_WS_URL}/media/${p.provider}/${p.call_ref}`, token: "token", kind: "text" as const, language: "en-US", voice: null }, refusal: null })) }),
     turn: async (turn) => {
       tell("conversation.turn", turn);
       if (turn.token !== null) await stage.bus.call("dialer.joined", { call_ref: turn.call_ref, node_id: "services" });

@@ -43,7 +43,7 @@ function takes(over: Partial<ConfigurationRecord>): void {
       id: randomUUID(), reseller_id: "r1", merchant_id: "m1", template_id: TEMPLATE, template: "hotline", initial_offset: 0, retry_offset: 60, call_start_time: "00:00", call_end_time: "00:00",
       timezone: "UTC", max_retry: 0, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: true, inbound_call_start_time: null,
       inbound_call_end_time: null, inbound_call_timezone: "UTC", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null,
-      inbound_webhook_url: "https://shop.example/in", inbound_max_calls_per_caller: 100, inbound_caller_window_seconds: 3600, record_calls: false, voicemail_action: "hangup",
+      inbound_webhook_url: "https://shop.example/in", inbound_max_calls_per_caller: 100, inbound_caller_window_seconds: 3600, record_calls: false, voicemail_action: "hangup", engine: null,
       enforce_blacklist: true, rate_limit_enabled: false, rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: ["+14155550111"],
       pre_checks: [{ name: "crm", headers: { "$x.y": "1" } }], created_at: CREATED, updated_at: CREATED, ...over,
     },

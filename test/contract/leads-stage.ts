@@ -3,7 +3,7 @@ import type { Context } from "moleculer";
 import leads from "../../services/leads/leads.service.ts";
 import type { EventOf, ParamsOf, ResultOf } from "../../shared/bus.ts";
 import type { ClaimedLead, DueLead } from "../../shared/contracts/lead.ts";
-import type { DeliveryRecord } from "../../shared/contracts/webhook.ts";
+import type { DeliveryRecord, Report } from "../../shared/contracts/webhook.ts";
 import { codeOf, fail, type Fault } from "../../shared/errors.ts";
 import { asMerchant, setStage, standIn, type Stage } from "../support/stage.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
@@ -41,6 +41,8 @@ export interface LeadsStage {
   /** Recordings by the call's name at the carrier. */
   recordings: Record<string, NonNullable<ResultOf<"dialer.recordingOf">["recording"]>>;
   deliveries: DeliveryRecord[];
+  /** Reports that were handed over. */
+  reports: Report[];
   input(over?: object): ParamsOf<"leads.push">["lead"];
   push(over?: object, key?: string): Promise<ResultOf<"leads.push">>;
   pushMany(rows: unknown[], key?: string): Promise<ResultOf<"leads.pushMany">>;
@@ -65,7 +67,7 @@ function resolveOne(push: ParamsOf<"config.resolveForPush">): ResultOf<"config.r
 /** Sets the stage, with other environment values where given. Numbers that end in 99 are listed; addresses that do not begin with http are refused. */
 export async function leadsStage(env: Record<string, string> = {}): Promise<LeadsStage> {
   const clock = virtualClock();
-  const made: Pick<LeadsStage, "audited" | "asked" | "announced" | "explained" | "calls" | "recordings" | "deliveries"> = { audited: [], asked: [], announced: [], explained: [], calls: { calls: [], carrier_events: [] }, recordings: {}, deliveries: [] };
+  const made: Pick<LeadsStage, "audited" | "asked" | "announced" | "explained" | "calls" | "recordings" | "deliveries" | "reports"> = { audited: [], asked: [], announced: [], explained: [], calls: { calls: [], carrier_events: [] }, recordings: {}, deliveries: [], reports: [] };
   const noted = <P, T>(name: string, answer: (params: P) => T) => (params: P): T => { made.asked.push(name); return answer(params); };
   const stage = await setStage({
     clock, env,
@@ -77,7 +79,7 @@ export async function leadsStage(env: Record<string, string> = {}): Promise<Lead
       standIn("webhook", {
         checkAddress: ({ url }) => (url.startsWith("http") ? {} : fail("WEBHOOK_ADDRESS_REFUSED", "not a URL")),
         checkAddresses: noted("webhook.checkAddresses", ({ urls }) => ({ refusals: urls.map((url) => (url.startsWith("http") ? null : "it is not a URL")) })),
-        enqueueMany: ({ reports }) => ({ delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) }),
+        enqueueMany: ({ reports }) => (made.reports.push(...reports), { delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) }),
         deliveries: () => ({ deliveries: made.deliveries }),
       }),
       standIn("dialer", { history: () => made.calls, recordingOf: ({ call_id }) => ({ recording: made.recordings[call_id] ?? null }) }),

@@ -49,7 +49,7 @@ const FAST_MS = 2;
 export const record = (template_id: string, at: string, over: Partial<ConfigurationRecord>): ConfigurationRecord => ({
   id: N, reseller_id: "r", merchant_id: "m", template_id, template: "t", initial_offset: 0, retry_offset: 5, call_start_time: "00:00", call_end_time: "00:00", timezone: "UTC",
   max_retry: 1, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true, rate_limit_enabled: false,
+  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true, rate_limit_enabled: false,
   rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: at, updated_at: at, ...over,
 });
 

@@ -37,7 +37,7 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     return work();
   }, takesMs(stage));
   const port: CarrierPort = {
-    id: "simulated", capabilities: { speech: "relay", machine_detection: true, beep: false, recording: "none", signs_upgrade: false, digits: "media" },
+    id: "twilio", capabilities: { speech: "relay", machine_detection: true, beep: false, recording: "none", signs_upgrade: false, digits: "media" },
     warm: () => Promise.resolve(),
     dial: (request) => dial(stage, life, carrier, request),
     hangUp: ({ call_id }) => ask(`hang up ${call_id}`, () => carrier.hangUp(call_id)),

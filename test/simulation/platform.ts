@@ -84,7 +84,7 @@ export class Platform {
       timezone: random.pick(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]),
       max_retry: random.whole(0, 3), calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false,
       inbound_call_start_time: null, inbound_call_end_time: null, inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null,
-      inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", 
+      inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, 
       enforce_blacklist: true, rate_limit_enabled: limited, rate_limit_max_calls: limited ? random.whole(1, 3) : null, rate_limit_window_seconds: random.pick([2, 5, 20]),
       rate_limit_whitelist: [], pre_checks: [], created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z",
     } }]);

@@ -39,7 +39,8 @@ export const PAYLOAD = { customer: "Ada", order: "A-17", shop: "Northwind", desk
 export const talkTemplate = (over: Partial<TemplateRecord> = {}): TemplateRecord => ({
   id: "2f5a2f3e-1c1b-4b8e-9d52-6f6f1f0d7a10", version: 1, reseller_id: "r", merchant_id: null, name: "orders", is_active: true, payload_schema: null, variables: [],
   initial_node: "ask", nodes: NODES, global_functions: GLOBAL, greeting: "Good day from {{shop}}.", voicemail_message: null, voice: null, language: "en-US",
-  limits: { max_call_seconds: 60, idle_seconds: 4, max_age_seconds: 3600 }, retry_on: null, evaluators: [],
+  limits: { max_call_seconds: 60, idle_seconds: 4, max_age_seconds: 3600 }, retry_on: null,
+  engine: null, models: {}, evaluators: [], summary: false, evaluation_wait_seconds: 2,
   created_at: "2026-11-21T10:00:00.000Z", updated_at: "2026-11-21T10:00:00.000Z", ...over,
 });
 

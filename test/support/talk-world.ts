@@ -67,11 +67,11 @@ export class World {
   ];
 
   /** Prepares a talk of a template of its own. */
-  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: Partial<Pick<Preparation, "max_call_seconds" | "ttl_seconds" | "voicemail_action" | "provider" | "payload">> = {}): Promise<Prepared> {
+  async prepare(stage: Stage, template: Partial<TemplateRecord> = {}, order: Partial<Pick<Preparation, "max_call_seconds" | "ttl_seconds" | "voicemail_action" | "provider" | "payload" | "carrier" | "engine" | "record">> = {}): Promise<Prepared> {
     const template_id = this.template(template);
     const lead_id = randomUUID();
     const call_ref = callRef(lead_id, 1);
-    const { media_url, token } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
+    const { media_url, token } = await prepareOne(stage.bus, { call_ref, lead_id, claim_no: 1, provider: "PROVIDER_ONE", template_id, template_version: 1, voicemail_action: "hangup", carrier: "twilio", engine: null, record: false, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60, ...order });
     return { call_ref, lead_id, media_url, token };
   }
 

@@ -20,7 +20,7 @@ describe("calls to our numbers", () => {
     expect(() => readInbound(raw({ Direction: "inbound", From: "+14155550101", To: "shop" }))).toThrow(/To is missing/);
   });
   const HEAD = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Response>";
-  const media = { url: "wss://m/t", token: "t", language: "en-US", voice: null };
+  const media = { kind: "text" as const, url: "wss://m/t", token: "t", language: "en-US", voice: null };
   const connect = (record: boolean): InboundDecision => ({ kind: "connect", call_ref: "r.1", media, callback_base: "https://p/carriers/PROVIDER_ONE", record, talk_seconds: 60, greeting: null });
   test.each<[string, InboundDecision, string]>([
     ["rejected without a word", { kind: "reject", message: null, language: "en-US" }, "<Reject/>"],

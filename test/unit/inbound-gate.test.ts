@@ -14,7 +14,7 @@ const configuration = (over: Partial<ConfigurationRecord> = {}): ConfigurationRe
   id: ID, reseller_id: "r", merchant_id: null, template_id: ID, template: "hotline", initial_offset: 0, retry_offset: 60, call_start_time: "00:00", call_end_time: "00:00", timezone: "UTC",
   max_retry: 0, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: true, inbound_call_start_time: null, inbound_call_end_time: null,
   inbound_call_timezone: "UTC", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 3,
-  inbound_caller_window_seconds: 60, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true, rate_limit_enabled: false, rate_limit_max_calls: null,
+  inbound_caller_window_seconds: 60, record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true, rate_limit_enabled: false, rate_limit_max_calls: null,
   rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: AT.toISOString(), updated_at: AT.toISOString(), ...over,
 });
 const plan = (over: Partial<ConfigurationRecord> = {}, of: Partial<InboundPlan> = {}): InboundPlan => ({

@@ -91,7 +91,7 @@ describe("over the wire", () => {
   afterAll(() => { server.closeAllConnections(); server.close(); });
   const carrier = () => plivoCarrier({ auth_id: "MA1", auth_token: "t", api_base: base, public_http_url: base, public_ws_url: base });
   const request = () => ({
-    call_ref: "7a1c1a2e-0000-4000-8000-000000000001.1", to: "+14155550101", from: "+14155550999", ring_seconds: 30, talk_seconds: 630, media: { url: "", token: "t", language: "en-US", voice: null }, record: false,
+    call_ref: "7a1c1a2e-0000-4000-8000-000000000001.1", to: "+14155550101", from: "+14155550999", ring_seconds: 30, talk_seconds: 630, media: { kind: "text" as const, url: "", token: "t", language: "en-US", voice: null }, record: false,
     await_beep: false, callback_base: base,
   });
 

@@ -9,7 +9,7 @@ const DAY = 86_400;
 const configuration: ConfigurationRecord = {
   id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, template: "t", initial_offset: 0, retry_offset: 900, call_start_time: "00:00", call_end_time: "00:00", timezone: "Europe/Berlin",
   max_retry: 2, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true, rate_limit_enabled: false,
+  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true, rate_limit_enabled: false,
   rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z",
 };
 const world = (over: Partial<ConfigurationRecord> = {}, more: Partial<Omit<World, "plan">> & { max_age_seconds?: number; retry_on?: string[] } = {}): World => {

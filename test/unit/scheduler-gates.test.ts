@@ -19,7 +19,7 @@ const waiting = (over: Partial<WaitingLead> = {}): WaitingLead => ({
 const configuration = (over: Partial<ConfigurationRecord> = {}): ConfigurationRecord => ({
   id: ID, reseller_id: "r", merchant_id: "m", template_id: ID, template: "t", initial_offset: 0, retry_offset: 0, call_start_time: "09:00", call_end_time: "18:00", timezone: "UTC",
   max_retry: 1, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true, rate_limit_enabled: false,
+  inbound_call_timezone: null, inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true, rate_limit_enabled: false,
   rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], created_at: NOW.toISOString(), updated_at: NOW.toISOString(), ...over,
 });
 const plan = (over: Partial<Plan> = {}): Plan => ({ template_id: ID, version: 1, is_active: true, max_age_seconds: 200_000, max_call_seconds: 120, retry_on: null, configuration: configuration(), ...over });

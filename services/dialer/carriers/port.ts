@@ -1,12 +1,15 @@
 import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
-import type { TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { Preparation, Prepared, TurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 
 /** How long a dial request may take: longer ones count as "maybe placed". What is waited for after a lost answer is counted from it, so it is one for all carriers. */
 export const DIAL_TIMEOUT_MS = 15_000;
 /** How long any other request may take; asking and hanging up together fit into one reconciliation. */
 export const ASK_TIMEOUT_MS = 8000;
+
+/** The carriers there are adapters for. */
+export type CarrierId = Exclude<Preparation["carrier"], "none">;
 
 /** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
 export type AnsweredBy = "human" | "machine" | "unknown";
@@ -26,8 +29,8 @@ export type CallProgress = { call_id: string; at: string | null } & (
 /** A call by the carrier's names: the one it was placed under, and the one of its live leg where that is another (Plivo); null while unknown. */
 export interface CallHandle { call_id: string; leg_id: string | null }
 
-/** Where an answered call is connected to: our WebSocket, its one-use token (the last part of the address), and how the carrier is to speak there. */
-export interface MediaTarget { url: string; token: string; language: string; voice: string | null }
+/** Where an answered call is connected to: our WebSocket, its one-use token (the last part of the address), and how: `text`, the carrier speaking in this manner, or `audio`, its stream of sound. */
+export interface MediaTarget { kind: Prepared["kind"]; url: string; token: string; language: string; voice: string | null }
 
 /** A request to ring a phone. Seconds are whole. */
 export interface DialRequest {
@@ -138,7 +141,7 @@ export interface RecordingStream { body: Readable; content_type: string; bytes: 
 
 /** One carrier. Every adapter passes the same suite; its words stay in its folder. */
 export interface CarrierPort {
-  readonly id: string;
+  readonly id: CarrierId;
   readonly capabilities: Capabilities;
   /** Loads what is slow to load, so that no dial waits for it. */
   warm(): Promise<void>;

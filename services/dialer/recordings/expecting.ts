@@ -3,6 +3,7 @@ import { errorForLog } from "../../../shared/log.ts";
 import { isLive } from "../call-machine.ts";
 import { handleOf, type CallDoc } from "../calls.model.ts";
 import type { CarrierRecording } from "../carriers/port.ts";
+import { isOwnRecording } from "../media.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../timing.ts";
 import { callbackBase, type Works } from "../works.ts";
 import { addressTold, callOver, expect, neverCame, told } from "./recording-machine.ts";
@@ -44,7 +45,7 @@ async function begin(w: Works, ref: string): Promise<void> {
 
 /** True where this call will have a recording from now on: a carrier that records by command is told so once the talk has joined. */
 function isRecorded(w: Works, call: CallDoc): boolean {
-  if (call.order?.record !== true || call.provider === undefined) return false;
+  if (call.order?.record !== true || isOwnRecording(w, call) || call.provider === undefined) return false;
   const how = w.carriers.of(call.provider).capabilities.recording;
   return how === "dial" || (how === "command" && call.holder !== undefined);
 }
