@@ -1,5 +1,6 @@
 import { IANAZone } from "luxon";
 import { parseCallPrices } from "./call-prices.ts";
+import { modelFaults } from "./model-endpoints.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
 type ValueOf<V extends Variable> =
@@ -49,7 +50,7 @@ function crossCheck(env: Env): string[] {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin)) faults.push(`CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`);
   }
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined)) faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
-  faults.push(...parseCallPrices(env.CALL_PRICES).faults);
+  faults.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelFaults(env));
   if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined) faults.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
   if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined)) faults.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
   if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined) faults.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
