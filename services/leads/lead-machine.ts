@@ -1,4 +1,4 @@
-import type { AttemptFacts } from "../../shared/contracts/attempt.ts";
+import type { AttemptFacts, Evaluation } from "../../shared/contracts/attempt.ts";
 import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "./leads.model.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
@@ -89,12 +89,27 @@ export function putOff(
   };
 }
 
+/** Where a model's judgement of a talk is kept. */
+export const evaluationFields = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> => ({
+  trace_scores, ...(summary === null ? {} : { "meta.summary": summary }), ...(errors.length === 0 ? {} : { "meta.evaluation_errors": errors }),
+});
+
+/** What the history keeps of it: no word of the summary. */
+export const evaluated = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> =>
+  ({ trace_scores, summary: summary !== null, ...(errors.length === 0 ? {} : { evaluation_errors: errors.length }) });
+
+/** A new talk takes the place of the one before, and so does its judgement: the old one's is not told beside it. */
+const outdated = ({ talk, evaluation }: AttemptFacts): Record<string, 1> => (talk === null ? {} : {
+  ...((evaluation?.summary ?? null) === null ? { "meta.summary": 1 as const } : {}), ...((evaluation?.errors ?? []).length === 0 ? { "meta.evaluation_errors": 1 as const } : {}),
+});
+
 /** What an attempt leaves on the lead, whether it is the last one or not. Only what it knows is written: facts that came early or late stay. */
 export function attemptFields(facts: AttemptFacts): Record<string, unknown> {
   const { talk } = facts;
   return {
     "meta.errors": [...(talk?.errors ?? []), ...(facts.error ? [facts.error] : [])],
-    ...(talk ? { "meta.transcription": talk.transcription, "meta.call_ended_by": talk.ended_by, "meta.node_traversal": talk.node_traversal, "meta.variables": talk.variables } : {}),
+    ...(talk ? { "meta.transcription": talk.transcription, "meta.call_ended_by": talk.ended_by, "meta.node_traversal": talk.node_traversal, "meta.variables": talk.variables, trace_scores: {} } : {}),
+    ...(facts.evaluation ? evaluationFields(facts.evaluation) : {}),
     ...(facts.pre_check_results.length > 0 ? { "meta.pre_check_results": facts.pre_check_results } : {}),
     ...(facts.call_id === null ? {} : { call_id: facts.call_id }),
     ...(facts.started_at === null ? {} : { call_initiated_time: new Date(facts.started_at) }),
@@ -117,6 +132,7 @@ function counted(facts: AttemptFacts): { $inc?: Record<string, number> } {
 const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
   claim_no: baton.claim_no, outcome, ended: facts.ended, call_id: facts.call_id, answered_at: facts.answered_at, ended_at: facts.ended_at,
   ...checked(facts.pre_check_results),
+  ...(facts.evaluation ? { evaluation: evaluated(facts.evaluation) } : {}),
   talk: facts.talk && { turns: facts.talk.transcription.length, user_turns: facts.talk.user_turns, ended_by: facts.talk.ended_by },
 });
 
@@ -124,7 +140,7 @@ const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<strin
 export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { outcome: string; due_at: Date }, now: Date): Move => ({
   filter: held(baton),
   update: {
-    $set: { ...attemptFields(facts), status: "RETRY", queue: queueOf(lead), due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1 }, ...counted(facts),
+    $set: { ...attemptFields(facts), status: "RETRY", queue: queueOf(lead), due_at: next.due_at, held: null, updated_at: now }, $unset: { lease_until: 1, ...outdated(facts) }, ...counted(facts),
     ...remember("retry", now, { ...endOf(baton, facts, next.outcome), due_at: next.due_at.toISOString() }),
   },
 });
@@ -132,7 +148,10 @@ export const retry = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, next: { 
 /** PROCESSING -> FINISHED. */
 export const finish = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, outcome: string, now: Date): Move => ({
   filter: held(baton),
-  update: { $set: { ...attemptFields(facts), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1 }, ...counted(facts), ...remember("finished", now, endOf(baton, facts, outcome)) },
+  update: {
+    $set: { ...attemptFields(facts), ...finishing(lead, outcome, now) }, $unset: { lease_until: 1, ...outdated(facts) }, ...counted(facts),
+    ...remember("finished", now, endOf(baton, facts, outcome)),
+  },
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */

@@ -75,6 +75,6 @@ export function toReport(d: LeadDoc): Record<string, unknown> {
   return {
     order_id: d.request_id, lead_call_tracker_id: d._id, status: d.status, outcome: d.outcome, attempt_count: d.attempt_count, call_id: d.call_id,
     call_initiated_time: iso(d.call_initiated_time), call_end_time: iso(d.call_end_time), call_duration_seconds: seconds, recording_url: d.recording_url,
-    transcription: meta["transcription"] ?? [], variables: meta["variables"] ?? {}, metaData: meta,
+    transcription: meta["transcription"] ?? [], variables: meta["variables"] ?? {}, trace_scores: d.trace_scores, metaData: meta,
   };
 }

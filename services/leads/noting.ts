@@ -1,6 +1,6 @@
 import type { ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
 import { hasNulKey } from "./lead-document.ts";
-import { annotate, checked } from "./lead-machine.ts";
+import { annotate, checked, evaluated, evaluationFields } from "./lead-machine.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
 type Noted = ParamsOf<"leads.annotate">;
@@ -30,14 +30,18 @@ function fieldsOf(p: Noted, taken: Record<string, unknown>): Record<string, unkn
     ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { [`cost_items.${p.claim_no}`]: p.cost_breakdown.items }),
     ...(p.pre_check_results === undefined ? {} : { "meta.pre_check_results": p.pre_check_results }),
+    ...(p.evaluation === undefined ? {} : evaluationFields(p.evaluation)),
     ...Object.fromEntries(Object.entries(taken).map(([name, value]) => [`payload.${name}`, value])),
   };
 }
 
 /** What the history keeps: of variables their names, for their values are the customer's. */
-function toldOf({ lead_id: _lead, claim_no: _claim, exported: _exported, pre_check_results = [], ...told }: Noted, taken: Record<string, unknown>, refused: string[]): Record<string, unknown> {
+function toldOf({ lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...told }: Noted, taken: Record<string, unknown>, refused: string[]): Record<string, unknown> {
   const names = Object.keys(taken);
-  return { ...told, ...checked(pre_check_results), ...(names.length > 0 ? { exported: names } : {}), ...(refused.length > 0 ? { not_exported: refused } : {}) };
+  return {
+    ...told, ...checked(pre_check_results), ...(evaluation === undefined ? {} : { evaluation: evaluated(evaluation) }),
+    ...(names.length > 0 ? { exported: names } : {}), ...(refused.length > 0 ? { not_exported: refused } : {}),
+  };
 }
 
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */

@@ -1,5 +1,8 @@
 import { IsoTime, Json, Nullable, Strict, Type, type Static } from "./define.ts";
 
+/** Longest summary of a talk, in characters. */
+export const MAX_SUMMARY_CHARS = 2000;
+
 /** How the carrier's side of an attempt ended, in our words (voice.md 1.4). */
 export const CARRIER_ENDS = [
   "completed", "no_answer", "busy", "rejected", "failed", "canceled", "time_limit",
@@ -34,6 +37,15 @@ export const TalkFacts = Type.Object({
 });
 export type TalkFacts = Static<typeof TalkFacts>;
 
+/** What a model made of a talk after it: the template's scores by name, a summary, and what went wrong on the way. */
+export const Evaluation = Type.Object({
+  trace_scores: Type.Record(Type.String({ maxLength: 64 }), Type.Number()),
+  summary: Nullable(Type.String({ maxLength: MAX_SUMMARY_CHARS })),
+  /** One `{code: "EVALUATION_FAILED", reason, evaluator?}` for each answer that is missing; never a word of the talk. */
+  errors: Type.Array(Json, { maxItems: 50 }),
+});
+export type Evaluation = Static<typeof Evaluation>;
+
 /** Recorded facts of one attempt: all that its outcome is computed from. Seconds and ISO times. */
 export const AttemptFacts = Type.Object({
   ended: Type.Enum([...CARRIER_ENDS]),
@@ -43,6 +55,8 @@ export const AttemptFacts = Type.Object({
   ended_at: Nullable(IsoTime),
   machine: Type.Boolean(),
   talk: Nullable(TalkFacts),
+  /** What a model made of the talk, where that was known in time; what comes later is annotated. */
+  evaluation: Type.Optional(Evaluation),
   /** Why nothing was dialled: one of the closed outcomes. */
   dropped_as: Nullable(Type.Enum(["PRECHECK_FAILED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE"])),
   /** Free-form fault for metaData.errors; never a secret. */

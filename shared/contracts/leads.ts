@@ -1,5 +1,5 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { AttemptFacts } from "./attempt.ts";
+import { AttemptFacts, Evaluation } from "./attempt.ts";
 import { ProviderWord } from "./configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
 import { By, PageParams } from "./identity.ts";
@@ -120,6 +120,8 @@ export const leads = {
         cost: Type.Optional(Type.Number()), cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })), recording_url: Type.Optional(Nullable(Type.String())),
         /** What the pre-checks found out, and the variables they give the payload. */
         pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })), exported: Type.Optional(Json),
+        /** What a model made of the talk, after the attempt was settled; taken whole, and only while no other attempt has begun. */
+        evaluation: Type.Optional(Evaluation),
       }), Done),
   },
   events: {
