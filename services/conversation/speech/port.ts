@@ -5,7 +5,7 @@ export type Pcm = Int16Array;
 export interface Hearing {
   /** Somebody speaks: begun and not yet silent for long enough to count. */
   readonly speaking: boolean;
-  /** Since the voice set in, its onset included; 0 while nobody speaks. */
+  /** From the onset of the voice to its last sound: the silence behind it makes it no longer. 0 while nobody speaks. */
   readonly speech_ms: number;
   /** Silence since the last sound of a voice, also while `speaking` still holds; 0 in the midst of a sound. Infinity before the first voice. */
   readonly silence_ms: number;
