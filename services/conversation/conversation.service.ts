@@ -41,7 +41,7 @@ export default service("conversation", (ground) => {
   const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks, engine: relay });
   let server: MediaServer | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
-  const parts = { clock, ids, sessions, flows, url };
+  const parts = { env, clock, ids, sessions, flows, url };
 
   return {
     actions: {

@@ -1,8 +1,10 @@
 import type { Bus, ResultOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
+import type { Engine } from "../../shared/contracts/models.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { sha256, type Ids } from "../../shared/ids.ts";
+import { chooseEngine, kindOf, type Choice, type EngineEnv } from "./engine-choice.ts";
 import type { Flows, ReadyTemplate } from "./flows.ts";
 import { mediaPath } from "./media-server.ts";
 import type { NewSession, Sessions } from "./sessions.repository.ts";
@@ -11,7 +13,7 @@ type Result = ResultOf<"conversation.prepareMany">["results"][number];
 type Refusal = NonNullable<Result["refusal"]>;
 
 /** What talks are made ready with. `url`: where carriers find the media server. */
-export interface PreparingParts { clock: Clock; ids: Ids; sessions: Sessions; flows: Flows; url(): string }
+export interface PreparingParts { env: EngineEnv; clock: Clock; ids: Ids; sessions: Sessions; flows: Flows; url(): string }
 
 const TOKEN_BYTES = 16;
 
@@ -28,16 +30,24 @@ async function templatesOf({ flows }: PreparingParts, bus: Bus, calls: readonly 
   }));
 }
 
+/** A template with the way its talk is held; the deployment may not have what that needs. */
+function held(ready: ReadyTemplate | Refusal, configured: Engine | null, env: EngineEnv): (ReadyTemplate & { engine: Engine }) | Refusal {
+  if (!("template" in ready)) return ready;
+  const choice: Choice = chooseEngine(ready.template, configured, env);
+  return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
+}
+
 /** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
 export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
-  const { ids, sessions, clock, url } = parts;
-  const templates = await templatesOf(parts, bus, calls);
+  const { ids, sessions, clock, url, env } = parts;
+  const templates = (await templatesOf(parts, bus, calls)).map((ready, at) => held(ready, calls[at]?.engine ?? null, env));
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(({ call_ref, ...call }, at) => {
     const ready = templates[at];
     if (ready === undefined || !("template" in ready)) return [];
     const token = ids.hex(TOKEN_BYTES);
-    const { language, voice } = ready.template;
-    return [{ at, prepared: { media_url: `${url()}${mediaPath(call.provider, token)}`, token, kind: "text", language, voice }, session: { _id: call_ref, ...call, token_hash: sha256(token) } }];
+    const { template: { language, voice }, engine } = ready;
+    const prepared = { media_url: `${url()}${mediaPath(call.provider, token)}`, token, kind: kindOf(engine), language, voice };
+    return [{ at, prepared, session: { _id: call_ref, ...call, engine, token_hash: sha256(token) } }];
   });
   const made = await sessions.prepare(wanted.map((w) => w.session), clock.now());
   const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));

@@ -1,6 +1,8 @@
 import { Schema } from "mongoose";
 import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { Provider, VoicemailAction } from "../../shared/contracts/configuration.ts";
+import type { Preparation } from "../../shared/contracts/conversation.ts";
+import type { Engine } from "../../shared/contracts/models.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
 /** A talk's life: prepared before the dial, talking once media joined, its facts kept until the lead has taken them. */
@@ -17,6 +19,11 @@ export interface SessionDoc {
   payload: Record<string, unknown>;
   max_call_seconds: number;
   voicemail_action: VoicemailAction;
+  /** How the talk is held, and which carrier's stream it comes over. */
+  engine: Engine;
+  carrier: Preparation["carrier"];
+  /** We record the talk, where it carries sound. */
+  record: boolean;
   state: SessionState;
   token_hash?: string;
   token_expires_at: Date;
@@ -43,6 +50,9 @@ export const sessionSchema = new Schema<SessionDoc>({
   payload: { type: Schema.Types.Mixed, required: true },
   max_call_seconds: { type: Number, required: true },
   voicemail_action: { type: String, default: "hangup" },
+  engine: { type: String, default: "relay" },
+  carrier: { type: String, default: "none" },
+  record: { type: Boolean, default: false },
   state: { type: String, required: true },
   token_hash: { type: String },
   token_expires_at: { type: Date, required: true },

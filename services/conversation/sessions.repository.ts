@@ -11,7 +11,7 @@ const KEPT_SECONDS = 7 * 86_400;
 const KEPT_SETTLED_SECONDS = 3600;
 
 /** What prepare gives. */
-export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "provider" | "template_id" | "template_version" | "payload" | "max_call_seconds" | "voicemail_action"> & { token_hash: string; ttl_seconds: number };
+export type NewSession = Pick<SessionDoc, "_id" | "lead_id" | "claim_no" | "provider" | "template_id" | "template_version" | "payload" | "max_call_seconds" | "voicemail_action" | "engine" | "carrier" | "record"> & { token_hash: string; ttl_seconds: number };
 
 /** The talks' documents. Every move is one guarded write. */
 export interface Sessions {
@@ -38,6 +38,10 @@ const timesOf = (ttl_seconds: number, now: Date) => ({ token_expires_at: plusSec
 const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): SessionDoc =>
   ({ ...session, ...timesOf(ttl_seconds, now), state: "PREPARED", node_id: null, call_id: null, talk: null, answered_at: null, ended_at: null, created_at: now });
 
+/** What documents of an older version lack: there was one way of talking. */
+const LATER_FIELDS = { engine: "relay", carrier: "none", record: false } as const;
+const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
+
 /** The repository on its model. */
 export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
   async prepare(sessions, now) {
@@ -49,10 +53,10 @@ export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
       return renewed.matchedCount > 0;
     }));
   },
-  peek: (token_hash, provider, now) => model.findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } }).lean<SessionDoc>(),
-  redeem: (token_hash, provider, node_id, now) => model.findOneAndUpdate(
+  peek: async (token_hash, provider, now) => inFull(await model.findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } }).lean<SessionDoc>()),
+  redeem: async (token_hash, provider, node_id, now) => inFull(await model.findOneAndUpdate(
     { token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } },
-    { $set: { state: "REDEEMED", node_id, updated_at: now }, $unset: { token_hash: 1 } }, { returnDocument: "after" }).lean<SessionDoc>(),
+    { $set: { state: "REDEEMED", node_id, updated_at: now }, $unset: { token_hash: 1 } }, { returnDocument: "after" }).lean<SessionDoc>()),
   async begin(id, answered_at, now) {
     await model.updateOne({ _id: id, state: "REDEEMED" }, { $set: { state: "TALKING", answered_at, updated_at: now } });
   },
@@ -65,5 +69,5 @@ export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
   async close(id, now) {
     await model.updateOne({ _id: id }, { $set: { state: "CLOSED", updated_at: now, purge_at: plusSeconds(now, KEPT_SETTLED_SECONDS) }, $unset: { token_hash: 1 } });
   },
-  find: (id) => model.findOne({ _id: id }).lean<SessionDoc>(),
+  find: async (id) => inFull(await model.findOne({ _id: id }).lean<SessionDoc>()),
 });

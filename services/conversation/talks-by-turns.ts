@@ -5,6 +5,7 @@ import type { Turn, TurnReply } from "../../shared/contracts/conversation.ts";
 import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
 import type { VoiceEngine } from "./engines/port.ts";
+import { kindOf } from "./engine-choice.ts";
 import type { Flows } from "./flows.ts";
 import { joinedText } from "./joined.ts";
 import { pace, type Pace } from "./media/pace.ts";
@@ -41,7 +42,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());
     // the template before the token is used up: without it there would be nothing to say
-    const ready = found?._id === call_ref ? await flows.get(bus, found.template_id, found.template_version) : null;
+    const ready = found?._id === call_ref && kindOf(found.engine) === "text" ? await flows.get(bus, found.template_id, found.template_version) : null;
     const doc = ready && await sessions.redeem(hash, provider, node_id, clock.now());
     if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
     const { language, voice } = ready.template;

@@ -104,7 +104,7 @@ describe("saving a template", () => {
   test("many at once: each is a version of its own and none is lost", async () => {
     const { id } = await save(tenant());
     const fields = ["greeting", "voice", "language", "name", "payload_schema", "evaluators"] as const;
-    const value = { greeting: "Hi.", voice: "v", language: "fr-FR", name: "n", payload_schema: { type: "object" }, evaluators: [{ a: 1 }] };
+    const value = { greeting: "Hi.", voice: "v", language: "fr-FR", name: "n", payload_schema: { type: "object" }, evaluators: [{ name: "polite", question: "Was the caller polite?" }] };
     const saved = await Promise.all(fields.map((field) => put(asAdmin, id, { [field]: value[field] })));
     expect(saved.map((t) => t.version).sort()).toEqual([2, 3, 4, 5, 6, 7]);
     expect(await read(asAdmin, id)).toMatchObject({ ...value, version: 7 });

@@ -50,6 +50,16 @@ describe("preparing", () => {
     for (const each of [caller, live]) each.hangUp();
     await Promise.all([world.settledOf(good[29]?.lead_id ?? ""), world.settledOf(begun.lead_id)]);
   });
+  test("a talk that needs models this deployment does not have is refused, and it is said which; the template has the say", async () => {
+    const call = (template_id: string, engine: "cascade" | null) => {
+      const lead_id = randomUUID();
+      return { call_ref: callRef(lead_id, 1), lead_id, claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, voicemail_action: "hangup" as const, carrier: "twilio" as const, engine, record: false, payload: PAYLOAD, max_call_seconds: 60, ttl_seconds: 60 };
+    };
+    const [plain, spoken, relayed] = [world.template(), world.template({ engine: "realtime" }), world.template({ engine: "relay" })];
+    const { results } = await stage.bus.call("conversation.prepareMany", { calls: [call(plain, null), call(plain, "cascade"), call(spoken, null), call(relayed, "cascade")] });
+    expect(results.map((r) => [r.prepared?.kind ?? null, r.refusal?.code ?? null])).toEqual([["text", null], [null, "NOT_AVAILABLE"], [null, "NOT_AVAILABLE"], ["text", null]]);
+    expect([results[1]?.refusal?.message, results[2]?.refusal?.message]).toEqual([expect.stringContaining("STT_BASE_URL"), expect.stringContaining("REALTIME_BASE_URL")]);
+  });
   test("preparing again voids the address before", async () => {
     const template_id = world.template();
     const lead_id = randomUUID();

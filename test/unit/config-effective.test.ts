@@ -43,7 +43,7 @@ test("defaults are filled in, the deployment's zone too", () => {
     enable_calling: true, enable_international_call: true, enable_inbound: false, enforce_blacklist: true,
     rate_limit_enabled: false, rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [],
     inbound_call_start_time: null, inbound_call_end_time: null, inbound_call_timezone: "Europe/Paris", inbound_block_action: "REJECT",
-    inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", pre_checks: [], created_at: at.toISOString(), updated_at: at.toISOString(),
+    inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, pre_checks: [], created_at: at.toISOString(), updated_at: at.toISOString(),
   });
 });
 

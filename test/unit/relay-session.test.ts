@@ -20,7 +20,7 @@ import { virtualClock } from "../support/virtual-clock.ts";
 const LEAD = "2f5a2f3e-1c1b-4b8e-9d52-6f6f1f0d7a10";
 const SECRET = { customer: "Zebulon", order: "Q-999", shop: "Northwind", desk: "+14155550199" };
 const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
-  _id: callRef(LEAD, 3), lead_id: LEAD, claim_no: 3, provider: "PROVIDER_ONE", template_id: "t", template_version: 1, payload: SECRET, max_call_seconds: 60, voicemail_action: "hangup", state: "REDEEMED",
+  _id: callRef(LEAD, 3), lead_id: LEAD, claim_no: 3, provider: "PROVIDER_ONE", template_id: "t", template_version: 1, payload: SECRET, max_call_seconds: 60, voicemail_action: "hangup", engine: "relay", carrier: "twilio", record: false, state: "REDEEMED",
   token_expires_at: new Date(0), node_id: "n", call_id: null, talk: null, answered_at: null, ended_at: null, created_at: new Date(0), updated_at: new Date(0), purge_at: new Date(0), ...over,
 });
 
