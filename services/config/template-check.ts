@@ -2,6 +2,7 @@ import type { FlowFunction, TemplateInput } from "../../shared/contracts/templat
 import { fail, type Fault } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import { schemaFaults } from "./json-schemas.ts";
+import { leadsOn, transitionFaults } from "./transition-check.ts";
 import { functionsOf, soleVariable, variableFaults, variablesOf, type Variables } from "./template-variables.ts";
 
 /** Largest template taken, as JSON text. */
@@ -39,7 +40,7 @@ function nameFaults(t: TemplateInput): Fault[] {
 
 /** Names of the nodes that a talk can come to: from the initial node, and from anywhere by a global function. */
 function reachable(t: TemplateInput): Set<string> {
-  const next = new Map(t.nodes.map((n) => [n.name, (n.functions ?? []).flatMap((f) => f.next_node ?? [])]));
+  const next = new Map(t.nodes.map((n) => [n.name, [...n.functions ?? [], ...n.transitions ?? []].flatMap((f) => f.next_node ?? [])]));
   const reached = new Set<string>();
   const toVisit = [t.initial_node, ...(t.global_functions ?? []).flatMap((f) => f.next_node ?? [])];
   for (let name = toVisit.pop(); name !== undefined; name = toVisit.pop()) {
@@ -52,11 +53,15 @@ function reachable(t: TemplateInput): Set<string> {
 
 function roadFaults(t: TemplateInput): Fault[] {
   const names = new Set(t.nodes.map((n) => n.name));
-  const lost = functionsOf(t).flatMap(({ path, fn }) => (fn.next_node === undefined || names.has(fn.next_node) ? [] : [{ path: `${path}.next_node`, message: `there is no node named ${fn.next_node}` }]));
+  const roads = [
+    ...functionsOf(t).map(({ path, fn }) => ({ path, next_node: fn.next_node })),
+    ...t.nodes.flatMap((n, i) => (n.transitions ?? []).map(({ next_node }, j) => ({ path: `nodes.${i}.transitions.${j}`, next_node }))),
+  ];
+  const lost = roads.flatMap(({ path, next_node }) => (next_node === undefined || names.has(next_node) ? [] : [{ path: `${path}.next_node`, message: `there is no node named ${next_node}` }]));
   // where the start itself is unknown every node is unreachable: telling that would only hide the cause
   if (!names.has(t.initial_node)) return [{ path: "initial_node", message: `there is no node named ${t.initial_node}` }, ...lost];
   const reached = reachable(t);
-  return [...lost, ...t.nodes.flatMap((n, i) => (reached.has(n.name) ? [] : [{ path: `nodes.${i}.name`, message: `no function leads to ${n.name}, so the talk can never come there` }]))];
+  return [...lost, ...t.nodes.flatMap((n, i) => (reached.has(n.name) ? [] : [{ path: `nodes.${i}.name`, message: `no function or transition leads to ${n.name}, so the talk can never come there` }]))];
 }
 
 const leadsNowhere = (fn: FlowFunction): boolean =>
@@ -130,8 +135,9 @@ export function templateFaults(t: TemplateInput): Fault[] {
   return [
     ...nameFaults(t),
     ...roadFaults(t),
-    ...t.nodes.flatMap((n, i) => (n.say === undefined && n.prompt === undefined ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }] : [])),
+    ...t.nodes.flatMap((n, i) => (n.say === undefined && n.prompt === undefined && !leadsOn(n) ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }] : [])),
     ...functionFaults(t),
+    ...transitionFaults(t),
     ...payloadSchemaFaults(t),
     ...variableFaults(t),
     ...(t.language === undefined || isLanguage(t.language) ? [] : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),

@@ -1,4 +1,4 @@
-import type { FlowFunction, FlowNode, TemplateInput } from "../../shared/contracts/template.ts";
+import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../shared/contracts/template.ts";
 import type { Fault } from "../../shared/errors.ts";
 import { ALWAYS_ALLOWED } from "./payload-check.ts";
 
@@ -17,13 +17,24 @@ export const functionsOf = (t: Pick<TemplateInput, "nodes" | "global_functions">
   ...(t.global_functions ?? []).map((fn, j) => ({ path: `global_functions.${j}`, fn })),
 ];
 
-/** The variables of a template. `said`: set from what the model says, so never to be trusted with an address. */
+/** The name under which the keys just pressed stand in a rule. */
+const DIGITS = "digits";
+const KEYED = /\{\{\s*digits\s*\}\}/;
+
+/** Variables that rules set: from what is keyed, or from what is known anyway. */
+function ruled(t: TemplateInput): { keyed: string[]; known: string[] } {
+  const set = t.nodes.flatMap((n) => n.transitions ?? []).flatMap((rule) => Object.entries(rule.set ?? {}));
+  return { keyed: set.flatMap(([name, text]) => (KEYED.test(text) ? [name] : [])), known: set.map(([name]) => name) };
+}
+
+/** The variables of a template. `said`: set from what the model says or the customer keys, so never to be trusted with an address. */
 export function variablesOf(t: TemplateInput): Variables {
   const properties = t.payload_schema?.["properties"];
   const given = new Set([...ALWAYS_ALLOWED, ...(typeof properties === "object" && properties !== null ? Object.keys(properties) : []), ...(t.variables ?? [])]);
-  const said = new Set(functionsOf(t).flatMap(({ fn }) => Object.keys(fn.set ?? {})));
+  const { keyed, known } = ruled(t);
+  const said = new Set([...functionsOf(t).flatMap(({ fn }) => Object.keys(fn.set ?? {})), ...keyed]);
   const set = t.nodes.flatMap((n) => [...n.on_enter ?? [], ...n.on_exit ?? []]).flatMap((a) => (a.type === "set" ? [a.variable] : []));
-  return { given, said, known: new Set([...given, ...said, ...set]) };
+  return { given, said, known: new Set([...given, ...said, ...set, ...known]) };
 }
 
 /** The variable that is all of a text, or null. */
@@ -45,11 +56,21 @@ function deepFaults(value: unknown, path: string, known: ReadonlySet<string>): F
   return Object.entries(value).flatMap(([key, inner]) => deepFaults(inner, `${path}.${key}`, known));
 }
 
+function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>): Fault[] {
+  const variable = rule.when?.variable;
+  const inRule = rule.when?.digits === undefined ? known : new Set([...known, DIGITS]);
+  return [
+    ...(variable === undefined || known.has(variable) ? [] : [{ path: `${path}.when.variable`, message: `asks for ${variable}, which is neither a property of payload_schema, nor in variables, nor set by the talk` }]),
+    ...Object.entries(rule.set ?? {}).flatMap(([name, text]) => textFaults(text, `${path}.set.${name}`, inRule)),
+  ];
+}
+
 const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): Fault[] => [
   ...textFaults(node.say, `${path}.say`, known),
   ...textFaults(node.prompt, `${path}.prompt`, known),
   ...textFaults(node.role_prompt, `${path}.role_prompt`, known),
   ...(["on_enter", "on_exit"] as const).flatMap((when) => (node[when] ?? []).flatMap((a, i) => (a.type === "set" ? textFaults(a.value, `${path}.${when}.${i}.value`, known) : []))),
+  ...(node.transitions ?? []).flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, known)),
 ];
 
 const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): Fault[] => [

@@ -2,11 +2,13 @@ import { EngineWord, ModelUses } from "./models.ts";
 import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
 
 const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
+const Scalar = Type.Union([Type.String({ maxLength: 2000 }), Type.Number(), Type.Boolean()]);
 
 /** What a node does when it is entered or left. */
 export const NodeAction = Type.Union([
   Strict({ type: Type.Literal("end_call") }),
   Strict({ type: Type.Literal("set"), variable: Name, value: Type.String({ maxLength: 2000 }) }),
+  Strict({ type: Type.Literal("outcome"), outcome: Name }),
 ]);
 export type NodeAction = Static<typeof NodeAction>;
 
@@ -30,6 +32,44 @@ export const FlowFunction = Strict({
 });
 export type FlowFunction = Static<typeof FlowFunction>;
 
+/** What a rule asks for: one variable and one thing about it, or the keys that were just pressed. Patterns stand for the whole value, upper and lower case alike. */
+export const Condition = Strict({
+  variable: Type.Optional(Name),
+  equals: Type.Optional(Scalar),
+  one_of: Type.Optional(Type.Array(Scalar, { minItems: 1, maxItems: 50 })),
+  /** Whether the variable has a value other than null and the empty text. */
+  exists: Type.Optional(Type.Boolean()),
+  matches: Type.Optional(Text(200)),
+  digits: Type.Optional(Text(200)),
+});
+export type Condition = Static<typeof Condition>;
+
+/**
+ * A rule of a node, followed without asking the model: looked at on entering, when a function has set variables and when keys came; the first one that leads on wins,
+ * those without next_node only set. Without `when` it leads on as soon as the node's `say` is said.
+ */
+export const Transition = Strict({
+  when: Type.Optional(Condition),
+  next_node: Type.Optional(Name),
+  /** variable -> text, which may hold {{variables}} and {{digits}}, the keys just pressed. */
+  set: Type.Optional(Type.Record(Name, Type.String({ maxLength: 2000 }))),
+  outcome: Type.Optional(Name),
+});
+export type Transition = Static<typeof Transition>;
+
+/** How keys are gathered to one entry in a node with `collect: "dtmf"`. */
+export const KeyCollection = Strict({
+  /** The entry is complete with so many keys; absent: 32. */
+  max_digits: Type.Optional(Type.Integer({ minimum: 1, maximum: 32 })),
+  /** The key that ends the entry and is no part of it; absent: #. */
+  end_key: Type.Optional(Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "none"])),
+  /** The pause after a key that ends the entry; absent: 3. */
+  pause_seconds: Type.Optional(Type.Number({ minimum: 0.5, maximum: 30 })),
+  /** What is keyed here is nobody's business: masked in transcript, report and logs. */
+  secret: Type.Optional(Type.Boolean()),
+});
+export type KeyCollection = Static<typeof KeyCollection>;
+
 /** One step of the talk. */
 export const FlowNode = Strict({
   name: Name,
@@ -42,6 +82,8 @@ export const FlowNode = Strict({
   on_exit: Type.Optional(Type.Array(NodeAction, { maxItems: 16 })),
   interruptible: Type.Optional(Type.Boolean()),
   collect: Type.Optional(Type.Enum(["dtmf", "text"])),
+  collection: Type.Optional(KeyCollection),
+  transitions: Type.Optional(Type.Array(Transition, { maxItems: 32 })),
 });
 export type FlowNode = Static<typeof FlowNode>;
 

@@ -1,10 +1,11 @@
 import { callFunction, httpDone, transferDone, transferFailed } from "./calling.ts";
 import type { ModelCall } from "./chat.ts";
 import type { Flow } from "./flow.ts";
-import { addHeard, addPending, addSpoken, cutSpeech } from "./hearing.ts";
+import { addPending, addSpoken, cutSpeech } from "./hearing.ts";
 import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./moves.ts";
 import { phrasesFor } from "./phrases.ts";
-import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState } from "./state.ts";
+import { keyed, rememberEntry, words } from "./secrets.ts";
+import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState, type Uttered } from "./state.ts";
 import { inVoicemail, machineAnswered } from "./voicemail.ts";
 import { render } from "../../../shared/placeholders.ts";
 
@@ -20,20 +21,18 @@ function begin(flow: Flow, s: TalkState): Step {
   const greeted = say(flow, s, text);
   const entered = enter(flow, greeted.state, flow.initial_node);
   const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
-  return after(greeted.effects, awaitsAnswer ? listen(flow, entered.state) : entered);
+  if (!awaitsAnswer) return after(greeted.effects, entered);
+  return after([...greeted.effects, ...entered.effects.filter((e) => e.type !== "think")], listen(flow, entered.state));
 }
 
 /** The customer said or keyed something. */
-function heard(flow: Flow, before: TalkState, text: string, said: string): Step {
-  if (text.trim() === "") return none(before);
-  const s: TalkState = { ...before, user_turns: before.user_turns + 1, reprompts: 0 };
-  if (s.closing !== "no") return none(addPending(s, text));
-  switch (s.mode) {
-    case "listening": return think(flow, { ...addHeard(s, text), chain: 0, faults: 0 });
-    // words already on their way are let out; before the first one, the thought begins anew
-    case "thinking": return said === "" ? think(flow, { ...addHeard(s, text), chain: 0, faults: 0 }) : none(addPending(s, text));
-    default: return none(addPending(s, text));
-  }
+function heard(flow: Flow, before: TalkState, uttered: Uttered, said: string): Step {
+  if (uttered.content.trim() === "") return none(before);
+  const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
+  if (s.closing !== "no") return none(s);
+  // words already on their way are let out; before the first one, the thought begins anew
+  const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
+  return attends ? think(flow, { ...s, chain: 0, faults: 0 }) : none(s);
 }
 
 /** The customer talked over us: history and transcript keep what they heard; the thought under way is void. */
@@ -49,17 +48,17 @@ const again = (flow: Flow, s: TalkState): Step => s.faults > MAX_FAULTS ? withou
 
 function answered(flow: Flow, before: TalkState, text: string, calls: readonly ModelCall[]): Step {
   const s: TalkState = { ...before, failures: 0 };
-  const words = text.trim();
-  if (s.closing !== "no") return words === "" ? withoutModel(flow, s) : finish(addSpoken(s, words), "agent");
+  const speech = text.trim();
+  if (s.closing !== "no") return speech === "" ? withoutModel(flow, s) : finish(addSpoken(s, speech), "agent");
   if (calls.length === 0) {
-    if (words !== "") return listen(flow, addSpoken(s, words));
+    if (speech !== "") return listen(flow, addSpoken(s, speech));
     const noted = noteError({ ...s, faults: s.faults + 1 }, "EMPTY_ANSWER");
     return after(noted.effects, again(flow, noted.state));
   }
   let state = s;
   const effects: Effect[] = [];
   for (const [i, call] of calls.entries()) {
-    const { step: done, stays } = callFunction(flow, state, call, i === 0 ? words : "");
+    const { step: done, stays } = callFunction(flow, state, call, i === 0 ? speech : "");
     state = done.state;
     effects.push(...done.effects);
     if (!stays) return { state, effects };
@@ -83,6 +82,8 @@ function idle(flow: Flow, s: TalkState): Step {
   return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
 }
 
+const FAULT_OF = { lease_lost: "LEASE_LOST", media_failed: "MEDIA_FAILED", speech_failed: "SPEECH_FAILED" } as const;
+
 function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
   const phrases = phrasesFor(flow.language);
   switch (reason) {
@@ -101,7 +102,7 @@ function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
       return after(noted.effects, finish(noted.state, "error", { at_once: true }));
     }
     default: {
-      const noted = noteError(s, reason === "lease_lost" ? "LEASE_LOST" : "MEDIA_FAILED");
+      const noted = noteError(s, FAULT_OF[reason]);
       return after(noted.effects, finish(noted.state, "error", { at_once: true }));
     }
   }
@@ -118,8 +119,9 @@ export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
     case "started": return begin(flow, state);
-    case "heard": return heard(flow, state, event.text, said);
-    case "dtmf": return heard(flow, state, `[keypad] ${event.digits}`, said);
+    case "heard": return heard(flow, state, words(flow, state, event.text), said);
+    case "unheard": return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
+    case "dtmf": return heard(flow, rememberEntry(flow, state, event.digits), keyed(flow, state, event.digits), said);
     case "interrupted": return interrupted(flow, state, event.spoken, said);
     case "model_answered": return state.mode === "thinking" && event.turn === state.turn ? answered(flow, state, event.text, event.calls) : none(state);
     case "model_failed": return state.mode === "thinking" && event.turn === state.turn ? failed(flow, state, event.code, said) : none(state);

@@ -2,8 +2,10 @@ import type { FlowFunction } from "../../../shared/contracts/template.ts";
 import type { ModelCall, ToolCall } from "./chat.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./hearing.ts";
-import { after, enter, finish, noteError, think } from "./moves.ts";
+import { after, enter, finish, follow, noteError, think } from "./moves.ts";
+import { setVariables } from "./secrets.ts";
 import { MAX_TURN_CHARS, type Step, type TalkState } from "./state.ts";
+import { lookAtRules } from "./transitions.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
@@ -27,11 +29,10 @@ export function readArguments(text: string): Arguments | string {
   }
 }
 
-function setVariables(s: TalkState, called: FlowFunction, args: Arguments): TalkState {
+function takeArguments(flow: Flow, s: TalkState, called: FlowFunction, args: Arguments): TalkState {
   const given = Object.entries(called.set ?? {}).filter(([, argument]) => Object.hasOwn(args, argument));
-  if (given.length === 0) return s;
   const clipped = (value: unknown): unknown => typeof value === "string" ? value.slice(0, MAX_TURN_CHARS) : value;
-  return { ...s, extracted: { ...s.extracted, ...Object.fromEntries(given.map(([variable, argument]) => [variable, clipped(args[argument])])) } };
+  return setVariables(flow, s, Object.fromEntries(given.map(([variable, argument]) => [variable, clipped(args[argument])])));
 }
 
 /** A call's step, and whether the model is to go on in the same place: only then are further calls of the same answer looked at. */
@@ -46,14 +47,16 @@ function refuse(s: TalkState, id: string, error: string): Called {
   return stays(addResult({ ...noted.state, faults: s.faults + 1 }, id, { error }), noted.effects);
 }
 
-/** Done as called: outcome, then the next node, the end, or on in the same node. */
+/** Done as called: outcome, then the next node, the end, where the node's rules lead now, or on in the same node. */
 function carryOut(flow: Flow, s: TalkState, id: string, called: FlowFunction, result: Arguments, spoke: boolean): Called {
   const told = addResult({ ...s, decided: called.outcome ?? s.decided }, id, result);
   if (called.action === "end_call") {
     if (called.next_node !== undefined) return leaves(enter(flow, { ...told, closing: "node" }, called.next_node));
     return leaves(spoke ? finish(told, "agent") : think(flow, { ...told, closing: "farewell" }));
   }
-  return called.next_node === undefined ? stays(told) : leaves(enter(flow, told, called.next_node));
+  if (called.next_node !== undefined) return leaves(enter(flow, told, called.next_node));
+  const { state, to } = lookAtRules(flow, told, null);
+  return to === null ? stays(state) : leaves(follow(flow, state, to));
 }
 
 function askWeb(s: TalkState, id: string, called: FlowFunction, http: NonNullable<FlowFunction["http"]>): Called {
@@ -92,7 +95,7 @@ export function callFunction(flow: Flow, before: TalkState, call: ModelCall, tex
   if (typeof args === "string") return refuse(s, call.id, args);
   const faults = flow.check(called, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
-  const set = setVariables(s, called, args);
+  const set = takeArguments(flow, s, called, args);
   if (called.action === "send_digits") return pressKeys(flow, set, call.id, called, text !== "");
   if (called.action === "transfer") return handOver(set, call.id, called);
   if (called.action === "http" && called.http) return askWeb(set, call.id, called, called.http);

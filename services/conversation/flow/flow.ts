@@ -30,3 +30,23 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
 
 /** Whether the customer may talk over what is said in a node; true where nothing is said about it. */
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;
+
+/** How the keys of an entry are gathered. `end_key` null: only length and pause end it. */
+export interface Collection { readonly max_digits: number; readonly end_key: string | null; readonly pause_ms: number; readonly secret: boolean }
+
+/** Most keys of one entry, and the pause that ends it, where a node says nothing. */
+export const MAX_ENTRY_DIGITS = 32;
+export const ENTRY_PAUSE_MS = 3000;
+const END_KEY = "#";
+const MS_PER_SECOND = 1000;
+
+/** How a node gathers keys to one entry; null: each key counts by itself. */
+export function collectionOf(flow: Flow, name: string): Collection | null {
+  const node = flow.nodes.get(name);
+  if (node?.collect !== "dtmf") return null;
+  const { max_digits, end_key = END_KEY, pause_seconds, secret } = node.collection ?? {};
+  return {
+    max_digits: max_digits ?? MAX_ENTRY_DIGITS, end_key: end_key === "none" ? null : end_key,
+    pause_ms: pause_seconds === undefined ? ENTRY_PAUSE_MS : Math.round(pause_seconds * MS_PER_SECOND), secret: secret ?? false,
+  };
+}

@@ -1,5 +1,5 @@
 import type { ToolCall } from "./chat.ts";
-import { MAX_HISTORY_MESSAGES, MAX_PENDING, MAX_TRANSCRIPT_TURNS, MAX_TURN_CHARS, type Said, type TalkState } from "./state.ts";
+import { MAX_HISTORY_MESSAGES, MAX_PENDING, MAX_TRANSCRIPT_TURNS, MAX_TURN_CHARS, type Said, type TalkState, type Uttered } from "./state.ts";
 
 /** Pure: what was said and heard. History and transcript hold what the customer said, and of our words only what they may have heard. */
 
@@ -17,15 +17,13 @@ const withLine = (s: TalkState, role: "user" | "assistant", content: string): Ta
   s.transcript.length >= MAX_TRANSCRIPT_TURNS ? s.transcript : [...s.transcript, { seq: s.seq, role, content }];
 
 /** The customer said something: everything of ours before it counts as heard. */
-export function addHeard(s: TalkState, text: string): TalkState {
-  const content = clip(text);
-  if (content === "") return s;
-  return { ...s, seq: s.seq + 1, history: bounded([...s.history, { role: "user", content }]), transcript: withLine(s, "user", content), open: [] };
+function addHeard(s: TalkState, { content, shown }: Uttered): TalkState {
+  return { ...s, seq: s.seq + 1, history: bounded([...s.history, { role: "user", content: clip(content) }]), transcript: withLine(s, "user", clip(shown)), open: [] };
 }
 
-/** Keeps what the customer said for later, when nobody can attend to it. */
-export const addPending = (s: TalkState, text: string): TalkState =>
-  clip(text) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, clip(text)] };
+/** Keeps what the customer said until it is attended to. */
+export const addPending = (s: TalkState, uttered: Uttered): TalkState =>
+  clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, uttered] };
 
 /** Attends to what was kept. */
 export const takePending = (s: TalkState): TalkState => ({ ...s.pending.reduce(addHeard, s), pending: [] });

@@ -4,7 +4,9 @@ import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./hearing.ts";
 import { phrasesFor } from "./phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
+import { setVariables } from "./secrets.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type TalkState } from "./state.ts";
+import { lookAtRules, onward, type Ruled } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The few moves a talk is made of. Each gives a state and the effects that lead to it. Pure. */
@@ -51,7 +53,9 @@ export function withoutModel(flow: Flow, s: TalkState): Step {
 
 /** Asks the model what to say or do next; too many function calls in a row end in a question to the customer. */
 export function think(flow: Flow, before: TalkState): Step {
-  const s = takePending(before);
+  const ruled = byKeys(flow, takePending(before), before.pending);
+  if (ruled.to !== null) return follow(flow, ruled.state, ruled.to);
+  const s = ruled.state;
   if (s.chain > MAX_CHAIN) {
     const noted = noteError(s, "TOO_MANY_CALLS");
     return after(noted.effects, withoutModel(flow, { ...noted.state, chain: 0 }));
@@ -60,29 +64,58 @@ export function think(flow: Flow, before: TalkState): Step {
   return { state, effects: [{ type: "think", turn: state.turn, messages: messagesFor(flow, state), tools: toolsFor(flow, state), interruptible: interruptible(flow, state.node) }] };
 }
 
-function act(s: TalkState, actions: readonly NodeAction[] | undefined): TalkState {
-  return (actions ?? []).reduce((now, action): TalkState => action.type === "end_call"
-    ? { ...now, closing: "node" }
-    : { ...now, extracted: { ...now.extracted, [action.variable]: render(action.value, [now.extracted, now.payload]) } }, s);
+/** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
+function byKeys(flow: Flow, s: TalkState, attended: TalkState["pending"]): Ruled {
+  let ruled: Ruled = { state: s, to: null };
+  for (const { keys } of s.closing === "no" ? attended : []) {
+    if (ruled.to === null && keys?.node === s.node) ruled = lookAtRules(flow, ruled.state, keys.digits);
+  }
+  return ruled;
 }
 
-/** Leaves the current node and enters another: actions, fixed text or a thought; a node that ends the call does so once it has spoken. */
+/** Goes where a rule leads; rules that lead on and on end in a question to the customer. */
+export function follow(flow: Flow, s: TalkState, to: string): Step {
+  if (s.chain < MAX_CHAIN) return enter(flow, { ...s, chain: s.chain + 1 }, to);
+  const noted = noteError(s, "TOO_MANY_TRANSITIONS");
+  return after(noted.effects, withoutModel(flow, { ...noted.state, chain: 0 }));
+}
+
+function actOne(flow: Flow, s: TalkState, action: NodeAction): TalkState {
+  switch (action.type) {
+    case "end_call": return { ...s, closing: "node" };
+    case "outcome": return { ...s, decided: action.outcome };
+    case "set": return setVariables(flow, s, { [action.variable]: render(action.value, [s.extracted, s.payload]) });
+  }
+}
+
+const act = (flow: Flow, s: TalkState, actions: readonly NodeAction[] | undefined): TalkState => (actions ?? []).reduce((now, action) => actOne(flow, now, action), s);
+
+/** Says a node's fixed text, then waits, goes on or ends. */
+function recite(flow: Flow, s: TalkState, text: string): Step {
+  const said = say(flow, s, render(text, [s.extracted, s.payload]));
+  if (s.closing !== "no") return after(said.effects, finish(said.state, "agent"));
+  const { state, to } = onward(flow, said.state);
+  return after(said.effects, to === null ? listen(flow, state) : follow(flow, state, to));
+}
+
+/** Leaves the current node and enters another: actions, rules, then fixed text or a thought; a node that ends the call does so once it has spoken. */
 export function enter(flow: Flow, s: TalkState, name: string): Step {
   const node = flow.nodes.get(name);
   if (!node) {
     const noted = noteError(s, "NODE_UNKNOWN", name);
     return after(noted.effects, withoutModel(flow, noted.state));
   }
-  const left = act(s, flow.nodes.get(s.node)?.on_exit);
+  const left = act(flow, s, flow.nodes.get(s.node)?.on_exit);
   const moved: TalkState = {
     ...left, node: name, role: node.role_prompt ?? left.role,
     traversal: left.traversal.length >= MAX_TRAVERSAL ? left.traversal : [...left.traversal, name],
   };
-  const here = act(moved, node.on_enter);
-  if (node.say !== undefined) {
-    const said = say(flow, here, render(node.say, [here.extracted, here.payload]));
-    return after(said.effects, here.closing === "no" ? listen(flow, said.state) : finish(said.state, "agent"));
-  }
-  if (here.closing !== "no" && node.prompt === undefined) return think(flow, { ...here, closing: "farewell" });
-  return think(flow, here);
+  const acted = act(flow, moved, node.on_enter);
+  const { state: here, to } = acted.closing === "no" ? lookAtRules(flow, acted, null) : { state: acted, to: null };
+  if (to !== null) return follow(flow, here, to);
+  if (node.say !== undefined) return recite(flow, here, node.say);
+  if (node.prompt !== undefined) return think(flow, here);
+  if (here.closing !== "no") return think(flow, { ...here, closing: "farewell" });
+  const next = onward(flow, here);
+  return next.to === null ? think(flow, here) : follow(flow, next.state, next.to);
 }

@@ -14,6 +14,9 @@ export type Said =
 /** One line of the transcript. */
 export interface Line { readonly seq: number; readonly role: "user" | "assistant"; readonly content: string }
 
+/** Something the customer said or keyed. `shown`: what the transcript says of it. `keys`: the entry and the node it was made in; null for words. */
+export interface Uttered { readonly content: string; readonly shown: string; readonly keys: { readonly digits: string; readonly node: string } | null }
+
 /** A function call whose answer comes from outside (http, transfer). `line_gone`: the socket closed meanwhile. */
 export interface Awaiting { readonly call_id: string; readonly node: string; readonly function: string; readonly line_gone: boolean }
 
@@ -31,7 +34,7 @@ export interface TalkState {
   readonly closing: "no" | "node" | "farewell";
   /** Number of the latest thought; answers to earlier ones are stale. */
   readonly turn: number;
-  /** Function calls since the customer last spoke. */
+  /** Function calls, and rules followed, since the customer last spoke. */
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
   readonly faults: number;
@@ -39,11 +42,14 @@ export interface TalkState {
   readonly failures: number;
   readonly reprompts: number;
   /** What the customer said while it could not be attended to. */
-  readonly pending: readonly string[];
+  readonly pending: readonly Uttered[];
   readonly awaiting: Awaiting | null;
   readonly payload: Readonly<Record<string, unknown>>;
   /** Variables the talk itself set. */
   readonly extracted: Readonly<Record<string, unknown>>;
+  /** Names of variables whose values are nobody's business, and what was keyed where it is so. */
+  readonly secret_variables: readonly string[];
+  readonly secret_entries: readonly string[];
   readonly history: readonly Said[];
   readonly transcript: readonly Line[];
   /** Lines of ours that may not have been heard to their end: an interruption cuts among them. */
@@ -63,12 +69,14 @@ export interface TalkState {
 }
 
 /** Why a talk is ended from outside. */
-export type StopReason = "hung_up" | "carrier_ended" | "window_closed" | "shutdown" | "shutdown_now" | "lease_lost" | "media_failed";
+export type StopReason = "hung_up" | "carrier_ended" | "window_closed" | "shutdown" | "shutdown_now" | "lease_lost" | "media_failed" | "speech_failed";
 
 /** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
 export type TalkEvent = { readonly said?: string } & (
   | { readonly type: "started" }
   | { readonly type: "heard"; readonly text: string }
+  /** The customer said something that could not be made out: the model that listens failed. */
+  | { readonly type: "unheard"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string }
   | { readonly type: "interrupted"; readonly spoken: string }
   | { readonly type: "model_answered"; readonly turn: number; readonly text: string; readonly calls: readonly ModelCall[] }
@@ -109,7 +117,8 @@ export const MAX_TURN_CHARS = 2000;
 export const MAX_TRAVERSAL = 500;
 export const MAX_ERRORS = 50;
 export const MAX_PENDING = 20;
-/** Function calls in a row without a word from the customer. */
+export const MAX_SECRET_ENTRIES = 50;
+/** Function calls and rules followed in a row without a word from the customer. */
 export const MAX_CHAIN = 8;
 /** Times bad output is told back to the model before the talk goes on without it. */
 export const MAX_FAULTS = 2;
@@ -121,6 +130,6 @@ export const MAX_REPROMPTS = 2;
 /** The state before anything happened. */
 export const newTalk = (payload: Readonly<Record<string, unknown>>, on_machine: VoicemailAction = "hangup"): TalkState => ({
   mode: "listening", node: "", role: "", closing: "no", turn: 0, chain: 0, faults: 0, failures: 0, reprompts: 0, pending: [], awaiting: null,
-  payload, extracted: {}, history: [], transcript: [], open: [], seq: 0, traversal: [], decided: null, user_turns: 0,
+  payload, extracted: {}, secret_variables: [], secret_entries: [], history: [], transcript: [], open: [], seq: 0, traversal: [], decided: null, user_turns: 0,
   ended_by: null, idle_out: false, time_limit: false, on_machine, machine: false, message_left: false, errors: [],
 });

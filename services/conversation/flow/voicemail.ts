@@ -27,7 +27,7 @@ export function inVoicemail(flow: Flow, s: TalkState, event: TalkEvent): Step {
     case "stopped": {
       if (event.reason === "hung_up" || event.reason === "carrier_ended") return finish(s, s.message_left ? "agent" : "customer", { at_once: true });
       if (event.reason === "window_closed") return finish(s, "agent", { at_once: true });
-      const noted = noteError(s, event.reason === "lease_lost" ? "LEASE_LOST" : event.reason === "media_failed" ? "MEDIA_FAILED" : "SHUTDOWN");
+      const noted = noteError(s, event.reason === "lease_lost" ? "LEASE_LOST" : event.reason === "media_failed" ? "MEDIA_FAILED" : event.reason === "speech_failed" ? "SPEECH_FAILED" : "SHUTDOWN");
       return after(noted.effects, finish(noted.state, "error", { at_once: true }));
     }
     default: return none(s);

@@ -1,0 +1,52 @@
+import { collectionOf, type Flow } from "./flow.ts";
+import { MAX_SECRET_ENTRIES, type TalkState, type Uttered } from "./state.ts";
+
+/**
+ * What is keyed in a node with a secret collection. The model and the variables get it, because the talk needs it; transcript and reported variables show it masked:
+ * every variable that is set in such a node, and longer entries wherever they come again. Pure.
+ */
+
+/** Stands for a secret; always as long, so that it does not tell how long the secret was. */
+export const MASK = "****";
+/** Shorter entries are not looked for elsewhere: a 1 is in many a sentence. */
+const MIN_TRACED_DIGITS = 4;
+/** Digits that are said one after the other. */
+const SPOKEN_DIGITS = /\d(?:[\s.-]*\d){2,}/g;
+
+const isSecret = (flow: Flow, node: string): boolean => collectionOf(flow, node)?.secret ?? false;
+
+/** The customer's words. Where a secret is asked for, digits among them are not shown. */
+export const words = (flow: Flow, s: TalkState, text: string): Uttered =>
+  ({ content: text, shown: isSecret(flow, s.node) ? text.replace(SPOKEN_DIGITS, MASK) : text, keys: null });
+
+/** The customer's keys, as the model and the transcript know them. */
+export const keyed = (flow: Flow, s: TalkState, digits: string): Uttered =>
+  ({ content: `[keypad] ${digits}`, shown: `[keypad] ${isSecret(flow, s.node) ? MASK : digits}`, keys: { digits, node: s.node } });
+
+/** Remembers an entry that is a secret. */
+export const rememberEntry = (flow: Flow, s: TalkState, digits: string): TalkState =>
+  !isSecret(flow, s.node) || digits.length < MIN_TRACED_DIGITS || s.secret_entries.includes(digits) ? s
+    : { ...s, secret_entries: [...s.secret_entries, digits].slice(-MAX_SECRET_ENTRIES) };
+
+/** Sets variables; those that get their values in a node with a secret are secret from then on. */
+export function setVariables(flow: Flow, s: TalkState, values: Readonly<Record<string, unknown>>): TalkState {
+  const names = Object.keys(values);
+  if (names.length === 0) return s;
+  const secret = isSecret(flow, s.node) ? [...new Set([...s.secret_variables, ...names])] : s.secret_variables;
+  return { ...s, extracted: { ...s.extracted, ...values }, secret_variables: secret };
+}
+
+/** A text without the secrets of the talk. */
+export const maskedText = (s: TalkState, text: string): string => s.secret_entries.reduce((now, entry) => now.replaceAll(entry, MASK), text);
+
+function masked(s: TalkState, value: unknown): unknown {
+  if (typeof value === "string") return maskedText(s, value);
+  if (typeof value === "number") return maskedText(s, String(value)) === String(value) ? value : MASK;
+  if (Array.isArray(value)) return value.map((inner) => masked(s, inner));
+  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, masked(s, inner)]));
+  return value;
+}
+
+/** The variables the talk has set, secrets masked. */
+export const maskedVariables = (s: TalkState): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(s.extracted).map(([name, value]) => [name, s.secret_variables.includes(name) ? MASK : masked(s, value)]));
