@@ -13,9 +13,14 @@ const MS_PER_SECOND = 1000;
 /** What a part of our speech is: `group` ties the parts of one utterance together; `aside` is sound that is no words of the talk (a filler, keys). */
 export interface PartSpec { readonly text: string; readonly group: number; readonly interruptible: boolean; readonly aside: boolean }
 
+/** What was heard when speech was cut: the words of the utterance it was cut in ("" where nothing of any was heard), and how much of each group that was not done with. */
+export interface Cut { readonly spoken: string; readonly unfinished: readonly { group: number; heard_ms: number }[] }
+
 /** A part being filled with sound. */
 export interface PartSink {
   push(pcm: Pcm): void;
+  /** More words of the part, where its text is known only with its sound. */
+  words(text: string): void;
   end(): void;
 }
 
@@ -30,8 +35,8 @@ export interface Playout {
   /** Goes on where the caller stopped hearing. */
   resume(): void;
   readonly paused: boolean;
-  /** Falls silent for good; gives what was heard of the utterance that was cut, "" where nothing of any was. */
-  flush(): string;
+  /** Falls silent for good. */
+  flush(): Cut;
   /** What was heard so far is settled: a later cut is about what comes now. */
   settle(): void;
   /** Sound is queued, on its way or being heard, or a part still waits for it. */
@@ -48,7 +53,7 @@ export interface Playout {
   readonly soundingSince: number | null;
 }
 
-interface Part extends PartSpec { chunks: Pcm[]; /** Samples before the first chunk: heard and let go. */ base: number; received: number; sent: number; heard: number; ended: boolean }
+interface Part extends Omit<PartSpec, "text"> { text: string; chunks: Pcm[]; /** Samples before the first chunk: heard and let go. */ base: number; received: number; sent: number; heard: number; ended: boolean }
 interface Flight { readonly at_ms: number; readonly pcm: Pcm; readonly pieces: readonly { part: Part; samples: number }[] }
 
 /** How a playout is made. `played` is told of every frame as the caller hears it, for the recorder. */
@@ -91,6 +96,7 @@ class PacedPlayout implements Playout {
         part.chunks.push(pcm);
         part.received += pcm.length;
       },
+      words: (text) => { part.text += text; },
       end: () => { part.ended = true; },
     };
   }
@@ -124,14 +130,14 @@ class PacedPlayout implements Playout {
     this.#soundingSince = null;
   }
 
-  flush(): string {
+  flush(): Cut {
     this.#stop();
     this.#paused = false;
-    const spoken = this.#spoken();
+    const cut = { spoken: this.#spoken(), unfinished: this.#queue.map((p) => ({ group: p.group, heard_ms: Math.floor((p.heard * MS_PER_SECOND) / this.#o.rate) })) };
     this.#queue = [];
     this.#done = [];
     this.#soundingSince = null;
-    return spoken;
+    return cut;
   }
 
   settle(): void { this.#done = []; }
