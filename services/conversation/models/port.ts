@@ -50,6 +50,8 @@ export interface SpeechModel {
   readonly signature: string;
   /** Streams linear 16 bit samples as they come; lets go of the request when the signal aborts. Rejects with ModelFault. Text is plain speech already. */
   speak(text: string, signal: AbortSignal): AsyncIterable<Int16Array>;
+  /** Has the text's sound ready before it is asked for; only models that keep sound. Resolves when it is, never rejects. */
+  warm?(text: string): Promise<void>;
 }
 
 /** One stretch of somebody's speech on its way to text. */

@@ -1,0 +1,27 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { ModelFault } from "./port.ts";
+
+/** How long an endpoint that has failed is not asked first: every question to it would cost its time-outs. */
+export const REST_MS = 30_000;
+
+/** Which of two endpoints is asked first. */
+export interface Preference<T> {
+  /** In the order in which they are to be asked. */
+  order(): readonly T[];
+  /** Asking it came to nothing; what the asker took back says nothing about its health. */
+  failed(one: T, error: unknown): void;
+}
+
+/** The first one is preferred, unless it failed a moment ago and there is a second. */
+export function preference<T>(first: T, second: T | null, clock: Clock): Preference<T> {
+  let restsUntil = -Infinity;
+  return {
+    order() {
+      if (second === null) return [first];
+      return clock.monotonicMs() < restsUntil ? [second, first] : [first, second];
+    },
+    failed(one, error) {
+      if (one === first && !(error instanceof ModelFault && error.code === "MODEL_ABORTED")) restsUntil = clock.monotonicMs() + REST_MS;
+    },
+  };
+}
