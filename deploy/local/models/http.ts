@@ -5,18 +5,24 @@ import { ApiFault } from "./request.ts";
 
 const MOST_BODY_BYTES = 4 * 1024 * 1024;
 
-/** The parsed JSON body; throws ApiFault 413 past 4 MiB and 400 when it is no JSON. */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+/** The whole body; throws ApiFault 413 past the most bytes. */
+export async function readBytes(request: IncomingMessage, most: number): Promise<Buffer<ArrayBuffer>> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request) {
     const bytes = Buffer.from(part);
     size += bytes.length;
-    if (size > MOST_BODY_BYTES) throw new ApiFault(413, `Request body is larger than ${MOST_BODY_BYTES} bytes.`, null, "request_too_large");
+    if (size > most) throw new ApiFault(413, `Request body is larger than ${most} bytes.`, null, "request_too_large");
     parts.push(bytes);
   }
+  return Buffer.concat(parts);
+}
+
+/** The parsed JSON body; throws ApiFault 413 past 4 MiB and 400 when it is no JSON. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const body = await readBytes(request, MOST_BODY_BYTES);
   try {
-    return JSON.parse(Buffer.concat(parts).toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch {
     throw new ApiFault(400, "We could not parse the JSON body of your request. The API expects a JSON payload.");
   }

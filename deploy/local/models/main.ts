@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { MOST_DELAY_MS } from "./delays.ts";
 import { startModels } from "./server.ts";
 
 /** Runs the model simulator as a program: see `options` for what it takes. */
@@ -7,11 +8,12 @@ const options = {
   host: { type: "string", default: "127.0.0.1" },
   key: { type: "string" },
   model: { type: "string" },
+  "stt-ms": { type: "string", default: "0" },
   "first-token-ms": { type: "string", default: "0" },
   "token-ms": { type: "string", default: "0" },
+  "first-audio-ms": { type: "string", default: "0" },
 } as const;
 
-const MOST_LATENCY_MS = 60_000;
 const LAST_PORT = 65_535;
 
 function wholeNumber(name: string, text: string, most: number): number {
@@ -27,8 +29,10 @@ async function run(): Promise<void> {
     host: values.host,
     ...(values.key === undefined ? {} : { key: values.key }),
     ...(values.model === undefined ? {} : { model: values.model }),
-    firstTokenMs: wholeNumber("first-token-ms", values["first-token-ms"], MOST_LATENCY_MS),
-    tokenMs: wholeNumber("token-ms", values["token-ms"], MOST_LATENCY_MS),
+    sttMs: wholeNumber("stt-ms", values["stt-ms"], MOST_DELAY_MS),
+    firstTokenMs: wholeNumber("first-token-ms", values["first-token-ms"], MOST_DELAY_MS),
+    tokenMs: wholeNumber("token-ms", values["token-ms"], MOST_DELAY_MS),
+    firstAudioMs: wholeNumber("first-audio-ms", values["first-audio-ms"], MOST_DELAY_MS),
   });
   const stop = (): void => void models.close().then(() => process.exit(0));
   process.once("SIGTERM", stop);
