@@ -1,12 +1,15 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { ModelCall } from "../flow/chat.ts";
 import { startTimer } from "../timer.ts";
+import { takenBack } from "./faults.ts";
+import { preference } from "./preference.ts";
 import { ModelFault, type ChatModel, type ChatPiece, type ChatRequest, type ChatStream, type ModelAnswer } from "./port.ts";
 
 /** Longest silence of the model before the first token and between tokens. */
 export const TOKEN_TIMEOUT_MS = 4000;
 /** Longest whole answer. */
 export const ANSWER_TIMEOUT_MS = 30_000;
+/** Of each endpoint. */
 const TRIES = 2;
 /** An answer is a few spoken sentences: what comes after this is not listened to. */
 const MAX_ANSWER_CHARS = 4000;
@@ -43,7 +46,7 @@ function take(reading: Reading, piece: ChatPiece, onText: (text: string) => void
 async function readAll(pieces: AsyncIterable<ChatPiece>, signal: AbortSignal, each: (piece: ChatPiece) => boolean): Promise<void> {
   const iterator = pieces[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_resolve, reject) => {
-    const stop = (): void => reject(new ModelFault("MODEL_ABORTED", "the question was taken back", false));
+    const stop = (): void => reject(takenBack());
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
@@ -60,48 +63,64 @@ async function readAll(pieces: AsyncIterable<ChatPiece>, signal: AbortSignal, ea
   }
 }
 
-/** A chat model over a stream: time-outs, one retry before the first token, calls put together. */
-export function chatModel(open: ChatStream, clock: Clock): ChatModel {
-  const ask = async (request: ChatRequest, signal: AbortSignal, onText: (text: string) => void, reading: Reading): Promise<void> => {
-    const late = new AbortController();
-    const bite = (): void => late.abort();
-    const token = watchdog(clock, TOKEN_TIMEOUT_MS, bite);
-    const whole = watchdog(clock, ANSWER_TIMEOUT_MS, bite);
-    const either = AbortSignal.any([signal, late.signal]);
-    token.feed();
-    whole.feed();
-    try {
-      await readAll(open(request, either), either, (piece) => {
-        token.feed();
-        reading.firstAt ??= clock.monotonicMs();
-        return take(reading, piece, onText);
-      });
-    } catch (error) {
-      if (signal.aborted) throw new ModelFault("MODEL_ABORTED", "the question was taken back", false);
-      if (late.signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${TOKEN_TIMEOUT_MS} ms`, true);
-      throw error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the model's answer broke off", true);
-    } finally {
-      token.stop();
-      whole.stop();
-    }
-  };
+/** Asks one endpoint once. */
+async function ask(open: ChatStream, clock: Clock, request: ChatRequest, signal: AbortSignal, onText: (text: string) => void, reading: Reading): Promise<void> {
+  const late = new AbortController();
+  const bite = (): void => late.abort();
+  const token = watchdog(clock, TOKEN_TIMEOUT_MS, bite);
+  const whole = watchdog(clock, ANSWER_TIMEOUT_MS, bite);
+  const either = AbortSignal.any([signal, late.signal]);
+  token.feed();
+  whole.feed();
+  try {
+    await readAll(open(request, either), either, (piece) => {
+      token.feed();
+      reading.firstAt ??= clock.monotonicMs();
+      return take(reading, piece, onText);
+    });
+  } catch (error) {
+    if (signal.aborted) throw takenBack();
+    if (late.signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${TOKEN_TIMEOUT_MS} ms`, true);
+    throw error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the model's answer broke off", true);
+  } finally {
+    token.stop();
+    whole.stop();
+  }
+}
 
+function answerOf(reading: Reading, began: number, ended: number, tries: number): ModelAnswer {
+  const calls = [...reading.calls.entries()].sort(([a], [b]) => a - b).map(([index, c]): ModelCall => ({ ...c, id: c.id || `call_${index}` }));
+  return {
+    text: reading.text, calls, first_token_ms: (reading.firstAt ?? ended) - began, total_ms: ended - began,
+    prompt_tokens: reading.prompt_tokens, completion_tokens: reading.completion_tokens, tries,
+  };
+}
+
+/**
+ * A chat model over a stream: time-outs, one retry before the first token, then the second endpoint where there is one; calls put together.
+ * An endpoint that has failed rests: it is not asked first for a while.
+ */
+export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null): ChatModel {
+  const asked = preference(open, fallback, clock);
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
       const began = clock.monotonicMs();
-      for (let tries = 1; ; tries++) {
+      const endpoints = asked.order();
+      let [tries, at] = [0, 0];
+      for (let here = 1; ; here++) {
         const reading: Reading = { text: "", calls: new Map(), prompt_tokens: 0, completion_tokens: 0, firstAt: null };
+        const endpoint = endpoints[at] ?? open;
+        tries++;
         try {
-          await ask(request, signal, onText, reading);
-          const calls = [...reading.calls.entries()].sort(([a], [b]) => a - b).map(([index, c]): ModelCall => ({ ...c, id: c.id || `call_${index}` }));
-          const total_ms = clock.monotonicMs() - began;
-          return {
-            text: reading.text, calls, first_token_ms: (reading.firstAt ?? began + total_ms) - began, total_ms,
-            prompt_tokens: reading.prompt_tokens, completion_tokens: reading.completion_tokens, tries,
-          };
+          await ask(endpoint, clock, request, signal, onText, reading);
+          return answerOf(reading, began, clock.monotonicMs(), tries);
         } catch (error) {
-          const again = error instanceof ModelFault && error.retryable && tries < TRIES && reading.firstAt === null && !signal.aborted;
-          if (!again) throw error;
+          // what has been spoken can't be taken back
+          if (reading.firstAt !== null || signal.aborted) throw error;
+          if (error instanceof ModelFault && error.retryable && here < TRIES) continue;
+          asked.failed(endpoint, error);
+          if (++at >= endpoints.length) throw error;
+          here = 0;
         }
       }
     },
