@@ -1,0 +1,88 @@
+import type { BeepDetector, Pcm } from "./port.ts";
+
+/** A window is judged every step; it is two steps long. */
+const STEP_MS = 10;
+const LOWEST_HZ = 400;
+const HIGHEST_HZ = 2000;
+const GRID_HZ = 25;
+/** Windows that a tone of 120 ms fills whatever its beginning. */
+const MIN_WINDOWS = 10;
+/** A tone that goes on for longer is that of a line, not of a machine. */
+const MAX_WINDOWS = 300;
+/** The tone's part of all that sounds: two tones of equal strength have half each. */
+const PURE = 0.8;
+/** Quieter is no beep. */
+const MIN_DB = -40;
+/** How far a steady tone may wander from one window to the next. */
+const DRIFT_HZ = 30;
+const DRIFT_DB = 3;
+
+const FULL_SCALE = 32_768 ** 2;
+
+interface Tone { readonly hz: number; readonly db: number }
+
+/** Finds the one tone of a window, or null where it holds something else. */
+function toneFinder(length: number, rate: number): (samples: Float64Array) => Tone | null {
+  const shape = Float64Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * (i + 0.5)) / length));
+  const weight = shape.reduce((a, b) => a + b);
+  const weight2 = shape.reduce((a, b) => a + b * b, 0);
+  const bank = Array.from({ length: (HIGHEST_HZ - LOWEST_HZ) / GRID_HZ + 1 }, (_, i) => LOWEST_HZ + i * GRID_HZ).map((hz) => ({ hz, turn: 2 * Math.cos((2 * Math.PI * hz) / rate) }));
+  const shaped = new Float64Array(length);
+  return (samples) => {
+    let energy = 0;
+    for (let i = 0; i < length; i++) {
+      const value = (samples[i] ?? 0) * (shape[i] ?? 0);
+      shaped[i] = value;
+      energy += value * value;
+    }
+    const power = energy / weight2;
+    if (power < FULL_SCALE * 10 ** (MIN_DB / 10)) return null;
+    let [best, bestHz] = [0, 0];
+    for (const { hz, turn } of bank) {
+      let [one, two] = [0, 0];
+      for (let i = 0; i < length; i++) [one, two] = [(shaped[i] ?? 0) + turn * one - two, one];
+      const found = one * one + two * two - turn * one * two;
+      if (found > best) [best, bestHz] = [found, hz];
+    }
+    // Of a pure sine the tone's own power, 2 |X|² / (Σ window)², is all there is.
+    return (2 * best) / (weight * weight) >= PURE * power ? { hz: bestHz, db: 10 * Math.log10(power) } : null;
+  };
+}
+
+/** Hears the beep of an answering machine: one steady tone for at least 120 ms; speech, keys and chords are none. */
+export function beepDetector(rate: number): BeepDetector {
+  const step = Math.round((rate * STEP_MS) / 1000);
+  const window = new Float64Array(2 * step);
+  const find = toneFinder(2 * step, rate);
+  let filled = 0;
+  let last: Tone | null = null;
+  let steady = 0;
+
+  /** Judges a whole window; true where a beep is over. */
+  function judge(): boolean {
+    const tone = find(window);
+    if (tone && last && Math.abs(tone.hz - last.hz) <= DRIFT_HZ && Math.abs(tone.db - last.db) <= DRIFT_DB) {
+      steady += 1;
+      last = tone;
+      return false;
+    }
+    const beep = steady >= MIN_WINDOWS && steady <= MAX_WINDOWS;
+    last = tone;
+    steady = tone ? 1 : 0;
+    return beep;
+  }
+
+  return {
+    push(pcm: Pcm) {
+      let ended = false;
+      for (let i = 0; i < pcm.length; i++) {
+        window[step + filled] = pcm[i] ?? 0;
+        if (++filled < step) continue;
+        if (judge()) ended = true;
+        window.copyWithin(0, step);
+        filled = 0;
+      }
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { aLaw, linear16, muLaw, type Codec } from "./g711.ts";
+import type { Pcm } from "./port.ts";
+
+/** What a wav says of its samples, and where they begin. `end`: null where the writer did not know it, as in a stream. */
+export interface WavFormat { readonly rate: number; readonly channels: number; readonly codec: Codec; readonly at: number; readonly end: number | null }
+
+/** A wav's sound, channel by channel. */
+export interface WavSound { readonly rate: number; readonly channels: number; readonly samples: readonly Pcm[] }
+
+const HEADER_BYTES = 44;
+const CHUNK_HEAD_BYTES = 8;
+const RIFF_HEAD_BYTES = 12;
+const FORMAT_BYTES = 16;
+/** Of the extensible kind the real number of the format stands here. */
+const SUBFORMAT_AT = 24;
+const EXTENSIBLE = 0xfffe;
+const MAX_CHANNELS = 8;
+const MAX_RATE_HZ = 192_000;
+/** Writers that can't go back leave nothing, or all ones, for the size. */
+const UNKNOWN_FROM = 0x7fff_ffff;
+
+/** The sound as a wav, mono, 16 bit. */
+export function wavOf(pcm: Pcm, rate: number): Buffer {
+  const wav = Buffer.alloc(HEADER_BYTES + pcm.length * 2);
+  wav.write("RIFF", 0, "latin1");
+  wav.writeUInt32LE(wav.length - CHUNK_HEAD_BYTES, 4);
+  wav.write("WAVEfmt ", 8, "latin1");
+  wav.writeUInt32LE(FORMAT_BYTES, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(rate, 24);
+  wav.writeUInt32LE(rate * 2, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write("data", 36, "latin1");
+  wav.writeUInt32LE(pcm.length * 2, 40);
+  wav.set(linear16.encode(pcm), HEADER_BYTES);
+  return wav;
+}
+
+function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
+  if (chunk.length < FORMAT_BYTES) throw new RangeError("a wav whose format is cut");
+  const written = chunk.readUInt16LE(0);
+  const kind = written === EXTENSIBLE && chunk.length >= SUBFORMAT_AT + 2 ? chunk.readUInt16LE(SUBFORMAT_AT) : written;
+  const [channels, rate, bits] = [chunk.readUInt16LE(2), chunk.readUInt32LE(4), chunk.readUInt16LE(14)];
+  const codec = new Map([["1/16", linear16], ["6/8", aLaw], ["7/8", muLaw]]).get(`${kind}/${bits}`);
+  if (!codec || channels < 1 || channels > MAX_CHANNELS || rate < 1 || rate > MAX_RATE_HZ) throw new RangeError(`a wav of format ${kind}, ${channels} channels, ${rate} Hz, ${bits} bits can't be read`);
+  return { rate, channels, codec };
+}
+
+/** Reads the head of a wav of which at least the beginning is there; null where more of it is needed. Throws where it is none, or of a kind nobody sends. */
+export function wavFormat(bytes: Uint8Array): WavFormat | null {
+  const wav = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (wav.length < RIFF_HEAD_BYTES) return null;
+  if (wav.toString("latin1", 0, 4) !== "RIFF" || wav.toString("latin1", 8, 12) !== "WAVE") throw new RangeError("no wav");
+  let format: Omit<WavFormat, "at" | "end"> | null = null;
+  for (let at = RIFF_HEAD_BYTES; at + CHUNK_HEAD_BYTES <= wav.length;) {
+    const name = wav.toString("latin1", at, at + 4);
+    const size = wav.readUInt32LE(at + 4);
+    const body = at + CHUNK_HEAD_BYTES;
+    if (name === "data") {
+      if (!format) throw new RangeError("a wav without a format");
+      return { ...format, at: body, end: size === 0 || size >= UNKNOWN_FROM ? null : body + size };
+    }
+    if (name === "fmt " && body + size > wav.length) return null;
+    if (name === "fmt ") format = formatOf(wav.subarray(body, body + size));
+    // Chunks of an odd size are followed by one byte of nothing.
+    at = body + size + (size % 2);
+  }
+  return null;
+}
+
+/** Reads a whole wav: linear 16 bit or G.711; what stands beside the sound is passed over, and a size that is not known, or too large, means to the end. */
+export function readWav(bytes: Uint8Array): WavSound {
+  const format = wavFormat(bytes);
+  if (!format) throw new RangeError("a wav that is cut before its sound");
+  const all = format.codec.decode(bytes.subarray(format.at, Math.min(format.end ?? bytes.length, bytes.length)));
+  const { rate, channels } = format;
+  const length = Math.floor(all.length / channels);
+  const samples = Array.from({ length: channels }, (_, c) => Int16Array.from({ length }, (_sample, i) => all[i * channels + c] ?? 0));
+  return { rate, channels, samples };
+}
