@@ -1,4 +1,4 @@
-import { pino } from "pino";
+import { pino, type DestinationStream, type LoggerOptions } from "pino";
 import type { Env } from "./env.ts";
 
 /** Structured log of one service. Lines that start the word `event` are what `npm start` shows as the road of a lead. */
@@ -6,11 +6,14 @@ export type Log = ReturnType<typeof pino>;
 
 const REDACTED = ["password", "token", "authorization", "secret", "*.password", "*.token", "*.authorization", "*.secret", "headers.authorization"];
 
-/** The process's root log, JSON lines on stdout. Transcripts and full phone numbers must never be given to it. */
-export const rootLog = (env: Env): Log => pino({
-  level: env.LOG_LEVEL, base: { node: env.NODE_ID ?? "one" }, redact: { paths: REDACTED, censor: "[hidden]" },
-  timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) },
-});
+/** The process's root log, JSON lines on stdout, or where a test reads them. Transcripts and full phone numbers must never be given to it. */
+export function rootLog(env: Env, to?: DestinationStream): Log {
+  const options: LoggerOptions = {
+    level: env.LOG_LEVEL, base: { node: env.NODE_ID ?? "one" }, redact: { paths: REDACTED, censor: "[hidden]" },
+    timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) },
+  };
+  return to ? pino(options, to) : pino(options);
+}
 
 const KEPT_HEAD = 5;
 const KEPT_TAIL = 4;

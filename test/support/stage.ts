@@ -21,7 +21,7 @@ export interface Stage {
 }
 
 /** What to put on stage. Environment values override quiet test defaults. */
-export interface StageOptions { services: ServiceSchema[]; env?: Record<string, string>; clock?: Clock; random?: () => number }
+export interface StageOptions { services: ServiceSchema[]; env?: Record<string, string>; clock?: Clock; random?: () => number; /** Takes the lines of the log. */ onLog?: (line: string) => void }
 
 const VISIBLE_DEADLINE_MS = 15_000;
 
@@ -60,11 +60,12 @@ const brokerOptions = (namespace: string, nodeID: string): BrokerOptions => ({
 /** Starts the stage; every service's actions can be called when it resolves. */
 export async function setStage(options: StageOptions): Promise<Stage> {
   const database = await freshDatabase();
+  const { onLog } = options;
   const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", MEDIA_HOST: "127.0.0.1", HTTP_PORT: "0", MEDIA_PORT: "0", MONGODB_URI: database.uri, ...options.env });
   const namespace = `test-${randomUUID()}`;
   const broker = new ServiceBroker(brokerOptions(namespace, "services"));
   const caller = new ServiceBroker(brokerOptions(namespace, "caller"));
-  provideGround(broker, { env, clock: options.clock ?? systemClock, ids: randomIds, log: rootLog(env), random: options.random ?? Math.random });
+  provideGround(broker, { env, clock: options.clock ?? systemClock, ids: randomIds, log: rootLog(env, onLog && { write: onLog }), random: options.random ?? Math.random });
   for (const schema of options.services) broker.createService(schema);
   await Promise.all([broker.start(), caller.start()]);
   await caller.waitForServices(options.services.map((s) => s.name), VISIBLE_DEADLINE_MS);
