@@ -77,6 +77,9 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
     };
     case "machine": return { filter: { ...live(ref), ...named(id), machine: null }, update: { $set: { machine: step.verdict, carrier_call_id: id } } };
     case "beep": return { filter: { ...live(ref), ...named(id), beep_at: null }, update: { $set: { beep_at: at, carrier_call_id: id } } };
+    case "media_lost": return {
+      filter: { ...live(ref), holder: null, hang_up: null, $or: [named(id), { carrier_leg_id: id }] }, update: { $set: { hang_up: "media_failed", due_at: plusMs(now, RELOOK_MS) } },
+    };
     case "ended": return end(below(RANK.ENDED), step.end, at, now, {
       carrier_call_id: id, ...(step.cause === null ? {} : { cause: step.cause }), ...(step.seconds === null ? {} : { talk_seconds: step.seconds }),
     });

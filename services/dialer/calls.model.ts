@@ -12,7 +12,7 @@ export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] a
 export type CallState = (typeof CALL_STATES)[number];
 
 /** Why we ended a call ourselves. */
-export type HangUpReason = "asked" | "machine" | "window_closed" | "baton_lost" | "media_missing" | "overdue" | "conversation_lost";
+export type HangUpReason = "asked" | "machine" | "window_closed" | "baton_lost" | "media_missing" | "media_failed" | "overdue" | "conversation_lost";
 
 /** How a talk travels between carrier and conversation. */
 export type MediaKind = Prepared["kind"];

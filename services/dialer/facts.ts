@@ -8,6 +8,7 @@ const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
   window_closed: { code: "WINDOW_CLOSED", message: "The calling window closed before the call was answered and joined; the call was ended." },
   baton_lost: { code: "BATON_LOST", message: "The lead went on without this attempt; the call was ended." },
   media_missing: { code: "MEDIA_MISSING", message: "The call was answered, but the carrier never connected its media; the call was ended." },
+  media_failed: { code: "MEDIA_FAILED", message: "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended." },
   overdue: { code: "CALL_OVERDUE", message: "The call outlived its longest length; it was ended." },
 };
 

@@ -43,6 +43,7 @@ async function afterMove(w: Works, call: CallDoc, step: CallProgress): Promise<v
     logCall(w, "call.answered", call, "somebody or something answered");
     w.background.run("expecting a recording", () => expectRecording(w, call));
   }
+  if (step.type === "media_lost") w.log.warn({ call_ref: call._id, reason: step.reason }, "the carrier could not connect the talk's sound; the call is ended");
   if (call.hang_up !== undefined) await cutLine(w, call); // the wish came before the carrier's name for the call
 }
 

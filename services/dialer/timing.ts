@@ -17,7 +17,7 @@ export const TALK_MARGIN_MS = 60_000;
 /** The carrier cuts a talk this much after its longest length: the conversation ends it before. */
 export const CARRIER_LIMIT_MARGIN_SECONDS = 30;
 /** Media must join this soon after the answer. */
-export const JOIN_GRACE_MS = 15_000;
+export const JOIN_GRACE_MS = 10_000;
 /** When the carrier is asked for the price of a talk, in seconds after each look; then it is given up. */
 export const COST_LOOKS_SECONDS = [5, 120, 1800] as const;
 

@@ -65,7 +65,7 @@ export async function plivoDriver(): Promise<CarrierDriver> {
       dial({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base }) {
         const at = (kind: string): string => `${callback_base}/${kind}/${call_ref}`;
         return asked("POST", "/Call/", {
-          from: bare(from), to: bare(to), answer_url: `${at("answer")}?media=${media.token}`, answer_method: "POST", ring_url: at("status"), ring_method: "POST", hangup_url: at("status"), hangup_method: "POST",
+          from: bare(from), to: bare(to), answer_url: `${at("answer")}?${media.kind === "audio" ? `stream=${Buffer.from(media.url).toString("base64url")}` : `media=${media.token}`}`, answer_method: "POST", ring_url: at("status"), ring_method: "POST", hangup_url: at("status"), hangup_method: "POST",
           ring_timeout: ring_seconds, time_limit: talk_seconds, machine_detection: "true", machine_detection_url: at("amd"), machine_detection_method: "POST",
         });
       },

@@ -40,6 +40,18 @@ export function inboundTests({ b, proved }: Suite): void {
     if (recorded) await until("the recording to be told", () => b().received.find((r) => r.raw.ref === call_ref && r.translated?.recording?.url), OVER_WITHIN_MS);
   });
 
+  test("a call is taken by a talk that carries sound: the carrier is told its address, and nothing of text", async () => {
+    const call_ref = `${randomUUID()}.1`;
+    const media = { kind: "audio" as const, url: `${b().public_http_url.replace("http", "ws")}/media/PROVIDER_ONE/${call_ref}`, token: "token-of-a-text-talk", language: "en-US", voice: "a-voice" };
+    const before = b().asked.length;
+    const { call_id, leg_id } = b().driver.names(4);
+    const document = await b().carrier.settleInbound({ call_id, leg_id, from: caller("01"), to: OURS }, { kind: "connect", call_ref, media, callback_base: b().callback_base, record: false, talk_seconds: 600, greeting: null });
+    const told = document.body + JSON.stringify(b().asked.slice(before));
+    expect(told).toContain(media.url);
+    for (const text of [media.token, media.voice, media.language]) expect(told).not.toContain(text);
+    proved.set("media stream (audio)", "µ-law, both ways");
+  });
+
   test("a call is redirected", async () => {
     const from = caller("01");
     await calls(from, () => ({ kind: "redirect", to: "+14155550777" }));

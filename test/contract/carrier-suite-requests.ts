@@ -19,6 +19,15 @@ export function requestTests({ b, proved }: Suite): void {
     await b().carrier.hangUp(names, false);
   });
 
+  test("a dial whose talk carries sound is one request, byte for byte", async () => {
+    const { media } = b().request("07");
+    const request = b().request("07", { media: { ...media, kind: "audio" } });
+    const from = since();
+    const { kind, names } = await b().dial(request);
+    expect([kind, askedFrom(from)]).toEqual(["placed", [b().driver.golden.dial(request)]]);
+    await b().carrier.hangUp(names, false);
+  });
+
   test("an answered call is transferred, sent keys, recorded and ended as the carrier wants it", async () => {
     const { driver, carrier, callback_base } = b();
     const request = b().request("05");

@@ -6,7 +6,7 @@ import type { Capabilities } from "../../services/dialer/carriers/port.ts";
 
 /** What can be shown of a carrier; each stands as a row in the README. */
 export const FEATURES = [
-  "speech", "machines told from people", "end of a machine's greeting told", "keys from the callee", "keys to the callee", "transfer to another number",
+  "speech", "media stream (audio)", "machines told from people", "end of a machine's greeting told", "keys from the callee", "keys to the callee", "transfer to another number",
   "recording, both sides apart", "inbound: taken, redirected, rejected", "price of a call", "callbacks signed", "WebSocket upgrade signed", "lost dial reply found again",
 ] as const;
 /** One of them. */

@@ -66,7 +66,10 @@ export async function telnyxDriver(): Promise<CarrierDriver> {
         connection_id, to, from, webhook_url: `${callback_base}/event/${call_ref}`, webhook_url_method: "POST", command_id: call_ref, client_state: state(call_ref),
         timeout_secs: ring_seconds, time_limit_secs: talk_seconds, answering_machine_detection: await_beep ? "greeting_end" : "detect",
         ...(record ? { record: "record-from-answer", record_channels: "dual", record_format: "wav" } : {}),
-        conversation_relay_config: { url: media.url, language: media.language, dtmf_detection: true, interruptible: "any" },
+        ...(media.kind === "text" ? { conversation_relay_config: { url: media.url, language: media.language, dtmf_detection: true, interruptible: "any" } } : {
+          stream_url: media.url, stream_track: "inbound_track", stream_codec: "PCMU", stream_bidirectional_mode: "rtp", stream_bidirectional_codec: "PCMU", stream_bidirectional_sampling_rate: 8000,
+          stream_bidirectional_target_legs: "self",
+        }),
       }),
       hangUp: ({ call_id }) => [post(`/calls/${call_id}/actions/hangup`, {})],
       transfer: ({ call_ref, call_id }, to, from) => post(`/calls/${call_id}/actions/transfer`, { to, from, client_state: state(call_ref), command_id: `${call_ref}.transfer` }),

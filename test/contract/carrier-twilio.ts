@@ -1,6 +1,6 @@
 import { DEFAULT_ACCOUNT, startCarrier } from "../../deploy/local/carrier/server.ts";
 import { sign } from "../../deploy/local/carrier/twilio/signature.ts";
-import { relayDocument, transferDocument } from "../../services/dialer/carriers/twilio/documents.ts";
+import { relayDocument, streamDocument, transferDocument } from "../../services/dialer/carriers/twilio/documents.ts";
 import { twilioCarrier } from "../../services/dialer/carriers/twilio/carrier.ts";
 import type { CallNames, CarrierDriver, Golden, ToldStep, Unsigned } from "./carrier-driver.ts";
 
@@ -53,7 +53,7 @@ export async function twilioDriver(): Promise<CarrierDriver> {
       dial({ call_ref, to, from, ring_seconds, talk_seconds, media, record, await_beep, callback_base }) {
         const at = (kind: string): string => `${callback_base}/${kind}/${call_ref}`;
         return post(`${CALLS}.json`, {
-          To: to, From: from, Twiml: relayDocument({ ...media, action: at("relay-end") }), StatusCallback: at("status"), StatusCallbackMethod: "POST", StatusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
+          To: to, From: from, Twiml: media.kind === "audio" ? streamDocument({ url: media.url, action: at("stream") }) : relayDocument({ ...media, action: at("relay-end") }), StatusCallback: at("status"), StatusCallbackMethod: "POST", StatusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
           Timeout: String(ring_seconds), TimeLimit: String(talk_seconds),
           MachineDetection: await_beep ? "DetectMessageEnd" : "Enable", AsyncAmd: "true", AsyncAmdStatusCallback: at("amd"), AsyncAmdStatusCallbackMethod: "POST",
           ...(record ? {

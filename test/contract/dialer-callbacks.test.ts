@@ -160,6 +160,24 @@ describe("the fence at answer", () => {
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toEqual({ go: false, reason: "ended", answered_at: null, machine: false, beep: false, tells_beep: false });
     expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(d.order("01")), node_id: "n" })).toEqual({ go: false, reason: "unknown_call", answered_at: null, machine: false, beep: false, tells_beep: false });
   });
+  test("answered, and its sound could not be connected: ended at once, and it is said why", async () => {
+    const { order, CallSid, say } = await silentCall();
+    await send(say("in-progress", 2));
+    await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
+    const { body } = await send(d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
+    expect(body).toContain("<Hangup/>");
+    await callIs(d, order, "hang-up", (c) => c.hang_up === "media_failed");
+    expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({ facts: { talk: null, error: { code: "MEDIA_FAILED" } } });
+  });
+  test("a stream that is over after the talk joined is the talk's business", async () => {
+    const { order, CallSid, say } = await silentCall();
+    await send(say("in-progress", 2));
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toMatchObject({ go: true });
+    await send(d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
+    await send(say("completed", 3));
+    await callIs(d, order, "end", (c) => c.state === "ENDED");
+    expect((await d.calls.findOne({ _id: refOf(order) }))?.hang_up).toBeUndefined();
+  });
   test("answered, and media never comes: ended after the grace", async () => {
     const { order, say } = await silentCall();
     await send(say("in-progress", 2));

@@ -51,7 +51,7 @@ test.each<[Action, object]>([
 test("left alone by its talk, a machine's call is ended for want of media, and settled as a machine", async () => {
   const { order, tell } = await answeredCall("leave_message");
   await tell("amd", { AnsweredBy: "machine_start" });
-  await callIs(d, order, "end", (c) => c.hang_up === "media_missing", async () => { await clock.advance(16_000); });
+  await callIs(d, order, "end", (c) => c.hang_up === "media_missing", async () => { await clock.advance(11_000); });
   await tell("status", END);
   expect(await toldIs(d, order, "leads.settle")).toMatchObject({ facts: { machine: true, talk: null } });
 });

@@ -8,6 +8,7 @@ export interface SdkElement {
   addRedirect(url: string, attributes: Record<string, string>): SdkElement;
   addHangup(attributes: Record<string, string>): SdkElement;
   addDial(attributes: Record<string, string>): SdkElement;
+  addStream(url: string, attributes: Record<string, string>): SdkElement;
   addNumber(number: string): SdkElement;
   toXML(): string;
 }

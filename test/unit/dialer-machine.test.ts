@@ -38,6 +38,7 @@ const TABLE: [name: string, move: machine.Move, named: boolean, to: Record<CallS
   ["answered", machine.progress(REF, step({ type: "answered" }), NOW, NOW), true, { DIALING: "ANSWERED", RINGING: "ANSWERED", ANSWERED: null, ENDED: null, VOID: null }],
   ["machine", machine.progress(REF, step({ type: "machine", verdict: "machine" }), NOW, NOW), true, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null }],
   ["ended", machine.progress(REF, ended, NOW, NOW), true, { DIALING: "ENDED", RINGING: "ENDED", ANSWERED: "ENDED", ENDED: null, VOID: null }],
+  ["media lost", machine.progress(REF, step({ type: "media_lost", reason: "refused" }), NOW, NOW), true, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null }],
   ["place", machine.place(REF, "CA1", NOW, LATER), false, { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null }],
   ["not dialled", machine.notDialled(REF, { due_at: LATER, reason: "busy" }, NOW), false, { DIALING: "ENDED", RINGING: null, ANSWERED: null, ENDED: null, VOID: null }],
   ["refuse", machine.refuse(REF, "failed", { code: "x" }, NOW), false, { DIALING: "ENDED", RINGING: null, ANSWERED: null, ENDED: null, VOID: null }],
@@ -93,6 +94,14 @@ describe("what the moves leave behind", () => {
     const human = run(call("ANSWERED"), machine.progress(REF, step({ type: "machine", verdict: "human" }), NOW, NOW));
     expect(run(human!, machine.progress(REF, step({ type: "machine", verdict: "machine" }), NOW, NOW))).toBeNull();
   });
+  test("media that is lost before the talk joins ends the call, by either name of it; later it means nothing", () => {
+    const lost = (call_id: string) => machine.progress(REF, step({ type: "media_lost", reason: "refused", call_id }), NOW, NOW);
+    expect(run(call("ANSWERED", { carrier_leg_id: "leg" }), lost("CA1"))).toMatchObject({ hang_up: "media_failed", state: "ANSWERED" });
+    expect(run(call("ANSWERED", { carrier_leg_id: "leg" }), lost("leg"))).toMatchObject({ hang_up: "media_failed" });
+    expect(run(call("ANSWERED"), lost("CA2"))).toBeNull();
+    expect(run(call("ANSWERED", { holder: "c1" }), lost("CA1"))).toBeNull();
+    expect(run(call("ANSWERED", { hang_up: "asked" }), lost("CA1"))).toBeNull();
+  });
   test("joining keeps the earlier moment of the answer and sets one where there is none", () => {
     const earlier = new Date(NOW.getTime() - 2000);
     expect(run(call("ANSWERED", { answered_at: earlier }), machine.join(REF, "c1", NOW, LATER))?.answered_at).toEqual(earlier);
@@ -119,7 +128,7 @@ describe("what the moves leave behind", () => {
 });
 
 test("whatever order steps come in, however often: the rank never falls, an end stands, and a full set ends the same", () => {
-  const steps = [step({ type: "queued" }), step({ type: "ringing" }), step({ type: "answered" }), step({ type: "machine", verdict: "human" }),
+  const steps = [step({ type: "queued" }), step({ type: "ringing" }), step({ type: "answered" }), step({ type: "machine", verdict: "human" }), step({ type: "media_lost", reason: "refused" }),
     step({ type: "ended", end: "completed", cause: null, seconds: 7 }), step({ type: "ended", end: "busy", cause: null, seconds: 0 })];
   fc.assert(fc.property(fc.array(fc.constantFrom(...steps), { maxLength: 40 }), (sequence) => {
     let doc = call("DIALING");

@@ -42,6 +42,7 @@ describe("facts", () => {
     ["but not for a call that never was", { ended: "busy", talk_seconds: 0 }, { answered_at: null }],
     ["the carrier's time limit", { ended: "completed", talk_seconds: 630, answered_at: at(1) }, { ended: "time_limit" }],
     ["answered outside the window", { ended: "completed", hang_up: "window_closed", answered_at: at(50) }, { ended: "canceled", error: expect.objectContaining({ code: "WINDOW_CLOSED" }) }],
+    ["media could not be connected", { ended: "completed", hang_up: "media_failed", answered_at: at(5) }, { ended: "completed", error: expect.objectContaining({ code: "MEDIA_FAILED" }) }],
     ["media never came", { ended: "completed", hang_up: "media_missing", answered_at: at(5) }, { ended: "completed", error: expect.objectContaining({ code: "MEDIA_MISSING" }) }],
     ["refused", { ended: "failed", error: { code: "CALL_REFUSED", carrier_code: "21215" } }, { error: { code: "CALL_REFUSED", carrier_code: "21215" } }],
     ["never found", { ended: "unknown" }, { ended: "unknown" }],
@@ -72,7 +73,7 @@ test.each<[string, CallDoc, string]>([
 describe("looking at a live call", () => {
   test.each<[string, Partial<CallDoc>, string | null]>([
     ["ringing in its window", { state: "RINGING" }, null], ["ringing when the window closes", { state: "RINGING", dial_until: NOW }, "window_closed"],
-    ["answered a moment ago", { state: "ANSWERED", answered_at: at(-14) }, null], ["answered, no media", { state: "ANSWERED", answered_at: at(-15) }, "media_missing"],
+    ["answered a moment ago", { state: "ANSWERED", answered_at: at(-9) }, null], ["answered, no media", { state: "ANSWERED", answered_at: at(-10) }, "media_missing"],
     ["talking", { state: "ANSWERED", holder: "c1", joined_at: at(-600), answered_at: at(-600), dial_until: at(-500) }, null],
     ["talking for ever", { state: "ANSWERED", holder: "c1", joined_at: at(-660) }, "overdue"],
     ["a machine nobody joined", { state: "ANSWERED", machine: "machine", answered_at: NOW }, "machine"],

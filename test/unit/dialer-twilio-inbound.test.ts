@@ -48,11 +48,20 @@ describe("calls to our numbers", () => {
     talk.start().recording({ channels: "dual", trim: "do-not-trim", recordingStatusCallback: "https://p/carriers/PROVIDER_ONE/recording/r.1", recordingStatusCallbackMethod: "POST", recordingStatusCallbackEvent: ["completed", "absent"] });
     talk.connect({ action: "https://p/carriers/PROVIDER_ONE/relay-end/r.1" }).conversationRelay({ url: "wss://m/t", language: "en-US", dtmfDetection: true, interruptible: "any", reportInputDuringAgentSpeech: "any", events: "speaker-events" } as object);
     expect(read(inboundDocument(connect(true)))).toEqual(read(talk.toString()));
+    const sound = new VoiceResponse();
+    sound.start().recording({ channels: "dual", trim: "do-not-trim", recordingStatusCallback: "https://p/carriers/PROVIDER_ONE/recording/r.1", recordingStatusCallbackMethod: "POST", recordingStatusCallbackEvent: ["completed", "absent"] });
+    sound.connect({ action: "https://p/carriers/PROVIDER_ONE/stream/r.1" }).stream({ url: "wss://m/t" });
+    expect(read(inboundDocument({ ...connect(true), media: { ...media, kind: "audio" } } as InboundDecision))).toEqual(read(sound.toString()));
   });
   test("their end is told by the document's own end too", () => {
     expect(of("relay-end", { CallStatus: "completed", Direction: "inbound", CallDuration: "7" }).progress).toEqual([expect.objectContaining({ type: "ended", end: "completed", seconds: 7 })]);
     expect(of("relay-end", { CallStatus: "completed", Direction: "outbound-api" }).progress).toEqual([]);
     expect(of("relay-end", { CallStatus: "in-progress", Direction: "inbound" }).progress).toEqual([]);
+    expect(of("stream", { CallStatus: "completed", Direction: "inbound", CallDuration: "7" }).progress).toEqual([expect.objectContaining({ type: "ended", end: "completed", seconds: 7 })]);
+    expect(of("stream", { CallStatus: "completed", Direction: "outbound-api" }).progress).toEqual([]);
+  });
+  test("a stream that is over while the call goes on may never have begun", () => {
+    for (const Direction of ["inbound", "outbound-api"]) expect(of("stream", { CallStatus: "in-progress", Direction }).progress).toEqual([expect.objectContaining({ type: "media_lost" })]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { inboundOf, translate } from "../../services/dialer/carriers/plivo/callbacks.ts";
+import { inboundOf, streamIn, translate } from "../../services/dialer/carriers/plivo/callbacks.ts";
 import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "../../services/dialer/carriers/plivo/hangups.ts";
 import type { CallbackKind, SignedRequest } from "../../services/dialer/carriers/port.ts";
 
@@ -51,6 +51,14 @@ describe("machines, turns, recordings", () => {
   test("no verdict, no step", () => expect(of("amd", {}).progress).toEqual([]));
   test("the answer begins the talk", () => {
     expect(of("answer", { Event: "StartApp", CallStatus: "in-progress" })).toMatchObject({ progress: [{ type: "answered" }], turn: { heard: null, digits: null } });
+  });
+  test("the answer to a talk that carries sound is asked for no turn, and names its WebSocket", () => {
+    const path = `/carriers/PROVIDER_TWO/answer/x.1?stream=${Buffer.from("wss://m.example.com/media/PROVIDER_TWO/ab").toString("base64url")}`;
+    expect(of("answer", { Event: "StartApp", CallStatus: "in-progress" }, path)).toMatchObject({ progress: [{ type: "answered" }], turn: null });
+    expect([streamIn(path), streamIn("/carriers/PROVIDER_TWO/answer/x.1?media=ab")]).toEqual(["wss://m.example.com/media/PROVIDER_TWO/ab", null]);
+  });
+  test.each([["StartStream", []], ["StopStream", []], ["DroppedStream", [{ call_id: CALL, type: "media_lost" }]], ["SomethingNew", []]])("a stream's %s", (Event, steps) => {
+    expect(translate("stream", posted({ Event, CallUUID: CALL, StreamID: "s" }))).toMatchObject({ turn: null, progress: steps });
   });
   test.each<[Record<string, string>, object]>([
     [{ InputType: "speech", Speech: " yes please ", Digits: "" }, { heard: "yes please", digits: null }], [{ InputType: "dtmf", Digits: "12", Speech: "" }, { heard: null, digits: "12" }], [{ Event: "Redirect" }, { heard: null, digits: null }],

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { parseDocument } from "../../deploy/local/carrier/plivo/document.ts";
 import { parseXml, type XmlElement } from "../../deploy/local/carrier/xml.ts";
-import { connectDocument, dialDocument, emptyDocument, rejectDocument, turnDocument } from "../../services/dialer/carriers/plivo/documents.ts";
+import { connectDocument, dialDocument, emptyDocument, inboundStreamDocument, rejectDocument, streamDocument, turnDocument } from "../../services/dialer/carriers/plivo/documents.ts";
 import { heardAs, spokenAs } from "../../services/dialer/carriers/plivo/voices.ts";
 import type { TurnReply } from "../../shared/contracts/conversation.ts";
 import { plivo, type SdkElement } from "../support/plivo-sdk.ts";
@@ -47,6 +47,15 @@ describe("documents equal what the plivo package builds", () => {
     ["a language of its own voice", reply([["Guten Tag", false]], { kind: "hang_up" }, { language: "de-AT", voice: "Polly.Marlene" }), (r) => { r.addSpeak("Guten Tag", { voice: "Polly.Marlene", language: "de-DE" }); r.addHangup({}); }],
   ])("%s", (_what, given, build) => {
     expect(treeOf(turnDocument(given, PLACE))).toEqual(built(build));
+  });
+  test("the sound of a call goes to our WebSocket, and the call ends with it", () => {
+    const url = "wss://calls.example.com/media/PROVIDER_TWO/0123456789abcdef0123456789abcdef";
+    const to = (r: SdkElement): void => {
+      r.addStream(url, { bidirectional: "true", keepCallAlive: "true", contentType: "audio/x-mulaw;rate=8000", statusCallbackUrl: `${PLACE.callback_base}/stream/${PLACE.call_ref}`, statusCallbackMethod: "POST" });
+      r.addHangup({});
+    };
+    expect(treeOf(streamDocument(url, PLACE))).toEqual(built(to));
+    expect(treeOf(inboundStreamDocument(url, 660, PLACE))).toEqual(built((r) => { r.addHangup({ schedule: "660" }); to(r); }));
   });
   test("dialling on, turning away, taking a call", () => {
     expect(treeOf(dialDocument("14155550701", "14155550999"))).toEqual(built((r) => r.addDial({ callerId: "14155550999" }).addNumber("14155550701")));

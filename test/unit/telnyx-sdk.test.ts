@@ -20,6 +20,11 @@ const call = { call_id: CALL_ID, leg_id: null };
 const media = { kind: "text" as const, url: "wss://calls.example.com/media/PROVIDER_THREE/abc", token: "abc", language: "de-DE", voice: "Telnyx.KokoroTTS.af" };
 const request: DialRequest = { call_ref: REF, to: "+14155550101", from: "+14155550999", ring_seconds: 45, talk_seconds: 630, media, record: true, await_beep: true, callback_base: BASE };
 const relay = { url: media.url, language: media.language, voice: media.voice, dtmf_detection: true, interruptible: "any" as const };
+const sound = { ...media, kind: "audio" as const };
+const stream = {
+  stream_url: media.url, stream_track: "inbound_track" as const, stream_codec: "PCMU" as const, stream_bidirectional_mode: "rtp" as const, stream_bidirectional_codec: "PCMU" as const,
+  stream_bidirectional_target_legs: "self" as const,
+};
 const recording = { record: "record-from-answer" as const, record_channels: "dual" as const, record_format: "wav" as const };
 const hooks = { webhook_url: `${BASE}/event/${REF}`, webhook_url_method: "POST" as const };
 
@@ -65,6 +70,12 @@ describe("our client's requests are the SDK's", () => {
       connection_id: CONNECTION, to: request.to, from: request.from, ...hooks, command_id: REF, client_state: STATE, timeout_secs: 45, time_limit_secs: 630,
       answering_machine_detection: "greeting_end", ...recording, conversation_relay_config: relay,
     })],
+    ["dial for sound", () => ours.dial({ ...request, media: sound, record: false }), () => sdk.calls.dial({
+      connection_id: CONNECTION, to: request.to, from: request.from, ...hooks, command_id: REF, client_state: STATE, timeout_secs: 45, time_limit_secs: 630,
+      answering_machine_detection: "greeting_end", ...stream, stream_bidirectional_sampling_rate: 8000,
+    })],
+    ["answer for sound", () => ours.settleInbound(caller, { kind: "connect", call_ref: REF, media: sound, callback_base: BASE, record: true, talk_seconds: 600, greeting: null }),
+      () => sdk.calls.actions.answer(CALL_ID, { command_id: "answer", client_state: STATE, ...hooks, ...recording, ...stream })],
     ["hang up", () => ours.hangUp(call, true), () => sdk.calls.actions.hangup(CALL_ID, {})],
     ["transfer", () => ours.transfer(call, "+14155550701", "+14155550999", { base: BASE, call_ref: REF }),
       () => sdk.calls.actions.transfer(CALL_ID, { to: "+14155550701", from: "+14155550999", client_state: STATE, command_id: `${REF}.transfer` })],

@@ -39,8 +39,9 @@ describe("what an event tells of the call", () => {
     ["call.hangup", { hangup_cause: "normal_clearing", sip_hangup_cause: "603" }, [{ type: "ended", end: "rejected", cause: "sip 603", seconds: null }]],
     ["call.hangup", { hangup_cause: "timeout", sip_hangup_cause: "487" }, [{ type: "ended", end: "no_answer", cause: "sip 487", seconds: null }]],
     ["call.hangup", { hangup_cause: "somewhat_new", sip_hangup_cause: "486" }, [{ type: "ended", end: "busy", cause: "sip 486", seconds: null }]],
+    ["streaming.failed", { failure_reason: "connection_failed", stream_params: { stream_url: "wss://x" } }, [{ type: "media_lost", reason: "connection_failed" }]],
     ["call.hangup", {}, [{ type: "ended", end: "failed", cause: null, seconds: null }]],
-    ...["call.bridged", "call.speak.ended", "call.conversation.ended", "call.dtmf.received", "call.cost", "call.recording.saved", "streaming.started", "call.something.new"].map((type) => [type, {}, []] as [string, object, []]),
+    ...["call.bridged", "call.speak.ended", "call.conversation.ended", "call.dtmf.received", "call.cost", "call.recording.saved", "streaming.started", "streaming.stopped", "call.something.new"].map((type) => [type, {}, []] as [string, object, []]),
   ])("%s %j", (type, payload, steps) => {
     expect(translate(told(type, payload))).toMatchObject({ call_id: CALL_ID, leg_id: null, sequence: "ev-1", turn: null, progress: steps.map((s) => ({ call_id: CALL_ID, at, ...s })) });
   });
@@ -130,6 +131,7 @@ test("Telnyx's bounds are kept, and what is not asked for is not sent", () => {
   const body = dialBody("conn", request);
   expect(body).toMatchObject({ timeout_secs: 600, time_limit_secs: 14_400, answering_machine_detection: "detect" });
   expect(Object.keys(body)).not.toContain("record");
-  expect(Object.keys(body.conversation_relay_config)).not.toContain("voice");
+  expect(body).toHaveProperty("conversation_relay_config.url");
+  expect(body).not.toHaveProperty("conversation_relay_config.voice");
   expect(dialBody("conn", { ...request, talk_seconds: 5 }).time_limit_secs).toBe(30);
 });

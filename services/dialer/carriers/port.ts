@@ -22,6 +22,8 @@ export type CallProgress = { call_id: string; at: string | null } & (
   | { type: "machine"; verdict: AnsweredBy }
   /** A machine's greeting is over: a message is recorded from now on. */
   | { type: "beep" }
+  /** The carrier can't connect the talk's stream of sound, or lost it; of no meaning once the talk has joined, for that sees it itself. `reason`: for people. */
+  | { type: "media_lost"; reason: string }
   /** `cause`: the network's own code for people to read; `seconds`: talk time where known. */
   | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null }
 );
@@ -94,10 +96,10 @@ export const bareTranslation = (call_id: string): Translated => ({ call_id, leg_
 
 /**
  * Kinds of callbacks; the word stands in the callback's path: `/carriers/<PROVIDER>/<kind>/<call_ref>`. `event`: everything of a carrier that sends all to one address.
- * `answer`, `turn`: asked for a document. `transfer`: asked how a call goes on that is handed to another number. `inbound`: a call to one of our numbers,
+ * `answer`, `turn`: asked for a document. `stream`: what became of the talk's stream of sound. `transfer`: asked how a call goes on that is handed to another number. `inbound`: a call to one of our numbers,
  * `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
  */
-export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "transfer", "inbound"] as const;
+export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "stream", "transfer", "inbound"] as const;
 export type CallbackKind = (typeof CALLBACK_KINDS)[number];
 
 /** A call to one of our numbers. E.164; `from` null: withheld. */

@@ -5,6 +5,9 @@ import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangups.ts";
 /** The call's name in the query of a recording's address: Plivo's own report of it names the leg only. */
 export const CALL_FIELD = "call";
 
+/** The WebSocket of a talk that carries sound, in the query of the answer's address. */
+export const STREAM_FIELD = "stream";
+
 /** Longest name of a call or recording that is believed. */
 const ID = /^[0-9A-Za-z-]{8,64}$/;
 const NUMBER = /^\+?([1-9]\d{6,14})$/;
@@ -12,6 +15,15 @@ const NUMBER = /^\+?([1-9]\d{6,14})$/;
 type Fields = URLSearchParams;
 
 const queryOf = (path: string): Fields => new URLSearchParams(path.split("?").slice(1).join("?"));
+
+/** A WebSocket's address as it stands in the query: in letters that no signature can read in two ways. */
+export const streamValue = (url: string): string => Buffer.from(url, "utf8").toString("base64url");
+
+/** The WebSocket that an answer's address names; null: the talk is led by documents. */
+export function streamIn(path: string): string | null {
+  const value = queryOf(path).get(STREAM_FIELD);
+  return value === null ? null : Buffer.from(value, "base64url").toString("utf8");
+}
 
 /** Recording callbacks may carry their fields as one JSON text called `response`. */
 function unpacked(form: Fields): Fields {
@@ -86,8 +98,9 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   if (kind === "amd") return { ...about, progress: machineOf(fields, call_id) };
   if (kind === "turn") return { ...about, turn: { heard: said(fields.get("Speech")), digits: said(fields.get("Digits")) } };
   if (kind === "transfer") return about;
+  if (kind === "stream") return { ...about, progress: fields.get("Event") === "DroppedStream" ? [{ call_id, at: null, type: "media_lost", reason: "the stream was dropped" }] : [] };
   const told = { ...about, progress: stepsOf(fields, call_id), cost: dollarsOf(fields.get("TotalCost")) };
-  return kind === "answer" ? { ...told, turn: { heard: null, digits: null } } : told;
+  return kind === "answer" && streamIn(request.path) === null ? { ...told, turn: { heard: null, digits: null } } : told;
 }
 
 /** A number in E.164; null for one that is none (anonymous, a SIP address). */

@@ -1,9 +1,9 @@
 import { fail } from "../../../../shared/errors.ts";
 import { faultWord, Refusal } from "../http-faults.ts";
-import type { AnswerDocument, CallHandle, CarrierPort, CarrierRecording, DialAnswer, DialRequest, RecordingStream } from "../port.ts";
+import type { AnswerDocument, CallHandle, CarrierPort, CarrierRecording, DialAnswer, DialRequest, MediaTarget, RecordingStream } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
-import { CALL_FIELD, inboundOf, translate } from "./callbacks.ts";
-import { connectDocument, dialDocument, emptyDocument, rejectDocument, turnDocument } from "./documents.ts";
+import { CALL_FIELD, inboundOf, STREAM_FIELD, streamIn, streamValue, translate } from "./callbacks.ts";
+import { connectDocument, dialDocument, emptyDocument, inboundStreamDocument, rejectDocument, streamDocument, turnDocument } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
 import { recordingIn, recordsIn } from "./records.ts";
 import { isMissing, openRest, type PlivoRest, type RestOptions } from "./rest.ts";
@@ -21,11 +21,14 @@ const bare = (number: string): string => number.replace(/^\+/, "");
 const xml = (body: string): AnswerDocument => ({ content_type: XML, body });
 const callPath = (leg: string): string => `Call/${encodeURIComponent(leg)}/`;
 
-/** The dial request. The document is asked for at the answer, by an address that carries the talk's one-use token. */
+/** The address asked at the answer. It carries the talk's one-use token, or the WebSocket its sound goes to: Plivo signs addresses whole, so nobody else can name another. */
+const answerQuery = ({ kind, token, url }: MediaTarget): string => (kind === "audio" ? `${STREAM_FIELD}=${streamValue(url)}` : `media=${encodeURIComponent(token)}`);
+
+/** The dial request. The document is asked for at the answer. */
 function paramsOf({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base }: DialRequest): Record<string, unknown> {
   const at = (kind: string) => `${callback_base}/${kind}/${call_ref}`;
   return {
-    from: bare(from), to: bare(to), answer_url: `${at("answer")}?media=${encodeURIComponent(media.token)}`, answer_method: "POST",
+    from: bare(from), to: bare(to), answer_url: `${at("answer")}?${answerQuery(media)}`, answer_method: "POST",
     ring_url: at("status"), ring_method: "POST", hangup_url: at("status"), hangup_method: "POST",
     ring_timeout: ring_seconds, time_limit: talk_seconds,
     machine_detection: "true", machine_detection_url: at("amd"), machine_detection_method: "POST",
@@ -135,6 +138,8 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
     translate,
     answerDocument: (kind, reply, at) => {
       if (kind === "transfer") { const { to, from } = transferOf(at.path); return xml(dialDocument(to, from)); }
+      const stream = kind === "answer" ? streamIn(at.path) : null;
+      if (stream !== null) return xml(streamDocument(stream, at));
       return xml(reply === null ? emptyDocument() : turnDocument(reply, at));
     },
     inbound: inboundOf,
@@ -142,6 +147,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       if (decision.kind === "reject") return xml(rejectDocument(decision.message, decision.language));
       // a caller who withheld the number has none to show
       if (decision.kind === "redirect") return xml(dialDocument(bare(decision.to), from === null ? bare(to) : null));
+      if (decision.media.kind === "audio") return xml(inboundStreamDocument(decision.media.url, decision.talk_seconds, decision));
       return xml(connectDocument(decision.greeting, decision.talk_seconds, decision.media.token, decision));
     },
   };

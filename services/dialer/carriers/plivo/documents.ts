@@ -97,6 +97,21 @@ export const dialDocument = (to: string, caller_id: string | null): string => re
 export const rejectDocument = (message: string | null, language: string): string =>
   responseDocument(message === null || message.trim() === "" ? element("Hangup", { reason: "rejected" }) : `${speak(message.slice(0, MAX_SPOKEN_CHARS), { language, voice: null })}${hangUp}`);
 
+/**
+ * Connects the sound of the call, both ways, to our WebSocket; the call ends with it (https://www.plivo.com/docs/voice/xml/the-stream-element). Plivo tells of the stream's
+ * own fate besides.
+ */
+const streaming = (url: string, { callback_base, call_ref }: Place): string => `${element("Stream", {
+  bidirectional: "true", keepCallAlive: "true", contentType: "audio/x-mulaw;rate=8000", statusCallbackUrl: `${callback_base}/stream/${call_ref}`, statusCallbackMethod: "POST",
+}, escaped(url))}${hangUp}`;
+
+/** Takes an answered call to the talk that waits at this WebSocket. */
+export const streamDocument = (url: string, place: Place): string => responseDocument(streaming(url, place));
+
+/** Takes an inbound call whose talk waits at this WebSocket, for so long at most. */
+export const inboundStreamDocument = (url: string, talk_seconds: number, place: Place): string =>
+  responseDocument(`${element("Hangup", { schedule: String(talk_seconds) })}${streaming(url, place)}`);
+
 /** Takes an inbound call, for so long at most; `greeting` null: it is asked for as with a call we placed. */
 export function connectDocument(greeting: TurnReply | null, talk_seconds: number, token: string, place: Place): string {
   const limit = element("Hangup", { schedule: String(talk_seconds) });

@@ -61,6 +61,7 @@ export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string):
     case "call.machine.greeting.ended": return [{ call_id, at, type: "beep" }];
     // a beep before the verdict comes without one
     case "call.machine.premium.greeting.ended": return result === "beep_detected" ? [{ call_id, at, type: "machine", verdict: "machine" }, { call_id, at, type: "beep" }] : [];
+    case "streaming.failed": return [{ call_id, at, type: "media_lost", reason: textOf(payload["failure_reason"]) ?? "the stream failed" }];
     case "call.hangup": return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null }];
     default: return [];
   }

@@ -2,7 +2,7 @@ import { codeOf } from "../../../../shared/errors.ts";
 import type { InboundCall, InboundDecision, SignedRequest } from "../port.ts";
 import { eventOf, referenceOf } from "./callbacks.ts";
 import { command, commandIfLive } from "./commands.ts";
-import { hooksOf, recordingIf, relayOf, stateOf } from "./dialling.ts";
+import { hooksOf, recordingIf, talkOf, stateOf } from "./dialling.ts";
 import { parsed, recordOf, textOf } from "./json.ts";
 import type { Rest } from "./rest.ts";
 
@@ -33,7 +33,7 @@ export async function settle(rest: Rest, { call_id }: InboundCall, decision: Inb
     case "redirect": await answer({ client_state: stateOf(handing(decision.to)) }); return;
     case "connect": {
       const { callback_base, call_ref, media, record } = decision;
-      await answer({ client_state: stateOf(call_ref), ...hooksOf(callback_base, call_ref), ...recordingIf(record), ...relayOf(media) });
+      await answer({ client_state: stateOf(call_ref), ...hooksOf(callback_base, call_ref), ...recordingIf(record), ...talkOf(media) });
     }
   }
 }

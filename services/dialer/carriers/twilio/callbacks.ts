@@ -64,7 +64,7 @@ function recordingOf(form: URLSearchParams): CarrierRecording | null {
   };
 }
 
-/** A status, machine detection, recording or relay-end callback in our words (voice.md 1.1). */
+/** A status, machine detection, recording, or end of relay or stream callback in our words (voice.md 1.1). */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {
   const form = formOf(request);
   const call_id = callIdOf(form);
@@ -72,6 +72,10 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   if (kind === "recording") return { ...bareTranslation(call_id), recording: recordingOf(form) };
   const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, { sip: form.get("SipResponseCode"), seconds: wholeOf(form.get("CallDuration")) });
   // of a call to us nobody may report the end but its own documents: a number need not have a status address
-  if (kind === "relay-end") return { ...bareTranslation(call_id), progress: step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [] };
+  if (kind === "relay-end" || kind === "stream") {
+    const ended = step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [];
+    // a stream that ends while the call goes on: after the talk, or because it could not be connected
+    return { ...bareTranslation(call_id), progress: kind === "stream" && step?.type === "answered" ? [{ call_id, at: step.at, type: "media_lost", reason: "the stream is over while the call goes on" }] : ended };
+  }
   return { ...bareTranslation(call_id), sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
 }

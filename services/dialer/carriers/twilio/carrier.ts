@@ -5,7 +5,7 @@ import { faultWord, Refusal } from "../http-faults.ts";
 import type { CallProgress, CarrierCall, CarrierPort, DialAnswer, DialRequest } from "../port.ts";
 import { dialAnswerOf } from "./answers.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
-import { emptyDocument, hangUpDocument, relayDocument, transferDocument } from "./documents.ts";
+import { emptyDocument, hangUpDocument, talkDocument, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
@@ -49,7 +49,7 @@ function callOf(c: CallInstance): CarrierCall {
 function paramsOf({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base, record, await_beep }: DialRequest) {
   const at = (kind: string) => `${callback_base}/${kind}/${call_ref}`;
   return {
-    to, from, twiml: relayDocument({ ...media, action: at("relay-end") }),
+    to, from, twiml: talkDocument(media, at),
     statusCallback: at("status"), statusCallbackMethod: "POST", statusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
     timeout: ring_seconds, timeLimit: talk_seconds,
     machineDetection: await_beep ? "DetectMessageEnd" : "Enable", asyncAmd: "true", asyncAmdStatusCallback: at("amd"), asyncAmdStatusCallbackMethod: "POST",
@@ -130,7 +130,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
-    answerDocument: (kind) => ({ content_type: XML, body: kind === "relay-end" ? hangUpDocument() : emptyDocument() }),
+    answerDocument: (kind) => ({ content_type: XML, body: kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument() }),
     inbound: readInbound,
     settleInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
   };

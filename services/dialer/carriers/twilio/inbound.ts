@@ -2,7 +2,7 @@ import { fail } from "../../../../shared/errors.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import type { InboundCall, InboundDecision, SignedRequest } from "../port.ts";
 import { callIdOf, formOf } from "./callbacks.ts";
-import { relayDocument } from "./documents.ts";
+import { talkDocument } from "./documents.ts";
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 /** What Twilio shows in place of a number that is withheld or unknown: words on a phone's keypad (https://www.twilio.com/docs/voice/twiml#twilios-request-to-your-application). */
@@ -32,7 +32,7 @@ export function inboundDocument(decision: InboundDecision): string {
     case "redirect": return responseDocument(element("Dial", {}, element("Number", {}, escaped(decision.to))));
     case "connect": {
       const at = (kind: string): string => `${decision.callback_base}/${kind}/${decision.call_ref}`;
-      return relayDocument({ ...decision.media, action: at("relay-end"), record_to: decision.record ? at("recording") : null });
+      return talkDocument(decision.media, at, decision.record ? at("recording") : null);
     }
   }
 }
