@@ -54,7 +54,7 @@ async function recorded(talk: (call: Call, time: SimTime) => Promise<void>): Pro
     exchange.place({ sid: "CA1", account: "AC1", to: "+15550000005", from: "+15551110000", reference: null, ringTimeoutMs: 40_000, maxTalkMs: 3_600_000, details: {} }, {
       onPhase: (call) => { if (call.phase === "ended" && call.answeredAt === null) reject(new Error("nobody answered")); },
       async talk(call) {
-        const line = recordLine(call, time);
+        const line = recordLine(call);
         await talk(call, time);
         resolve(line);
         return "carrier";

@@ -107,6 +107,7 @@ function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, o
     heard: (heard) => { ledger.write({ kind: "heard", ...whose, text: heard.text, interrupted: heard.interrupted, duration_ms: heard.durationMs, ...(heard.media ? { media: heard.media } : {}) }); },
     said: (text, delivered) => { ledger.write({ kind: "said", ...whose, text, delivered }); },
     digit: (digit, delivered) => { ledger.write({ kind: "dtmf", ...whose, digit, delivered }); },
+    turn: (facts) => { ledger.write({ kind: "turn", ...whose, ...facts }); },
   }, over);
   return {
     order, direction, line, over, createdAt: new Date(), phase: "queued", startedAt: null, answeredAt: null, endedAt: null,
@@ -175,10 +176,10 @@ class SimulatedExchange implements Exchange {
   live(): number { return this.#live; }
 
   end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void {
-    const { time, ledger } = this.#parts;
+    const { ledger } = this.#parts;
     const record = this.#calls.get(call.order.sid);
     if (!record || call.phase === "ended") return;
-    const talkedMs = call.phase === "answered" ? time.elapsedMs() - record.answeredSimMs : 0;
+    const talkedMs = call.phase === "answered" ? call.line.time.elapsedMs() - record.answeredSimMs : 0;
     Object.assign(call, { phase: "ended", endReason: reason, endedBy: by, endedAt: new Date(), sipCode: sipCode ?? call.sipCode });
     this.#live -= 1;
     record.ending.abort(); // the line reports what was heard last before the hang-up is written
@@ -215,7 +216,7 @@ class SimulatedExchange implements Exchange {
     const { time, ledger, seed } = this.#parts;
     const person = personOf(call);
     const turnSeed = `${seed}/${ledger.ringsOf(person)}`;
-    record.answeredSimMs = time.elapsedMs();
+    record.answeredSimMs = call.line.time.elapsedMs();
     Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: call.direction === "inbound" ? null : machineTimes(person, turnSeed) });
     ledger.write({ kind: "answer", ...whose(call) });
     protocol.onPhase(call);
@@ -223,7 +224,7 @@ class SimulatedExchange implements Exchange {
     const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"), call.order.maxTalkMs);
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
-      number: person, turnSeed, time, line: call.line, over: call.over,
+      number: person, turnSeed, time: call.line.time, line: call.line, over: call.over,
       hangUp: () => this.end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
       drop: () => this.end(call, "completed", "carrier"),
     });

@@ -1,13 +1,13 @@
 /** The faults that can be asked for. Those of a request or call default to `times: 1`, those of callbacks to "until deleted". */
 export const FAULT_KINDS = [
   "drop_reply", "hang_reply", "error_after_placing", "rate_limit", "lose_callbacks", "duplicate_callbacks", "delay_callbacks",
-  "forge_callbacks", "queue_delay", "drop_socket", "refuse_connections",
+  "forge_callbacks", "queue_delay", "drop_socket", "hang_socket", "shuffle_media", "refuse_connections",
 ] as const;
 
 /** One kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** A fault as asked for. `to` matches the end of the called number; `seconds` are real seconds, for the service lives in real time. `refuse_connections`
+/** A fault as asked for. `hang_socket`: a stream's socket is opened so much later; `shuffle_media`: its frames come out of order, some twice, where the carrier may. `to` matches the end of the called number; `seconds` are real seconds, for the service lives in real time. `refuse_connections`
  *  closes the carrier's door at once and for all: nobody gets through, not even to these pages, until the seconds are over. */
 export interface Fault {
   id: number;
@@ -30,7 +30,7 @@ export interface Faults {
 
 const DEFAULT_SECONDS: Record<FaultKind, number> = {
   drop_reply: 0, hang_reply: 30, error_after_placing: 0, rate_limit: 1, lose_callbacks: 0, duplicate_callbacks: 0,
-  delay_callbacks: 2, forge_callbacks: 0, queue_delay: 5, drop_socket: 0.5, refuse_connections: 2,
+  delay_callbacks: 2, forge_callbacks: 0, queue_delay: 5, drop_socket: 0.5, hang_socket: 12, shuffle_media: 0, refuse_connections: 2,
 };
 const MAX_SECONDS = 3_600;
 const MAX_FAULTS = 1_000;

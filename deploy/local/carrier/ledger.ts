@@ -1,10 +1,11 @@
 import { createCallBook, type CallBook, type CallRow } from "./ledger-calls.ts";
 import { openLedgerFile, type LedgerFile } from "./ledger-file.ts";
 
-/** What the ledger records. `request`: a REST request; `fetch`: a document asked of the service; `callback`: a status or AMD report sent to it. */
+/** What the ledger records. `request`: a REST request; `fetch`: a document asked of the service; `callback`: a status or AMD report sent to it;
+ *  `stream`: a step of a stream of sound (its last one sums it up); `turn`: how long a person waited from the end of their words to the agent's first frame. */
 export type EntryKind =
   | "request" | "placed" | "status" | "ring" | "answer" | "heard" | "said" | "dtmf" | "callback" | "fetch"
-  | "relay" | "dial" | "amd" | "hangup" | "warning";
+  | "relay" | "stream" | "turn" | "dial" | "amd" | "hangup" | "warning";
 
 /** Who ended a call; `caller`: a person who had called us. */
 export type EndedBy = "callee" | "caller" | "api" | "relay_end" | "carrier" | "timeout";

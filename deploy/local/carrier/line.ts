@@ -1,3 +1,6 @@
+import { setMaxListeners } from "node:events";
+import { startLineTime, type LineTime } from "./line-time.ts";
+import { openSound, type SoundLine, type SoundListener, type SoundPort, type SoundStream, type TurnFacts } from "./stream/sound-line.ts";
 import { startVoice, type Heard, type Speech, type Voice, type VoiceListener } from "./voice.ts";
 import type { SimTime } from "./time.ts";
 
@@ -40,17 +43,29 @@ export interface LineLog {
   heard(heard: Heard): void;
   said(text: string, delivered: boolean): void;
   digit(digit: string, delivered: boolean): void;
+  /** On a line with sound: how long the person waited for the agent's answer. */
+  turn(facts: TurnFacts): void;
 }
 
 /** Someone who hears both ends without taking part: a recorder. */
 export interface Listener {
   sounding(who: "agent" | "person", on: boolean): void;
   key(digit: string): void;
+  /** A frame of real sound; `sounding` is not told of it. */
+  frame?(who: "agent" | "person", pcm: Int16Array, rate: number): void;
 }
 
-/** One phone call's audio, as text that takes time. */
+/** One phone call's audio: text that takes time, and from when a stream comes real sound in real time. */
 export interface Line {
+  /** The call's own time: compressed, but real where there is sound. */
+  readonly time: LineTime;
   readonly voice: Voice;
+  /** A stream is on its way: from now on the line carries sound. What the person is saying begins again. */
+  expectSound(): void;
+  /** The stream is here. */
+  attachSound(port: SoundPort): SoundStream;
+  /** The person's end makes a sound without words. */
+  noise(kind: "cough" | "beep", ms: number): Promise<void>;
   /** The protocol takes the agent's end; null when it leaves. */
   setAgentSide(side: AgentSide | null): void;
   setPersonSide(side: PersonSide): void;
@@ -70,11 +85,12 @@ function once(act: () => void): () => void {
   };
 }
 
-function withListeners(): Pick<Line, "listen"> & { all: Listener; personSounds(): () => void } {
+function withListeners(): Pick<Line, "listen"> & { all: Required<Listener>; personSounds(): () => void } {
   const listeners = new Set<Listener>();
-  const all: Listener = {
+  const all: Required<Listener> = {
     sounding(who, on) { for (const listener of listeners) listener.sounding(who, on); },
     key(digit) { for (const listener of listeners) listener.key(digit); },
+    frame(who, pcm, rate) { for (const listener of listeners) listener.frame?.(who, pcm, rate); },
   };
   return {
     all,
@@ -106,49 +122,98 @@ const voiceListener = (sides: Sides, log: LineLog, all: Listener): VoiceListener
   },
 });
 
+/** Who learns of real sound: the person of the agent's, the book of everything. */
+const soundListener = (sides: Sides, log: LineLog, all: Required<Listener>): SoundListener => ({
+  voice: {
+    onStart: (speech) => sides.person?.onAgentStarts(speech),
+    onPause: (finished) => sides.person?.onAgentPauses(finished),
+    onHeard(heard) { log.heard(heard); sides.person?.onHeard(heard); },
+  },
+  turn: (facts) => log.turn(facts),
+  frame: (who, pcm, rate) => all.frame(who, pcm, rate),
+});
+
+/** The agent's voice, whichever way it comes: said to the carrier as text, or heard as sound. */
+const eitherVoice = (text: Voice, sound: () => SoundLine | null): Voice => ({
+  say: (words, options) => text.say(words, options),
+  play: (source, durationMs, options) => text.play(source, durationMs, options),
+  current: () => sound()?.current() ?? text.current(),
+  spoken: () => (sound()?.current() ? sound()?.spoken() ?? "" : text.spoken()),
+  interrupt: () => text.interrupt(),
+  drained: () => text.drained(),
+  stop: () => text.stop(),
+});
+
+/** What one line's parts share. */
+interface Wires { time: LineTime; log: LineLog; sides: Sides; all: Required<Listener>; text: Voice; over: AbortSignal }
+
+/** True when the input may reach the agent; stops the agent's voice where that is allowed. */
+function breakIn({ text, sides: { agent } }: Wires, kind: "speech" | "dtmf"): boolean {
+  const speech = text.current();
+  if (!agent?.hears(kind)) return false;
+  if (!speech) return true;
+  if (!agent.interruptibleBy(kind, speech)) return agent.reportsDuringSpeech(kind);
+  const heard = text.interrupt();
+  if (heard) agent.onInterrupt(heard);
+  return true;
+}
+
+/** Words as text; false when `quiet` aborted before they were out. */
+async function sayText(wires: Wires, text: string, cutAfter: number, quiet: AbortSignal, fallSilent: () => void): Promise<boolean> {
+  const { time, sides, log } = wires;
+  const totalMs = (text.length * cutAfter * 1000) / SPEECH_CHARS_PER_SECOND;
+  if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), quiet)) return false;
+  sides.agent?.onSpeaking("person", true);
+  let reaches = breakIn(wires, "speech");
+  if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet)) return false;
+  if (reaches) sides.agent?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
+  if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet)) return false;
+  fallSilent();
+  sides.agent?.onSpeaking("person", false);
+  if (cutAfter < 1) return true;
+  reaches ||= breakIn(wires, "speech");
+  if (!await time.wait(RECOGNITION_MS, wires.over)) return true;
+  log.said(text, reaches && sides.agent !== null);
+  if (reaches) sides.agent?.onSaid(text);
+  return true;
+}
+
 /** Opens the audio of one call; the signal is the call's end. */
-export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line {
+export function openLine(simTime: SimTime, log: LineLog, signal: AbortSignal): Line {
+  const time = startLineTime(simTime);
   const sides: Sides = { agent: null, person: null };
-  let mouthOpen = 0;
   const { listen, all, personSounds } = withListeners();
-  const voice = startVoice(time, SPEECH_CHARS_PER_SECOND, voiceListener(sides, log, all));
-  signal.addEventListener("abort", () => voice.stop(), { once: true });
-
-  /** True when the input may reach the agent; stops the agent's voice where that is allowed. */
-  const breakIn = (kind: "speech" | "dtmf"): boolean => {
-    const speech = voice.current();
-    if (!sides.agent?.hears(kind)) return false;
-    if (!speech) return true;
-    if (!sides.agent.interruptibleBy(kind, speech)) return sides.agent.reportsDuringSpeech(kind);
-    const heard = voice.interrupt();
-    if (heard) sides.agent.onInterrupt(heard);
-    return true;
+  const text = startVoice(time, SPEECH_CHARS_PER_SECOND, voiceListener(sides, log, all));
+  const wires: Wires = { time, log, sides, all, text, over: signal };
+  const turning = new AbortController();
+  let quiet: AbortSignal | null = null;
+  let sound: SoundLine | null = null;
+  let mouthOpen = 0;
+  signal.addEventListener("abort", () => text.stop(), { once: true });
+  const withSound = (): SoundLine => {
+    sound ??= openSound(soundListener(sides, log, all), signal);
+    time.turnReal();
+    turning.abort();
+    return sound;
   };
-
   return {
-    voice,
+    time, listen,
+    voice: eitherVoice(text, () => sound),
+    expectSound: () => { withSound(); },
+    attachSound: (port) => withSound().attach(port),
     setAgentSide(side) { sides.agent = side; },
     setPersonSide(side) { sides.person = side; },
     personSpeaking: () => mouthOpen > 0,
-    listen,
-    async say(text, cutAfter = 1) {
-      const totalMs = (text.length * cutAfter * 1000) / SPEECH_CHARS_PER_SECOND;
+    async noise(kind, ms) { await (sound ? sound.utter({ noise: kind, ms }) : time.wait(ms, signal)); },
+    async say(words, cutAfter = 1) {
       mouthOpen += 1;
-      const fallSilent = personSounds();
+      const fallSilent = sound ? () => undefined : personSounds();
       try {
-        if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), signal)) return;
-        sides.agent?.onSpeaking("person", true);
-        let reaches = breakIn("speech");
-        if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
-        if (reaches) sides.agent?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
-        if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, signal)) return;
+        if (!quiet) { quiet = AbortSignal.any([signal, turning.signal]); setMaxListeners(0, quiet); }
+        if (!sound && await sayText(wires, words, cutAfter, quiet, fallSilent)) return;
         fallSilent();
-        sides.agent?.onSpeaking("person", false);
-        if (cutAfter < 1) return;
-        reaches ||= breakIn("speech");
-        if (!await time.wait(RECOGNITION_MS, signal)) return;
-        log.said(text, reaches && sides.agent !== null);
-        if (reaches) sides.agent?.onSaid(text);
+        if (signal.aborted || !sound || !await sound.utter({ words }, cutAfter) || cutAfter < 1) return;
+        log.said(words, sound.attached());
       } finally {
         fallSilent();
         mouthOpen -= 1;
@@ -157,9 +222,10 @@ export function openLine(time: SimTime, log: LineLog, signal: AbortSignal): Line
     press(digit) {
       if (signal.aborted) return;
       all.key(digit);
-      const reaches = breakIn("dtmf");
+      const reaches = breakIn(wires, "dtmf") || sound?.attached() === true;
       log.digit(digit, reaches);
-      if (reaches) sides.agent?.onDigit(digit);
+      if (sound?.attached()) sound.digit(digit);
+      else if (reaches) sides.agent?.onDigit(digit);
     },
   };
 }

@@ -16,7 +16,7 @@ function endedCall(row: CallRow): Call {
   return {
     order: { sid: row.sid, account: row.account, to: row.to, from: row.from, reference: row.reference, ringTimeoutMs: 0, maxTalkMs: 0, details: {} },
     direction: row.direction,
-    line: openLine(startTime(1), { heard: () => undefined, said: () => undefined, digit: () => undefined }, over),
+    line: openLine(startTime(1), { heard: () => undefined, said: () => undefined, digit: () => undefined, turn: () => undefined }, over),
     over, createdAt: new Date(row.placed_at), phase: "ended", startedAt: date(row.started_at), answeredAt: date(row.answered_at),
     endedAt: date(row.ended_at), endReason: isEndReason(row.status) ? row.status : "failed", endedBy: row.ended_by, sipCode: null, machine: null,
   };

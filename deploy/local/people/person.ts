@@ -194,6 +194,7 @@ function mailbox({ number, turnSeed, time, line, over, hangUp }: Meeting): void 
   void (async () => {
     if (!await time.wait(MAILBOX_STARTS_MS, over)) return;
     await line.say(choose(scriptFor("").voicemail, turnSeed, number, 0));
-    if (await time.wait(BEEP_MS, over) && line.voice.current() === null) listen();
+    await line.noise("beep", BEEP_MS);
+    if (!over.aborted && line.voice.current() === null) listen();
   })();
 }

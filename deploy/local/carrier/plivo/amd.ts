@@ -1,6 +1,5 @@
 import type { Exchange } from "../calls.ts";
 import type { Ledger } from "../ledger.ts";
-import type { SimTime } from "../time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { CAUSES } from "./causes.ts";
 import type { PlivoCall } from "./plivo-call.ts";
@@ -10,14 +9,14 @@ const MACHINE_KNOWN_AFTER_MS = 2_500;
 const PERSON_KNOWN_AFTER_MS = 1_800;
 
 /** What detection needs. */
-export interface AmdParts { exchange: Exchange; time: SimTime; ledger: Ledger; callbacks: Callbacks }
+export interface AmdParts { exchange: Exchange; ledger: Ledger; callbacks: Callbacks }
 
 /** What detection finds, when it is known, as the request for a document tells it. Only a machine is reported; with an address of its own that happens beside the talk. */
-export async function detect({ exchange, time, ledger, callbacks }: AmdParts, plivoCall: PlivoCall): Promise<Record<string, string>> {
+export async function detect({ exchange, ledger, callbacks }: AmdParts, plivoCall: PlivoCall): Promise<Record<string, string>> {
   const { call, params: { amd } } = plivoCall;
   if (!amd || call.direction === "inbound") return {};
   const knownMs = call.machine ? call.machine.startsMs + MACHINE_KNOWN_AFTER_MS : PERSON_KNOWN_AFTER_MS;
-  if (!await time.wait(Math.min(knownMs, amd.timeMs), call.over)) return {};
+  if (!await call.line.time.wait(Math.min(knownMs, amd.timeMs), call.over)) return {};
   if (call.machine === null || knownMs > amd.timeMs) return { Machine: "false" };
   ledger.write({ kind: "amd", call_sid: call.order.sid, to: call.order.to, from: call.order.from, answered_by: "machine" });
   callbacks.machine(plivoCall);

@@ -47,7 +47,7 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       const { call, account } = plivoCall;
       const id = randomUUID();
       const recording: PlivoRecording = {
-        id, call: plivoCall, apiId, startedAt: new Date(), recorder: recordLine(call, time), url: `${MEDIA}/v1/Account/${account.authId}/Recording/${id}.${format}`, done: false,
+        id, call: plivoCall, apiId, startedAt: new Date(), recorder: recordLine(call), url: `${MEDIA}/v1/Account/${account.authId}/Recording/${id}.${format}`, done: false,
       };
       kept.set(id, recording);
       const oldest = kept.keys().next();

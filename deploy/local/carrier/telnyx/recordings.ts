@@ -71,7 +71,7 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
 
   return {
     start(telnyxCall, settings) {
-      telnyxCall.recorder ??= { id: randomUUID(), startedAt: new Date(), settings, line: recordLine(telnyxCall.call, time) };
+      telnyxCall.recorder ??= { id: randomUUID(), startedAt: new Date(), settings, line: recordLine(telnyxCall.call) };
       return telnyxCall.recorder.id;
     },
     stop(telnyxCall) {

@@ -32,7 +32,7 @@ function taken(telnyxCall: TelnyxCall): AbortSignal {
 }
 
 /** Listens who answered and tells it; nothing waits for it. */
-export async function detect({ time, ledger, events }: TalkParts, telnyxCall: TelnyxCall): Promise<void> {
+export async function detect({ ledger, events }: TalkParts, telnyxCall: TelnyxCall): Promise<void> {
   const { call, settings: { amd } } = telnyxCall;
   if (amd === "disabled") return;
   const { sid, to, from } = call.order;
@@ -41,10 +41,10 @@ export async function detect({ time, ledger, events }: TalkParts, telnyxCall: Te
     : ["call.machine", { human: "human", silent: "not_sure" }] as const;
   const silent = behaviourOf(personOf(call)).temper === "silent";
   const [result, afterMs] = call.machine ? ["machine", call.machine.startsMs + ANALYSIS_MS] : silent ? [words.silent, ANALYSIS_MS] : [words.human, HUMAN_AFTER_MS];
-  if (!await time.wait(afterMs, call.over)) return;
+  if (!await call.line.time.wait(afterMs, call.over)) return;
   ledger.write({ kind: "amd", call_sid: sid, to, from, answered_by: result });
   events.tell(telnyxCall, `${prefix}.detection.ended`, { result });
-  if (!call.machine || amd === "detect" || !await time.wait(call.machine.beepEndsMs - afterMs, call.over)) return;
+  if (!call.machine || amd === "detect" || !await call.line.time.wait(call.machine.beepEndsMs - afterMs, call.over)) return;
   events.tell(telnyxCall, `${prefix}.greeting.ended`, { result: "beep_detected" });
 }
 

@@ -15,6 +15,8 @@ export interface Callbacks {
   amd(call: TwilioCall, answeredBy: string, durationMs: number): void;
   /** Reports a recording's present status, if that event was asked for. */
   recording(recording: TwilioRecording): void;
+  /** Reports a step of a stream of sound. */
+  stream(call: TwilioCall, hook: Hook, fields: Record<string, string>): void;
   /** Asks for a document, with the call's parameters and more. Throws when there is no 2xx answer. */
   fetchDocument(call: TwilioCall, hook: Hook, more: Record<string, string>): Promise<string>;
   /** Cuts every request under way. */
@@ -71,6 +73,9 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
         AccountSid: twilioCall.account.sid, CallSid: twilioCall.call.order.sid, RecordingSid: sid, RecordingUrl: recordingUrl(recording), RecordingStatus: status, RecordingChannels: String(channels),
         RecordingDuration: made ? String(made.seconds) : "-1", RecordingStartTime: rfc2822(startedAt), RecordingSource: source, RecordingTrack: "both", ErrorCode: "0",
       }, `recording ${status}`);
+    },
+    stream(twilioCall, hook, fields) {
+      deliver(twilioCall, hook, { AccountSid: twilioCall.account.sid, CallSid: twilioCall.call.order.sid, Timestamp: new Date().toISOString(), ...fields }, fields["StreamEvent"] ?? "stream");
     },
     fetchDocument: (twilioCall, hook, more) =>
       reporter.fetch(twilioCall.call, request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false), { url: hook.url, failure: "11200", more }),

@@ -5,10 +5,12 @@ import { bridge, playOut } from "../playing.ts";
 import type { Hook } from "../sender.ts";
 import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayParts } from "../relay/session.ts";
 import type { RelaySettings } from "../relay/settings.ts";
+import { runStream } from "../stream/session.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { directionOf, shownFrom } from "./inbound.ts";
 import type { RecordParams } from "./params.ts";
 import { sign } from "./signature.ts";
+import { twilioWords, urlComplaint } from "./stream.ts";
 import { parseTwiml, TwimlError, type Verb } from "./twiml.ts";
 import type { RedirectTarget, TwilioCall } from "./twilio-call.ts";
 
@@ -110,6 +112,7 @@ class Program {
     switch (verb.verb) {
       case "Record": this.#parts.record(this.#twilioCall, verb.record); return ON;
       case "Relay": return this.#relay(verb);
+      case "Stream": return this.#stream(verb);
       case "Dial": return this.#dial(verb);
       case "Say": return this.#voiced(() => { for (let n = 0; n < Math.max(1, verb.loop); n += 1) voice.say(verb.text, fixed); });
       case "Play": return this.#voiced(() => voice.play(verb.source, SOUND_MS * Math.max(1, verb.loop), fixed));
@@ -132,6 +135,25 @@ class Program {
     this.#by = end.status === "ended" ? "relay_end" : "carrier";
     if (this.#twilioCall.redirect.leave.signal.aborted) return ON;
     return this.#action(verb.action, verb.method, relayFields(end));
+  }
+
+  /** The document goes on when the application closes the socket. */
+  async #stream({ stream, action, method }: Verb & { verb: "Stream" }): Promise<Outcome> {
+    const words = twilioWords(this.#twilioCall, stream);
+    const tell = (event: string, error?: string): void => {
+      const fields = { StreamSid: words.id, StreamEvent: event, ...(stream.name === null ? {} : { StreamName: stream.name }), ...(error === undefined ? {} : { StreamError: error }) };
+      if (stream.statusCallback !== null) this.#parts.callbacks.stream(this.#twilioCall, asHook(stream.statusCallback, stream.statusMethod), fields);
+    };
+    const complaint = urlComplaint(stream.url);
+    const end = complaint === null
+      ? await runStream(this.#parts, this.#twilioCall.call, words, this.#leave, { opened: () => tell("stream-started") })
+      : { status: "failed" as const, opened: false, error: complaint };
+    const error = end.error === undefined ? undefined : complaint ?? `${end.opened ? "31921" : "31920"}: ${end.error}`;
+    if (error !== undefined) { this.#warn(error); tell("stream-error", error); }
+    if (end.opened) tell("stream-stopped");
+    this.#by = end.status === "ended" ? "relay_end" : "carrier";
+    if (this.#twilioCall.redirect.leave.signal.aborted) return ON;
+    return this.#action(action, method, { StreamSid: words.id });
   }
 
   async #dial(verb: Verb & { verb: "Dial" }): Promise<Outcome> {

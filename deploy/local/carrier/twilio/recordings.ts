@@ -94,7 +94,7 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
   const start: Recordings["start"] = (twilioCall, params) => {
     const { call } = twilioCall;
     const recording: TwilioRecording = { sid: `RE${randomBytes(16).toString("hex")}`, twilioCall, params, startedAt: new Date(), status: "in-progress", made: null };
-    const recorder = recordLine(call, time);
+    const recorder = recordLine(call);
     kept.set(recording.sid, recording);
     const oldest = kept.keys().next();
     if (kept.size > MAX_KEPT && !oldest.done) kept.delete(oldest.value);

@@ -1,11 +1,13 @@
 import type { Interruptible, RelaySettings } from "../relay/settings.ts";
 import { ParamError } from "./errors.ts";
 import { recordingParams, type RecordParams } from "./params.ts";
+import { urlComplaint, type StreamSettings } from "./stream.ts";
 import { elementsOf, parseXml, textOf, XmlError, type XmlElement } from "../xml.ts";
 
 /** One instruction of a call document. */
 export type Verb =
   | { verb: "Relay"; relay: RelaySettings; action: string | null; method: string }
+  | { verb: "Stream"; stream: StreamSettings; action: string | null; method: string }
   | { verb: "Record"; record: RecordParams }
   | { verb: "Say"; text: string; loop: number }
   | { verb: "Play"; source: string; loop: number }
@@ -38,6 +40,7 @@ const RELAY_ATTRIBUTES = new Set([
 ]);
 const OTHER_ATTRIBUTES: Record<string, ReadonlySet<string>> = {
   Connect: new Set(["action", "method"]),
+  Stream: new Set(["url", "name", "track", "statusCallback", "statusCallbackMethod", "connectorName"]),
   Start: new Set([]),
   Recording: new Set(["channels", "trim", "track", "recordingStatusCallback", "recordingStatusCallbackMethod", "recordingStatusCallbackEvent", "recordingConfigurationId"]),
   Language: new Set(["code", "ttsProvider", "voice", "transcriptionProvider", "speechModel"]),
@@ -71,15 +74,29 @@ function count(element: XmlElement, name: string, byDefault: number, most: numbe
   return Math.min(n, most);
 }
 
-function relayOf(element: XmlElement, warn: (element: XmlElement) => void): RelaySettings {
-  const a = element.attributes;
-  if (!/^wss?:\/\//.test(a["url"] ?? "")) throw new TwimlError(12200, "url of <ConversationRelay> must be a wss:// address");
+/** The `<Parameter>`s of a noun; nothing else may stand in it but `allowed`. */
+function parametersOf(element: XmlElement, warn: (element: XmlElement) => void, allowed: string | null): Record<string, string> {
   const parameters: Record<string, string> = {};
   for (const child of elementsOf(element)) {
     warn(child);
     if (child.name === "Parameter") parameters[child.attributes["name"] ?? ""] = child.attributes["value"] ?? "";
-    else if (child.name !== "Language") throw new TwimlError(12200, `<${child.name}> is not allowed in <ConversationRelay>`);
+    else if (child.name !== allowed) throw new TwimlError(12200, `<${child.name}> is not allowed in <${element.name}>`);
   }
+  return parameters;
+}
+
+function streamOf(element: XmlElement, warn: (element: XmlElement) => void): StreamSettings {
+  const { url = "", name, track = "inbound_track", statusCallback, statusCallbackMethod } = element.attributes;
+  const complaint = urlComplaint(url);
+  if (complaint !== null && !complaint.startsWith("31920")) throw new TwimlError(11_100, complaint.replace("11100: ", ""));
+  if (track !== "inbound_track") throw new TwimlError(31_941, `track="${track}" of <Stream> must be inbound_track in <Connect>`);
+  return { url, name: name ?? null, parameters: parametersOf(element, warn, null), statusCallback: statusCallback ?? null, statusMethod: statusCallbackMethod ?? "POST" };
+}
+
+function relayOf(element: XmlElement, warn: (element: XmlElement) => void): RelaySettings {
+  const a = element.attributes;
+  if (!/^wss?:\/\//.test(a["url"] ?? "")) throw new TwimlError(12200, "url of <ConversationRelay> must be a wss:// address");
+  const parameters = parametersOf(element, warn, "Language");
   return {
     url: a["url"] ?? "", welcomeGreeting: a["welcomeGreeting"] ?? "",
     welcomeGreetingInterruptible: interruptible(element, "welcomeGreetingInterruptible", "any"),
@@ -107,10 +124,13 @@ function verbOf(element: XmlElement, warn: (element: XmlElement) => void): Verb 
   const method = a["method"] ?? "POST";
   switch (element.name) {
     case "Connect": {
-      const [relay, ...more] = elementsOf(element);
-      if (relay?.name !== "ConversationRelay" || more.length > 0) throw new TwimlError(12200, "<Connect> must hold exactly one <ConversationRelay>: this simulator knows no other noun yet");
-      warn(relay);
-      return { verb: "Relay", relay: relayOf(relay, warn), action: a["action"] ?? null, method };
+      const [noun, ...more] = elementsOf(element);
+      if (!noun || more.length > 0 || (noun.name !== "ConversationRelay" && noun.name !== "Stream")) {
+        throw new TwimlError(12200, "<Connect> must hold exactly one <ConversationRelay> or <Stream>: this simulator knows no other noun yet");
+      }
+      warn(noun);
+      const action = a["action"] ?? null;
+      return noun.name === "Stream" ? { verb: "Stream", stream: streamOf(noun, warn), action, method } : { verb: "Relay", relay: relayOf(noun, warn), action, method };
     }
     case "Start": {
       const [recording, ...more] = elementsOf(element);
