@@ -8,7 +8,7 @@ const REDACTED = ["password", "token", "authorization", "secret", "*.password", 
 
 /** The process's root log, JSON lines on stdout, or where a test reads them. Transcripts and full phone numbers must never be given to it. */
 export function rootLog(env: Env, to?: DestinationStream): Log {
-  const options: LoggerOptions = {
+  const options: LoggerOptions<string> = {
     level: env.LOG_LEVEL, base: { node: env.NODE_ID ?? "one" }, redact: { paths: REDACTED, censor: "[hidden]" },
     timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) },
   };
