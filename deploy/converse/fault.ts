@@ -1,0 +1,11 @@
+/** A fault that the person at the keyboard can mend: shown as it is, without a stack. */
+export class ConverseFault extends Error {}
+
+const MAX_FAULTS_SHOWN = 20;
+
+/** Faults of a file with where they are, as one sentence and a list. */
+export function faultIn(file: string, what: string, faults: readonly { path: string; message: string }[]): ConverseFault {
+  const shown = faults.slice(0, MAX_FAULTS_SHOWN).map((f) => `\n  ${f.path === "" ? "(all of it)" : f.path} ${f.message}`);
+  const more = faults.length > MAX_FAULTS_SHOWN ? `\n  and ${faults.length - MAX_FAULTS_SHOWN} more` : "";
+  return new ConverseFault(`${file}: ${what}${shown.join("")}${more}`);
+}
