@@ -8,6 +8,7 @@ import { errorForLog, type Log } from "../../shared/log.ts";
 import { holdBaton, type Baton } from "./baton.ts";
 import type { SpeechEffect, TalkHost, TurnTiming, Voice } from "./engines/port.ts";
 import { step } from "./flow/brain.ts";
+import { collectionOf, type Collection } from "./flow/flow.ts";
 import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "./flow/state.ts";
 import { talkFacts } from "./flow/talk-facts.ts";
 import type { ReadyTemplate } from "./flows.ts";
@@ -125,7 +126,7 @@ class Talk implements Session, TalkHost {
 
   listening(): boolean { return this.#state.mode === "listening" && this.#state.node !== ""; }
 
-  gathersKeys(): boolean { return this.#ready.flow.nodes.get(this.#state.node)?.collect === "dtmf"; }
+  collection(): Collection | null { return collectionOf(this.#ready.flow, this.#state.node); }
 
   foresee(event: TalkEvent): readonly Effect[] { return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.said() ?? "" }).effects; }
 

@@ -38,7 +38,7 @@ function open(over: Partial<TalkHost> = {}) {
   const told: TalkEvent[] = [];
   const faults: string[] = [];
   const { asked, model } = scripted();
-  const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => true, gathersKeys: () => false, idle_ms: 4000, press: () => undefined, tells_beep: true, thought: () => undefined, fault: (c) => faults.push(c), foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined, ...over };
+  const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => true, collection: () => null, idle_ms: 4000, press: () => undefined, tells_beep: true, thought: () => undefined, fault: (c) => faults.push(c), foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined, ...over };
   const voice = relayEngine(model, clock).open(leg, host);
   return { clock, leg, told, faults, asked, voice, events: leg.events! };
 }
@@ -123,7 +123,7 @@ describe("listening", () => {
     expect(voice.said()).toBe("");
   });
   test("keys of a node that collects make one entry: # or a pause ends it, words too", async () => {
-    const { clock, told, events } = open({ gathersKeys: () => true });
+    const { clock, told, events } = open({ collection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }) });
     for (const key of "12#") events.digit(key);
     for (const key of "34") events.digit(key);
     await clock.advance(2000);

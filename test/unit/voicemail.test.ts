@@ -125,7 +125,7 @@ describe("the engine at a machine", () => {
     const pressed: string[] = [];
     let events: TextLegEvents | null = null;
     const leg: TextLeg = { listen: (e) => { events = e; }, say: (text, how) => did.push(`${text}${how.last ? "|" : ""}${how.interruptible ? "" : "!"}`), end: () => did.push("<end>"), close: () => { did.push("<close>"); events?.closed(); }, ...over };
-    const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => false, gathersKeys: () => false, idle_ms: 4000, tells_beep, press: (keys) => pressed.push(keys), thought: () => undefined, fault: () => undefined };
+    const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => false, collection: () => null, idle_ms: 4000, tells_beep, press: (keys) => pressed.push(keys), thought: () => undefined, fault: () => undefined, foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined };
     const aborted: string[] = [];
     const voice = relayEngine({ answer: (_request, { signal, onText }) => new Promise(() => { onText("Ada, "); signal.addEventListener("abort", () => aborted.push("aborted")); }) }, clock).open(leg, host);
     return { clock, did, told, pressed, aborted, voice, events: () => events ?? ((): never => { throw new Error("nobody listens"); })() };

@@ -1,15 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
+import type { Collection } from "../flow/flow.ts";
 import { startTimer } from "../timer.ts";
 
-/** Pause after a key that ends an entry (voice.md 6). */
-export const INTER_DIGIT_MS = 3000;
-const MAX_DIGITS = 32;
-const END_KEY = "#";
-
-/** Gathers keys to entries: `#` or a pause ends one. */
+/** Gathers keys to entries, as the node wants it: an end key, a length or a pause ends one. */
 export interface Keypad {
-  /** A key; `gather` false: it counts by itself. */
-  press(digit: string, gather: boolean): void;
+  /** A key; `collection` null: it counts by itself. */
+  press(digit: string, collection: Collection | null): void;
   /** Gives what has been gathered so far. */
   flush(): void;
   stop(): void;
@@ -26,13 +22,13 @@ export function keypad(clock: Clock, entered: (digits: string) => void): Keypad 
     if (entry !== "") entered(entry);
   };
   return {
-    press(digit, gather) {
+    press(digit, collection) {
       cancel();
-      if (!gather) { digits += digit; flush(); return; }
-      if (digit === END_KEY && digits !== "") { flush(); return; }
-      digits += digit;
-      if (digit === END_KEY || digits.length >= MAX_DIGITS) { flush(); return; }
-      cancel = startTimer(clock, INTER_DIGIT_MS, flush);
+      if (!collection) { digits += digit; flush(); return; }
+      const ends = digit === collection.end_key;
+      if (!ends || digits === "") digits += digit;
+      if (ends || digits.length >= collection.max_digits) { flush(); return; }
+      cancel = startTimer(clock, collection.pause_ms, flush);
     },
     flush,
     stop: () => cancel(),

@@ -1,4 +1,5 @@
 import type { Effect, TalkEvent } from "../flow/state.ts";
+import type { Collection } from "../flow/flow.ts";
 import type { ModelAnswer } from "../models/port.ts";
 
 /** The effects of the brain that an engine carries out; the session does the others. */
@@ -23,8 +24,8 @@ export interface TalkHost {
   tell(event: TalkEvent): void;
   /** True while the talk waits for the customer. */
   listening(): boolean;
-  /** True while keys are gathered to one entry instead of counting each by itself. */
-  gathersKeys(): boolean;
+  /** How keys are gathered to one entry now; null: each counts by itself. */
+  collection(): Collection | null;
   /** Presses keys where the leg can't. */
   press(digits: string): void;
   /** Whether the carrier tells when a machine's greeting is over. */

@@ -20,7 +20,7 @@ export function cascadeMind({ models, judge, preemptive }: CascadeParts, { host,
   const speaker = mouth({ speech: models.speech, playout, rate, failed: () => events.mute("SPEECH_FAILED"), asked: events.speechAsked, sounded: events.speechCame });
   const thinker = oneThought({ model: models.chat, host, now, tell: (event) => host.tell(event), outlet: ({ interruptible }) => speaker.open({ interruptible }) });
   const ear = listeningEar({
-    model: models.transcription, vad: energyVad({ rate }), judge, rate, language: host.manner.language, early: preemptive, now, expectsShort: () => host.gathersKeys(),
+    model: models.transcription, vad: energyVad({ rate }), judge, rate, language: host.manner.language, early: preemptive, now, expectsShort: () => host.collection() !== null,
     events: {
       words: events.words,
       guess: (text) => { if (preemptive) thinker.guess({ type: "heard", text }); },

@@ -57,7 +57,7 @@ class RelayVoice implements Voice {
     this.#leg.listen({
       ready: (call_id) => this.#happened(() => this.#host.ready(call_id)),
       prompt: (text, final) => this.#prompted(text, final),
-      digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.gathersKeys())),
+      digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.collection())),
       interrupt: (spoken) => this.#interrupted(spoken),
       speaking: (now) => { this.#playout.audible(now); this.#watchIdle(); },
       customer: (speaking) => { this.#beep?.speaks(speaking); this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0); },
@@ -210,7 +210,7 @@ class RelayVoice implements Voice {
   #watchIdle(speakingMs = 0): void {
     this.#stopIdle();
     if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
-    if (this.#leg.yours) { this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.gathersKeys() }); return; }
+    if (this.#leg.yours) { this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null }); return; }
     this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () => this.#happened(() => this.#host.tell({ type: "idle" })));
   }
 }

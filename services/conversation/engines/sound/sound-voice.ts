@@ -215,7 +215,7 @@ class SoundVoice implements Voice {
     if (this.#ended || !this.#works) return;
     if (this.#sounding() && this.#works.playout.interruptible) this.#interrupt();
     this.#quietSince = this.#now();
-    this.#keypad.press(digit, this.#host.gathersKeys());
+    this.#keypad.press(digit, this.#host.collection());
   }
 
   /** The caller talks over us and means it: silence, and the talk is told what they heard. */
