@@ -1313,6 +1313,10 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly on_exit?: readonly ({
                     /** @constant */
@@ -1322,10 +1326,36 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
                 /** @enum {unknown} */
                 readonly collect?: "dtmf" | "text";
+                readonly collection?: {
+                    readonly max_digits?: number;
+                    /** @enum {unknown} */
+                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                    readonly pause_seconds?: number;
+                    readonly secret?: boolean;
+                };
+                readonly transitions?: readonly {
+                    readonly when?: {
+                        readonly variable?: string;
+                        readonly equals?: string | number | boolean;
+                        readonly one_of?: readonly (string | number | boolean)[];
+                        readonly exists?: boolean;
+                        readonly matches?: string;
+                        readonly digits?: string;
+                    };
+                    readonly next_node?: string;
+                    readonly set?: {
+                        readonly [key: string]: string;
+                    };
+                    readonly outcome?: string;
+                }[];
             }[];
             readonly is_active?: boolean;
             readonly payload_schema?: {
@@ -1366,9 +1396,40 @@ export interface components {
                 readonly max_age_seconds?: number;
             };
             readonly retry_on?: readonly string[];
+            /** @enum {unknown} */
+            readonly engine?: "cascade" | "relay" | "realtime";
+            readonly models?: {
+                readonly chat?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly transcription?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly speech?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly realtime?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly evaluation?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+            };
             readonly evaluators?: readonly {
-                readonly [key: string]: unknown;
+                readonly name: string;
+                readonly question: string;
+                readonly scale?: {
+                    readonly min: number;
+                    readonly max: number;
+                };
             }[];
+            readonly summary?: boolean;
+            readonly evaluation_wait_seconds?: number;
         };
         readonly ConfigCreateTemplateResponse: {
             /** Format: uuid */
@@ -1420,6 +1481,10 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly on_exit?: readonly ({
                     /** @constant */
@@ -1429,10 +1494,36 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
                 /** @enum {unknown} */
                 readonly collect?: "dtmf" | "text";
+                readonly collection?: {
+                    readonly max_digits?: number;
+                    /** @enum {unknown} */
+                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                    readonly pause_seconds?: number;
+                    readonly secret?: boolean;
+                };
+                readonly transitions?: readonly {
+                    readonly when?: {
+                        readonly variable?: string;
+                        readonly equals?: string | number | boolean;
+                        readonly one_of?: readonly (string | number | boolean)[];
+                        readonly exists?: boolean;
+                        readonly matches?: string;
+                        readonly digits?: string;
+                    };
+                    readonly next_node?: string;
+                    readonly set?: {
+                        readonly [key: string]: string;
+                    };
+                    readonly outcome?: string;
+                }[];
             }[];
             readonly global_functions: readonly {
                 readonly name: string;
@@ -1468,9 +1559,39 @@ export interface components {
                 readonly max_age_seconds: number;
             };
             readonly retry_on: readonly string[] | null;
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            readonly models: {
+                readonly chat?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly transcription?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly speech?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly realtime?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly evaluation?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+            };
             readonly evaluators: readonly {
-                readonly [key: string]: unknown;
+                readonly name: string;
+                readonly question: string;
+                readonly scale?: {
+                    readonly min: number;
+                    readonly max: number;
+                };
             }[];
+            readonly summary: boolean;
+            readonly evaluation_wait_seconds: number;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1528,6 +1649,10 @@ export interface components {
                         readonly type: "set";
                         readonly variable: string;
                         readonly value: string;
+                    } | {
+                        /** @constant */
+                        readonly type: "outcome";
+                        readonly outcome: string;
                     })[];
                     readonly on_exit?: readonly ({
                         /** @constant */
@@ -1537,10 +1662,36 @@ export interface components {
                         readonly type: "set";
                         readonly variable: string;
                         readonly value: string;
+                    } | {
+                        /** @constant */
+                        readonly type: "outcome";
+                        readonly outcome: string;
                     })[];
                     readonly interruptible?: boolean;
                     /** @enum {unknown} */
                     readonly collect?: "dtmf" | "text";
+                    readonly collection?: {
+                        readonly max_digits?: number;
+                        /** @enum {unknown} */
+                        readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                        readonly pause_seconds?: number;
+                        readonly secret?: boolean;
+                    };
+                    readonly transitions?: readonly {
+                        readonly when?: {
+                            readonly variable?: string;
+                            readonly equals?: string | number | boolean;
+                            readonly one_of?: readonly (string | number | boolean)[];
+                            readonly exists?: boolean;
+                            readonly matches?: string;
+                            readonly digits?: string;
+                        };
+                        readonly next_node?: string;
+                        readonly set?: {
+                            readonly [key: string]: string;
+                        };
+                        readonly outcome?: string;
+                    }[];
                 }[];
                 readonly global_functions: readonly {
                     readonly name: string;
@@ -1576,9 +1727,39 @@ export interface components {
                     readonly max_age_seconds: number;
                 };
                 readonly retry_on: readonly string[] | null;
+                readonly engine: ("cascade" | "relay" | "realtime") | null;
+                readonly models: {
+                    readonly chat?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly transcription?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly speech?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly realtime?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly evaluation?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                };
                 readonly evaluators: readonly {
-                    readonly [key: string]: unknown;
+                    readonly name: string;
+                    readonly question: string;
+                    readonly scale?: {
+                        readonly min: number;
+                        readonly max: number;
+                    };
                 }[];
+                readonly summary: boolean;
+                readonly evaluation_wait_seconds: number;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1636,6 +1817,10 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly on_exit?: readonly ({
                     /** @constant */
@@ -1645,10 +1830,36 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
                 /** @enum {unknown} */
                 readonly collect?: "dtmf" | "text";
+                readonly collection?: {
+                    readonly max_digits?: number;
+                    /** @enum {unknown} */
+                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                    readonly pause_seconds?: number;
+                    readonly secret?: boolean;
+                };
+                readonly transitions?: readonly {
+                    readonly when?: {
+                        readonly variable?: string;
+                        readonly equals?: string | number | boolean;
+                        readonly one_of?: readonly (string | number | boolean)[];
+                        readonly exists?: boolean;
+                        readonly matches?: string;
+                        readonly digits?: string;
+                    };
+                    readonly next_node?: string;
+                    readonly set?: {
+                        readonly [key: string]: string;
+                    };
+                    readonly outcome?: string;
+                }[];
             }[];
             readonly global_functions: readonly {
                 readonly name: string;
@@ -1684,9 +1895,39 @@ export interface components {
                 readonly max_age_seconds: number;
             };
             readonly retry_on: readonly string[] | null;
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            readonly models: {
+                readonly chat?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly transcription?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly speech?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly realtime?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly evaluation?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+            };
             readonly evaluators: readonly {
-                readonly [key: string]: unknown;
+                readonly name: string;
+                readonly question: string;
+                readonly scale?: {
+                    readonly min: number;
+                    readonly max: number;
+                };
             }[];
+            readonly summary: boolean;
+            readonly evaluation_wait_seconds: number;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1732,6 +1973,10 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly on_exit?: readonly ({
                     /** @constant */
@@ -1741,10 +1986,36 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
                 /** @enum {unknown} */
                 readonly collect?: "dtmf" | "text";
+                readonly collection?: {
+                    readonly max_digits?: number;
+                    /** @enum {unknown} */
+                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                    readonly pause_seconds?: number;
+                    readonly secret?: boolean;
+                };
+                readonly transitions?: readonly {
+                    readonly when?: {
+                        readonly variable?: string;
+                        readonly equals?: string | number | boolean;
+                        readonly one_of?: readonly (string | number | boolean)[];
+                        readonly exists?: boolean;
+                        readonly matches?: string;
+                        readonly digits?: string;
+                    };
+                    readonly next_node?: string;
+                    readonly set?: {
+                        readonly [key: string]: string;
+                    };
+                    readonly outcome?: string;
+                }[];
             }[];
             readonly is_active?: boolean;
             readonly payload_schema?: {
@@ -1785,9 +2056,39 @@ export interface components {
                 readonly max_age_seconds?: number;
             } | null;
             readonly retry_on?: readonly string[] | null;
+            readonly engine?: ("cascade" | "relay" | "realtime") | null;
+            readonly models?: {
+                readonly chat?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly transcription?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly speech?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly realtime?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly evaluation?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+            } | null;
             readonly evaluators?: readonly {
-                readonly [key: string]: unknown;
+                readonly name: string;
+                readonly question: string;
+                readonly scale?: {
+                    readonly min: number;
+                    readonly max: number;
+                };
             }[] | null;
+            readonly summary?: boolean | null;
+            readonly evaluation_wait_seconds?: number | null;
         };
         readonly ConfigUpdateTemplateResponse: {
             /** Format: uuid */
@@ -1839,6 +2140,10 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly on_exit?: readonly ({
                     /** @constant */
@@ -1848,10 +2153,36 @@ export interface components {
                     readonly type: "set";
                     readonly variable: string;
                     readonly value: string;
+                } | {
+                    /** @constant */
+                    readonly type: "outcome";
+                    readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
                 /** @enum {unknown} */
                 readonly collect?: "dtmf" | "text";
+                readonly collection?: {
+                    readonly max_digits?: number;
+                    /** @enum {unknown} */
+                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                    readonly pause_seconds?: number;
+                    readonly secret?: boolean;
+                };
+                readonly transitions?: readonly {
+                    readonly when?: {
+                        readonly variable?: string;
+                        readonly equals?: string | number | boolean;
+                        readonly one_of?: readonly (string | number | boolean)[];
+                        readonly exists?: boolean;
+                        readonly matches?: string;
+                        readonly digits?: string;
+                    };
+                    readonly next_node?: string;
+                    readonly set?: {
+                        readonly [key: string]: string;
+                    };
+                    readonly outcome?: string;
+                }[];
             }[];
             readonly global_functions: readonly {
                 readonly name: string;
@@ -1887,9 +2218,39 @@ export interface components {
                 readonly max_age_seconds: number;
             };
             readonly retry_on: readonly string[] | null;
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            readonly models: {
+                readonly chat?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly transcription?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly speech?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly realtime?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+                readonly evaluation?: {
+                    readonly endpoint?: string;
+                    readonly model?: string;
+                };
+            };
             readonly evaluators: readonly {
-                readonly [key: string]: unknown;
+                readonly name: string;
+                readonly question: string;
+                readonly scale?: {
+                    readonly min: number;
+                    readonly max: number;
+                };
             }[];
+            readonly summary: boolean;
+            readonly evaluation_wait_seconds: number;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1947,6 +2308,10 @@ export interface components {
                         readonly type: "set";
                         readonly variable: string;
                         readonly value: string;
+                    } | {
+                        /** @constant */
+                        readonly type: "outcome";
+                        readonly outcome: string;
                     })[];
                     readonly on_exit?: readonly ({
                         /** @constant */
@@ -1956,10 +2321,36 @@ export interface components {
                         readonly type: "set";
                         readonly variable: string;
                         readonly value: string;
+                    } | {
+                        /** @constant */
+                        readonly type: "outcome";
+                        readonly outcome: string;
                     })[];
                     readonly interruptible?: boolean;
                     /** @enum {unknown} */
                     readonly collect?: "dtmf" | "text";
+                    readonly collection?: {
+                        readonly max_digits?: number;
+                        /** @enum {unknown} */
+                        readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+                        readonly pause_seconds?: number;
+                        readonly secret?: boolean;
+                    };
+                    readonly transitions?: readonly {
+                        readonly when?: {
+                            readonly variable?: string;
+                            readonly equals?: string | number | boolean;
+                            readonly one_of?: readonly (string | number | boolean)[];
+                            readonly exists?: boolean;
+                            readonly matches?: string;
+                            readonly digits?: string;
+                        };
+                        readonly next_node?: string;
+                        readonly set?: {
+                            readonly [key: string]: string;
+                        };
+                        readonly outcome?: string;
+                    }[];
                 }[];
                 readonly global_functions: readonly {
                     readonly name: string;
@@ -1995,9 +2386,39 @@ export interface components {
                     readonly max_age_seconds: number;
                 };
                 readonly retry_on: readonly string[] | null;
+                readonly engine: ("cascade" | "relay" | "realtime") | null;
+                readonly models: {
+                    readonly chat?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly transcription?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly speech?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly realtime?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                    readonly evaluation?: {
+                        readonly endpoint?: string;
+                        readonly model?: string;
+                    };
+                };
                 readonly evaluators: readonly {
-                    readonly [key: string]: unknown;
+                    readonly name: string;
+                    readonly question: string;
+                    readonly scale?: {
+                        readonly min: number;
+                        readonly max: number;
+                    };
                 }[];
+                readonly summary: boolean;
+                readonly evaluation_wait_seconds: number;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -2032,6 +2453,8 @@ export interface components {
             readonly record_calls?: boolean;
             /** @enum {unknown} */
             readonly voicemail_action?: "hangup" | "leave_message" | "continue";
+            /** @enum {unknown} */
+            readonly engine?: "cascade" | "relay" | "realtime";
             readonly enforce_blacklist?: boolean;
             readonly rate_limit_enabled?: boolean;
             readonly rate_limit_max_calls?: number;
@@ -2073,6 +2496,7 @@ export interface components {
             readonly record_calls: boolean;
             /** @enum {unknown} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -2120,6 +2544,7 @@ export interface components {
                 readonly record_calls: boolean;
                 /** @enum {unknown} */
                 readonly voicemail_action: "hangup" | "leave_message" | "continue";
+                readonly engine: ("cascade" | "relay" | "realtime") | null;
                 readonly enforce_blacklist: boolean;
                 readonly rate_limit_enabled: boolean;
                 readonly rate_limit_max_calls: number | null;
@@ -2167,6 +2592,7 @@ export interface components {
             readonly record_calls: boolean;
             /** @enum {unknown} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -2203,6 +2629,7 @@ export interface components {
             readonly inbound_caller_window_seconds?: number | null;
             readonly record_calls?: boolean | null;
             readonly voicemail_action?: ("hangup" | "leave_message" | "continue") | null;
+            readonly engine?: ("cascade" | "relay" | "realtime") | null;
             readonly enforce_blacklist?: boolean | null;
             readonly rate_limit_enabled?: boolean | null;
             readonly rate_limit_max_calls?: number | null;
@@ -2244,6 +2671,7 @@ export interface components {
             readonly record_calls: boolean;
             /** @enum {unknown} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
+            readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;

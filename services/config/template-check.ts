@@ -120,6 +120,13 @@ function payloadSchemaFaults(t: TemplateInput): Fault[] {
   return [...schemaFaults(t.payload_schema, "payload_schema"), ...(takesObjects ? [] : [{ path: "payload_schema.type", message: "must be object: a payload is one" }])];
 }
 
+function evaluatorFaults({ evaluators = [] }: TemplateInput): Fault[] {
+  return [
+    ...repeated(evaluators.map((e) => e.name), (i) => `evaluators.${i}.name`, (name) => `another evaluator is already named ${name}`),
+    ...evaluators.flatMap(({ scale }, i) => (scale === undefined || scale.min < scale.max ? [] : [{ path: `evaluators.${i}.scale.max`, message: "must be greater than min" }])),
+  ];
+}
+
 function isLanguage(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
@@ -140,6 +147,7 @@ export function templateFaults(t: TemplateInput): Fault[] {
     ...transitionFaults(t),
     ...payloadSchemaFaults(t),
     ...variableFaults(t),
+    ...evaluatorFaults(t),
     ...(t.language === undefined || isLanguage(t.language) ? [] : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
   ];
 }

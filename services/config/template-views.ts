@@ -1,4 +1,4 @@
-import { DEFAULT_EVALUATION_WAIT_SECONDS, DEFAULT_LIMITS, type TemplateInput, type TemplatePatch, type TemplateRecord } from "../../shared/contracts/template.ts";
+import { DEFAULT_EVALUATION_WAIT_SECONDS, DEFAULT_LIMITS, type Evaluator, type TemplateInput, type TemplatePatch, type TemplateRecord } from "../../shared/contracts/template.ts";
 import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
 
 const DEFAULT_LANGUAGE = "en-US";
@@ -59,8 +59,14 @@ function frozen<T>(value: T): T {
 /** Fields that versions kept from before do not have. */
 const LATER_FIELDS = { voicemail_message: null, engine: null, models: {}, summary: false, evaluation_wait_seconds: DEFAULT_EVALUATION_WAIT_SECONDS };
 
+/** Versions kept from before evaluators had a shape may hold any JSON in their place: what asks nothing is none. */
+const isEvaluator = ({ name, question }: Partial<Evaluator>): boolean => typeof name === "string" && typeof question === "string";
+
 /** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
-export const recordOf = (v: VersionDoc): TemplateRecord => frozen({ ...LATER_FIELDS, ...JSON.parse(v.record) as TemplateRecord });
+export function recordOf(v: VersionDoc): TemplateRecord {
+  const record = { ...LATER_FIELDS, ...JSON.parse(v.record) as TemplateRecord };
+  return frozen({ ...record, evaluators: record.evaluators.filter(isEvaluator) });
+}
 
 /** Bytes a record takes on its way; 0 for none. */
 export const bytesOf = (r: TemplateRecord | undefined): number => (r === undefined ? 0 : Buffer.byteLength(JSON.stringify(r)));

@@ -50,17 +50,18 @@ export const FLOW = {
     ] },
     { name: "goodbye", say: "Thank you, and goodbye.", on_exit: [{ type: "end_call" }] },
   ],
+  evaluators: [{ name: "politeness", question: "How polite was the agent?" }],
 };
 /** A template as it is kept. */
 export const TEMPLATE = {
-  id: template_id, version: 1, ...scope, is_active: true, voicemail_message: null, voice: null, global_functions: [], retry_on: null, evaluators: [], ...FLOW,
+  id: template_id, version: 1, ...scope, is_active: true, voicemail_message: null, voice: null, global_functions: [], retry_on: null, engine: null, models: {}, summary: false, evaluation_wait_seconds: 2, ...FLOW,
   limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 }, ...times,
 };
 /** A configuration in full. */
 export const CONFIGURATION = {
   id: SAMPLE.configuration_id, ...scope, template_id, template: FLOW.name, initial_offset: 0, retry_offset: 900, call_start_time: "09:00", call_end_time: "18:00", timezone: "Europe/Berlin",
   max_retry: 2, calling_provider: "PROVIDER_ONE", enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null,
-  inbound_call_timezone: "Europe/Berlin", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", enforce_blacklist: true,
+  inbound_call_timezone: "Europe/Berlin", inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true,
   rate_limit_enabled: true, rate_limit_max_calls: 100, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [], ...times,
 };
 

@@ -65,10 +65,10 @@ describe("saving a template", () => {
   });
 
   test("null gives a field its default back", async () => {
-    const { id } = await save(tenant(), { voice: "anna", language: "de-DE", limits: { idle_seconds: 3 }, payload_schema: { type: "object" }, evaluators: [{ name: "polite", question: "Was the caller polite?" }] });
-    const cleared = { voice: null, language: null, limits: null, payload_schema: null, evaluators: null } as const;
+    const { id } = await save(tenant(), { voice: "anna", language: "de-DE", limits: { idle_seconds: 3 }, payload_schema: { type: "object" }, evaluators: [{ name: "polite", question: "Was the caller polite?" }], engine: "realtime", models: { chat: { endpoint: "eu" } }, summary: true, evaluation_wait_seconds: 9 });
+    const cleared = { voice: null, language: null, limits: null, payload_schema: null, evaluators: null, engine: null, models: null, summary: null, evaluation_wait_seconds: null } as const;
     expect(await put(asAdmin, id, cleared)).toMatchObject({
-      voice: null, language: "en-US", limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 }, payload_schema: null, evaluators: [], variables: ["name"], version: 2,
+      voice: null, language: "en-US", limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 }, payload_schema: null, evaluators: [], engine: null, models: {}, summary: false, evaluation_wait_seconds: 2, variables: ["name"], version: 2,
     });
   });
 

@@ -49,7 +49,7 @@ describe("templates", () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/), version: 1, reseller_id: r, merchant_id: `${r}.m`, name: "reminder", is_active: true,
       payload_schema: input({ reseller_id: r }).payload_schema, variables: [], initial_node: "a", nodes: [{ name: "a", say: "Hello {{name}}." }],
       global_functions: [], greeting: null, voicemail_message: null, voice: null, language: "en-US", limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },
-      retry_on: null, evaluators: [], created_at: expect.stringMatching(/Z$/), updated_at: record.created_at,
+      retry_on: null, engine: null, models: {}, evaluators: [], summary: false, evaluation_wait_seconds: 2, created_at: expect.stringMatching(/Z$/), updated_at: record.created_at,
     });
     expect(await stage.bus.call("config.getTemplate", { by: asMerchant(r, `${r}.m`), id: record.id })).toEqual(record);
     expect(await stage.bus.call("config.getTemplate", { by: asAdmin, id: record.id.toUpperCase() })).toEqual(record);

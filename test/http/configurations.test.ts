@@ -36,7 +36,7 @@ describe("create", () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/), reseller_id: http.reseller_id, merchant_id: http.merchant_id, template: "reminder", template_id, ...SEVEN, timezone: "UTC",
       enable_calling: true, enable_international_call: true, enable_inbound: false, inbound_call_start_time: null, inbound_call_end_time: null, inbound_call_timezone: "UTC",
       inbound_block_action: "REJECT", inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null, inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600,
-      record_calls: true, voicemail_action: "hangup", enforce_blacklist: true,
+      record_calls: true, voicemail_action: "hangup", engine: null, enforce_blacklist: true,
       rate_limit_enabled: false, rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [], pre_checks: [],
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), updated_at: answer.body["created_at"],
     }]);
@@ -91,6 +91,7 @@ const FAULTS: [what: string, over: Record<string, unknown>, paths: string[]][] =
   ["a pre-check of another type", { pre_checks: [{ name: "crm", type: "magic" }] }, ["pre_checks.0.type"]],
   ["a pre-check that is no object", { pre_checks: ["crm"] }, ["pre_checks.0"]],
   ["the owner, which is the template's", { reseller_id: "x", merchant_id: "y" }, ["reseller_id", "merchant_id"]],
+  ["an engine of nobody", { engine: "human" }, ["engine"]],
   ["a field of nobody", { colour: 1 }, ["colour"]],
   ["several at once", { timezone: "x", rate_limit_enabled: true, inbound_block_action: "REDIRECT" }, ["timezone", "rate_limit_max_calls", "inbound_redirect_number"]],
 ];
@@ -100,12 +101,18 @@ const FINE: [what: string, over: Record<string, unknown>, shown?: Record<string,
   ["equal window times: all day", { call_start_time: "00:00", call_end_time: "00:00" }],
   ["a window over midnight", { call_start_time: "22:00", call_end_time: "06:00" }],
   ["the last minute", { call_end_time: "23:59" }],
+  ["an engine", { engine: "cascade" }],
   ["a zone", { timezone: "Asia/Kolkata" }, { timezone: "Asia/Kolkata", inbound_call_timezone: "Asia/Kolkata" }],
   ["a whole rate limit", { rate_limit_enabled: true, rate_limit_max_calls: 10_000, rate_limit_window_seconds: 1, rate_limit_whitelist: ["+14155550100"] }],
   ["numbers in one spelling", { inbound_redirect_number: "+4402079460958" }, { inbound_redirect_number: "+442079460958" }],
   ["all that is inbound", { enable_inbound: true, inbound_call_start_time: "09:00", inbound_call_end_time: "09:00", inbound_call_timezone: "Europe/Paris", inbound_block_action: "REDIRECT", inbound_redirect_number: "+14155550100", inbound_block_message: "We are closed." }],
   ["the contract's pre-check", { pre_checks: [{ name: "crm", type: "external_api", enabled: true, default_on_failure: "proceed" }] }],
 ];
+
+test("an engine set to null is the deployment's again", async () => {
+  const { id } = await made({ engine: "realtime" });
+  expect([(await put(id, { engine: null })).body["engine"], (await put(id, { max_retry: 1 })).body["engine"]]).toEqual([null, null]);
+});
 
 describe.each([["POST"], ["PUT"]])("%s", (method) => {
   const write = async (over: Record<string, unknown>) => (method === "POST" ? create(await template(http.reseller_id), over) : put((await made()).id, over));

@@ -14,6 +14,7 @@ const FLOW = {
   initial_node: "ask",
   nodes: [{ name: "ask", prompt: "Ask {{customer_name}} whether the time suits.", functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }] }],
   payload_schema: { type: "object", required: ["customer_name"], properties: { customer_name: { type: "string" }, customer_mobile_number: { type: "string" } } },
+  evaluators: [{ name: "politeness", question: "How polite was the agent?" }],
 };
 const WINDOW = { initial_offset: 86_400, retry_offset: 60, call_start_time: "00:00", call_end_time: "00:00", max_retry: 1, calling_provider: "PROVIDER_ONE" };
 

@@ -34,6 +34,13 @@ test("PUT answers with the whole new version; GET, and the list of versions, sho
   expect((await http.ask("GET", `/templates/${before.id}/versions?limit=1&cursor=${String(page.body["next_cursor"])}`)).body).toEqual({ count: 1, versions: [before], next_cursor: null });
 });
 
+test("PUT takes an engine, models and evaluators, and shows them", async () => {
+  const { id } = await create();
+  const wanted = { engine: "cascade", models: { chat: { endpoint: "eu", model: "m" }, speech: { model: "s" } }, evaluators: [{ name: "polite", question: "Was it?", scale: { min: 1, max: 5 } }], summary: true, evaluation_wait_seconds: 0 };
+  const answer = await http.ask("PUT", `/templates/${id}`, { body: wanted });
+  expect([answer.status, answer.body]).toEqual([200, expect.objectContaining(wanted)]);
+});
+
 test("is_active alone switches, without a version", async () => {
   const { id } = await create();
   expect((await http.ask("PUT", `/templates/${id}`, { body: { is_active: false } })).body).toMatchObject({ version: 1, is_active: false });
@@ -48,6 +55,11 @@ describe("PUT refuses", () => {
     ["a field of nobody, and a wrong one", { colour: 1, name: "" }, 400, "VALIDATION_FAILED", ["colour", "name"]],
     ["null for a name", { name: null }, 400, "VALIDATION_FAILED", ["name"]],
     ["a start that is not there", { initial_node: "z" }, 400, "TEMPLATE_INVALID", ["initial_node"]],
+    ["an engine of nobody, and a model endpoint that is an address", { engine: "human", models: { speech: { endpoint: "https://x" } } }, 400, "VALIDATION_FAILED", ["engine", "models.speech.endpoint"]],
+    ["a model for what no talk has", { models: { vision: { model: "m" } } }, 400, "VALIDATION_FAILED", ["models.vision"]],
+    ["an evaluator that asks nothing", { evaluators: [{ name: "polite" }] }, 400, "VALIDATION_FAILED", ["evaluators.0.question"]],
+    ["two evaluators of one name, and a scale of no width", { evaluators: [{ name: "polite", question: "?" }, { name: "polite", question: "?", scale: { min: 1, max: 1 } }] }, 400, "TEMPLATE_INVALID", ["evaluators.1.name", "evaluators.1.scale.max"]],
+    ["a wait beyond all patience", { evaluation_wait_seconds: 31 }, 400, "VALIDATION_FAILED", ["evaluation_wait_seconds"]],
     ["what breaks the rest", { variables: [] }, 400, "TEMPLATE_INVALID", ["nodes.0.say"]],
     ["a schema that points elsewhere", { payload_schema: { $ref: "https://example.com/x" } }, 400, "TEMPLATE_INVALID", ["payload_schema.$ref"]],
   ])("%s, and nothing is saved", async (_what, body, status, code, paths) => {

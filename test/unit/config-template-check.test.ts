@@ -65,6 +65,8 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   ["payload_schema going round in circles", template({ payload_schema: { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } } }), ["payload_schema"]],
   ["payload_schema too large", template({ payload_schema: { description: "x".repeat(65 * 1024) } }), ["payload_schema"]],
   ["payload_schema too deep", template({ payload_schema: Array.from({ length: 40 }).reduce<Record<string, unknown>>((inner) => ({ not: inner }), {}) }), ["payload_schema"]],
+  ["two evaluators of one name", template({ evaluators: [{ name: "polite", question: "Was it?" }, { name: "goal", question: "Reached?" }, { name: "polite", question: "Again?" }] }), ["evaluators.2.name"]],
+  ["a scale that is none", template({ evaluators: [{ name: "polite", question: "Was it?", scale: { min: 5, max: 5 } }, { name: "goal", question: "Reached?", scale: { min: 1, max: 0 } }] }), ["evaluators.0.scale.max", "evaluators.1.scale.max"]],
   ["no language tag", template({ language: "english!" }), ["language"]],
   ["far too large", template({ nodes: Array.from({ length: 40 }, (_, i) => node({ name: `n${i}`, say: "x".repeat(7000) })) }), [""]],
 ];
