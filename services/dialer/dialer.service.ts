@@ -15,6 +15,7 @@ import { joinCall } from "./joining.ts";
 import { preCheckCaller } from "./pre-checks/asking.ts";
 import { receive } from "./receiving.ts";
 import { recordingOf } from "./recordings/asked.ts";
+import { ownRecorded } from "./recordings/own.ts";
 import { createRecorder } from "./recordings/recorder.ts";
 import { createRecordings } from "./recordings/recordings.repository.ts";
 import { storesOf } from "./recordings/stores.ts";
@@ -67,6 +68,7 @@ export default service("dialer", (ground) => {
         return {};
       },
       inboundCalls: (asked) => listInbound(works.inbound, asked),
+      recorded: (told) => ownRecorded(works, told),
       recordingOf: ({ call_id }) => recordingOf(works, call_id),
       history: ({ lead_id }) => callHistory(calls, events, lead_id),
       reconcile: ({ lead_id, claim_no }) => reconcile(works, lead_id, claim_no),

@@ -110,6 +110,11 @@ export const dialer = {
         where: Nullable(Type.Enum([...RECORDING_PLACES])),
       })),
     })),
+    /** The conversation has put its own recording of a talk into the local folder, at `key`. Idempotent. wanted false: nobody needs the file there, it is to be removed:
+     *  there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
+    recorded: action(
+      Strict({ call_ref: CallRef, key: Text(300), bytes: Type.Integer({ minimum: 1 }), content_type: Type.Enum(["audio/wav"]), seconds: Type.Integer({ minimum: 0 }) }),
+      Type.Object({ wanted: Type.Boolean() })),
     /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(Strict({ lead_id: Uuid }), Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) })),
   },

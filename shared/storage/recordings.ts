@@ -13,6 +13,12 @@ export interface RecordingStores {
   upload: boolean;
 }
 
+const EXTENSIONS: Readonly<Record<string, string>> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
+
+/** Where a call's recording is kept: by the day of the call, so that no folder grows without end. */
+export const recordingKey = (call_ref: string, day: Date, content_type: string): string =>
+  `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
+
 /** What of the environment says where recordings are kept; each service reads its own. */
 export interface RecordingSettings { dir: string; upload: boolean; bucket: string | undefined; s3: Omit<S3Options, "bucket"> }
 

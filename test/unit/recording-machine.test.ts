@@ -1,15 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { rangeAsked } from "../../services/gateway/byte-range.ts";
-import { audioType, keyOf } from "../../services/dialer/recordings/audio.ts";
+import { audioType } from "../../services/dialer/recordings/audio.ts";
 import * as machine from "../../services/dialer/recordings/recording-machine.ts";
 import { RECORDING_STATES, type RecordingState } from "../../shared/contracts/dialer.ts";
 import type { Move } from "../../services/dialer/call-machine.ts";
+import { recordingKey } from "../../shared/storage/recordings.ts";
 
 const REF = `${randomUUID()}.1`;
 const NOW = new Date("2026-11-21T12:00:00Z");
 const LEASE = new Date("2026-11-21T12:05:30Z");
 const TOLD = { recording_id: "RE1", url: "https://api.example.com/RE1", seconds: 12, channels: 2 };
+
+const OWN = { key: "k", bytes: 1, content_type: "audio/wav", seconds: 3 };
 
 type Doc = { _id: string; carrier_call_id?: string; recording?: Record<string, unknown> };
 const at = (doc: unknown, path: string): unknown => path.split(".").reduce<unknown>((v, name) => (typeof v === "object" && v !== null ? (v as Record<string, unknown>)[name] : undefined), doc);
@@ -46,11 +49,11 @@ const NOWHERE = { none: null, wanted: null, fetching: null, stored: null, upload
 
 describe("every move in every state", () => {
   test.each<[string, Move, object]>([
-    ["expect", machine.expect(REF, NOW, 600), { none: "wanted" }],
+    ["expect", machine.expect(REF, NOW, 600, false), { none: "wanted" }],
     ["told of one", machine.told(REF, "CA1", TOLD, NOW), { none: "wanted", wanted: "wanted" }],
     ["told of none", machine.told(REF, "CA1", { ...TOLD, url: null }, NOW), { none: "absent", wanted: "absent" }],
     ["told of another call's", machine.told(REF, "CA2", TOLD, NOW), {}],
-    ["the call is over", machine.callOver(REF, NOW), { wanted: "wanted" }],
+    ["the call is over", machine.callOver(REF, NOW, false), { wanted: "wanted" }],
     ["looked in vain", machine.lookedInVain(REF, LEASE, 0, NOW), { wanted: "wanted" }],
     ["looked in vain, the lease gone", machine.lookedInVain(REF, NOW, 0, NOW), {}],
     ["could not be asked", machine.askFailed(REF, LEASE, 0, "r", NOW), { wanted: "wanted" }],
@@ -68,19 +71,29 @@ describe("every move in every state", () => {
     ["the node stops", machine.fetchFailed(REF, LEASE, 20, { kind: "stopping", reason: "r" }, NOW), { fetching: "wanted" }],
     ["uploaded", machine.uploaded(REF), { stored: "uploaded" }],
     ["upload failed", machine.uploadFailed(REF, 1, "r", NOW), { stored: "stored" }],
-    ["lost from the folder", machine.lost(REF, NOW), { stored: "wanted" }],
+    ["lost from the folder", machine.lost(REF, NOW, false), { stored: "wanted" }],
+    ["our own is in the folder, of a call that its carrier records", machine.ownStored(REF, OWN, NOW), { none: "stored" }],
   ])("%s", (_name, move, to) => expect(ofAll(move)).toEqual({ ...NOWHERE, ...to }));
 
+  test("one of our own is waited for an hour, kept however late, never asked for, and lost only once", () => {
+    const ours = (state: RecordingState, over: object = {}): Doc => ({ ...none, recording: { state, own: true, tries: 0, due_at: LEASE, ...over } });
+    expect(after(machine.expect(REF, NOW, 600, true), none)).toMatchObject({ state: "wanted", own: true });
+    expect(after(machine.callOver(REF, NOW, true), ours("wanted"))).toMatchObject({ due_at: new Date("2026-11-21T13:00:00Z") });
+    expect(RECORDING_STATES.filter((state) => after(machine.ownStored(REF, OWN, NOW), ours(state)) !== null)).toEqual(["wanted", "absent", "failed"]);
+    expect(after(machine.ownStored(REF, OWN, NOW), ours("absent", { error: "why" }))).toEqual({ state: "stored", own: true, ...OWN, channels: 2, tries: 0, due_at: NOW });
+    expect(after(machine.told(REF, "CA1", TOLD, NOW), ours("wanted"))).toBeNull();
+    expect(after(machine.lost(REF, NOW, true), ours("stored"))).toEqual({ state: "failed", own: true, tries: 0, error: expect.any(String) });
+  });
   test("a late word of a recording that was given up is believed, a second recording is not", () => {
     expect(after(machine.told(REF, "CA1", TOLD, NOW), { ...none, recording: { state: "absent", tries: 0 } })).toMatchObject({ state: "wanted", recording_id: "RE1", due_at: NOW });
     expect(after(machine.told(REF, "CA1", { ...TOLD, recording_id: "RE2" }, NOW), inState("stored"))).toBeNull();
   });
   test("the end of a call has its recording asked for soon, once, and not where it was told of", () => {
     const waits = inState("wanted", { tries: 0, due_at: new Date("2026-11-21T15:00:00Z") });
-    const over = after(machine.callOver(REF, NOW), waits);
+    const over = after(machine.callOver(REF, NOW, false), waits);
     expect(over).toMatchObject({ state: "wanted", looks: 0, due_at: new Date("2026-11-21T12:02:00Z") });
-    expect(after(machine.callOver(REF, LEASE), { ...none, recording: over ?? {} })).toBeNull();
-    expect(after(machine.callOver(REF, NOW), inState("wanted", { recording_id: "RE1" }))).toBeNull();
+    expect(after(machine.callOver(REF, LEASE, false), { ...none, recording: over ?? {} })).toBeNull();
+    expect(after(machine.callOver(REF, NOW, false), inState("wanted", { recording_id: "RE1" }))).toBeNull();
   });
   test("looks are further and further apart, then it is given up; one that could not be made is none of them", () => {
     const looked = (looks: number) => after(machine.lookedInVain(REF, LEASE, looks, NOW), inState("wanted", { looks, tries: 3 }));
@@ -108,7 +121,7 @@ test.each<[RecordingState, object, machine.Owed, machine.Owed]>([
   ["wanted", {}, "ask", "ask"], ["wanted", { looks: 2, tries: 19 }, "ask", "ask"], ["wanted", { looks: 3 }, "give_up_waiting", "give_up_waiting"], ["wanted", { tries: 20 }, "give_up_waiting", "give_up_waiting"],
   ["wanted", { looks: 3, recording_id: "RE1" }, "fetch", "fetch"], ["wanted", { recording_id: "RE1" }, "fetch", "fetch"], ["fetching", { recording_id: "RE1" }, "fetch", "fetch"],
   ["stored", {}, "tell", "tell"], ["stored", { told: true }, null, "upload"], ["stored", { told: true, tries: 120 }, null, null], ["uploaded", {}, "tell", "tell"], ["uploaded", { told: true }, null, null],
-  ["absent", {}, null, null], ["absent", { told: true }, "take_back", "take_back"], ["failed", { told: true }, null, null],
+  ["wanted", { own: true }, "give_up_waiting", "give_up_waiting"], ["stored", { own: true, told: true }, null, "upload"], ["absent", {}, null, null], ["absent", { told: true }, "take_back", "take_back"], ["failed", { told: true }, null, null],
 ])("%s %p owes %p, with uploads %p", (state, over, without, withUploads) => {
   const recording = { state, tries: 0, ...over };
   expect([machine.owedOf(recording, false), machine.owedOf(recording, true)]).toEqual([without, withUploads]);
@@ -122,8 +135,8 @@ describe("what is taken for audio", () => {
     ["application/octet-stream", Buffer.from("<html>"), null], ["text/html", wav, null], ["application/json", Buffer.from("{}"), null], ["audio/", wav, null], ["audio/wav\r\nX: y", wav, null], ["", Buffer.alloc(0), null],
   ])("%p", (content_type, head, kept) => expect(audioType(content_type, head)).toBe(kept));
   test("the key tells day and call", () => {
-    expect(keyOf(REF, new Date("2026-01-02T23:59:59Z"), "audio/wav")).toBe(`2026/01/02/${REF}.wav`);
-    expect(keyOf(REF, NOW, "audio/ogg")).toBe(`2026/11/21/${REF}.audio`);
+    expect(recordingKey(REF, new Date("2026-01-02T23:59:59Z"), "audio/wav")).toBe(`2026/01/02/${REF}.wav`);
+    expect(recordingKey(REF, NOW, "audio/ogg")).toBe(`2026/11/21/${REF}.audio`);
   });
 });
 

@@ -68,17 +68,19 @@ export function recordingFile(path: string, rate: number): RecordingSink {
   };
 }
 
-/** Finishes the file of a talk whose process died: as long as what of it reached the disk. False: nothing did. */
-export async function finishLeftover(path: string): Promise<boolean> {
+/** Finishes the file of a talk whose process died: as long as what of it reached the disk. Gives its rate; null: nothing of it did. */
+export async function finishLeftover(path: string): Promise<number | null> {
   const file = await open(path, "r+");
   try {
     const header = Buffer.alloc(WAV_HEADER_BYTES);
     const { bytesRead } = await file.read(header, 0, WAV_HEADER_BYTES, 0);
     const { size } = await file.stat();
     const bytes = size - WAV_HEADER_BYTES - ((size - WAV_HEADER_BYTES) % FRAME_BYTES);
-    if (bytesRead < WAV_HEADER_BYTES || header.toString("latin1", 0, 4) !== "RIFF" || bytes <= 0) return false;
-    await complete(file, header.readUInt32LE(RATE_AT), bytes);
-    return true;
+    if (bytesRead < WAV_HEADER_BYTES || header.toString("latin1", 0, 4) !== "RIFF" || bytes <= 0) return null;
+    const rate = header.readUInt32LE(RATE_AT);
+    if (rate === 0) return null;
+    await complete(file, rate, bytes);
+    return rate;
   } finally {
     await file.close();
   }

@@ -4,7 +4,6 @@ export const MAX_RECORDING_BYTES = 500_000_000;
 const AUDIO = /^audio\/[a-z0-9.+-]{1,60}$/;
 /** What storages say of files whose kind nobody told them. */
 const UNTOLD: readonly string[] = ["application/octet-stream", "binary/octet-stream", ""];
-const EXTENSIONS: Record<string, string> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
 const SAME: Record<string, string> = { "audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/vnd.wave": "audio/wav", "audio/mp3": "audio/mpeg", "audio/x-mpeg": "audio/mpeg" };
 
 const bare = (content_type: string): string => (content_type.split(";")[0] ?? "").trim().toLowerCase();
@@ -22,7 +21,3 @@ export function audioType(content_type: string, head: Buffer): string | null {
   if (AUDIO.test(said)) return SAME[said] ?? said;
   return UNTOLD.includes(said) ? known(head) : null;
 }
-
-/** Where a call's recording is kept: by the day of the call, so that no folder grows without end. */
-export const keyOf = (call_ref: string, created_at: Date, content_type: string): string =>
-  `${created_at.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;

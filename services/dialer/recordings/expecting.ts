@@ -43,24 +43,26 @@ async function begin(w: Works, ref: string): Promise<void> {
   await w.recordings.run(neverCame(ref, reason, w.clock.now()));
 }
 
-/** True where this call will have a recording from now on: a carrier that records by command is told so once the talk has joined. */
+/** True where this call will have a recording from now on: whoever is told to record does so once the talk has joined, and so do we. */
 function isRecorded(w: Works, call: CallDoc): boolean {
-  if (call.order?.record !== true || isOwnRecording(w, call) || call.provider === undefined) return false;
+  if (call.order?.record !== true || call.provider === undefined) return false;
+  if (isOwnRecording(w, call)) return call.holder !== undefined;
   const how = w.carriers.of(call.provider).capabilities.recording;
   return how === "dial" || (how === "command" && call.holder !== undefined);
 }
 
 /** After the end of a call: its recording is told of soon, or asked for. May be repeated. */
 export async function afterTalk(w: Works, { _id, recording }: CallDoc): Promise<void> {
-  if (recording?.state === "wanted" && recording.recording_id === undefined) await w.recordings.run(callOver(_id, w.clock.now()));
+  if (recording?.state === "wanted" && recording.recording_id === undefined) await w.recordings.run(callOver(_id, w.clock.now(), recording.own ?? false));
 }
 
 /** After the answer: the recording is waited for, and the lead's record names its address at once, so that the report does so too. May be repeated. */
 export async function expectRecording(w: Works, call: CallDoc): Promise<void> {
   if (call.provider === undefined || call.recording !== undefined || !isRecorded(w, call)) return;
-  const moved = await w.recordings.run(expect(call._id, w.clock.now(), call.order?.max_call_seconds ?? 0));
+  const isOurs = isOwnRecording(w, call);
+  const moved = await w.recordings.run(expect(call._id, w.clock.now(), call.order?.max_call_seconds ?? 0, isOurs));
   if (!moved) return;
-  const isCommanded = w.carriers.of(call.provider).capabilities.recording === "command";
+  const isCommanded = !isOurs && w.carriers.of(call.provider).capabilities.recording === "command";
   if (!isCommanded && !isLive(moved)) await afterTalk(w, moved); // the end came before this
   await tellAddress(w, moved, true);
   if (isCommanded) await begin(w, call._id);

@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
+import { recordingKey } from "../../../shared/storage/recordings.ts";
 import type { Works } from "../works.ts";
-import { audioType, keyOf, MAX_RECORDING_BYTES } from "./audio.ts";
+import { audioType, MAX_RECORDING_BYTES } from "./audio.ts";
 import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFault, type KeptRecording } from "./recording-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 
@@ -36,7 +37,7 @@ async function bring(w: Works, { _id, created_at, provider, recording }: Recorde
     const { done, value: first } = await parts.next().catch(() => fail("DEPENDENCY_DOWN", "The carrier broke the recording off."));
     if (done === true || !Buffer.isBuffer(first) || first.length === 0) fail("RECORDING_NOT_READY", "The carrier's recording is empty still.");
     const content_type = audioType(source.content_type, first) ?? fail("DEPENDENCY_DOWN", "The carrier sent something that is no audio.");
-    const key = keyOf(_id, created_at, content_type);
+    const key = recordingKey(_id, created_at, content_type);
     const bytes = await w.stores.local.put(key, Readable.from(bounded(first, parts), { objectMode: false }), content_type, source.bytes);
     return { key, bytes, content_type };
   } finally {

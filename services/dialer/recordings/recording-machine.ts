@@ -7,6 +7,8 @@ import type { CarrierRecording } from "../carriers/port.ts";
 /** A call's recording as it is kept with the call. Fields are absent until they are known. */
 export interface KeptRecording {
   state: RecordingState;
+  /** We record it ourselves: the carrier has none. */
+  own?: boolean;
   /** What the carrier told of it. */
   recording_id?: string;
   url?: string;
@@ -37,6 +39,8 @@ const UNTOLD_MS = 2 * 3_600_000;
 const LOOKS_SECONDS = [120, 600, 3600] as const;
 /** A look that can't reach the carrier is made again; it is given up after so many. */
 const MAX_ASKS = 20;
+/** One of our own is told of this long after the end of the call: the node that recorded it may have to start anew first. */
+const OWN_PATIENCE_SECONDS = 3600;
 /** One try to fetch may take this long; whoever takes longer counts as gone a little later. */
 export const FETCH_LIMIT_MS = 300_000;
 export const LEASE_MS = 330_000;
@@ -49,9 +53,9 @@ const MAX_UPLOADS = 120;
 const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
 
 /** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
-export function owedOf({ state, recording_id, told = false, tries, looks = 0 }: KeptRecording, upload: boolean): Owed {
+export function owedOf({ state, own = false, recording_id, told = false, tries, looks = 0 }: KeptRecording, upload: boolean): Owed {
   switch (state) {
-    case "wanted": if (recording_id !== undefined) return "fetch"; return looks < LOOKS_SECONDS.length && tries < MAX_ASKS ? "ask" : "give_up_waiting";
+    case "wanted": if (own) return "give_up_waiting"; if (recording_id !== undefined) return "fetch"; return looks < LOOKS_SECONDS.length && tries < MAX_ASKS ? "ask" : "give_up_waiting";
     case "fetching": return "fetch";
     case "absent": return told ? "take_back" : null;
     case "failed": return null;
@@ -67,13 +71,13 @@ const set = (fields: Partial<KeptRecording>, ...gone: (keyof KeptRecording)[]): 
 });
 
 /** (none) -> wanted: the call is answered and will have a recording. */
-export const expect = (ref: string, now: Date, max_call_seconds: number): Move => ({
-  filter: { _id: ref, recording: null }, update: set({ state: "wanted", tries: 0, due_at: plusMs(plusSeconds(now, max_call_seconds), UNTOLD_MS) }),
+export const expect = (ref: string, now: Date, max_call_seconds: number, own: boolean): Move => ({
+  filter: { _id: ref, recording: null }, update: set({ state: "wanted", ...(own ? { own } : {}), tries: 0, due_at: plusMs(plusSeconds(now, max_call_seconds), UNTOLD_MS) }),
 });
 
 /** (none)|wanted|absent, of which the carrier has told nothing yet -> wanted, to be fetched at once; absent where the carrier says that there is none. */
 export const told = (ref: string, call_id: string, { recording_id, url, seconds, channels }: CarrierRecording, now: Date): Move => ({
-  filter: { _id: ref, $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }], "recording.recording_id": null, "recording.state": { $in: [null, "wanted", "absent"] } },
+  filter: { _id: ref, $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }], "recording.recording_id": null, "recording.own": null, "recording.state": { $in: [null, "wanted", "absent"] } },
   update: set({
     state: url === null ? "absent" : "wanted", recording_id, tries: 0, due_at: now,
     ...(url === null ? {} : { url }), ...(seconds === null ? {} : { seconds }), ...(channels === null ? {} : { channels }),
@@ -82,8 +86,15 @@ export const told = (ref: string, call_id: string, { recording_id, url, seconds,
 
 const untold = (ref: string) => ({ ...at(ref, "wanted"), "recording.recording_id": null });
 
-/** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon. May be repeated. */
-export const callOver = (ref: string, now: Date): Move => ({ filter: { ...untold(ref), "recording.looks": null }, update: set({ looks: 0, due_at: plusSeconds(now, LOOKS_SECONDS[0]) }) });
+/** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon; one of our own is waited for. May be repeated. */
+export const callOver = (ref: string, now: Date, own: boolean): Move =>
+  ({ filter: { ...untold(ref), "recording.looks": null }, update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : LOOKS_SECONDS[0]) }) });
+
+/** (none)|wanted|absent|failed -> stored: one of our own is in the folder, however late. */
+export const ownStored = (ref: string, kept: { key: string; bytes: number; content_type: string; seconds: number }, now: Date): Move => ({
+  filter: { _id: ref, $or: [{ recording: null }, { "recording.own": true, "recording.state": { $in: ["wanted", "absent", "failed"] } }] },
+  update: set({ state: "stored", own: true, ...kept, channels: 2, tries: 0, due_at: now }, "error"),
+});
 
 /** wanted: the carrier was asked and has none yet: the next look, or, after the last one, the end of it. `due_at` as it was taken. */
 export const lookedInVain = (ref: string, due_at: Date, looks: number, now: Date): Move =>
@@ -130,8 +141,10 @@ export const uploadFailed = (ref: string, tries: number, reason: string, now: Da
   },
 });
 
-/** stored -> wanted: the folder has it no more (another machine's), so it is fetched anew. */
-export const lost = (ref: string, now: Date): Move => ({ filter: at(ref, "stored"), update: set({ state: "wanted", tries: 0, due_at: now }) });
+/** stored -> wanted: the folder has it no more (another machine's), so it is fetched anew; one of our own is nowhere else: failed. */
+export const lost = (ref: string, now: Date, own: boolean): Move => ({
+  filter: at(ref, "stored"), update: own ? set({ state: "failed", error: "The folder has the recording no more." }, "due_at") : set({ state: "wanted", tries: 0, due_at: now }),
+});
 
 /** The lead's record names its address, or does so no more. */
 export const addressTold = (ref: string, known: boolean): Move => ({ filter: { _id: ref, recording: { $ne: null } }, update: set({ told: known }) });
