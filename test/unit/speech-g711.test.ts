@@ -16,7 +16,9 @@ describe("G.711", () => {
   });
 
   // From the tables of ITU-T G.711, as every encoder in use has them.
-  test.each([[0, 0xff, 0xd5], [-1, 0x7f, 0x55], [1000, 0xce, 0xfa], [-1000, 0x4e, 0x7a], [32_767, 0x80, 0xaa], [-32_768, 0x00, 0x2a], [8031, 0xa0, 0x8a]])("%d is %i in µ-law and %i in A-law", (sample, mu, a) => {
+  test.each([
+    [0, 0xff, 0xd5], [-1, 0x7f, 0x55], [1000, 0xce, 0xfa], [-1000, 0x4e, 0x7a], [32_767, 0x80, 0xaa], [-32_768, 0x00, 0x2a], [8031, 0xa0, 0x8a],
+  ])("%d is %i in µ-law and %i in A-law", (sample, mu, a) => {
     expect([...muLaw.encode(Int16Array.of(sample)), ...aLaw.encode(Int16Array.of(sample))]).toEqual([mu, a]);
   });
 

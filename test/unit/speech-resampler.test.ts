@@ -45,7 +45,9 @@ describe.each(PAIRS)("%d to %d Hz", (from, to) => {
 });
 
 describe("aliases", () => {
-  test.each([[24_000, 8000, 5000], [24_000, 8000, 7000], [48_000, 8000, 5000], [48_000, 8000, 11_000], [16_000, 8000, 5000], [24_000, 16_000, 10_000]])("from %d to %d Hz a tone of %d Hz is gone", (from, to, hz) => {
+  test.each([
+    [24_000, 8000, 5000], [24_000, 8000, 7000], [48_000, 8000, 5000], [48_000, 8000, 11_000], [16_000, 8000, 5000], [24_000, 16_000, 10_000],
+  ])("from %d to %d Hz a tone of %d Hz is gone", (from, to, hz) => {
     expect(gain(hz, from, to)).toBeLessThan(-50);
   });
 

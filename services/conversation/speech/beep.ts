@@ -13,9 +13,9 @@ const MAX_WINDOWS = 300;
 const PURE = 0.8;
 /** Quieter is no beep. */
 const MIN_DB = -40;
-/** How far a steady tone may wander from one window to the next. */
+/** How far a steady tone may be from where it began, and how much it may swell from one window to the next. */
 const DRIFT_HZ = 30;
-const DRIFT_DB = 3;
+const SWELL_DB = 3;
 
 const FULL_SCALE = 32_768 ** 2;
 
@@ -39,8 +39,13 @@ function toneFinder(length: number, rate: number): (samples: Float64Array) => To
     if (power < FULL_SCALE * 10 ** (MIN_DB / 10)) return null;
     let [best, bestHz] = [0, 0];
     for (const { hz, turn } of bank) {
-      let [one, two] = [0, 0];
-      for (let i = 0; i < length; i++) [one, two] = [(shaped[i] ?? 0) + turn * one - two, one];
+      let one = 0;
+      let two = 0;
+      for (let i = 0; i < length; i++) {
+        const next = (shaped[i] ?? 0) + turn * one - two;
+        two = one;
+        one = next;
+      }
       const found = one * one + two * two - turn * one * two;
       if (found > best) [best, bestHz] = [found, hz];
     }
@@ -55,19 +60,20 @@ export function beepDetector(rate: number): BeepDetector {
   const window = new Float64Array(2 * step);
   const find = toneFinder(2 * step, rate);
   let filled = 0;
+  let begun: Tone | null = null;
   let last: Tone | null = null;
   let steady = 0;
 
   /** Judges a whole window; true where a beep is over. */
   function judge(): boolean {
     const tone = find(window);
-    if (tone && last && Math.abs(tone.hz - last.hz) <= DRIFT_HZ && Math.abs(tone.db - last.db) <= DRIFT_DB) {
+    if (tone && begun && last && Math.abs(tone.hz - begun.hz) <= DRIFT_HZ && Math.abs(tone.db - last.db) <= SWELL_DB) {
       steady += 1;
       last = tone;
       return false;
     }
     const beep = steady >= MIN_WINDOWS && steady <= MAX_WINDOWS;
-    last = tone;
+    begun = last = tone;
     steady = tone ? 1 : 0;
     return beep;
   }

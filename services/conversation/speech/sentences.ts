@@ -42,7 +42,7 @@ function dotEnds(text: string, at: number, rest: string): Verdict {
   if (ABBREVIATIONS.has(word) || (/^\p{L}$/u.test(word) && word !== "i")) return "none";
   const number = /^\d{1,2}$/.test(word);
   if (number && text.slice(0, at).trim() === word) return "none"; // 1. as in a list
-  const careful = number || SOMETIMES.has(word) || word === "" || word.endsWith(".");
+  const careful = number || SOMETIMES.has(word) || text.charAt(at) === "…" || /[.…]/.test(text.charAt(at + 1));
   if (!careful) return "end";
   if (rest === "" || (number && rest.length < 3)) return "unknown";
   if (number && MONTH.test(rest)) return "none";

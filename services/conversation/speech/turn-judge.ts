@@ -33,12 +33,14 @@ const TERMINAL = /[.!?।॥؟。！？]["'”’»)]*$/u;
 const ASKS = /[!?؟！？]["'”’»)]*$/u;
 const TRAILS_OFF = /(?:\.{2,}|…|[-–—:;(])["'”’»]*$/u;
 const COMMA = /[,،，、]["'”’»]*$/u;
-const HUMMED = /^(?:h?m{2,}|m+h+m+|hm+|a+h+a|u+h+u+h|e+h+m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
+/** Sounds of thinking, and those of a nod; however long they are. */
+const THINKS = /^(?:h?m{2,}|hm+|e+h?m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
+const NODS = /^(?:m+h+m+|m+ h+m+|u+h ?h+u+h|a+h+a+|a+ha+m)$/u;
 
 /** The words of an utterance: small letters, no marks but apostrophes within words. */
 const wordsOf = (text: string): string[] => text.normalize("NFC").toLowerCase().replaceAll("’", "'").split(/[^\p{L}\p{M}\p{N}']+/u).map((w) => w.replace(/^'+/, "")).filter((w) => w !== "");
 
-/** Whether the words end with an entry of the list; the elided l' of a Romance language is a word of its own. */
+/** Whether the words end with an entry of the list. */
 function endsWith(words: readonly string[], list: ReadonlySet<string>): boolean {
   for (let n = 1; n <= Math.min(ENTRY_MAX_WORDS, words.length); n++) if (list.has(words.slice(-n).join(" "))) return true;
   return false;
@@ -81,16 +83,15 @@ function waitMs({ text, language, expects_short }: TurnView): number {
   if (words.length === 0) return MIN_WAIT_MS;
   const last = words.at(-1) ?? "";
   const terminal = TERMINAL.test(said);
-  if (madeOf(words, (w) => known.answers.has(w)) && !TRAILS_OFF.test(said) && !COMMA.test(said)) return MIN_WAIT_MS;
-  if (endsWith(words, known.fillers) || HUMMED.test(last)) return MAX_WAIT_MS;
+  const goesOn = TRAILS_OFF.test(said) || COMMA.test(said);
+  if (!goesOn && madeOf(words, (entry) => known.answers.has(entry) || NODS.test(entry))) return MIN_WAIT_MS;
+  if (endsWith(words, known.fillers) || THINKS.test(last)) return MAX_WAIT_MS;
   if (midNumber(words, known)) return expects_short ? SHORT_DIGITS_WAIT_MS : DIGITS_WAIT_MS;
-  if (ASKS.test(said)) return MIN_WAIT_MS;
+  if (ASKS.test(said) || (!goesOn && dictated(words, known.numbers).pieces === words.length)) return MIN_WAIT_MS;
   if (TRAILS_OFF.test(said) || endsWith(words, known.open)) return MAX_WAIT_MS;
-  if (COMMA.test(said)) return COMMA_WAIT_MS;
+  if (goesOn) return COMMA_WAIT_MS;
   if (endsWith(words, known.loose)) return terminal ? LOOSE_END_WAIT_MS : LOOSE_WAIT_MS;
-  if (terminal) return MIN_WAIT_MS;
-  const { pieces } = dictated(words, known.numbers);
-  return pieces === words.length || (expects_short && words.length <= SHORT_WORDS) ? MIN_WAIT_MS : UNSURE_WAIT_MS;
+  return terminal || (expects_short && words.length <= SHORT_WORDS) ? MIN_WAIT_MS : UNSURE_WAIT_MS;
 }
 
 /** Judges by words and marks: what sounds finished is answered soon, what sounds unfinished is waited for. */
@@ -101,5 +102,5 @@ export function isBackchannel(text: string, language: string): boolean {
   const words = wordsOf(text.slice(0, TAIL_CHARS));
   if (words.length > BACKCHANNEL_MAX_WORDS || /[?？؟]/u.test(text)) return false;
   const { backchannels } = turnWords(language);
-  return madeOf(words, (entry) => backchannels.has(entry) || HUMMED.test(entry));
+  return madeOf(words, (entry) => backchannels.has(entry) || NODS.test(entry) || /^h?m+$/.test(entry));
 }

@@ -44,7 +44,7 @@ function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
   const kind = written === EXTENSIBLE && chunk.length >= SUBFORMAT_AT + 2 ? chunk.readUInt16LE(SUBFORMAT_AT) : written;
   const [channels, rate, bits] = [chunk.readUInt16LE(2), chunk.readUInt32LE(4), chunk.readUInt16LE(14)];
   const codec = new Map([["1/16", linear16], ["6/8", aLaw], ["7/8", muLaw]]).get(`${kind}/${bits}`);
-  if (!codec || channels < 1 || channels > MAX_CHANNELS || rate < 1 || rate > MAX_RATE_HZ) throw new RangeError(`a wav of format ${kind}, ${channels} channels, ${rate} Hz, ${bits} bits can't be read`);
+  if (!codec || channels < 1 || channels > MAX_CHANNELS || rate < 1 || rate > MAX_RATE_HZ) throw new RangeError(`a wav of format ${kind}, ${channels} channels, ${rate} Hz, ${bits} bits`);
   return { rate, channels, codec };
 }
 
