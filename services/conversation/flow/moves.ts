@@ -4,7 +4,7 @@ import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./hearing.ts";
 import { phrasesFor } from "./phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
-import { setVariables } from "./secrets.ts";
+import { forgetTaken, setVariables } from "./secrets.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type TalkState } from "./state.ts";
 import { lookAtRules, onward, type Ruled } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
@@ -66,9 +66,11 @@ export function think(flow: Flow, before: TalkState): Step {
 
 /** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
 function byKeys(flow: Flow, s: TalkState, attended: TalkState["pending"]): Ruled {
-  let ruled: Ruled = { state: s, to: null };
-  for (const { keys } of s.closing === "no" ? attended : []) {
-    if (ruled.to === null && keys?.node === s.node) ruled = lookAtRules(flow, ruled.state, keys.digits);
+  let ruled: Ruled = { state: s, to: null, took: false };
+  for (const uttered of s.closing === "no" ? attended : []) {
+    if (ruled.to !== null || uttered.keys?.node !== s.node) continue;
+    ruled = lookAtRules(flow, ruled.state, uttered.keys.digits);
+    if (ruled.took) ruled = { ...ruled, state: forgetTaken(ruled.state, uttered) };
   }
   return ruled;
 }

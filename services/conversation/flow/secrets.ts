@@ -2,8 +2,8 @@ import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type TalkState, type Uttered } from "./state.ts";
 
 /**
- * What is keyed in a node with a secret collection. The model and the variables get it, because the talk needs it; transcript and reported variables show it masked:
- * every variable that is set in such a node, and longer entries wherever they come again. Pure.
+ * What is keyed in a node with a secret collection. Variables get it, and the model unless a rule has taken it, because the talk needs it; transcript and reported
+ * variables show it masked: every variable that is set in such a node, and longer entries wherever they come again. Pure.
  */
 
 /** Stands for a secret; always as long, so that it does not tell how long the secret was. */
@@ -22,6 +22,10 @@ export const words = (flow: Flow, s: TalkState, text: string): Uttered =>
 /** The customer's keys, as the model and the transcript know them. */
 export const keyed = (flow: Flow, s: TalkState, digits: string): Uttered =>
   ({ content: `[keypad] ${digits}`, shown: `[keypad] ${isSecret(flow, s.node) ? MASK : digits}`, keys: { digits, node: s.node } });
+
+/** What the model is told of an entry that a rule has taken: of a secret, no more than the transcript. */
+export const forgetTaken = (s: TalkState, { content, shown }: Uttered): TalkState =>
+  content === shown ? s : { ...s, history: s.history.map((m) => (m.role === "user" && m.content === content ? { ...m, content: shown } : m)) };
 
 /** Remembers an entry that is a secret. */
 export const rememberEntry = (flow: Flow, s: TalkState, digits: string): TalkState =>

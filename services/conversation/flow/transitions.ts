@@ -28,22 +28,24 @@ function applied(flow: Flow, s: TalkState, rule: Transition, digits: string | nu
   return { ...setVariables(flow, s, values), decided: rule.outcome ?? s.decided };
 }
 
-/** Where the rules of the current node lead, and what they have set on the way; `to` null: the talk stays. `digits`: the keys just pressed, if any. */
-export interface Ruled { readonly state: TalkState; readonly to: string | null }
+/** Where the rules of the current node lead, and what they have set on the way; `to` null: the talk stays. `took`: a rule was about the keys just pressed. */
+export interface Ruled { readonly state: TalkState; readonly to: string | null; readonly took: boolean }
 
-/** Looks at the rules in order. One that leads nowhere only sets; the first that is met and leads somewhere is the last. */
+/** Looks at the rules in order; `digits`: the keys just pressed, if any. One that leads nowhere only sets; the first that is met and leads somewhere is the last. */
 export function lookAtRules(flow: Flow, s: TalkState, digits: string | null): Ruled {
   let state = s;
+  let took = false;
   for (const rule of flow.nodes.get(s.node)?.transitions ?? []) {
     if (rule.when === undefined || !isMet(rule.when, state, digits)) continue;
     state = applied(flow, state, rule, digits);
-    if (rule.next_node !== undefined) return { state, to: rule.next_node };
+    took ||= rule.when.digits !== undefined;
+    if (rule.next_node !== undefined) return { state, to: rule.next_node, took };
   }
-  return { state, to: null };
+  return { state, to: null, took };
 }
 
 /** Where the talk goes on from a node that has said all it says. */
 export function onward(flow: Flow, s: TalkState): Ruled {
   const rule = flow.nodes.get(s.node)?.transitions?.find((r) => r.when === undefined);
-  return rule ? { state: applied(flow, s, rule, null), to: rule.next_node ?? null } : { state: s, to: null };
+  return rule ? { state: applied(flow, s, rule, null), to: rule.next_node ?? null, took: false } : { state: s, to: null, took: false };
 }
