@@ -15,7 +15,8 @@ export type SampleTemplate = Readonly<{
   /** BCP 47. */
   language: string;
   limits: Readonly<{ max_call_seconds: number; idle_seconds: number; max_age_seconds: number }>;
-  evaluators: readonly JsonSchema[];
+  /** Questions about the finished talk, answered with a number: 0 to 10 unless `scale` says otherwise. */
+  evaluators: readonly Readonly<{ name: string; question: string; scale?: Readonly<{ min: number; max: number }> }>[];
 }>;
 
 /** One step of the talk: either `say` (fixed text) or `prompt` (a task for the model). */
