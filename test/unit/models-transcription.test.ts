@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import { assert, integer, property } from "fast-check";
 import type { ModelAddress } from "../../services/conversation/models/addresses.ts";
 import { openAiTranscriber, type Piece, type Transcriber } from "../../services/conversation/models/openai-transcription.ts";
 import { places } from "../../services/conversation/models/places.ts";
@@ -21,7 +21,7 @@ describe("asking for words", () => {
   beforeEach(async () => { [server, second] = await Promise.all([startScriptedAudio(), startScriptedAudio()]); });
   afterEach(() => Promise.all([server.close(), second.close()]));
   const at = (url: string, model: string): ModelAddress => ({ base_url: url, key: "k1", model, check: "STT_BASE_URL" });
-  const transcriber = (clock: Clock = systemClock, most = 8, two = true) => openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, places(most));
+  const transcriber = (clock: Clock = systemClock, most = 8, two = true) => openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { places: places(most) });
   const piece: Piece = { pcm: Int16Array.of(1, -2, 3), rate: RATE, language: "en-US", hints: ["Northwind", "A-17"] };
 
   test("the sound goes out as a WAV, with language and likely words", async () => {
@@ -155,7 +155,7 @@ describe("a stretch of speech", () => {
 });
 
 test("a cut lies within the sound, and in its pause where there is one", () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 1, max: 2 }), (length, from) => {
+  assert(property(integer({ min: 0, max: 3000 }), integer({ min: 1, max: 2 }), (length, from) => {
     const at = quietestCut(new Int16Array(length).fill(9), 1000, from);
     expect(at).toBeGreaterThanOrEqual(0);
     expect(at).toBeLessThanOrEqual(length);

@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { ModelCall } from "../flow/chat.ts";
 import { startTimer } from "../timer.ts";
 import { takenBack } from "./faults.ts";
-import { preference } from "./preference.ts";
+import { preference, type Resting } from "./preference.ts";
 import { ModelFault, type ChatModel, type ChatPiece, type ChatRequest, type ChatStream, type ModelAnswer } from "./port.ts";
 
 /** Longest silence of the model before the first token and between tokens. */
@@ -100,8 +100,8 @@ function answerOf(reading: Reading, began: number, ended: number, tries: number)
  * A chat model over a stream: time-outs, one retry before the first token, then the second endpoint where there is one; calls put together.
  * An endpoint that has failed rests: it is not asked first for a while.
  */
-export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null): ChatModel {
-  const asked = preference(open, fallback, clock);
+export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null, resting?: Resting): ChatModel {
+  const asked = preference(open, fallback, clock, resting);
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
       const began = clock.monotonicMs();

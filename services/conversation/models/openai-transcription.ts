@@ -4,8 +4,8 @@ import { wavOf } from "../speech/wav.ts";
 import type { ModelAddress } from "./addresses.ts";
 import { modelClient } from "./client.ts";
 import { faultOf, takenBack } from "./faults.ts";
-import { places, type Places } from "./places.ts";
-import { preference } from "./preference.ts";
+import { places as placesFor, type Places } from "./places.ts";
+import { preference, type Resting } from "./preference.ts";
 import { ModelFault } from "./port.ts";
 import { patienceOf } from "./waiting.ts";
 
@@ -46,15 +46,15 @@ async function once(connect: () => Promise<OpenAI>, address: ModelAddress, clock
   }
 }
 
-const room: Places = places(MAX_AT_ONCE);
+const room: Places = placesFor(MAX_AT_ONCE);
 
 /** Transcribes over `POST /audio/transcriptions`: one retry, then the second endpoint where there is one. */
-export function openAiTranscriber(first: ModelAddress, second: ModelAddress | null, clock: Clock, places: Places = room): Transcriber {
+export function openAiTranscriber(first: ModelAddress, second: ModelAddress | null, clock: Clock, { places = room, resting }: { places?: Places; resting?: Resting } = {}): Transcriber {
   const endpointAt = (address: ModelAddress): Transcriber => {
     const connect = modelClient(address);
     return (piece, signal) => once(connect, address, clock, piece, signal);
   };
-  const asked = preference(endpointAt(first), second && endpointAt(second), clock);
+  const asked = preference(endpointAt(first), second && endpointAt(second), clock, resting);
   return (piece, signal) => places.hold(signal, async () => {
     const endpoints = asked.order();
     for (let [at, here] = [0, 1]; ; here++) {

@@ -12,8 +12,11 @@ export interface Preference<T> {
   failed(one: T, error: unknown): void;
 }
 
+/** Told when the first endpoint fails and rests; a second one stands in for it. */
+export type Resting = (fault: ModelFault) => void;
+
 /** The first one is preferred, unless it failed a moment ago and there is a second. */
-export function preference<T>(first: T, second: T | null, clock: Clock): Preference<T> {
+export function preference<T>(first: T, second: T | null, clock: Clock, resting?: Resting): Preference<T> {
   let restsUntil = -Infinity;
   return {
     order() {
@@ -21,7 +24,9 @@ export function preference<T>(first: T, second: T | null, clock: Clock): Prefere
       return clock.monotonicMs() < restsUntil ? [second, first] : [first, second];
     },
     failed(one, error) {
-      if (one === first && !(error instanceof ModelFault && error.code === "MODEL_ABORTED")) restsUntil = clock.monotonicMs() + REST_MS;
+      if (one !== first || second === null || (error instanceof ModelFault && error.code === "MODEL_ABORTED")) return;
+      restsUntil = clock.monotonicMs() + REST_MS;
+      resting?.(error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the endpoint failed", true));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { resampler } from "../speech/resampler.ts";
-import { preference } from "./preference.ts";
+import { preference, type Resting } from "./preference.ts";
 import type { SpeechModel } from "./port.ts";
 
 /** The sound of a model at another rate. */
@@ -15,9 +15,9 @@ async function* atRate(sound: AsyncIterable<Int16Array>, from: number, to: numbe
 }
 
 /** Speaks through the first model, and through the second where the first fails before its first sound; one that has failed rests. */
-export function speechRoute(first: SpeechModel, second: SpeechModel | null, clock: Clock): SpeechModel {
+export function speechRoute(first: SpeechModel, second: SpeechModel | null, clock: Clock, resting?: Resting): SpeechModel {
   if (second === null) return first;
-  const asked = preference(first, second, clock);
+  const asked = preference(first, second, clock, resting);
   return {
     rate: first.rate,
     signature: `${first.signature} | ${second.signature}`,
