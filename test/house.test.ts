@@ -13,7 +13,7 @@ const PURE = [
   "services/leads/queue-names.ts", "services/dialer/pre-checks/pre-check.ts", "services/dialer/pre-checks/outgoing.ts", "services/dialer/pre-checks/judging.ts", "shared/placeholders.ts",
   "services/dialer/inbound-gate.ts", "services/leads/inbound-lead.ts",
   "services/webhook/signing.ts", "services/webhook/verdict.ts", "shared/egress-address.ts",
-  "services/conversation/flow/*", "services/conversation/after/question.ts", "services/conversation/after/judgement.ts", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",
+  "services/conversation/flow/*", "services/conversation/speech/*", "services/conversation/after/question.ts", "services/conversation/after/judgement.ts", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",
   "services/dialer/carriers/xml.ts", "services/dialer/carriers/plivo/documents.ts", "services/dialer/carriers/plivo/callbacks.ts", "services/dialer/carriers/plivo/hangups.ts",
   "services/dialer/carriers/plivo/records.ts", "services/dialer/carriers/plivo/files.ts", "services/dialer/carriers/plivo/voices.ts",
   "services/config/effective.ts", "services/config/template-check.ts", "services/config/configuration-check.ts",
