@@ -36,10 +36,16 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 /** Sends a refusal in OpenAI's error shape. */
 export function sendError(response: ServerResponse, fault: ApiFault): void {
-  sendJson(response, fault.status, { error: { message: fault.message, type: errorType(fault.status), param: fault.param, code: fault.code } });
+  sendJson(response, fault.status, errorBody(fault));
 }
 
-function errorType(status: number): string {
+/** A refusal in OpenAI's error shape. */
+export function errorBody(fault: ApiFault): Readonly<Record<string, unknown>> {
+  return { error: { message: fault.message, type: errorType(fault.status), param: fault.param, code: fault.code } };
+}
+
+/** The kind of error OpenAI gives a status. */
+export function errorType(status: number): string {
   if (status === 429) return "requests";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }

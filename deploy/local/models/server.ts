@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { Server } from "node:http";
+import { serveRealtime } from "./realtime/socket.ts";
 import { Simulator } from "./simulator.ts";
 
 export type { RequestSummary } from "./requests.ts";
@@ -29,9 +30,16 @@ export async function startModels(options: ModelsOptions): Promise<{ url: string
   const { sttMs = 0, firstTokenMs = 0, tokenMs = 0, firstAudioMs = 0 } = options;
   const simulator = new Simulator({ ...options, delays: { stt_ms: sttMs, first_token_ms: firstTokenMs, token_ms: tokenMs, first_audio_ms: firstAudioMs } });
   const server = createServer((request, response) => void simulator.answer(request, response));
+  const cutRealtime = serveRealtime(server, simulator);
   const host = options.host ?? "127.0.0.1";
   const port = await listen(server, options.port, host);
-  return { url: `http://${host}:${port}/v1`, close: () => shut(server) };
+  return {
+    url: `http://${host}:${port}/v1`,
+    close: () => {
+      cutRealtime();
+      return shut(server);
+    },
+  };
 }
 
 async function listen(server: Server, port: number, host: string): Promise<number> {

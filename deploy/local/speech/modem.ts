@@ -6,6 +6,7 @@ import type { Rate } from "./tones.ts";
 
 const MS_PER_SECOND = 1000;
 const FULL_SCALE = 32_768;
+const BLANK = 0x20;
 
 /** Bytes of a text as it is spoken: blanks made one, one blank behind the last word, so that what is spoken next is another word. */
 function spokenBytes(text: string): Uint8Array {
@@ -16,6 +17,14 @@ function spokenBytes(text: string): Uint8Array {
 /** How long a text takes to be spoken, ms. */
 export function speechMs(text: string): number {
   return spokenBytes(text).length * SYMBOL_MS;
+}
+
+/** The words of a text that have been spoken whole after so many milliseconds of its sound. */
+export function spokenBy(text: string, ms: number): string {
+  const bytes = spokenBytes(text);
+  const letters = Math.floor((ms + GAP_MS) / SYMBOL_MS);
+  const end = letters >= bytes.length || bytes[letters] === BLANK ? letters : bytes.subarray(0, letters).lastIndexOf(BLANK);
+  return new TextDecoder().decode(bytes.subarray(0, Math.max(0, end))).trim();
 }
 
 /** The sound of a text. Blanks count as one; nothing is left out else. */
@@ -107,7 +116,7 @@ function wordBuilder(events: DecoderEvents): { symbol(byte: number, at_ms: numbe
   return {
     symbol(byte, at_ms) {
       if (until_ms === null) events.began?.(at_ms);
-      if (byte === 0x20) complete();
+      if (byte === BLANK) complete();
       else {
         if (bytes.length === 0) from_ms = at_ms;
         bytes.push(byte);
