@@ -73,7 +73,7 @@ export const VARIABLES = {
   PROVIDER_THREE_SECRET: { kind: "text", secret: true, doc: "the same for PROVIDER_THREE" },
   PROVIDER_THREE_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_THREE" },
   CALL_PRICES: { kind: "text", doc: "price of a talk minute by country called, where the carrier sends no price, in COST_CURRENCY: US=0.014,GB=0.02,*=0.05" },
-  RECORDINGS_DIR: { kind: "text", default: ".callagent/recordings", doc: "folder that recordings are kept in; gateway and dialer must see the same one" },
+  RECORDINGS_DIR: { kind: "text", default: ".callagent/recordings", doc: "folder that recordings are kept in; gateway and dialer, and the conversation where it records, must see the same one" },
   RECORDING_SOURCE: { kind: "word", words: ["carrier", "own"], default: "carrier", doc: "who records talks that carry audio: the carrier, or the conversation service itself" },
   UPLOAD_CALL_RECORDINGS_TO_CLOUD: { kind: "boolean", default: false, doc: "recordings also go to S3-compatible storage and are served from there" },
   S3_BUCKET: { kind: "text", doc: "bucket for recordings; required with the upload" },

@@ -8,7 +8,6 @@ import type { CallDoc } from "../../services/dialer/calls.model.ts";
 import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { readEnv } from "../../shared/env.ts";
 import { rootLog } from "../../shared/log.ts";
-import { localFolder } from "../../shared/storage/local-folder.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../support/s3-server.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "./dialer-stage.ts";
@@ -33,7 +32,7 @@ const urls = (order: DialOrder, stage = d): unknown[] => stage.toldOf(order).map
 const recordingOf = async (call: CallDoc, stage = d) => (await stage.stage.bus.call("dialer.recordingOf", { call_id: call.carrier_call_id ?? "" })).recording;
 const ours = (stage = d): OwnRecordings => {
   const { bus, env } = stage.stage;
-  return ownRecordings({ dir: env.RECORDINGS_DIR, local: localFolder({ dir: env.RECORDINGS_DIR, clock, ids }), bus, clock, log });
+  return ownRecordings({ env, ids, bus, clock, log });
 };
 
 /** A call whose talk has been held over sound, as the dialer has it. */
@@ -130,9 +129,8 @@ describe("what is left over", () => {
     const { order, call } = await talked();
     const { bus, env } = d.stage;
     let isAway = true;
-    const local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
-    const away: typeof bus = { ...bus, call: (name, params, options) => (isAway ? Promise.reject(new Error("away")) : bus.call(name, params, options)) };
-    const recordings = ownRecordings({ dir: env.RECORDINGS_DIR, local, bus: away, clock, log });
+    const away: Pick<typeof bus, "call"> = { call: (name, params, options) => (isAway ? Promise.reject(new Error("away")) : bus.call(name, params, options)) };
+    const recordings = ownRecordings({ env, ids, bus: away, clock, log });
     await record(recordings, call._id, 1);
     expect([(await growing()).some((name) => name.includes(call._id)), (await d.calls.findOne({ _id: call._id }))?.recording?.state]).toEqual([true, "wanted"]);
     clock.set(new Date(Date.now() + 400_000));

@@ -3,14 +3,17 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import type { Env } from "../../../shared/env.ts";
+import type { Ids } from "../../../shared/ids.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
+import { localFolder } from "../../../shared/storage/local-folder.ts";
 import type { Storage } from "../../../shared/storage/port.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "./recorder.ts";
 import { finishLeftover, recordingFile, WAV_HEADER_BYTES } from "./recording-file.ts";
 
-/** What recordings of our own are made with. `dir`: the folder that recordings are kept in; `local` keeps objects there. */
-export interface OwnRecordingsParts { dir: string; local: Pick<Storage, "put" | "remove">; bus: Bus; clock: Clock; log: Log }
+/** What recordings of our own are made with. */
+export interface OwnRecordingsParts { env: Pick<Env, "RECORDINGS_DIR">; ids: Pick<Ids, "uuid">; bus: Pick<Bus, "call">; clock: Clock; log: Log }
 
 /** The talks that are recorded here. */
 export interface OwnRecordings {
@@ -35,12 +38,15 @@ const isGone = (error: unknown): boolean => typeof error === "object" && error !
 class Recordings implements OwnRecordings {
   readonly #parts: OwnRecordingsParts;
   readonly #dir: string;
+  readonly #local: Storage;
   /** Files of talks that are being recorded or kept by this process. */
   readonly #busy = new Set<string>();
 
   constructor(parts: OwnRecordingsParts) {
     this.#parts = parts;
-    this.#dir = join(resolve(parts.dir), GROWING);
+    const { env, clock, ids } = parts;
+    this.#dir = join(resolve(env.RECORDINGS_DIR), GROWING);
+    this.#local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
   }
 
   open(call_ref: string, rate: 8000 | 16_000): Recorder {
@@ -95,14 +101,14 @@ class Recordings implements OwnRecordings {
   /** Puts a finished file where recordings are kept, and tells the dialer; what fails is done again by `adopt`. May be repeated. */
   async #kept(name: string, rate: number): Promise<boolean> {
     const [, day = "", call_ref = ""] = NAME.exec(name) ?? [];
-    const { local, bus, log } = this.#parts;
+    const { bus, log } = this.#parts;
     const path = join(this.#dir, name);
     try {
       const key = recordingKey(call_ref, new Date(day), CONTENT_TYPE);
       const { size } = await stat(path);
-      const bytes = await local.put(key, createReadStream(path), CONTENT_TYPE, size);
+      const bytes = await this.#local.put(key, createReadStream(path), CONTENT_TYPE, size);
       const { wanted } = await bus.call("dialer.recorded", { call_ref, key, bytes, content_type: CONTENT_TYPE, seconds: Math.round((bytes - WAV_HEADER_BYTES) / FRAME_BYTES / rate) });
-      if (!wanted) await local.remove(key);
+      if (!wanted) await this.#local.remove(key);
       await rm(path, { force: true });
       return wanted;
     } catch (error) {
