@@ -119,12 +119,12 @@ class ListeningEar implements Ear {
     turn.failed = null;
     if (speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
     turn.midAsked = true;
-    void this.#ask(turn);
+    void this.#ask(turn, false);
   }
 
   #pauses(turn: Turn, { silence_ms }: Hearing): void {
     const early = this.#o.early && turn.asks < MAX_EARLY_ASKS;
-    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS)) void this.#ask(turn);
+    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS)) void this.#ask(turn, true);
     if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
       const code = turn.failed;
       this.forget();
@@ -139,7 +139,7 @@ class ListeningEar implements Ear {
   }
 
   /** Asks for the words of all that was heard so far; an answer that the caller's voice has overtaken only tells what they are about. */
-  async #ask(turn: Turn): Promise<void> {
+  async #ask(turn: Turn, paused: boolean): Promise<void> {
     const { version } = turn;
     const asked = this.#o.now();
     turn.asking = true;
@@ -156,7 +156,7 @@ class ListeningEar implements Ear {
     }
     if (text === null || this.#turn !== turn) return;
     if (text !== "") this.#o.events.words(text);
-    if (turn.version !== version || this.#turn !== turn) return;
+    if (!paused || turn.version !== version || this.#turn !== turn) return;
     turn.stt_ms = Math.round(this.#o.now() - asked);
     turn.text = text;
     turn.wait_ms = this.#o.judge.waitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });

@@ -39,14 +39,71 @@ export interface MouthParts {
   sounded(): void;
 }
 
-/** A mouth that is silent. */
-export function mouth({ speech, playout, rate, failed, asked, sounded }: MouthParts): Mouth {
-  let jobs: Job[] = [];
-  let groups = 0;
-  let growing = 0;
-  let generation = 0;
+class SpeakingMouth implements Mouth {
+  readonly #o: MouthParts;
+  #jobs: Job[] = [];
+  #groups = 0;
+  #growing = 0;
+  /** Rises with every drop: what was opened before it is spoken no more. */
+  #generation = 0;
 
-  const synthesise = async (job: Job): Promise<void> => {
+  constructor(o: MouthParts) { this.#o = o; }
+
+  get busy(): boolean { return this.#growing > 0 || this.#jobs.length > 0; }
+
+  open(how: { interruptible: boolean }): Utterance {
+    const group = ++this.#groups;
+    const mine = this.#generation;
+    const chunks = sentenceChunker();
+    let open = true;
+    this.#growing++;
+    const speak = (parts: string[]): void => { for (const part of parts) if (mine === this.#generation) this.#add(part, group, how); };
+    return {
+      push(piece) { if (open) speak(chunks.push(piece)); },
+      end: () => {
+        if (!open) return;
+        open = false;
+        if (mine === this.#generation) this.#growing--;
+        speak(chunks.end());
+      },
+    };
+  }
+
+  say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
+    if (text.trim() !== "") this.#add(text.trim(), ++this.#groups, how);
+  }
+
+  sound(pcm: Int16Array): void {
+    const sink = this.#o.playout.add({ text: "", group: ++this.#groups, interruptible: false, aside: true });
+    sink.push(pcm);
+    sink.end();
+  }
+
+  drop(): void {
+    this.#generation++;
+    this.#growing = 0;
+    for (const { abort, sink } of this.#jobs.splice(0)) { abort.abort(); sink.end(); }
+  }
+
+  #add(text: string, group: number, how: { interruptible: boolean; aside?: boolean }): void {
+    const sink = this.#o.playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
+    const spoken = speakable(text);
+    if (spoken === "") { sink.end(); return; }
+    this.#jobs.push({ text: spoken, sink, abort: new AbortController(), started: false });
+    this.#next();
+  }
+
+  #next(): void {
+    for (const job of this.#jobs.slice(0, AT_ONCE)) {
+      if (job.started) continue;
+      job.started = true;
+      this.#o.asked();
+      void this.#synthesise(job);
+    }
+  }
+
+  async #synthesise(job: Job): Promise<void> {
+    const { speech, rate, sounded, failed } = this.#o;
     const turned = resampler(speech.rate, rate);
     let silent = true;
     try {
@@ -61,61 +118,11 @@ export function mouth({ speech, playout, rate, failed, asked, sounded }: MouthPa
       if (!job.abort.signal.aborted) failed();
     } finally {
       job.sink.end();
-      jobs = jobs.filter((other) => other !== job);
-      next();
+      this.#jobs = this.#jobs.filter((other) => other !== job);
+      this.#next();
     }
-  };
-
-  const next = (): void => {
-    for (const job of jobs.slice(0, AT_ONCE)) {
-      if (job.started) continue;
-      job.started = true;
-      asked();
-      void synthesise(job);
-    }
-  };
-
-  const add = (text: string, group: number, how: { interruptible: boolean; aside?: boolean }): void => {
-    const sink = playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
-    const spoken = speakable(text);
-    if (spoken === "") { sink.end(); return; }
-    jobs.push({ text: spoken, sink, abort: new AbortController(), started: false });
-    next();
-  };
-
-  return {
-    get busy() { return growing > 0 || jobs.length > 0; },
-    open(how) {
-      const group = ++groups;
-      const mine = generation;
-      const chunks = sentenceChunker();
-      let open = true;
-      growing++;
-      const speak = (parts: string[]): void => { for (const part of parts) if (mine === generation) add(part, group, how); };
-      return {
-        push(piece) { if (open) speak(chunks.push(piece)); },
-        end() {
-          if (!open) return;
-          open = false;
-          if (mine === generation) growing--;
-          speak(chunks.end());
-        },
-      };
-    },
-    say(text, how) {
-      if (text.trim() !== "") add(text.trim(), ++groups, how);
-    },
-    sound(pcm) {
-      const sink = playout.add({ text: "", group: ++groups, interruptible: false, aside: true });
-      sink.push(pcm);
-      sink.end();
-    },
-    drop() {
-      generation++;
-      growing = 0;
-      const dropped = jobs;
-      jobs = [];
-      for (const job of dropped) { job.abort.abort(); job.sink.end(); }
-    },
-  };
+  }
 }
+
+/** A mouth that is silent. */
+export const mouth = (o: MouthParts): Mouth => new SpeakingMouth(o);
