@@ -13,6 +13,8 @@ export interface Callbacks {
   /** A machine answered. Nobody is told of a person. */
   machine(call: PlivoCall): void;
   recorded(recording: PlivoRecording, hook: Hook): void;
+  /** A step of a stream of sound. */
+  stream(call: PlivoCall, hook: Hook, fields: Record<string, string>): void;
   /** Asks for a document, with the call's parameters and more. Throws when there is no 2xx answer. */
   fetchDocument(call: PlivoCall, hook: Hook, event: string, more: Record<string, string>): Promise<string>;
   /** Cuts every request under way. */
@@ -70,6 +72,7 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
         recording_start_ms: String(startedAt.getTime()), recording_end_ms: String(startedAt.getTime() + seconds * 1000),
       });
     },
+    stream: (plivoCall, hook, fields) => report(plivoCall, hook, fields["Event"] ?? "stream", { ...callFields(plivoCall), ...fields }),
     fetchDocument: (plivoCall, hook, event, more) =>
       reporter.fetch(plivoCall.call, request(plivoCall, hook, { ...callFields(plivoCall), Event: event, ...more }, false), { url: hook.url, failure: event, more }),
     close: () => reporter.close(),

@@ -1,3 +1,4 @@
+import { streamIn, type StreamSettings } from "./stream.ts";
 import { elementsOf, parseXml, textOf, XmlError, type XmlElement } from "../xml.ts";
 
 /** What is played to the person. */
@@ -22,6 +23,7 @@ export interface InputSettings {
 /** One instruction of a call document. */
 export type Verb =
   | Sound
+  | { verb: "Stream"; stream: StreamSettings }
   | { verb: "GetInput"; input: InputSettings }
   | { verb: "Wait"; seconds: number; minSilenceMs: number | null; beep: boolean }
   | { verb: "Redirect"; url: string; method: string }
@@ -54,6 +56,7 @@ const ATTRIBUTES: Record<string, readonly string[]> = {
     "action", "method", "inputType", "executionTimeout", "digitEndTimeout", "speechEndTimeout", "finishOnKey", "numDigits", "speechModel", "hints", "language",
     "interimSpeechResultsCallback", "interimSpeechResultsCallbackMethod", "log", "redirect", "profanityFilter",
   ],
+  Stream: ["bidirectional", "audioTrack", "streamTimeout", "statusCallbackUrl", "statusCallbackMethod", "contentType", "extraHeaders", "keepCallAlive", "noiseCancellation", "noiseCancellationLevel"],
   Wait: ["length", "silence", "min_silence", "minSilence", "beep"],
   Redirect: ["method"],
   Hangup: ["schedule", "reason"],
@@ -118,6 +121,11 @@ function verbOf(element: XmlElement): Verb {
   const { method = "POST", reason, action } = element.attributes;
   switch (element.name) {
     case "Speak": case "Play": return soundOf(element);
+    case "Stream": {
+      const stream = streamIn(element.attributes, textOf(element));
+      if (typeof stream === "string") throw new DocumentError(stream);
+      return { verb: "Stream", stream };
+    }
     case "GetInput": return { verb: "GetInput", input: inputOf(element) };
     case "Wait": {
       const silence = oneOf(element, "silence", ["true", "false"], "false") === "true";

@@ -1,18 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Exchange } from "../calls.ts";
+import type { Faults } from "../faults.ts";
 import type { EndedBy, Ledger } from "../ledger.ts";
 import { bridge, playOut } from "../playing.ts";
 import type { Hook } from "../sender.ts";
+import { runStream } from "../stream/session.ts";
 import type { SimTime } from "../time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { CAUSES } from "./causes.ts";
 import { DocumentError, parseDocument, type Verb } from "./document.ts";
 import { gather, voice, type Input } from "./gathering.ts";
 import type { Cause, PlivoCall } from "./plivo-call.ts";
+import { plivoWords, type StreamSettings } from "./stream.ts";
 
 /** What leading a call through its documents needs. */
-export interface ProgramParts { exchange: Exchange; time: SimTime; ledger: Ledger; callbacks: Callbacks }
+export interface ProgramParts { exchange: Exchange; time: SimTime; ledger: Ledger; faults: Faults; callbacks: Callbacks }
 
 /** A call that keeps being redirected is cut after so many documents. */
 const MAX_DOCUMENTS = 1_000;
@@ -97,6 +100,7 @@ class Program {
     switch (verb.verb) {
       case "Speak": case "Play": await playOut(call, this.#leave, () => voice(call, verb, false)); return ON;
       case "DTMF": await playOut(call, this.#leave, () => call.line.voice.play(`keys:${verb.digits}`, verb.digits.length * TONE_MS, { interruptible: false })); return ON;
+      case "Stream": return this.#streamed(verb.stream);
       case "GetInput": return this.#input(verb);
       case "Wait": await this.#pause(verb); return ON;
       case "Redirect": return { go: "to", target: { hook: asHook(verb.url, verb.method), event: "Redirect", fields: {} } };
@@ -115,6 +119,29 @@ class Program {
     call.over.addEventListener("abort", cancel, { once: true });
   }
 
+  /** With keepCallAlive the document goes on when the stream is over, else at once. */
+  async #streamed(settings: StreamSettings): Promise<Outcome> {
+    const stream = this.#stream(settings);
+    if (settings.keepCallAlive) await stream;
+    else stream.catch((error: unknown) => this.#warn(String(error)));
+    return ON;
+  }
+
+  async #stream(settings: StreamSettings): Promise<void> {
+    const { time, callbacks } = this.#parts;
+    const plivoCall = this.#plivoCall;
+    const words = plivoWords(plivoCall, settings);
+    const tell = (event: string): void => {
+      if (settings.statusCallback !== null) callbacks.stream(plivoCall, asHook(settings.statusCallback, settings.statusMethod), { Event: event, StreamID: words.id, ServiceURL: settings.url, Timestamp: new Date().toISOString() });
+    };
+    const enough = new AbortController();
+    const cancel = time.after(0, () => enough.abort(), settings.timeoutSeconds * 1000);
+    const end = await runStream(this.#parts, plivoCall.call, words, AbortSignal.any([this.#leave, enough.signal]), { opened: () => tell("StartStream") });
+    cancel();
+    if (end.error !== undefined) this.#warn(end.error);
+    tell(end.status === "failed" ? "DroppedStream" : "StopStream");
+  }
+
   async #input({ input }: Verb & { verb: "GetInput" }): Promise<Outcome> {
     const given = await gather(this.#parts.time, this.#plivoCall.call, input, this.#leave);
     if (given === null) return ON;
@@ -126,8 +153,8 @@ class Program {
 
   /** Waits the time the service set, in its real time; silence and a machine's beep are the far end's and end it sooner. */
   async #pause({ seconds, minSilenceMs, beep }: Verb & { verb: "Wait" }): Promise<void> {
-    const { time } = this.#parts;
     const { call, answeredSimMs } = this.#plivoCall;
+    const { time } = call.line;
     const beepInMs = beep && call.machine ? call.machine.beepEndsMs - (time.elapsedMs() - answeredSimMs) : null;
     if (beepInMs !== null && beepInMs >= 0 && beepInMs <= seconds * 1000) { await time.wait(beepInMs, this.#leave); return; }
     if (minSilenceMs === null) { await time.wait(seconds * 1000, this.#leave, seconds * 1000); return; }

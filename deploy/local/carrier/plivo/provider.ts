@@ -82,7 +82,7 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
     },
     async talk(call): Promise<EndedBy> {
       const plivoCall = record(call);
-      plivoCall.answeredSimMs = time.elapsedMs();
+      plivoCall.answeredSimMs = call.line.time.elapsedMs();
       const detected = detect(parts, plivoCall);
       // without an address of its own the verdict goes with the request for the document, which waits for it
       return runProgram(parts, plivoCall, plivoCall.params.amd?.hook === null ? await detected : {});

@@ -1,5 +1,6 @@
 import type { Interruptible, RelaySettings } from "../relay/settings.ts";
 import { RequestError } from "./errors.ts";
+import { streamIn } from "./stream.ts";
 import { AMD_MODES, type AmdMode, type RecordSettings, type TelnyxSettings } from "./telnyx-call.ts";
 
 /** A JSON body, read with Telnyx's complaints. */
@@ -98,13 +99,13 @@ export function settingsIn(fields: Fields, before: TelnyxSettings): TelnyxSettin
   const relay = fields["conversation_relay_config"];
   if (relay !== undefined && !isRecord(relay)) invalid("conversation_relay_config", "must be an object.");
   return {
-    clientState: clientStateIn(fields) ?? before.clientState, webhookUrl: webhookIn(fields) ?? before.webhookUrl, relay: isRecord(relay) ? relayIn(relay) : before.relay,
+    clientState: clientStateIn(fields) ?? before.clientState, webhookUrl: webhookIn(fields) ?? before.webhookUrl, relay: isRecord(relay) ? relayIn(relay) : before.relay, stream: streamIn(fields) ?? before.stream,
     record: recordIn(fields) ?? before.record, amd: oneOf<AmdMode>(fields, "answering_machine_detection", AMD_MODES, before.amd),
   };
 }
 
 /** Nothing given yet. */
-export const NO_SETTINGS: TelnyxSettings = { clientState: null, webhookUrl: null, relay: null, record: null, amd: "disabled" };
+export const NO_SETTINGS: TelnyxSettings = { clientState: null, webhookUrl: null, relay: null, stream: null, record: null, amd: "disabled" };
 
 /** A dial request. Seconds are whole. */
 export interface DialBody { to: string; from: string; timeoutSeconds: number; timeLimitSeconds: number; commandId: string | null; settings: TelnyxSettings }

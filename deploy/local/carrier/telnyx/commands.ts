@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fieldsOf, needed, numberIn, relayIn, settingsIn, textIn, type Fields } from "./bodies.ts";
 import { alreadyEnded, notAnswered, RequestError } from "./errors.ts";
+import { stream, streamIn } from "./stream.ts";
 import { pressKeys, relay, speak, transfer, type TalkParts } from "./talking.ts";
 import type { RecordSettings, TelnyxCall } from "./telnyx-call.ts";
 
@@ -76,6 +77,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     alone(parts, telnyxCall, relay(parts, telnyxCall, relayIn(fields)));
     return { conversation_relay_id: randomUUID() };
   }),
+  streaming_start: answered((parts, telnyxCall, fields) => {
+    needed(fields, "stream_url");
+    const asked = streamIn(fields);
+    return asked ? alone(parts, telnyxCall, stream(parts, telnyxCall, asked)) : null;
+  }),
+  streaming_stop: answered((_parts, { streaming }) => { streaming.abort(); return null; }),
   conversation_relay_stop: answered((_parts, { leave }) => { leave.abort(); return null; }),
 };
 

@@ -8,6 +8,7 @@ import type { RelaySettings } from "../relay/settings.ts";
 import type { SimTime } from "../time.ts";
 import { shownFrom, type Events } from "./events.ts";
 import type { Recordings } from "./recordings.ts";
+import { stream } from "./stream.ts";
 import { newCallControlId, type TelnyxCall } from "./telnyx-call.ts";
 
 /** What answered calls stand on. */
@@ -90,7 +91,7 @@ export async function talk(parts: TalkParts, telnyxCall: TelnyxCall): Promise<En
   const { call, settings } = telnyxCall;
   const leave = call.line.listen({ sounding: () => undefined, key: (digit) => parts.events.tell(telnyxCall, "call.dtmf.received", { digit }) });
   if (settings.record) parts.recordings.start(telnyxCall, settings.record);
-  const works = [detect(parts, telnyxCall), ...(settings.relay ? [relay(parts, telnyxCall, settings.relay)] : [])];
+  const works = [detect(parts, telnyxCall), ...(settings.relay ? [relay(parts, telnyxCall, settings.relay)] : []), ...(settings.stream ? [stream(parts, telnyxCall, settings.stream)] : [])];
   await over(telnyxCall);
   leave();
   parts.recordings.stop(telnyxCall);

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Call } from "../calls.ts";
 import type { LineRecorder } from "../recording.ts";
 import type { RelaySettings } from "../relay/settings.ts";
+import type { SoundFormat } from "../stream/format.ts";
 
 /** An account that may use the API: its call control application, and its key. */
 export interface TelnyxAccount { connectionId: string; apiKey: string }
@@ -16,12 +17,16 @@ export interface RecordSettings { channels: "single" | "dual"; format: "wav" | "
 export const AMD_MODES = ["premium", "detect", "detect_beep", "detect_words", "greeting_end", "disabled"] as const;
 export type AmdMode = (typeof AMD_MODES)[number];
 
+/** A stream of sound as asked for. */
+export interface StreamSettings { url: string; mode: "mp3" | "rtp"; toAgent: SoundFormat; fromAgent: SoundFormat }
+
 /** What a call is given beside its line: by the dial request, or by the command that answers it. */
 export interface TelnyxSettings {
   clientState: string | null;
   /** Where events go; null: to the application's address. */
   webhookUrl: string | null;
   relay: RelaySettings | null;
+  stream: StreamSettings | null;
   record: RecordSettings | null;
   amd: AmdMode;
 }
@@ -41,6 +46,8 @@ export interface TelnyxCall {
   recorder: { id: string; startedAt: Date; settings: RecordSettings; line: LineRecorder } | null;
   /** Aborted to take the call out of its relay or its speech. */
   leave: AbortController;
+  /** Aborted to end its stream of sound. */
+  streaming: AbortController;
 }
 
 /** A new name for a call, in Telnyx's form. */
@@ -48,7 +55,7 @@ export const newCallControlId = (): string => `v3:${randomBytes(40).toString("ba
 
 /** A call nobody has done anything with yet. */
 export const telnyxCall = (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings): TelnyxCall => ({
-  call, account, origin, settings, legId: randomUUID(), sessionId: randomUUID(), events: [], done: new Set(), recorder: null, leave: new AbortController(),
+  call, account, origin, settings, legId: randomUUID(), sessionId: randomUUID(), events: [], done: new Set(), recorder: null, leave: new AbortController(), streaming: new AbortController(),
 });
 
 /** What a client_state says; null for none. */

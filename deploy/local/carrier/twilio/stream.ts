@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { StreamCommand, StreamWords } from "../stream/session.ts";
 import type { SoundFormat } from "../stream/format.ts";
+import { bytesOf, textIn } from "../stream/reading.ts";
 import { sign } from "./signature.ts";
 import type { TwilioCall } from "./twilio-call.ts";
 
@@ -8,18 +9,11 @@ import type { TwilioCall } from "./twilio-call.ts";
 export interface StreamSettings { url: string; name: string | null; parameters: Record<string, string>; statusCallback: string | null; statusMethod: string }
 
 const FORMAT: SoundFormat = { codec: "pcmu", rate: 8_000 };
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** What is wrong with a stream's address, with Twilio's code; null when nothing is. Only the path may carry anything. */
 export function urlComplaint(url: string): string | null {
   if (!URL.canParse(url) || !/^wss?:$/.test(new URL(url).protocol)) return `11100: url="${url}" of <Stream> is no wss:// address`;
   return new URL(url).search === "" ? null : "31920: the url of <Stream> must not have a query string: pass <Parameter>s instead";
-}
-
-function textIn(value: unknown, name: string): string | null {
-  if (typeof value !== "object" || value === null || !(name in value)) return null;
-  const found: unknown = Reflect.get(value, name);
-  return typeof found === "string" ? found : null;
 }
 
 /** What an application's message asks for. */
@@ -32,8 +26,8 @@ function commandOf(message: Record<string, unknown>, streamSid: string): StreamC
     return name === null ? "31951: mark.name is missing" : { do: "mark", name };
   }
   if (event !== "media") return `31951: unknown event ${JSON.stringify(event)}`;
-  const payload = textIn(message["media"], "payload");
-  return payload === null || !BASE64.test(payload) ? "31951: media.payload is not base64" : { do: "sound", bytes: Buffer.from(payload, "base64") };
+  const bytes = bytesOf(textIn(message["media"], "payload"));
+  return bytes ? { do: "sound", bytes } : "31951: media.payload is not base64";
 }
 
 /** Twilio's words on a media stream. https://www.twilio.com/docs/voice/media-streams/websocket-messages */
