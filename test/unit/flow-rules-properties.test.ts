@@ -60,7 +60,7 @@ test("every step ends, with at most one thought and one end, after at most a cha
     for (const [i, now] of effects.entries()) {
       expect(now.filter((e) => e.type === "think").length).toBeLessThanOrEqual(1);
       expect(now.filter((e) => e.type === "end").length).toBeLessThanOrEqual(1);
-      expect((states[i]?.traversal.length ?? 0) - (states[i - 1]?.traversal.length ?? 0)).toBeLessThanOrEqual(MAX_CHAIN + 1);
+      expect((states[i]?.traversal.length ?? 0) - (states[i - 1]?.traversal.length ?? 0)).toBeLessThanOrEqual(2 * (MAX_CHAIN + 1)); // a chain that was cut off, and one by what the customer keyed meanwhile
     }
     for (const s of states) expect(s.ended_by !== null).toBe(s.mode === "ended");
   }), { numRuns: 150 });

@@ -27,17 +27,25 @@ export const keyed = (flow: Flow, s: TalkState, digits: string): Uttered =>
 export const forgetTaken = (s: TalkState, { content, shown }: Uttered): TalkState =>
   content === shown ? s : { ...s, history: s.history.map((m) => (m.role === "user" && m.content === content ? { ...m, content: shown } : m)) };
 
+/** Remembers what is a secret; what is too short to be looked for is left out. */
+const remember = (s: TalkState, entries: readonly string[]): TalkState => {
+  const fresh = entries.filter((entry) => entry.length >= MIN_TRACED_DIGITS && !s.secret_entries.includes(entry));
+  return fresh.length === 0 ? s : { ...s, secret_entries: [...s.secret_entries, ...new Set(fresh)].slice(-MAX_SECRET_ENTRIES) };
+};
+
 /** Remembers an entry that is a secret. */
-export const rememberEntry = (flow: Flow, s: TalkState, digits: string): TalkState =>
-  !isSecret(flow, s.node) || digits.length < MIN_TRACED_DIGITS || s.secret_entries.includes(digits) ? s
-    : { ...s, secret_entries: [...s.secret_entries, digits].slice(-MAX_SECRET_ENTRIES) };
+export const rememberEntry = (flow: Flow, s: TalkState, digits: string): TalkState => isSecret(flow, s.node) ? remember(s, [digits]) : s;
+
+/** Digits in a value, whatever it is: a secret may have been said instead of keyed. */
+const digitsIn = (value: unknown): readonly string[] => (JSON.stringify(value) ?? "").match(/\d+/g) ?? [];
 
 /** Sets variables; those that get their values in a node with a secret are secret from then on. */
 export function setVariables(flow: Flow, s: TalkState, values: Readonly<Record<string, unknown>>): TalkState {
   const names = Object.keys(values);
   if (names.length === 0) return s;
-  const secret = isSecret(flow, s.node) ? [...new Set([...s.secret_variables, ...names])] : s.secret_variables;
-  return { ...s, extracted: { ...s.extracted, ...values }, secret_variables: secret };
+  const set: TalkState = { ...s, extracted: { ...s.extracted, ...values } };
+  if (!isSecret(flow, s.node)) return set;
+  return remember({ ...set, secret_variables: [...new Set([...s.secret_variables, ...names])] }, Object.values(values).flatMap(digitsIn));
 }
 
 /** A text without the secrets of the talk. */
