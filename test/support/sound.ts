@@ -28,7 +28,15 @@ export function noise({ db = -50, ...rest }: Sound, seed = 1): Pcm {
 export const silence = (ms: number, rate = 8000): Pcm => new Int16Array(samplesOf({ ms, rate }));
 
 /** One sound after the other. */
-export const inTurn = (...parts: Pcm[]): Pcm => Int16Array.from(parts.flatMap((p) => [...p]));
+export function inTurn(...parts: Pcm[]): Pcm {
+  const all = new Int16Array(parts.reduce((sum, p) => sum + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
 
 /** Two sounds at once; as long as the first. */
 export const together = (a: Pcm, b: Pcm): Pcm => a.map((s, i) => sample(s + (b[i] ?? 0)));

@@ -49,17 +49,16 @@ function levelDb(pcm: Pcm): number {
 
 /** Power of the line's noise, step by step. */
 function noiseFloor(): (power: number) => number {
-  const blocks = new Float64Array(FLOOR_BLOCKS);
-  let [floor, lowest, steps] = [FLOOR_MIN, Infinity, 0];
+  const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
+  // What a call begins with is taken for noise until it dips, unless it is as loud as only a voice is: the greeting must not be interrupted by the line.
+  let [floor, lowest, steps] = [FLOOR_MAX, Infinity, 0];
   return (power) => {
     lowest = Math.min(lowest, power);
     steps += 1;
     if (steps % BLOCK_STEPS !== 0) return floor;
-    const block = steps / BLOCK_STEPS;
-    blocks[block % FLOOR_BLOCKS] = lowest;
+    blocks[(steps / BLOCK_STEPS) % FLOOR_BLOCKS] = lowest;
     lowest = Infinity;
-    // Until a whole window was heard, nothing is known: a call that begins with a voice must not take it for noise.
-    if (block >= FLOOR_BLOCKS) floor = Math.min(Math.max(blocks.reduce((a, b) => Math.min(a, b)) * BIAS, FLOOR_MIN), FLOOR_MAX);
+    floor = Math.min(Math.max(blocks.reduce((a, b) => Math.min(a, b)) * BIAS, FLOOR_MIN), FLOOR_MAX);
     return floor;
   };
 }
