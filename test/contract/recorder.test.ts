@@ -9,6 +9,7 @@ import type { DialOrder } from "../../shared/contracts/dialer.ts";
 import { readEnv } from "../../shared/env.ts";
 import { rootLog } from "../../shared/log.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../support/s3-server.ts";
+import { until } from "../support/stage.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "./dialer-stage.ts";
 
@@ -124,6 +125,21 @@ describe("what is left over", () => {
     const there = await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
     expect([there.recording?.key, there.recording?.seconds, await growing()]).toEqual([`2026/11/20/${call._id}.wav`, 2, [`2026-11-20_${live}.wav`]]);
     expect(await ours().adopt()).toBe(0);
+  });
+  test("of a talk that is silent for long is not: the process that records it says so", async () => {
+    const { order, call } = await talked();
+    const mine = ours();
+    const recorder = mine.open(call._id, RATE);
+    const speak = async (): Promise<void> => { await clock.advance(20_000); recorder.heard(new Int16Array(FRAME).fill(1), clock.monotonicMs() - 20); };
+    await speak();
+    await speak();
+    await until("the first sound to be written", async () => ((await growing()).some((name) => name.includes(call._id)) ? true : undefined));
+    clock.set(new Date(Date.now() + 900_000));
+    await mine.adopt();
+    await ours().adopt();
+    expect((await growing()).some((name) => name.includes(call._id))).toBe(true);
+    await recorder.end();
+    expect((await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass)).recording?.seconds).toBe(40);
   });
   test("of a talk whose dialer could not be told is told later", async () => {
     const { order, call } = await talked();

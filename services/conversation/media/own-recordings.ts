@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
@@ -19,14 +19,14 @@ export interface OwnRecordingsParts { env: Pick<Env, "RECORDINGS_DIR">; ids: Pic
 export interface OwnRecordings {
   /** Records a talk from now on. Never throws, and its recorder neither: what can't be recorded is logged. */
   open(call_ref: string, rate: 8000 | 16_000): Recorder;
-  /** One pass: finishes and keeps what processes that died, or talks whose dialer could not be told, have left. Gives how many were kept. */
+  /** One pass, to be made at the start and every minute: finishes and keeps what processes that died, or talks whose dialer could not be told, have left. Gives how many were kept. */
   adopt(): Promise<number>;
 }
 
 /** Where talks grow while they last; no key begins with a dot. */
 const GROWING = ".talks";
 const CONTENT_TYPE = "audio/wav";
-/** A file that nobody has written to for so long is left over: a live one grows every second. */
+/** A file that nobody has touched for so long is left over; silence is not written, so each pass touches those of its own process. */
 const LEFT_MS = 300_000;
 /** Taken up in one pass; more wait for the next. */
 const MAX_ADOPTED = 20;
@@ -64,10 +64,18 @@ class Recordings implements OwnRecordings {
 
   async adopt(): Promise<number> {
     let kept = 0;
+    await this.#touchOwn();
     for (const name of (await this.#left()).slice(0, MAX_ADOPTED)) {
       if (await this.#adopted(name)) kept += 1;
     }
     return kept;
+  }
+
+  /** Other processes that share the folder see that these are not left over. */
+  async #touchOwn(): Promise<void> {
+    const now = this.#parts.clock.now();
+    // one that is not on the disk yet needs no touch
+    for (const name of this.#busy) await utimes(join(this.#dir, name), now, now).catch(() => undefined);
   }
 
   /** Files that nobody writes to any more, oldest first. */
