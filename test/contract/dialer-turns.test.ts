@@ -42,7 +42,7 @@ beforeAll(async () => {
   events = client.db().collection<CarrierEventDoc>("carrier_events");
 });
 afterAll(async () => { await client?.close(); await stage?.stop(); api?.closeAllConnections(); api?.close(); }, 30_000);
-beforeEach(() => { asked.length = 0; answer = () => LISTEN; });
+beforeEach(() => { asked.length = 0; commands.length = 0; answer = () => LISTEN; });
 
 /** A call that rings at Plivo; `holder`: the node that leads its talk. */
 async function ringing(over: Partial<CallDoc> = {}): Promise<{ ref: string; request: string }> {
@@ -72,6 +72,19 @@ test("the answer: any node takes it with the token of its address; the document 
   expect(document).toContain("Do you confirm?");
   expect(document).toContain(`http://calls.example/carriers/PROVIDER_TWO/turn/${ref}?turn=3`);
   await until("the call to be answered", async () => ((await calls.findOne({ _id: ref }))?.state === "ANSWERED" ? true : undefined));
+});
+test("the answer of a call whose talk carries sound is connected to its WebSocket; nobody is asked for a turn, and the stream's own reports are taken", async () => {
+  const { ref, request } = await ringing();
+  const socket = `wss://media.example/media/PROVIDER_TWO/${TOKEN}`;
+  const document = await callback(at("answer", ref, `stream=${Buffer.from(socket).toString("base64url")}`), fieldsOf(request));
+  expect([asked, document]).toEqual([[], expect.stringContaining(`statusCallbackUrl="http://calls.example/carriers/PROVIDER_TWO/stream/${ref}" statusCallbackMethod="POST">${socket}</Stream><Hangup/>`)]);
+  await until("the call to be answered", async () => ((await calls.findOne({ _id: ref }))?.state === "ANSWERED" ? true : undefined));
+  const report = (Event: string): Promise<string> => callback(at("stream", ref, ""), { CallUUID: fieldsOf(request).CallUUID, Event, StreamID: randomUUID() });
+  for (const Event of ["StartStream", "StopStream"]) expect(await report(Event)).toContain("<Response>");
+  expect((await calls.findOne({ _id: ref }))?.hang_up).toBeUndefined();
+  await report("DroppedStream");
+  await until("the call to be ended", async () => (await calls.findOne({ _id: ref }))?.hang_up === "media_failed" || undefined);
+  await until("the carrier to be told", () => commands.find((c) => c.startsWith("DELETE") && c.includes(fieldsOf(request).CallUUID)));
 });
 test("a turn goes to the node that holds the talk, without a token; what was said and keyed is not kept here", async () => {
   const { ref, request } = await ringing({ state: "ANSWERED", rank: 3, holder: "services" });
