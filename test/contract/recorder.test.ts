@@ -42,7 +42,8 @@ async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: 
   const { payload: _p, pre_checks: _c, pre_check_defers: _d, rate_limit: _r, ...kept } = order;
   const call: CallDoc = {
     _id: refOf(order), lead_id: order.lead_id, claim_no: 1, state: "ENDED", rank: 9, created_at: clock.now(), provider: "PROVIDER_ONE", carrier_call_id: `CA${randomUUID().replaceAll("-", "")}`,
-    closed_at: clock.now(), ended: "completed", media: "audio", holder: "node-1", order: { ...kept, record: true }, recording: { state: "wanted", own: true, told: true, tries: 0, looks: 0, due_at: new Date(clock.now().getTime() + 3_600_000) }, ...over,
+    closed_at: clock.now(), ended: "completed", media: "audio", holder: "node-1", order: { ...kept, record: true },
+    recording: { state: "wanted", own: true, told: true, tries: 0, looks: 0, due_at: new Date(clock.now().getTime() + 3_600_000) }, ...over,
   };
   await stage.calls.insertOne(call);
   return { order, call };
@@ -162,7 +163,8 @@ describe("with uploads", () => {
   beforeAll(async () => {
     bucket = await startS3();
     s = await setDialerStage({ clock, env: {
-      RECORDING_SOURCE: "own", UPLOAD_CALL_RECORDINGS_TO_CLOUD: "true", S3_BUCKET: S3_ACCOUNT.bucket, S3_ENDPOINT: bucket.url, S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id, S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
+      RECORDING_SOURCE: "own", UPLOAD_CALL_RECORDINGS_TO_CLOUD: "true", S3_BUCKET: S3_ACCOUNT.bucket, S3_ENDPOINT: bucket.url,
+      S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id, S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
     } });
   });
   afterAll(async () => { await s.stop(); await bucket.stop(); });

@@ -53,7 +53,8 @@ const golden = {
       start: { streamSid: "MZ1", accountSid: "AC1", callSid: "CA1", tracks: ["inbound"], customParameters: {}, mediaFormat: format(encoding, rate) },
     }),
     call_id: "CA1",
-    media: (chunk: number, bytes = payload) => ({ event: "media", streamSid: "MZ1", sequenceNumber: String(chunk + 1), media: { track: "inbound", chunk: String(chunk), timestamp: String(chunk * 20), payload: bytes } }),
+    media: (chunk: number, bytes = payload) => ({ event: "media", streamSid: "MZ1", sequenceNumber: String(chunk + 1),
+      media: { track: "inbound", chunk: String(chunk), timestamp: String(chunk * 20), payload: bytes } }),
     dtmf: (digit: unknown) => ({ event: "dtmf", streamSid: "MZ1", dtmf: { track: "inbound_track", digit } }),
     mark: (name: string) => ({ event: "mark", streamSid: "MZ1", mark: { name } }),
     stop: { event: "stop", streamSid: "MZ1", stop: { accountSid: "AC1", callSid: "CA1" } },
@@ -81,7 +82,8 @@ const golden = {
       start: { user_id: "U", call_control_id: "v3:abc", call_session_id: "ff", from: "+1", to: "+2", client_state: "eA==", media_format: { encoding, sample_rate: rate, channels: 1 } },
     }),
     call_id: "v3:abc",
-    media: (chunk: number, bytes = payload) => ({ event: "media", sequence_number: String(chunk + 3), stream_id: "S1", media: { track: "inbound", chunk: String(chunk), timestamp: "5", payload: bytes } }),
+    media: (chunk: number, bytes = payload) => ({ event: "media", sequence_number: String(chunk + 3), stream_id: "S1",
+      media: { track: "inbound", chunk: String(chunk), timestamp: "5", payload: bytes } }),
     dtmf: (digit: unknown) => ({ event: "dtmf", stream_id: "S1", occurred_at: "2026-11-21T10:00:00Z", sequence_number: "5", dtmf: { digit } }),
     mark: (name: string) => ({ event: "mark", sequence_number: "4", stream_id: "S1", mark: { name } }),
     stop: { event: "stop", sequence_number: "5", stream_id: "S1", stop: { call_control_id: "v3:abc", user_id: "U" } },
@@ -145,7 +147,8 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
   test("what is no frame of the carrier is ignored, and told once", () => {
     const { socket, seen } = started();
     const large = JSON.stringify(g.media(1, "A".repeat(MAX_FRAME_BYTES)));
-    for (const frame of ["", "{", "null", "[]", "5", '"media"', large, { event: "?" }, { nothing: 1 }, g.dtmf("12"), g.dtmf(5), { event: "dtmf" }, { event: "media", media: 5 }, { event: "mark" }, g.media(1, "")]) socket.get(frame);
+    for (const frame of ["", "{", "null", "[]", "5", '"media"', large, { event: "?" }, { nothing: 1 }, g.dtmf("12"), g.dtmf(5), { event: "dtmf" }]) socket.get(frame);
+    for (const frame of [{ event: "media", media: 5 }, { event: "mark" }, g.media(1, "")]) socket.get(frame);
     socket.emit("message", Buffer.from(JSON.stringify(g.dtmf("1"))), true);
     expect(seen).toEqual([["fault"]]);
   });

@@ -12,7 +12,8 @@ describe("numbered frames", () => {
   };
   /** Numbers from 1 in an order in which none is displaced by more than four, each up to three times. */
   const jittered = fc.integer({ min: 1, max: 60 }).chain((length) => fc.array(fc.tuple(fc.nat({ max: 4 }), fc.nat({ max: 2 })), { minLength: length, maxLength: length })).map((moves) =>
-    moves.flatMap(([late, repeats], i) => Array.from({ length: repeats + 1 }, (_, r) => ({ number: i + 1, at: i + late + (r === 0 ? 0 : r * 2) }))).toSorted((a, b) => a.at - b.at).map(({ number }) => number));
+    moves.flatMap(([late, repeats], i) =>
+      Array.from({ length: repeats + 1 }, (_, r) => ({ number: i + 1, at: i + late + (r === 0 ? 0 : r * 2) }))).toSorted((a, b) => a.at - b.at).map(({ number }) => number));
 
   test("come out in order, each once, where none is more than four late", () => {
     fc.assert(fc.property(jittered, (numbers) => {

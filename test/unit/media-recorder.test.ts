@@ -75,7 +75,8 @@ describe("a talk", () => {
     expect([wav.rate, wav.bytes, wav.seconds]).toEqual([RATE, 500 * FRAME * 4, 10]);
     expect(likeness(wav.left.subarray(100 * FRAME, 200 * FRAME), tone(440, 100 * FRAME, 100 * FRAME))).toBeGreaterThan(0.999);
     expect(likeness(wav.right.subarray(250 * FRAME, 400 * FRAME), tone(700, 250 * FRAME, 150 * FRAME))).toBeGreaterThan(0.999);
-    expect([loudest(wav.left.subarray(0, 100 * FRAME)), loudest(wav.left.subarray(200 * FRAME)), loudest(wav.right.subarray(0, 250 * FRAME)), loudest(wav.right.subarray(400 * FRAME))]).toEqual([0, 0, 0, 0]);
+    expect([loudest(wav.left.subarray(0, 100 * FRAME)), loudest(wav.left.subarray(200 * FRAME))]).toEqual([0, 0]);
+    expect([loudest(wav.right.subarray(0, 250 * FRAME)), loudest(wav.right.subarray(400 * FRAME))]).toEqual([0, 0]);
   });
 
   test("arrival that wavers leaves no seam; a clock that runs a little off stays within 150 ms", async () => {

@@ -77,7 +77,9 @@ export const expect = (ref: string, now: Date, max_call_seconds: number, own: bo
 
 /** (none)|wanted|absent, of which the carrier has told nothing yet -> wanted, to be fetched at once; absent where the carrier says that there is none. */
 export const told = (ref: string, call_id: string, { recording_id, url, seconds, channels }: CarrierRecording, now: Date): Move => ({
-  filter: { _id: ref, $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }], "recording.recording_id": null, "recording.own": null, "recording.state": { $in: [null, "wanted", "absent"] } },
+  filter: {
+    _id: ref, $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }], "recording.recording_id": null, "recording.own": null, "recording.state": { $in: [null, "wanted", "absent"] },
+  },
   update: set({
     state: url === null ? "absent" : "wanted", recording_id, tries: 0, due_at: now,
     ...(url === null ? {} : { url }), ...(seconds === null ? {} : { seconds }), ...(channels === null ? {} : { channels }),
