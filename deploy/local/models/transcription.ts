@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { createDecoder } from "../speech/modem.ts";
+import { RATES } from "../speech/tones.ts";
 import type { Rate } from "../speech/tones.ts";
 import { readWav } from "../speech/wav.ts";
 import { delay } from "./delays.ts";
@@ -19,7 +20,6 @@ export type TranscriptionRequest = Readonly<{ model: string; pcm: Int16Array; ra
 /** Longest upload, as OpenAI has it. */
 export const MOST_UPLOAD_BYTES = 25 * 1024 * 1024;
 
-const RATES: readonly Rate[] = [8000, 16_000, 24_000, 48_000];
 const MS_PER_SECOND = 1000;
 
 /** Checks a multipart body; throws ApiFault 400 naming the field at fault. */

@@ -1,7 +1,8 @@
 /** Pairs of tones that carry text within a telephone's band: one byte of UTF-8 is one symbol, its high half a low tone, its low half a high one. */
 
 /** Rates of sound that symbols fall on whole samples of. */
-export type Rate = 8000 | 16_000 | 24_000 | 48_000;
+export const RATES = [8000, 16_000, 24_000, 48_000] as const;
+export type Rate = (typeof RATES)[number];
 
 /** A symbol's length; its two tones sound together in the middle of it. */
 export const SYMBOL_MS = 64;

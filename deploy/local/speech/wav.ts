@@ -1,4 +1,6 @@
 import { Buffer } from "node:buffer";
+import { g711Decode } from "./g711.ts";
+import type { Law } from "./g711.ts";
 
 /** WAV: sound with a header that says how it is to be played. */
 
@@ -8,6 +10,7 @@ export type Sound = Readonly<{ rate: number; channels: readonly Int16Array[] }>;
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 const PCM = 1;
+const LAWS: Readonly<Record<number, Law>> = { 6: "pcma", 7: "pcmu" };
 /** What a server writes as length that does not know it yet. */
 const UNKNOWN_LENGTH = 0xffff_ffff;
 
@@ -53,28 +56,33 @@ export function pcmOf(bytes: Uint8Array): Int16Array {
   return pcm;
 }
 
-/** Reads a WAV file of linear 16 bit sound; null when it is something else. A length that is unknown or too long means up to the end. */
+/** Reads a WAV file of linear 16 bit or G.711 sound; null when it is something else. A length that is unknown or too long means up to the end. */
 export function readWav(file: Uint8Array): Sound | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (bytes.length < 12 || bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE") return null;
-  let format: { channels: number; rate: number } | null = null;
+  let format: { channels: number; rate: number; law: Law | null } | null = null;
   for (let at = 12; at + 8 <= bytes.length; ) {
     const name = bytes.toString("latin1", at, at + 4);
     const length = bytes.readUInt32LE(at + 4);
     const body = at + 8;
     if (name === "fmt " && body + 16 <= bytes.length) {
-      if (bytes.readUInt16LE(body) !== PCM || bytes.readUInt16LE(body + 14) !== 8 * BYTES_PER_SAMPLE) return null;
-      format = { channels: bytes.readUInt16LE(body + 2), rate: bytes.readUInt32LE(body + 4) };
+      const [code, bits] = [bytes.readUInt16LE(body), bytes.readUInt16LE(body + 14)];
+      const law = LAWS[code] ?? null;
+      if ((code !== PCM && law === null) || bits !== (law === null ? 8 * BYTES_PER_SAMPLE : 8)) return null;
+      format = { channels: bytes.readUInt16LE(body + 2), rate: bytes.readUInt32LE(body + 4), law };
       if (format.channels === 0 || format.rate === 0) return null;
     }
-    if (name === "data") return format === null ? null : { rate: format.rate, channels: apart(bytes.subarray(body, Math.min(bytes.length, body + length)), format.channels) };
+    if (name === "data") {
+      if (format === null) return null;
+      const sound = bytes.subarray(body, Math.min(bytes.length, body + length));
+      return { rate: format.rate, channels: apart(format.law === null ? pcmOf(sound) : g711Decode(format.law, sound), format.channels) };
+    }
     at = body + length + (length % 2);
   }
   return null;
 }
 
-function apart(bytes: Uint8Array, channels: number): Int16Array[] {
-  const mixed = pcmOf(bytes);
+function apart(mixed: Int16Array, channels: number): Int16Array[] {
   const samples = Math.floor(mixed.length / channels);
   return Array.from({ length: channels }, (_, index) => new Int16Array(samples).map((_value, at) => mixed[at * channels + index] ?? 0));
 }
