@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { ConverseFault } from "./fault.ts";
+import { ConverseFault, saidBy } from "./fault.ts";
 
 /** What answers the brain's questions: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
 export type ModelChoice = { readonly kind: "simulator" | "real" } | { readonly kind: "recorded"; readonly file: string };
@@ -41,7 +41,7 @@ function parsed(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new ConverseFault(`${error instanceof Error ? error.message.split(". ")[0] : String(error)}. See npm run converse -- --help.`);
+    throw new ConverseFault(`${saidBy(error).split(". ")[0]}. See npm run converse -- --help.`);
   }
 }
 

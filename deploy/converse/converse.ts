@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { readArguments, USAGE, type Asked } from "./arguments.ts";
-import { ConverseFault } from "./fault.ts";
+import { ConverseFault, isAboutFile, saidBy } from "./fault.ts";
 import { talkAtKeyboard, type Keyboard } from "./keyboard.ts";
 import { openModel, type Model } from "./models.ts";
 import { play, type Played } from "./playing.ts";
@@ -38,7 +38,7 @@ async function atKeyboard(asked: Asked, template: string, model: Model, keyboard
   const payload = asked.payload === null ? madeUpPayload(ready) : readPayload(asked.payload);
   requirePayload(asked.payload ?? "the payload made up from payload_schema; give your own with --payload", ready, payload);
   if (asked.payload === null) keyboard.print(`payload (made up; --payload gives your own): ${JSON.stringify(payload)}`);
-  const { trace } = await talkAtKeyboard(ready, payload, model, keyboard);
+  const trace = await talkAtKeyboard(ready, payload, model, keyboard);
   if (asked.trace !== null) writeFileSync(asked.trace, `${JSON.stringify(trace, null, 1)}\n`);
   return MET;
 }
@@ -61,9 +61,8 @@ export async function converse(ground: Ground): Promise<number> {
     ground.keyboard.print(USAGE);
     return MET;
   } catch (error) {
-    const system = error instanceof Error && "code" in error && typeof error.code === "string" && "path" in error;
-    if (!(error instanceof ConverseFault) && !system) throw error;
-    ground.keyboard.print(error.message);
+    if (!(error instanceof ConverseFault) && !isAboutFile(error)) throw error;
+    ground.keyboard.print(saidBy(error));
     return UNUSABLE;
   }
 }

@@ -9,3 +9,11 @@ export function faultIn(file: string, what: string, faults: readonly { path: str
   const more = faults.length > MAX_FAULTS_SHOWN ? `\n  and ${faults.length - MAX_FAULTS_SHOWN} more` : "";
   return new ConverseFault(`${file}: ${what}${shown.join("")}${more}`);
 }
+
+const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/** What an error says, whoever made it. */
+export const saidBy = (error: unknown): string => (isFields(error) && typeof error["message"] === "string" ? error["message"] : String(error));
+
+/** Whether an error is about a file that the person named. */
+export const isAboutFile = (error: unknown): boolean => isFields(error) && typeof error["code"] === "string" && typeof error["path"] === "string";

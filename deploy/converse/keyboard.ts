@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Model } from "./models.ts";
 import type { Ready } from "./reading.ts";
@@ -10,6 +11,9 @@ import { TextTalk, type Traced, type WebResult } from "./talk.ts";
 
 const HELP = `  what you type is said · /press 1 · /silence · /interrupt [words heard] [what is said] · /hangup · /machine
   /state  what is known so far · /save <file.yaml>  the talk so far as a script with its expectations · /help`;
+
+/** What is done where a machine answers: the template's message can be heard. */
+const ON_MACHINE = "leave_message";
 
 /** What the talk needs from the terminal. */
 export interface Keyboard {
@@ -53,22 +57,39 @@ function state(talk: TextTalk): string[] {
   ];
 }
 
-function scriptOf(talk: TextTalk, turns: readonly Turn[], payload: Record<string, unknown>, web: Record<string, { status?: number; body?: string }[]>): string {
+/** A talk with all that a script of it needs. */
+interface Held { readonly ready: Ready; readonly payload: Record<string, unknown>; readonly talk: TextTalk; readonly turns: Turn[]; readonly web: Record<string, { status?: number; body?: string }[]> }
+
+function scriptOf({ ready, payload, talk, turns, web }: Held, file: string): string {
   const { facts } = talk;
   return stringify({
-    payload, turns, ...(Object.keys(web).length > 0 ? { web } : {}),
+    template: ready.file === null ? ready.name : relative(dirname(resolve(file)), ready.file), payload, turns,
+    ...(turns.some((turn) => turn.machine) ? { voicemail_action: ON_MACHINE } : {}), ...(Object.keys(web).length > 0 ? { web } : {}),
     expect: {
       path: facts.node_traversal, ...(talk.ended ? { outcome: talk.outcome, call_ended_by: facts.ended_by } : {}), variables: facts.variables, errors: facts.errors.map((e) => String(e["code"])),
     },
   });
 }
 
+function save(held: Held, file: string, print: (line: string) => void): void {
+  writeFileSync(file, scriptOf(held, file));
+  print(`  saved as ${file}`);
+}
+
+/** The talk has gone by: it can still become a test. */
+async function afterwards(held: Held, { line, print }: Keyboard): Promise<void> {
+  for (let typed = await line("> "); typed !== null && typed.trim() !== ""; typed = await line("> ")) {
+    const command = commandOf(typed.trim(), 0);
+    if ("save" in command) save(held, command.save, print);
+    else print("  the talk is over; /save <file.yaml> keeps it as a script, an empty line leaves");
+  }
+}
+
 /** Holds the talk until it or the lines end; a customer who has no more lines hangs up. Gives what happened. */
-export async function talkAtKeyboard(ready: Ready, payload: Record<string, unknown>, model: Model, keyboard: Keyboard): Promise<{ talk: TextTalk; trace: readonly Traced[] }> {
+export async function talkAtKeyboard(ready: Ready, payload: Record<string, unknown>, model: Model, keyboard: Keyboard): Promise<readonly Traced[]> {
   const { print } = keyboard;
-  const turns: Turn[] = [];
-  const web: Record<string, { status?: number; body?: string }[]> = {};
-  const talk = new TextTalk(ready, payload, "leave_message", {
+  const web: Held["web"] = {};
+  const talk = new TextTalk(ready, payload, ON_MACHINE, {
     model, transfers: () => true, told: (line) => print(lineText(line)),
     async web(_asked, called) {
       const typed = answerTyped(await keyboard.line(`  answer of ${called} (empty: it fails)> `));
@@ -76,24 +97,20 @@ export async function talkAtKeyboard(ready: Ready, payload: Record<string, unkno
       return typed;
     },
   });
+  const held: Held = { ready, payload, talk, turns: [], web };
   print(HELP);
   await talk.start();
   while (!talk.ended) {
     const typed = await keyboard.line("> ");
     if (typed !== null && typed.trim() === "") continue;
     const command: Command = typed === null ? { turn: { hang_up: true } } : commandOf(typed.trim(), talk.wordsLately);
-    if ("turn" in command) { turns.push(command.turn); await talk.turn(command.turn); }
+    if ("turn" in command) { held.turns.push(command.turn); await talk.turn(command.turn); }
     else if ("wrong" in command) print(`  ${command.wrong}`);
-    else if ("save" in command) { writeFileSync(command.save, scriptOf(talk, turns, payload, web)); print(`  saved as ${command.save}`); }
+    else if ("save" in command) save(held, command.save, print);
     else if (command.show === "help") print(HELP);
     else for (const line of state(talk)) print(line);
   }
   for (const line of state(talk)) print(line);
-  // the talk has gone by: it can still become a test
-  for (let typed = await keyboard.line("> "); typed !== null && typed.trim() !== ""; typed = await keyboard.line("> ")) {
-    const command = commandOf(typed.trim(), 0);
-    if ("save" in command) { writeFileSync(command.save, scriptOf(talk, turns, payload, web)); print(`  saved as ${command.save}`); }
-    else print("  the talk is over; /save <file.yaml> keeps it as a script, an empty line leaves");
-  }
-  return { talk, trace: talk.trace };
+  await afterwards(held, keyboard);
+  return talk.trace;
 }

@@ -10,10 +10,10 @@ import { EnvironmentError, readEnv } from "../../shared/env.ts";
 import { faultChecker } from "../../shared/validator.ts";
 import { startModels } from "../local/models/server.ts";
 import type { Asked } from "./arguments.ts";
-import { ConverseFault, faultIn } from "./fault.ts";
+import { ConverseFault, faultIn, saidBy } from "./fault.ts";
 
 /** What a model answers: words, calls, or why there was no answer. */
-export type Answer = { readonly text: string; readonly calls: readonly ModelCall[] } | { readonly fault: string };
+export type Answer = { readonly text: string; readonly calls: readonly ModelCall[] } | { readonly fault: string; readonly why: string };
 /** Something that answers the brain's questions. Throws NoRecording. */
 export interface Model { ask(request: ChatRequest): Promise<Answer>; close(): Promise<void> }
 
@@ -46,7 +46,7 @@ function onSocket(address: { base_url: string | undefined; key: string | undefin
         const { text, calls } = await model.answer(request, { signal: new AbortController().signal, onText: () => undefined });
         return { text, calls };
       } catch (error) {
-        if (error instanceof ModelFault) return { fault: error.code };
+        if (error instanceof ModelFault) return { fault: error.code, why: error.message };
         throw error;
       }
     },
@@ -80,7 +80,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new ConverseFault(`${file} is no valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConverseFault(`${file} is no valid JSON: ${saidBy(error)}`);
   }
 }
 

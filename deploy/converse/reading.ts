@@ -25,8 +25,8 @@ const SHOWN_ONLY = new Set(["id", "version", "created_at", "updated_at"]);
 const templateShape = faultChecker(TemplateInput);
 const scriptShape = faultChecker(Script);
 
-/** A template ready for talking. */
-export interface Ready { readonly name: string; readonly template: TemplateRecord; readonly flow: Flow }
+/** A template ready for talking. `file`: null for a sample. */
+export interface Ready { readonly name: string; readonly file: string | null; readonly template: TemplateRecord; readonly flow: Flow }
 /** A script with its file's name. */
 export interface NamedScript { readonly file: string; readonly script: Script }
 
@@ -64,22 +64,22 @@ const asWritten = (value: Record<string, unknown>): Record<string, unknown> =>
 
 const isTemplate = (value: unknown): value is TemplateInput => templateShape(value).length === 0;
 
-function readyOf(name: string, value: unknown): Ready {
+function readyOf(name: string, file: string | null, value: unknown): Ready {
   const written = isFields(value) ? asWritten(value) : value;
   if (!isTemplate(written)) throw faultIn(name, "this is no template. Mend these:", templateShape(written));
   const faults = templateFaults(written);
   if (faults.length > 0) throw faultIn(name, "the template can't work as it is. Mend these:", faults);
   const template = newRecord(RECORD_ID, written, RECORD_TIME);
-  return { name: template.name, template, flow: flowOf(template, argumentChecks(template)) };
+  return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };
 }
 
 /** A template by its file, or a sample by its name. ConverseFault. */
 export function readTemplate(name: string, folder: string): Ready {
   const file = resolve(folder, name);
   const sample = sampleTemplates.find((s) => s.name === name);
-  if (sample && !existsSync(file)) return readyOf(name, structuredClone(sample));
-  if (!sample && !existsSync(file)) throw new ConverseFault(`${name}: there is no such template file${file === name ? "" : ` (looked for ${shown(file)})`}, and the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`);
-  return readyOf(shown(file), valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
+  if (sample && !existsSync(file)) return readyOf(name, null, structuredClone(sample));
+  if (!sample && !existsSync(file)) throw new ConverseFault(`${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`);
+  return readyOf(shown(file), file, valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
 }
 
 function scriptFiles(name: string): string[] {

@@ -151,7 +151,11 @@ export class TextTalk {
 
   async #think({ turn, messages, tools, interruptible }: Extract<Effect, { type: "think" }>): Promise<void> {
     const answer = await this.#world.model.ask({ messages, tools });
-    if ("fault" in answer) { this.#queue.push({ type: "model_failed", turn, code: answer.fault }); return; }
+    if ("fault" in answer) {
+      this.#world.told({ who: "talk", text: `no answer: ${answer.why}` });
+      this.#queue.push({ type: "model_failed", turn, code: answer.fault });
+      return;
+    }
     if (answer.text.trim() !== "") this.#speak(answer.text.trim(), interruptible);
     for (const call of answer.calls) this.#world.told({ who: "talk", text: `→ ${call.name} ${call.arguments}` });
     this.#queue.push({ type: "model_answered", turn, text: answer.text, calls: answer.calls });

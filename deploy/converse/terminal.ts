@@ -6,16 +6,16 @@ import type { Keyboard } from "./keyboard.ts";
 export function terminal(input: Readable & { isTTY?: boolean }, output: Writable): Keyboard & { close(): void } {
   const isPerson = input.isTTY === true;
   let lines: ReturnType<typeof createInterface> | null = null;
-  const waiting: string[] = [];
-  let ended = false;
-  let wake = (): void => undefined;
+  const typed: string[] = [];
+  /** Who waits for a line, and whether there will be none any more. */
+  const wait = { over: false, wake: (): void => undefined };
 
   /** Opened at the first question: a command that asks nothing must not wait for its input to end. */
   const open = (): void => {
     if (lines) return;
     lines = createInterface({ input, ...(isPerson ? { output, terminal: true } : {}) });
-    lines.on("line", (line) => { waiting.push(line); wake(); });
-    lines.on("close", () => { ended = true; wake(); });
+    lines.on("line", (line) => { typed.push(line); wait.wake(); });
+    lines.on("close", () => { wait.over = true; wait.wake(); });
   };
 
   return {
@@ -23,8 +23,8 @@ export function terminal(input: Readable & { isTTY?: boolean }, output: Writable
     async line(prompt) {
       open();
       if (isPerson) { lines?.setPrompt(prompt); lines?.prompt(); }
-      while (waiting.length === 0 && !ended) await new Promise<void>((resolve) => { wake = resolve; });
-      const line = waiting.shift() ?? null;
+      while (typed.length === 0 && !wait.over) await new Promise<void>((resolve) => { wait.wake = resolve; });
+      const line = typed.shift() ?? null;
       // what was typed is not on the screen where it was piped in
       if (line !== null && !isPerson) output.write(`${prompt}${line}\n`);
       return line;
