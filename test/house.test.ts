@@ -16,7 +16,7 @@ const PURE = [
   "services/conversation/flow/*", "services/conversation/speech/*", "services/conversation/after/question.ts", "services/conversation/after/judgement.ts", "services/dialer/carriers/twilio/documents.ts", "services/dialer/carriers/twilio/callbacks.ts",
   "services/dialer/carriers/xml.ts", "services/dialer/carriers/plivo/documents.ts", "services/dialer/carriers/plivo/callbacks.ts", "services/dialer/carriers/plivo/hangups.ts",
   "services/dialer/carriers/plivo/records.ts", "services/dialer/carriers/plivo/files.ts", "services/dialer/carriers/plivo/voices.ts",
-  "services/config/effective.ts", "services/config/template-check.ts", "services/config/configuration-check.ts",
+  "services/config/effective.ts", "services/config/template-check.ts", "services/config/configuration-check.ts", "services/config/pattern-check.ts", "services/config/transition-check.ts",
   "services/gateway/authorize.ts", "services/gateway/openapi.ts", "services/auth/issuing.ts", "services/auth/user-rules.ts",
   "services/dialer/cost.ts", "services/dialer/recordings/audio.ts", "services/gateway/byte-range.ts", "shared/call-prices.ts",
   "services/merchants/permitting.ts", "services/merchants/name-key.ts", "services/numbers/allotting.ts", "services/numbers/number-leases.ts", "shared/clock-skew.ts",
