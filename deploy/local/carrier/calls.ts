@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { behaviourOf } from "../people/behaviours.ts";
 import { machineTimes, meetPerson, type MachineTimes } from "../people/person.ts";
+import type { Scripts } from "../people/scripted.ts";
 import { between } from "./chance.ts";
 import type { Faults } from "./faults.ts";
 import type { EndedBy, Ledger } from "./ledger.ts";
@@ -95,7 +96,7 @@ const CALLER_PATIENCE = { simMs: 30_000, realMs: 15_000 };
 const SIP = { busy: 486, cancelled: 487, unavailable: 503, ok: 200 };
 
 /** What the calls stand on. */
-export interface ExchangeParts { time: SimTime; ledger: Ledger; faults: Faults; seed: string }
+export interface ExchangeParts { time: SimTime; ledger: Ledger; faults: Faults; seed: string; scripts?: Scripts }
 
 /** The number of the person on the line, whoever called. */
 export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string => (direction === "inbound" ? order.from : order.to);
@@ -213,7 +214,7 @@ class SimulatedExchange implements Exchange {
   /** Somebody picked up: from here to the end. */
   async #talk(record: CallRecord): Promise<void> {
     const { call, protocol } = record;
-    const { time, ledger, seed } = this.#parts;
+    const { time, ledger, seed, scripts } = this.#parts;
     const person = personOf(call);
     const turnSeed = `${seed}/${ledger.ringsOf(person)}`;
     record.answeredSimMs = call.line.time.elapsedMs();
@@ -224,7 +225,7 @@ class SimulatedExchange implements Exchange {
     const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"), call.order.maxTalkMs);
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
-      number: person, turnSeed, time: call.line.time, line: call.line, over: call.over,
+      number: person, turnSeed, time: call.line.time, line: call.line, over: call.over, script: scripts?.of(person) ?? null,
       hangUp: () => this.end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
       drop: () => this.end(call, "completed", "carrier"),
     });

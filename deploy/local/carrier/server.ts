@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createScripts } from "../people/scripted.ts";
 import { createExchange } from "./calls.ts";
 import { createFaults } from "./faults.ts";
 import { readRequest, sendReply, type Reply, type Request } from "./http.ts";
@@ -91,14 +92,15 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const ledger = openLedger(options.ledgerFile);
   const time = startTime(options.timeScale);
   const faults = createFaults();
-  const exchange = createExchange({ time, ledger, faults, seed: options.seed });
+  const scripts = createScripts();
+  const exchange = createExchange({ time, ledger, faults, scripts, seed: options.seed });
   const protocols = openProtocols(options, { exchange, time, ledger, faults });
 
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
     if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
     if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
-    const reply: Reply = protocols.answer(request) ?? answerInbound(protocols.desks, request) ?? answerLedger({ ledger, faults, liveCalls: () => exchange.live() }, request);
+    const reply: Reply = protocols.answer(request) ?? answerInbound(protocols.desks, request) ?? answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
     const refusing = faults.take("refuse_connections", "");
     if (refusing) response.once("close", () => shutDoor(refusing.seconds * 1000));
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);

@@ -4,7 +4,7 @@ export type LineBehaviour = "answers" | "busy" | "ignores" | "ignores_first" | "
 /** How the one who answered behaves. */
 export type Temper =
   | "confirms" | "reschedules" | "impatient" | "hangs_up" | "silent" | "voicemail" | "asks_who" | "barges_in" | "declines"
-  | "keypad" | "talkative" | "drops";
+  | "keypad" | "talkative" | "drops" | "coughs" | "hums";
 
 /** One row of the table of simulated people. */
 export interface Behaviour {
@@ -34,6 +34,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "15": { name: "carrier failure", description: "the carrier cannot reach the network (status failed, SIP 503)", line: "fails", temper: "confirms" },
   "16": { name: "talkative", description: "small talk twice, then confirms", line: "answers", temper: "talkative" },
   "17": { name: "line drops", description: "the line drops in mid-talk, before anything is decided", line: "answers", temper: "drops" },
+  "18": { name: "coughs", description: "coughs while the agent speaks, where the line carries sound, then confirms", line: "answers", temper: "coughs" },
+  "19": { name: "hums", description: "says \"uh-huh\" while the agent speaks, where the line carries sound, then confirms", line: "answers", temper: "hums" },
 };
 
 const CONFIRMS: Behaviour = BEHAVIOURS["01"] ?? { name: "confirms", description: "answers and confirms", line: "answers", temper: "confirms" };

@@ -1,7 +1,9 @@
 import { between, choose } from "../carrier/chance.ts";
 import { SPEECH_CHARS_PER_SECOND, type Line } from "../carrier/line.ts";
-import type { Cancel, SimTime } from "../carrier/time.ts";
+import type { LineTime } from "../carrier/line-time.ts";
+import type { Cancel } from "../carrier/time.ts";
 import { behaviourOf, type Temper } from "./behaviours.ts";
+import { play, type Step } from "./scripted.ts";
 import { scriptFor, type Cue } from "./scripts.ts";
 import { FRESH, react, type Memory } from "./tempers.ts";
 import { gistOf } from "./understanding.ts";
@@ -25,6 +27,9 @@ const MOST_ANSWERS = 15;
 const HANGS_UP_AT_ONCE_MS = { least: 300, most: 900 };
 /** How far into the agent's sentence the impatient listener breaks in, characters. */
 const BARGE_IN_CHARS = { least: 15, most: 40 };
+/** How far into the agent's first sentence they cough, or say "uh-huh". */
+const HUMS_AFTER_MS = { least: 700, most: 1_300 };
+const COUGH_MS = 350;
 const DROPS_AFTER_MS = { least: 1_000, most: 2_000 };
 const DROPS_IN_MID_WORD = 0.6;
 const MAILBOX_STARTS_MS = 500;
@@ -36,9 +41,11 @@ export interface Meeting {
   number: string;
   /** Seed of what is said: run seed and how often this number has rung. */
   turnSeed: string;
-  time: SimTime;
+  time: LineTime;
   line: Line;
   over: AbortSignal;
+  /** What a test tells them to do; null: they behave by their number. */
+  script: readonly Step[] | null;
   hangUp(): void;
   /** The line goes dead, nobody hung up. */
   drop(): void;
@@ -58,6 +65,7 @@ export function machineTimes(number: string, turnSeed: string): MachineTimes | n
 export function meetPerson(meeting: Meeting): void {
   const { number, turnSeed, time, over, hangUp } = meeting;
   const { temper } = behaviourOf(number);
+  if (meeting.script) { void play(meeting, meeting.script); return; }
   if (temper === "silent") return;
   if (temper === "voicemail") { mailbox(meeting); return; }
   if (temper === "hangs_up") {
@@ -78,7 +86,7 @@ class Person {
   /** All they heard, to know what it is about. */
   #talk = "";
   #day = "";
-  /** Has the one who interrupts done so? */
+  /** Has the one who interrupts, coughs or hums done so? */
   #brokenIn = false;
   #saidHello = false;
   #next: Cancel = () => undefined;
@@ -138,7 +146,18 @@ class Person {
         this.#brokenIn = true;
         void this.#speak("barge_in").then(() => this.#listenOn());
       });
+    } else if ((this.#temper === "coughs" || this.#temper === "hums") && this.#m.time.real && !this.#brokenIn) {
+      this.#plan({ simMs: this.#between(HUMS_AFTER_MS.least, HUMS_AFTER_MS.most), realMs: 0 }, () => this.#hum());
     }
+  }
+
+  /** A sound over the agent's voice that means nothing: they listen on. Where there is no sound it is not made. */
+  #hum(): void {
+    const { line } = this.#m;
+    this.#brokenIn = true;
+    if (line.voice.current() === null) return;
+    if (this.#temper === "coughs") void line.noise("cough", COUGH_MS);
+    else void line.say(choose(scriptFor("").hum, this.#m.turnSeed, this.#m.number)).then(() => this.#listenOn());
   }
 
   /** Nobody speaks: how long until they ask, close, or give up. */

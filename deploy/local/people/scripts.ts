@@ -1,7 +1,7 @@
 /** The situations in which people have something to say. */
 export type Cue =
   | "confirm" | "unsuitable" | "day" | "repeat_day" | "decline" | "ask_who" | "small_talk" | "barge_in" | "impatient"
-  | "identity" | "still_there" | "hello" | "more" | "thanks" | "voicemail" | "dropping";
+  | "identity" | "still_there" | "hello" | "more" | "thanks" | "voicemail" | "dropping" | "hum";
 
 /** What people may say, several phrasings for each cue. Meanings are kept apart on purpose: no "yes" but to confirm, no "no" but to decline. */
 export type Script = Readonly<Record<Cue, readonly string[]>>;
@@ -25,6 +25,7 @@ const COMMON: Script = {
   more: ["That's all, thank you.", "That is everything, thank you."],
   thanks: ["Thank you, goodbye.", "All right, goodbye."],
   voicemail: ["Hello, you have reached the mailbox of this number. I can't take your call right now. Please leave a message after the tone."],
+  hum: ["Uh-huh.", "Mm-hmm."],
   dropping: ["Well, about that, I was going to say that"],
 };
 

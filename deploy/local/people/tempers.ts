@@ -21,7 +21,7 @@ export type Act =
 export const FRESH: Memory = { answers: 0, decided: false, identified: false };
 
 const SMALL_TALKS = 2;
-const PATIENT: readonly Temper[] = ["confirms", "reschedules", "declines", "keypad", "barges_in"];
+const PATIENT: readonly Temper[] = ["confirms", "reschedules", "declines", "keypad", "barges_in", "coughs", "hums"];
 
 /** The answer to the matter itself, the n-th (from 0). */
 function answer(temper: Temper, n: number): { act: Act; decides: boolean } {
@@ -34,7 +34,7 @@ function answer(temper: Temper, n: number): { act: Act; decides: boolean } {
     case "reschedules": return n === 0 ? say("unsuitable", false) : say(n === 1 ? "day" : "repeat_day", true);
     case "asks_who": return n === 0 ? say("ask_who", false) : say("confirm", true);
     case "talkative": return n < SMALL_TALKS ? say("small_talk", false) : say("confirm", true);
-    case "confirms": case "barges_in": case "drops": return say("confirm", true);
+    case "confirms": case "barges_in": case "drops": case "coughs": case "hums": return say("confirm", true);
   }
 }
 
