@@ -1,4 +1,5 @@
 import { takenBack } from "./faults.ts";
+import { Growing } from "./growing.ts";
 import type { Transcriber } from "./openai-transcription.ts";
 import { ModelFault, type Transcription, type TranscriptionModel } from "./port.ts";
 import { quietestCut } from "./quiet-place.ts";
@@ -8,31 +9,6 @@ import { unlessAborted } from "./waiting.ts";
 export const MAX_PIECE_SECONDS = 30;
 /** The part is cut in a pause somewhere after this. */
 const MIN_PART_SECONDS = 20;
-/** Sound grows by pieces of this. */
-const GROWTH_SAMPLES = 16_384;
-
-/** Sound that grows at one end and is cut off at the other. */
-class Growing {
-  #kept = new Int16Array(GROWTH_SAMPLES);
-  length = 0;
-  add(pcm: Int16Array): void {
-    if (this.length + pcm.length > this.#kept.length) {
-      const larger = new Int16Array(this.length + pcm.length + Math.max(GROWTH_SAMPLES, this.length >> 1));
-      larger.set(this.#kept.subarray(0, this.length));
-      this.#kept = larger;
-    }
-    this.#kept.set(pcm, this.length);
-    this.length += pcm.length;
-  }
-  all(): Int16Array { return this.#kept.slice(0, this.length); }
-  cut(samples: number): Int16Array {
-    const part = this.#kept.slice(0, samples);
-    this.#kept.copyWithin(0, samples, this.length);
-    this.length -= samples;
-    return part;
-  }
-}
-
 /** A question that several wait for; it is let go when the last of them has gone. */
 interface Asked { readonly samples: number; readonly words: Promise<string>; readonly letGo: AbortController; waiting: number }
 

@@ -3,13 +3,14 @@ import type { ModelUse } from "../../../shared/contracts/models.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { Env } from "../../../shared/env.ts";
 import type { Log } from "../../../shared/log.ts";
-import { modelAddresses, type ModelAddress, type ModelKind, type ModelRoute } from "./addresses.ts";
+import { modelAddresses, type ModelAddress, type ModelKind } from "./addresses.ts";
 import { chatModel } from "./llm.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { openAiSpeech } from "./openai-speech.ts";
 import { openAiTranscriber } from "./openai-transcription.ts";
 import type { ChatModel, SpeechModel, TalkModels, TranscriptionModel } from "./port.ts";
 import type { Resting } from "./preference.ts";
+import { realtimeTranscription } from "./realtime-transcription.ts";
 import { segmentTranscription } from "./segments.ts";
 import { speechCache } from "./speech-cache.ts";
 import { speechRoute } from "./speech-route.ts";
@@ -65,8 +66,13 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
     const { first, fallback } = addresses.addressFor(use, "speech");
     return speechRoute(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
   });
-  const listening = ({ first, fallback }: ModelRoute): TranscriptionModel => segmentTranscription(openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }));
-  const earsOf = (use: ModelUse | undefined): TranscriptionModel => ears(use ?? {}, () => listening(addresses.addressFor(use, "transcription")));
+  const earsOf = (use: ModelUse | undefined): TranscriptionModel => ears(use ?? {}, () => {
+    const { first, fallback } = addresses.addressFor(use, "transcription");
+    const pieces = segmentTranscription(openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }));
+    // of the endpoints that templates name it is not known whether they stream
+    if (!env.STT_STREAMING || use?.endpoint !== undefined) return pieces;
+    return realtimeTranscription({ address: first, dialect: env.REALTIME_DIALECT, clock, pieces, resting: resting("transcription") });
+  });
 
   return {
     talk: ({ models, voice }) => ({ chat: chatOf(models.chat, "chat"), transcription: earsOf(models.transcription), speech: voiceOf(models.speech, voice) }),
