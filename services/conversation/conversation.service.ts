@@ -1,24 +1,32 @@
+import type { WebSocket } from "ws";
 import { service } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
+import { errorForLog } from "../../shared/log.ts";
+import { startLoop, type Loop } from "../../shared/loop.ts";
 import { VARIABLES } from "../../shared/variables.ts";
-import { relayEngine } from "./engines/relay/relay-engine.ts";
+import { engines } from "./engines/engines.ts";
+import { afterCalls } from "./after/after-call.ts";
 import { keptFlows } from "./flows.ts";
-import { joinedText } from "./joined.ts";
+import { joinedSound, joinedText } from "./joined.ts";
 import { startMediaServer, type MediaServer } from "./media-server.ts";
+import { audioLeg } from "./media/legs/registry.ts";
+import { ownRecordings } from "./media/own-recordings.ts";
 import { relayLeg } from "./media/relay-leg.ts";
-import { chatModel } from "./models/llm.ts";
-import { openAiChat } from "./models/openai-chat.ts";
+import { deploymentModels } from "./models/talk-models.ts";
 import { webCaller } from "./models/web-request.ts";
 import { prepareMany } from "./preparing.ts";
 import { salvaged } from "./salvage.ts";
 import { sessionSchema } from "./sessions.model.ts";
 import { sessionsOn } from "./sessions.repository.ts";
-import { liveTalks } from "./talks.ts";
+import type { SessionDoc } from "./sessions.model.ts";
+import { liveTalks, type Joined } from "./talks.ts";
 import { talksByTurns } from "./talks-by-turns.ts";
 
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
 const MS_PER_SECOND = 1000;
+/** How often recordings are looked for that a process which died has left. */
+const LEFTOVERS_MS = 300_000;
 /** Of the grace at shutdown, what is kept for goodbyes, and for settling after them, seconds. */
 const GOODBYE_SECONDS = 4;
 const SETTLING_SECONDS = 1;
@@ -30,18 +38,24 @@ const publicUrl = (configured: string, askedPort: number, port: number): string 
 /** The talk: prepared before the dial, spoken when media joins, settled once. Owns the media port. */
 export default service("conversation", (ground) => {
   const { env, clock, ids, log, bus, nodeId } = ground;
-  const model = env.OPENAI_MODEL ?? fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+  if (env.OPENAI_MODEL === undefined) fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
   const sessions = sessionsOn(ground.store().model("conversation_sessions", sessionSchema));
   const flows = keptFlows();
-  const chat = chatModel(openAiChat({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model }), clock);
+  const models = deploymentModels({ env, clock, log });
   const web = webCaller({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
-  const shop = { bus, clock, log, sessions, web, env };
-  const relay = relayEngine(chat, clock);
+  const after = afterCalls({ bus, clock, log, model: (template) => models.evaluation(template) });
+  const recordings = ownRecordings({ env, ids, bus, clock, log });
+  const voices = engines({ env, clock, log, models, recordings });
+  const shop = { bus, clock, log, sessions, web, after, env };
   const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop, most: MAX_TALKS });
-  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks, engine: relay });
+  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks, engine: voices.text });
   let server: MediaServer | null = null;
+  let leftovers: Loop | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
   const parts = { env, clock, ids, sessions, flows, url };
+
+  const joined = (socket: WebSocket, doc: SessionDoc): Joined => doc.engine === "relay"
+    ? joinedText(relayLeg(socket), voices.text, clock) : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
 
   return {
     actions: {
@@ -59,16 +73,21 @@ export default service("conversation", (ground) => {
     async started() {
       server = await startMediaServer({
         host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
-        onSocket: (socket, doc) => { void talks.hold(joinedText(relayLeg(socket), relay, clock), doc); },
+        onSocket: (socket, doc) => { void talks.hold(joined(socket, doc), doc); },
+      });
+      leftovers = startLoop({
+        name: "left recordings", clock, intervalMs: LEFTOVERS_MS, pass: async () => await recordings.adopt() > 0,
+        onError: (error) => log.warn({ event: "recording.not_adopted", error: errorForLog(error) }, "Recordings that were left over could not be looked at; tried again later."),
       });
       log.info({ event: "conversation.listening", url: url() }, "Carriers can connect.");
     },
     async stopped() {
       server?.refuse();
       byTurns.refuse();
+      after.hurry();
       const talking = env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS;
       await talks.drain(Math.max(0, talking) * MS_PER_SECOND, talking > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
-      await server?.close();
+      await Promise.all([server?.close(), after.close(), leftovers?.stop()]);
     },
   };
 });

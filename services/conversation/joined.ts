@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { VoiceEngine } from "./engines/port.ts";
+import type { ReadyTemplate } from "./flows.ts";
 import type { MediaLeg, TextLeg } from "./media/port.ts";
 import type { Joined } from "./talks.ts";
 
@@ -8,9 +9,12 @@ const DISMISS_MS = 3000;
 
 const ignore = (): void => undefined;
 
-/** A leg that carries text, for its engine. */
-export const joinedText = (leg: TextLeg, engine: VoiceEngine<TextLeg>, clock: Clock): Joined => ({
-  open: (host) => engine.open(leg, host),
+/** A leg that carries text, for the engine of its talk. */
+export const joinedText = (leg: TextLeg, engine: (ready: ReadyTemplate) => VoiceEngine<TextLeg>, clock: Clock): Joined => ({
+  engine(ready) {
+    const chosen = engine(ready);
+    return (host) => chosen.open(leg, host);
+  },
   async dismiss() {
     const gone = new AbortController();
     leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, silence: ignore, fault: ignore, closed: () => gone.abort() });
@@ -20,9 +24,12 @@ export const joinedText = (leg: TextLeg, engine: VoiceEngine<TextLeg>, clock: Cl
   },
 });
 
-/** A leg that carries sound. `open` begins the talk by the engine the talk was made ready for. */
-export const joinedSound = (leg: MediaLeg, open: Joined["open"], clock: Clock): Joined => ({
-  open,
+/** A leg that carries sound, for the engine of its talk. */
+export const joinedSound = (leg: MediaLeg, engine: (ready: ReadyTemplate) => VoiceEngine<MediaLeg>, clock: Clock): Joined => ({
+  engine(ready) {
+    const chosen = engine(ready);
+    return (host) => chosen.open(leg, host);
+  },
   async dismiss() {
     const gone = new AbortController();
     leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed: () => gone.abort() });

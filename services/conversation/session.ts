@@ -5,6 +5,7 @@ import { crashPoint } from "../../shared/crash.ts";
 import type { Env } from "../../shared/env.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
+import type { AfterCalls } from "./after/after-call.ts";
 import { holdBaton, type Baton } from "./baton.ts";
 import type { SpeechEffect, TalkHost, TurnTiming, Voice } from "./engines/port.ts";
 import { step } from "./flow/brain.ts";
@@ -23,10 +24,10 @@ const SETUP_MS = 10_000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
-export interface Workshop { bus: Bus; clock: Clock; log: Log; sessions: Sessions; web: WebCaller; env: Env }
+export interface Workshop { bus: Bus; clock: Clock; log: Log; sessions: Sessions; web: WebCaller; after: Pick<AfterCalls, "settle">; env: Env }
 
 /** Begins to talk on media that has come; never throws. */
-export type Opening = (host: TalkHost, ready: ReadyTemplate) => Voice;
+export type Opening = (host: TalkHost) => Voice;
 
 /** What came from outside about a talk: it is to end, or who or what has answered. */
 export type Word = StopReason | "machine" | "beep";
@@ -54,6 +55,7 @@ class Talk implements Session, TalkHost {
   readonly over: Promise<void>;
   readonly #shop: Workshop;
   readonly #ready: ReadyTemplate;
+  readonly #attempt: { lead_id: string; claim_no: number };
   readonly #answered_at: Date;
   readonly #log: Log;
   readonly #baton: Baton;
@@ -73,6 +75,7 @@ class Talk implements Session, TalkHost {
   constructor(shop: Workshop, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, open: Opening) {
     this.#shop = shop;
     this.#ready = ready;
+    this.#attempt = { lead_id: doc.lead_id, claim_no: doc.claim_no };
     this.#answered_at = answered.at;
     this.tells_beep = answered.tells_beep;
     this.manner = { language: ready.template.language, voice: ready.template.voice };
@@ -91,7 +94,7 @@ class Talk implements Session, TalkHost {
       startTimer(clock, SETUP_MS, () => { if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" }); }),
       startTimer(clock, doc.max_call_seconds * MS_PER_SECOND, () => this.tell({ type: "time_up" })),
     ];
-    this.#voice = open(this, ready);
+    this.#voice = open(this);
     this.over = this.#run(this.#voice);
     this.#drain();
   }
@@ -231,14 +234,18 @@ class Talk implements Session, TalkHost {
     const ended_at = clock.now();
     const talk = talkFacts(this.#state);
     this.#log.info({ event: "talk.ended", ended_by: talk.ended_by, seconds: Math.round((ended_at.getTime() - this.#answered_at.getTime()) / MS_PER_SECOND), turns: talk.transcription.length, faults: talk.errors.length }, "The talk is over.");
+    // nobody is kept on the line while the talk is judged
+    const hungUp = this.#transferred ? null : this.#quietly("hang up", bus.call("dialer.hangUp", { call_ref: this.call_ref }));
     if (this.#leaseLost) await this.#quietly("close", sessions.close(this.call_ref, ended_at));
     else {
       await this.#quietly("keep", sessions.ended(this.call_ref, { talk, call_id: this.#call_id, ended_at }, ended_at));
       const facts = { ...noFacts("completed"), call_id: this.#call_id, answered_at: this.#answered_at.toISOString(), ended_at: ended_at.toISOString(), machine: talk.machine, talk };
-      if (await this.#baton.settle(facts)) await this.#quietly("close", sessions.close(this.call_ref, clock.now()));
+      const over = { ...this.#attempt, template: this.#ready.template, talk };
+      const settled = await this.#shop.after.settle(over, (evaluation) => this.#baton.settle(evaluation === null ? facts : { ...facts, evaluation }));
+      if (settled) await this.#quietly("close", sessions.close(this.call_ref, clock.now()));
       this.#baton.drop();
     }
-    if (!this.#transferred) await this.#quietly("hang up", bus.call("dialer.hangUp", { call_ref: this.call_ref }));
+    await hungUp;
   }
 
   /** What may fail without harm: the sweep and the carrier's own time limit stand behind it. */

@@ -6,7 +6,7 @@ import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
 import type { VoiceEngine } from "./engines/port.ts";
 import { kindOf } from "./engine-choice.ts";
-import type { Flows } from "./flows.ts";
+import type { Flows, ReadyTemplate } from "./flows.ts";
 import { joinedText } from "./joined.ts";
 import { pace, type Pace } from "./media/pace.ts";
 import type { TextLeg } from "./media/port.ts";
@@ -15,7 +15,7 @@ import type { Sessions } from "./sessions.repository.ts";
 import type { Talks } from "./talks.ts";
 
 /** What talks led by documents are held with. */
-export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks; engine: VoiceEngine<TextLeg> }
+export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks; engine(ready: ReadyTemplate): VoiceEngine<TextLeg> }
 
 /** The talks of this process whose carriers ask for a document after each turn. */
 export interface TalksByTurns {

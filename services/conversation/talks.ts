@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { fail } from "../../shared/errors.ts";
 import { sha256 } from "../../shared/ids.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
-import type { Flows } from "./flows.ts";
+import type { Flows, ReadyTemplate } from "./flows.ts";
 import type { Knock } from "./media-server.ts";
 import { startSession, type Answered, type Opening, type Session, type Word, type Workshop } from "./session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
@@ -15,8 +15,13 @@ const JOIN_PAUSE_MS = 500;
 /** Without a goodbye a talk gets this long to end by itself. */
 const AT_ONCE_MS = 1000;
 
-/** Media that has come for a talk: how one begins to talk on it, and how it is turned away, politely and within a bound. */
-export interface Joined { open: Opening; dismiss(): Promise<void> }
+/** Media that has come for a talk. */
+export interface Joined {
+  /** How one begins to talk on it. NOT_AVAILABLE where the deployment lacks what that needs. */
+  engine(ready: ReadyTemplate): Opening;
+  /** Turns it away, politely and within a bound. */
+  dismiss(): Promise<void>;
+}
 
 /** All live talks of this process. */
 export interface Talks {
@@ -66,6 +71,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
   const talk = async (media: Joined, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
+    const open = media.engine(ready);
     joining.set(doc._id, []);
     const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
     const told = joining.get(doc._id) ?? [];
@@ -77,7 +83,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       return;
     }
     const answered: Answered = { at: answered_at === null ? clock.now() : new Date(answered_at), machine, beep, tells_beep };
-    const session = startSession(shop, doc, ready, answered, media.open);
+    const session = startSession(shop, doc, ready, answered, open);
     live.set(doc._id, session);
     for (const word of told) session.stop(word);
     log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");

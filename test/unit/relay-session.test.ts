@@ -42,7 +42,7 @@ function hold(options: { bus?: Record<string, (params: Record<string, unknown>) 
   const said: string[] = [];
   const leg: TextLeg = { listen: (e) => { events = e; e.ready("CA1"); }, say: (text) => said.push(text), end: options.end ?? (() => events?.closed()), close: () => events?.closed() };
   const model = options.model ?? { answer: async (_r, { onText }) => { onText("Zebulon, is Q-999 fine?"); return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 }; } };
-  const shop: Workshop = { bus, clock, log, sessions, web: async () => ({ ok: true, result: "" }), env: readEnv({ NODE_ENV: "test", ...options.env }) };
+  const shop: Workshop = { bus, clock, log, sessions, after: { settle: (_over, settle) => settle(null) }, web: async () => ({ ok: true, result: "" }), env: readEnv({ NODE_ENV: "test", ...options.env }) };
   const template = talkTemplate();
   const session = startSession(shop, docOf(), { template, flow: talkFlow() }, { at: clock.now(), machine: false, beep: false, tells_beep: true }, (host) => relayEngine(model, clock).open(leg, host));
   const pass = async (ms: number) => { await clock.advance(ms); for (let i = 0; i < 5; i++) await new Promise((r) => setImmediate(r)); };
