@@ -32,8 +32,15 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
   let voicedMs = 0;
   let decoder: Decoder;
   let keys: KeyFinder;
+  /** While there are words there are no keys, and to look for them costs as much as the words do. */
+  let inWords = false;
   const fresh = (): void => {
-    decoder = createDecoder(format.rate, { heard(word) { if (now) { now.words.push(word); now.speech.text = now.words.join(" "); } } });
+    inWords = false;
+    decoder = createDecoder(format.rate, {
+      heard(word) { if (now) { now.words.push(word); now.speech.text = now.words.join(" "); } },
+      began() { inWords = true; },
+      ended() { inWords = false; },
+    });
     keys = createKeyFinder(format, (key) => { if (now) now.keys += key; });
   };
   fresh();
@@ -65,7 +72,7 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
         now.voicedMs += FRAME_MS;
       }
       decoder.push(pcm ?? silence);
-      keys.push(pcm ?? silence);
+      if (!inWords) keys.push(pcm ?? silence);
       if (now && at - now.last > PAUSE_MS) finish(false);
     },
     cut() { finish(true); },

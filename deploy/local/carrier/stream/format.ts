@@ -75,6 +75,6 @@ export function decodeSound({ codec }: SoundFormat, bytes: Uint8Array): Int16Arr
 /** The loudest sample. */
 export function peakOf(pcm: Int16Array): number {
   let peak = 0;
-  for (const sample of pcm) peak = Math.max(peak, Math.abs(sample));
+  for (let n = 0; n < pcm.length; n += 1) peak = Math.max(peak, Math.abs(pcm[n] ?? 0));
   return peak;
 }
