@@ -7,6 +7,7 @@ import { readRows, type Row } from "./demo/csv.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/run.ts";
 import { openScreen } from "./demo/screen.ts";
 import { startSink, type Sink } from "./demo/sink.ts";
+import { engineNamed } from "./engine.ts";
 import { openFolder, StartFault } from "./folder.ts";
 import { freePort } from "./ports.ts";
 import { seed, type Sample } from "./seed.ts";
@@ -62,15 +63,16 @@ const CARRIERS: Record<string, readonly Provider[]> = {
 };
 
 async function run(): Promise<boolean> {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { carrier: { type: "string", default: "twilio" } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { carrier: { type: "string", default: "twilio" }, engine: { type: "string", default: "relay" } } });
   const providers = CARRIERS[values.carrier];
   if (!providers) throw new StartFault(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
+  const engine = engineNamed(values.engine);
   const rows = readRows(positionals[0] ?? SHIPPED);
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
   const folder = openFolder(path, false);
-  console.log(`starting callagent with simulated carriers (${values.carrier}), people and model (time runs ${TIME_SCALE} times faster for them) …`);
+  console.log(`starting callagent with simulated carriers (${values.carrier}), people and model (${engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`}) …`);
   const starting = startStack({
-    folder, split: false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: TIME_SCALE, seed: "demo",
+    folder, split: false, engine, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: TIME_SCALE, seed: "demo",
     env: { LOG_LEVEL: "info" }, onLog: () => undefined, onDeath: (said) => console.error(`! ${said}`),
   });
   const stop = (): void => { void starting.then((s) => s.stop(), () => undefined).then(() => process.exit(130)); };

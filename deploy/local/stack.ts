@@ -1,5 +1,6 @@
 import { createWriteStream, existsSync, type WriteStream } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { Engine } from "../../shared/contracts/models.ts";
 import { createSigner } from "./carrier/telnyx/signing.ts";
 import { StartFault, type Folder } from "./folder.ts";
 import { freePort } from "./ports.ts";
@@ -29,6 +30,8 @@ export interface StackOptions {
   /** How many processes run a service where it is not one; of a split stack only, and never of the gateway, whose port is one. */
   replicas?: Partial<Record<Exclude<ServiceName, "gateway">, number>>;
   between?: Between;
+  /** How talks are held where template and configuration name no engine; absent: relay, whose speech can run faster than the clock. */
+  engine?: Engine;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
   env?: Record<string, string>; onLog(line: LogLine): void; onDeath(said: string): void;
@@ -76,8 +79,16 @@ const accountsOf = (secrets: LocalSecrets): string[] => [
   "--telnyx-account", `${secrets.telnyx_connection_id}:${secrets.telnyx_api_key}`,
 ];
 
+/** The simulator's models of speech, unless a person has named some of their own. */
+function speechEnv(url: string, key: string): Record<string, string> {
+  const model = "callagent-sim";
+  return Object.fromEntries(["STT", "TTS", "REALTIME"].flatMap((kind): [string, string][] => process.env[`${kind}_BASE_URL`] === undefined
+    ? [[`${kind}_BASE_URL`, url], [`${kind}_API_KEY`, key], [`${kind}_MODEL`, model]]
+    : Object.entries(process.env).flatMap(([name, value]): [string, string][] => (name.startsWith(`${kind}_`) && value !== undefined ? [[name, value]] : []))));
+}
+
 /** The environment the services run in: the laptop's defaults under whatever the person set. */
-function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; recordings: string; seed: string; secrets: LocalSecrets; extra: Record<string, string> }): Record<string, string> {
+function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; recordings: string; seed: string; secrets: LocalSecrets; engine: Engine; extra: Record<string, string> }): Record<string, string> {
   const own = process.env["OPENAI_API_KEY"];
   const model: Record<string, string> = own
     ? { OPENAI_API_KEY: own, OPENAI_MODEL: process.env["OPENAI_MODEL"] ?? "gpt-5-mini", ...(process.env["OPENAI_BASE_URL"] ? { OPENAI_BASE_URL: process.env["OPENAI_BASE_URL"] } : {}) }
@@ -87,7 +98,7 @@ function serviceEnv(o: { http: number; media: number; carrier: string; models: s
     MEDIA_HOST: "127.0.0.1", MEDIA_PORT: String(o.media), PUBLIC_WS_URL: `ws://127.0.0.1:${o.media}`, MONGODB_URI: o.mongo,
     ADMIN_EMAIL: o.secrets.admin_email, ADMIN_PASSWORD: o.secrets.admin_password, JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
     RECORDINGS_DIR: o.recordings, ...carrierEnv(o.carrier, o.seed, o.secrets),
-    WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SHUTDOWN_GRACE_SECONDS: "2", ...model, ...o.extra,
+    WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SHUTDOWN_GRACE_SECONDS: "2", ...model, ...speechEnv(o.models, o.secrets.model_key), ENGINE_DEFAULT: o.engine, ...o.extra,
   };
 }
 
@@ -160,7 +171,7 @@ export async function startStack(o: StackOptions): Promise<Stack> {
     if (o.database || !given) mongo.pathname = `/${o.database ?? "callagent"}`;
     const through = o.between ?? {};
     const [toCarrier, toStore] = [await through.carrier?.(carrier.url) ?? carrier.url, await through.store?.(mongo.href) ?? mongo.href];
-    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: toCarrier, models: models.url, mongo: toStore, recordings: o.folder.at("recordings"), seed: o.seed, secrets, extra: o.env ?? {} });
+    const env = serviceEnv({ http: o.httpPort, media: o.mediaPort, carrier: toCarrier, models: models.url, mongo: toStore, recordings: o.folder.at("recordings"), seed: o.seed, secrets, engine: o.engine ?? "relay", extra: o.env ?? {} });
     if (o.split) {
       if (!onPath("nats-server")) throw new StartFault("nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.");
       await begin("nats", ["--addr", "127.0.0.1", "--port", String(natsPort)], { ready: "none", command: "nats-server" });

@@ -5,6 +5,7 @@ import { followLedger } from "./ledger-stream.ts";
 import { fromLedger, fromLog } from "./lines.ts";
 import { wantedPort } from "./ports.ts";
 import { seed, shellVariables, type Sample } from "./seed.ts";
+import { engineNamed } from "./engine.ts";
 import { ROOT, startStack, type Stack } from "./stack.ts";
 
 const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
@@ -37,8 +38,8 @@ function banner(stack: Stack, sample: Sample): string {
 }
 
 async function run(): Promise<void> {
-  const { values } = parseArgs({ options: { fresh: { type: "boolean", default: false }, split: { type: "boolean", default: false }, help: { type: "boolean", default: false } } });
-  if (values.help) { console.log("npm start -- [--fresh] [--split]\n  --fresh  start with empty data\n  --split  one process per service over NATS"); return; }
+  const { values } = parseArgs({ options: { fresh: { type: "boolean", default: false }, split: { type: "boolean", default: false }, engine: { type: "string", default: "relay" }, help: { type: "boolean", default: false } } });
+  if (values.help) { console.log("npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]\n  --fresh  start with empty data\n  --split  one process per service over NATS\n  --engine how talks are held: by the carrier's speech (relay), or over real sound"); return; }
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
   holdFolder(folder);
   if (values.fresh) openFolder(folder.path, true);
@@ -50,7 +51,7 @@ async function run(): Promise<void> {
   let stopping: Promise<void> | null = null;
   const abandon = new AbortController();
   const starting = startStack({
-    folder, split: values.split, httpPort, mediaPort, carrierPort, timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE), seed: process.env["SIM_SEED"] ?? "callagent",
+    folder, split: values.split, engine: engineNamed(values.engine), httpPort, mediaPort, carrierPort, timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE), seed: process.env["SIM_SEED"] ?? "callagent",
     onLog: (line) => { const shown = fromLog(line, new Date()); if (shown) console.log(shown); },
     onDeath: (said) => { if (!stopping) console.error(`! ${said}; it is started again`); },
   });

@@ -1,3 +1,4 @@
+import type { Engine } from "../../shared/contracts/models.ts";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +34,7 @@ export interface LedgerLine { seq: number; at: string; kind: string; call_sid?: 
 
 /** How the product is started for a test. */
 export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> {
-  split?: boolean; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number;
+  split?: boolean; engine?: Engine; timeScale?: number; env?: Record<string, string>; retryOffsetSeconds?: number;
   /** Providers that the sample has numbers and a campaign of; absent: the first. */
   providers?: readonly Provider[];
 }
@@ -47,7 +48,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const folder = openFolder(path, false);
   const log: LogLine[] = [];
   const stack = await startStack({
-    folder, split: options.split ?? false, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
+    folder, split: options.split ?? false, ...(options.engine ? { engine: options.engine } : {}), httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: options.timeScale ?? DEFAULT_TIME_SCALE, seed: "test",
     database: `t_${randomUUID().slice(0, 8)}`,
     ...(options.replicas ? { replicas: options.replicas } : {}), ...(options.between ? { between: options.between } : {}), ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     env: options.env ?? {}, onLog: (line) => log.push(line), onDeath: (said) => log.push({ level: "death", msg: said }),
