@@ -66,6 +66,8 @@ export interface Transcription {
 
 /** A model that listens. */
 export interface TranscriptionModel {
+  /** Words are recognised while somebody speaks, and told by `onPartial`; asking in mid-word would split it. */
+  readonly streams?: boolean;
   /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: words as they are recognised, where the server tells them while somebody speaks. */
   open(how: { rate: number; language: string; hints: readonly string[]; onPartial?(text: string): void }): Transcription;
 }

@@ -131,5 +131,5 @@ class Stretch implements Transcription {
 export function realtimeTranscription(parts: RealtimeTranscription): TranscriptionModel {
   const live: TranscriptionModel = { open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }) };
   const asked = preference<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
-  return { open: (how) => (asked.order()[0] ?? live).open(how) };
+  return { streams: true, open: (how) => (asked.order()[0] ?? live).open(how) };
 }

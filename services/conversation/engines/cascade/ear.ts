@@ -117,7 +117,7 @@ class ListeningEar implements Ear {
     turn.version++;
     if (turn.text !== null) { turn.text = null; this.#o.events.goesOn(); }
     turn.failed = null;
-    if (speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
+    if (this.#o.model.streams === true || speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
     turn.midAsked = true;
     void this.#ask(turn, false);
   }
