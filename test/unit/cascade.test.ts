@@ -128,6 +128,17 @@ describe("barge-in", () => {
     expect(c.told.filter((e) => e.type === "heard" || e.type === "interrupted")).toHaveLength(1);
   });
 
+  test("a sound of assent is an answer where a question has been heard, even while we still speak", async () => {
+    const c = onTheLine(answering(`Do you confirm it? ${LONG}`, "Very well."));
+    await c.until(() => c.heard().includes("hear me?"));
+    await c.say("Go on.");
+    await c.until(() => c.heard().includes("your order") || c.heard().includes("Your order"));
+    await c.say("Yes.");
+    await c.until(() => c.heard().includes("Very well."));
+    expect(c.transcript().slice(-2)).toEqual(["user: Yes.", "assistant: Very well."]);
+    expect(c.heard()).not.toContain("suits you");
+  });
+
   test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
     const flow = talkFlow({ greeting: "Good day. Do you hear me?", nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }], initial_node: "ask", global_functions: [] });
     const c = soundCall({ flow, reply: answering(LONG, "As I said.") });

@@ -39,6 +39,8 @@ export interface Playout {
   flush(): Cut;
   /** What was heard so far is settled: a later cut is about what comes now. */
   settle(): void;
+  /** What was heard so far of the utterance that is heard last. */
+  readonly spoken: string;
   /** Sound is queued, on its way or being heard, or a part still waits for it. */
   readonly busy: boolean;
   /** Sound has begun to be heard of what is in the queue. */
@@ -81,6 +83,10 @@ class PacedPlayout implements Playout {
   get paused(): boolean { return this.#paused; }
   get soundingSince(): number | null { return this.#soundingSince; }
   get busy(): boolean { return this.#queue.length > 0 || this.#flight.length > 0 || this.#awaited !== null; }
+  get spoken(): string {
+    this.#settleFlight(this.#o.clock.monotonicMs());
+    return this.#spoken();
+  }
   get audible(): boolean { return this.#flight.length > 0 || this.#queue.some((p) => p.heard > 0); }
   get leftMs(): number {
     return this.#queue.reduce((ms, p) => ms + (p.ended ? ((p.received - p.heard) * MS_PER_SECOND) / this.#o.rate : Infinity), 0);

@@ -27,6 +27,8 @@ const WEB_FILLER_AFTER_MS = 1000;
 /** A carrier that sends nothing for this long sends silence. */
 const DTX_MS = 100;
 const MS_PER_SECOND = 1000;
+/** After a question of ours a sound of assent is its answer, even while we still speak. */
+const ASKS = /[?？؟]/u;
 
 /** What talks over sound are held with. `fillers`: short texts for pauses, one at most is said in a turn. `keys`: how keys are pressed where the leg has no message for it. */
 export interface SoundParts {
@@ -120,7 +122,7 @@ class SoundVoice implements Voice {
     const recorder = this.#o.recorder?.(rate) ?? null;
     const playout = pacedPlayout({ leg: this.#leg, clock, rate, encode: codec.encode, ...(recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {}) });
     const mind = this.#o.mind({ host: this.#host, playout, format, events: this.#mindEvents(), now: () => this.#now() });
-    const barge = bargeIn({ playout, now: () => this.#now(), cut: () => this.#interrupt(), ignores: (text) => isBackchannel(text, this.#host.manner.language) });
+    const barge = bargeIn({ playout, now: () => this.#now(), cut: () => this.#interrupt(), ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken) });
     this.#works = { rate, decode: codec.decode, playout, mind, barge, recorder, beeps: beepDetector(rate) };
     this.#lastFrame = this.#now();
     this.#leave = this.#o.metronome.join(() => this.#beat());
