@@ -25,7 +25,7 @@ beforeAll(async () => {
   models = await startModels({ port: 0 });
   for (const sample of sampleTemplates) {
     const record: TemplateRecord = {
-      ...structuredClone(sample) as unknown as TemplateRecord, id: randomUUID(), version: 1, reseller_id: "r", merchant_id: null, retry_on: null, engine: null, models: {}, summary: false, evaluation_wait_seconds: 0,
+      ...structuredClone(sample) as unknown as TemplateRecord, id: randomUUID(), version: 1, reseller_id: "r", merchant_id: null, retry_on: null, engine: null, models: {}, evaluators: [], summary: false, evaluation_wait_seconds: 0,
       created_at: "2026-11-21T10:00:00.000Z", updated_at: "2026-11-21T10:00:00.000Z",
     };
     templates.set(record.id, record);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { andAgain, answerQuestion, askForParameter, regret, replyTo } from "./answering.ts";
 import { fillArguments, propertiesOf } from "./arguments.ts";
 import type { Schema } from "./arguments.ts";
+import { judged, judgingTool } from "./judging.ts";
 import { readPrompt } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Tool } from "./ranking.ts";
@@ -45,7 +46,23 @@ export function complete(request: ChatRequest): Plan {
 
 type Decision = Readonly<{ say: string }> | Readonly<{ tool: Tool; values: Readonly<Record<string, unknown>> }>;
 
+const EXACTLY = /^Say exactly this and nothing else: (".*")$/su;
+
+/** A text that is to be said word for word, whatever was said before; null: the model is free. */
+function dictated(messages: readonly Message[]): string | null {
+  const quoted = EXACTLY.exec(messages.find(isSystem)?.text.trim() ?? "")?.[1];
+  try {
+    return quoted === undefined ? null : String(JSON.parse(quoted));
+  } catch {
+    return null;
+  }
+}
+
 function decide(request: ChatRequest): Decision {
+  const exactly = dictated(request.messages);
+  if (exactly !== null) return { say: exactly };
+  const judging = request.toolChoice === "none" ? null : judgingTool(request.tools);
+  if (judging !== null) return { tool: judging, values: judged(judging, request.messages.findLast(({ role }) => role === "user")?.text ?? "") };
   const scene = sceneOf(request.messages);
   const forced = forcedTool(request, scene.situation(request.tools));
   if (forced !== null) return { tool: forced, values: completed(forced.parameters, fillFor(forced, scene.situation(request.tools))) };

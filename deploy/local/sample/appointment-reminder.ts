@@ -28,7 +28,8 @@ export const appointmentReminder: SampleTemplate = {
   voice: "en-US-Journey-D",
   language: "en-US",
   limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
-  evaluators: [],
+  evaluators: [{ name: "goal_reached", question: "Does the agent know at the end whether and when the patient will come? 1 for yes, 0 for no.", scale: { min: 0, max: 1 } }],
+  summary: true,
   global_functions: [],
   nodes: [
     {

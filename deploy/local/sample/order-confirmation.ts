@@ -28,7 +28,11 @@ export const orderConfirmation: SampleTemplate = {
   voice: "en-US-Journey-O",
   language: "en-US",
   limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
-  evaluators: [],
+  evaluators: [
+    { name: "goal_reached", question: "Does the agent know at the end what is to become of the order? 1 for yes, 0 for no.", scale: { min: 0, max: 1 } },
+    { name: "politeness", question: "How polite and patient was the agent? 10 for always, 0 for never." },
+  ],
+  summary: true,
   global_functions: [
     {
       name: "wrong_person",

@@ -17,6 +17,8 @@ export type SampleTemplate = Readonly<{
   limits: Readonly<{ max_call_seconds: number; idle_seconds: number; max_age_seconds: number }>;
   /** Questions about the finished talk, answered with a number: 0 to 10 unless `scale` says otherwise. */
   evaluators: readonly Readonly<{ name: string; question: string; scale?: Readonly<{ min: number; max: number }> }>[];
+  /** What came of the talk is told in a few sentences, too. */
+  summary: boolean;
 }>;
 
 /** One step of the talk: either `say` (fixed text) or `prompt` (a task for the model). */
