@@ -13,11 +13,13 @@ export interface RealtimeLink {
 /** What a connection tells. `lost`: it broke, or never came about; comes once. */
 export interface RealtimeEvents { event(event: RealtimeEvent): void; lost(): void }
 
-const CONNECT_MS = 5000;
+const CONNECT_MS = 3000;
+/** Times a connection is tried for. Once one stood, what was said on it can't be said again on another. */
+const CONNECTS = 2;
 /** Largest event that is read, bytes. */
 const MAX_EVENT_BYTES = 4_194_304;
-/** Events kept while the connection comes about: five seconds of sound and the session. */
-const MAX_EARLY = 300;
+/** Events kept while the connection comes about: the sound of all tries and more. */
+const MAX_EARLY = 500;
 /** Unsent bytes at which the other side counts as gone. */
 const MAX_BUFFERED_BYTES = 1_048_576;
 
@@ -29,38 +31,52 @@ export function realtimeUrl({ base_url, model }: Pick<RealtimeAddress, "base_url
   return url.href;
 }
 
+function open({ base_url, key, model, dialect }: RealtimeAddress): WebSocket {
+  const headers = { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) };
+  return new WebSocket(realtimeUrl({ base_url, model }), { handshakeTimeout: CONNECT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false, headers });
+}
+
 /** Connects; what is sent before the connection stands waits. */
 export function realtimeLink(address: RealtimeAddress, events: RealtimeEvents): RealtimeLink {
-  const socket = new WebSocket(realtimeUrl(address), {
-    handshakeTimeout: CONNECT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false,
-    headers: { ...(address.key === undefined ? {} : { authorization: `Bearer ${address.key}` }), ...(address.dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) },
-  });
-  let early: string[] = [];
+  let early: string[] | null = [];
   let over = false;
-  const lost = (): void => {
+  let socket: WebSocket;
+  const end = (): void => {
     if (over) return;
     over = true;
-    early = [];
     socket.terminate();
     events.lost();
   };
-  socket.on("open", () => {
-    for (const message of early) socket.send(message);
-    early = [];
-  });
-  socket.on("message", (data, isBinary) => {
-    const event = isBinary || over ? null : readEvent(String(data));
-    if (event) events.event(event);
-  });
-  socket.on("error", lost);
-  socket.on("close", lost);
+  const connect = (tries: number): void => {
+    const mine = open(address);
+    socket = mine;
+    let failed = false;
+    const lost = (): void => {
+      if (failed || over) return;
+      failed = true;
+      mine.terminate();
+      if (early === null || tries >= CONNECTS) end();
+      else connect(tries + 1);
+    };
+    mine.on("open", () => {
+      for (const message of early ?? []) mine.send(message);
+      early = null;
+    });
+    mine.on("message", (data, isBinary) => {
+      const event = isBinary || over ? null : readEvent(String(data));
+      if (event) events.event(event);
+    });
+    mine.on("error", lost);
+    mine.on("close", lost);
+  };
+  connect(1);
   return {
     send(event) {
       if (over) return;
       const message = JSON.stringify(event);
-      if (socket.readyState === WebSocket.CONNECTING) {
+      if (early !== null) {
         if (early.length < MAX_EARLY) early.push(message);
-      } else if (socket.bufferedAmount > MAX_BUFFERED_BYTES) lost();
+      } else if (socket.bufferedAmount > MAX_BUFFERED_BYTES) end();
       else if (socket.readyState === WebSocket.OPEN) socket.send(message);
     },
     close() {

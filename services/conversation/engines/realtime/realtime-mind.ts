@@ -1,344 +1,263 @@
-import type { ChatMessage, ModelCall } from "../../flow/chat.ts";
-import type { PartSink } from "../../media/playout.ts";
-import { codecFor } from "../../speech/g711.ts";
-import type { Hearing, Pcm, Resampler } from "../../speech/port.ts";
-import { resampler } from "../../speech/resampler.ts";
+import type { Hearing, Pcm, TurnJudge, Vad } from "../../speech/port.ts";
+import { ruleJudge } from "../../speech/turn-judge.ts";
 import { energyVad } from "../../speech/vad.ts";
 import type { SpeechEffect } from "../port.ts";
 import type { Mind, MindGround } from "../sound/mind.ts";
-import {
-  appendAudio, cancelResponse, createResponse, deleteItem, functionOutput, PCM_RATE, sessionUpdate, truncateItem, userText, type RealtimeEvent, type RealtimeSound,
-} from "./dialect.ts";
+import { Answers, newAnswer, type Answer, type Ending } from "./answers.ts";
+import { complaintOf, faultCode } from "./complaints.ts";
+import { appendAudio, deleteItem, truncateItem, type RealtimeEvent } from "./dialect.ts";
 import { realtimeLink, type RealtimeAddress, type RealtimeLink } from "./link.ts";
+import { SpokenItems } from "./spoken-items.ts";
+import { ToldSession } from "./told-session.ts";
+import { CallerTurns } from "./turns.ts";
+import { wireSound, type WireSound } from "./wire-sound.ts";
 
 type Think = Extract<SpeechEffect, { type: "think" }>;
 
-/** The model must have begun to answer this long after it was asked. */
-const FIRST_SOUND_MS = 6000;
-const MS_PER_SECOND = 1000;
+/** A fixed text is asked for once more, where nothing came of it. */
+const SAY_TRIES = 2;
+/** Complaints of the server that are passed on: each once, and so many at most. */
+const MAX_FAULTS = 20;
+/** Stands for what the caller has said while that is not known. */
+const UNKNOWN_WORDS = "…";
+/** A frame of silence that wakes the detector. */
+const FRAMES_PER_SECOND = 50;
 
-/** What a realtime mind is made with. `preemptive`: the answer is begun before it is known what was said. */
-export interface RealtimeParts { address: RealtimeAddress; transcription_model: string; preemptive: boolean; connect?: typeof realtimeLink }
-
-/** An answer of the model: asked for, being made, being played. */
-interface Response {
-  readonly what: { kind: "say"; text: string; interruptible: boolean } | { kind: "think"; effect: Think | null };
-  asked_at: number | null;
-  id: string | null;
-  text: string;
-  calls: ModelCall[];
-  /** Sound and words of it that wait until it is certain that they are wanted. */
-  held: (() => void)[];
-  first_ms: number | null;
-}
-interface Item { readonly id: string; readonly group: number; readonly sink: PartSink; generated_ms: number }
-interface Heard { readonly item_id: string; readonly committed_at: number; readonly silence_ms: number; text: string }
+/** What a realtime mind is made with. `preemptive`: the answer is begun before it is known what was said. `judge`: what sounds unfinished is waited for. */
+export interface RealtimeParts { address: RealtimeAddress; transcription_model: string; preemptive: boolean; judge?: TurnJudge; connect?: typeof realtimeLink }
 
 class RealtimeMind implements Mind {
   readonly #o: RealtimeParts;
   readonly #g: MindGround;
   readonly #link: RealtimeLink;
-  readonly #vad;
-  readonly #sound: RealtimeSound;
-  readonly #decode: (audio: Uint8Array) => Pcm;
-  readonly #up: Resampler | null;
-  readonly #encodeUp: ((pcm: Pcm) => Uint8Array) | null;
-  readonly #rateIn: number;
+  readonly #vad: Vad;
+  readonly #wire: WireSound;
+  readonly #session: ToldSession;
+  readonly #turns: CallerTurns;
+  readonly #answers: Answers;
+  readonly #items: SpokenItems;
   #hearing: Hearing;
-  /** The session as the server was told of it. */
-  #session = "";
-  readonly #knownMessages = new WeakSet<ChatMessage>();
-  readonly #knownOutputs = new Set<string>();
-  /** Texts that the server knows as sound. */
-  #transcribed: string[] = [];
-  #turns: Heard[] = [];
-  #lastTurn: string | null = null;
-  #active: Response | null = null;
-  #next: Response[] = [];
-  readonly #items = new Map<string, Item>();
-  #groups = 0;
+  /** The thought under way, and whose it is. */
+  #thought: { answer: Answer; effect: Think } | null = null;
+  /** An answer that was begun before it was known what was said. */
+  #guess: Answer | null = null;
+  readonly #says = new Map<Answer, { interruptible: boolean }>();
+  readonly #faults = new Set<string>();
   #first: number | null = null;
-  #closed = false;
+  #deadened = false;
 
   constructor(o: RealtimeParts, g: MindGround) {
     this.#o = o;
     this.#g = g;
-    const { codec, rate } = g.format;
-    this.#sound = codec === "s16le" ? "pcm" : codec;
-    this.#rateIn = rate;
-    this.#vad = energyVad({ rate });
-    this.#hearing = this.#vad.push(new Int16Array(rate / 50));
-    const down = codec === "s16le" ? resampler(PCM_RATE, rate) : null;
-    const linear = codecFor(codec === "s16le" ? { codec, rate: PCM_RATE } : g.format);
-    this.#decode = (audio) => (down ? down.push(linear.decode(audio)) : linear.decode(audio));
-    this.#up = codec === "s16le" ? resampler(rate, PCM_RATE) : null;
-    this.#encodeUp = linear.encode;
-    this.#link = (o.connect ?? realtimeLink)(o.address, {
-      event: (event) => { if (!this.#closed) this.#happened(event); },
-      lost: () => { if (!this.#closed) g.events.mute("REALTIME_LOST"); },
+    this.#wire = wireSound(g.format);
+    this.#vad = energyVad({ rate: g.format.rate });
+    this.#hearing = this.#vad.push(new Int16Array(g.format.rate / FRAMES_PER_SECOND));
+    this.#link = (o.connect ?? realtimeLink)(o.address, { event: (event) => { if (!this.#deadened) this.#happened(event); }, lost: () => this.#mute("REALTIME_LOST") });
+    const send = (event: object): void => this.#link.send(event);
+    const { language, voice } = g.host.manner;
+    this.#session = new ToldSession({ dialect: o.address.dialect, wish: { voice: voice ?? o.address.voice, sound: this.#wire.name, language, transcription_model: o.transcription_model }, send });
+    this.#items = new SpokenItems({ playout: g.playout, bytesPerMs: this.#wire.bytesPerMs, decoder: () => this.#wire.decoder() });
+    this.#answers = new Answers({ dialect: o.address.dialect, send, now: () => g.now() }, {
+      audio: (answer, id, audio) => this.#audio(answer, id, audio),
+      words: (answer, id, text) => { this.#sounded(answer); this.#items.words(answer, id, text, this.#interruptible(answer)); },
+      over: (answer, ending) => this.#over(answer, ending),
+      lapsed: (answer) => { if (this.#guess === answer) this.#guess = null; },
+    });
+    this.#turns = new CallerTurns({
+      judge: o.judge ?? ruleJudge(), language, now: () => g.now(), expectsShort: () => g.host.collection() !== null,
+      events: {
+        words: (text) => g.events.words(text),
+        nothing: () => { this.#unguess(); g.events.nothing(); },
+        turn: (text, timing) => this.#turn(text, timing),
+        deaf: (code) => { this.#unguess(); g.events.deaf(code); },
+        void: (id) => send(deleteItem(id)),
+      },
     });
   }
 
-  get attentive(): boolean { return this.#hearing.speaking || this.#turns.length > 0; }
-  get thinking(): boolean { return [this.#active, ...this.#next].some((r) => r?.what.kind === "think" && r.what.effect !== null); }
-  get speaking(): boolean { return this.#next.length > 0 || (this.#active !== null && !isGuess(this.#active)); }
+  get attentive(): boolean { return this.#hearing.speaking || this.#turns.attentive; }
+  get thinking(): boolean { return this.#thought !== null; }
+  get speaking(): boolean { return this.#answers.speaking; }
   get first_token_ms(): number | null { return this.#first; }
 
   hear(pcm: Pcm, frame: Uint8Array | null): Hearing {
-    const bytes = this.#up ? this.#encodeUp?.(this.#up.push(pcm)) : frame ?? this.#encodeUp?.(pcm);
-    if (bytes && bytes.length > 0) this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
     this.#hearing = this.#vad.push(pcm);
+    if (this.#deadened) return this.#hearing;
+    const bytes = this.#wire.up(pcm, frame);
+    if (bytes.length > 0) this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
+    this.#turns.hearing(this.#hearing);
     return this.#hearing;
   }
 
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
     // a filler would be one more answer of the same model, in the way of the one that is awaited
-    if (how.aside || text.trim() === "") return;
-    this.#tellSession(null);
-    this.#ask(responseOf({ kind: "say", text: text.trim(), interruptible: how.interruptible }));
+    if (how.aside || text.trim() === "" || this.#deadened) return;
+    this.#unguess();
+    const answer = newAnswer(text.trim(), true);
+    this.#says.set(answer, how);
+    this.#answers.ask(answer);
   }
 
   think(effect: Think): void {
-    const changed = this.#tellSession(effect) || this.#tellItems(effect.messages);
+    if (this.#deadened) return;
+    this.#dropThought();
+    const changed = this.#session.tell(effect);
+    const guess = changed ? null : this.#guess;
+    if (guess === null) this.#unguess();
+    this.#guess = null;
+    const answer = guess ?? newAnswer(null, true);
+    this.#thought = { answer, effect };
     this.#first = null;
-    const guess = this.#active && isGuess(this.#active) ? this.#active : null;
-    if (guess && !changed) { this.#claim(guess, effect); return; }
-    if (guess) this.#cancel(guess);
-    this.#ask(responseOf({ kind: "think", effect }));
+    this.#g.events.speechAsked();
+    if (guess) this.#answers.claim(guess);
+    else this.#answers.ask(answer);
   }
 
-  sound(pcm: Pcm): void {
-    const sink = this.#g.playout.add({ text: "", group: ++this.#groups, interruptible: false, aside: true });
-    sink.push(pcm);
-    sink.end();
-  }
+  sound(pcm: Pcm): void { this.#items.aside(pcm); }
 
-  said(): string { return this.#active?.what.kind === "think" && this.#active.what.effect !== null ? this.#active.text : ""; }
+  said(): string { return this.#thought?.answer.text ?? ""; }
 
   interrupt(tell: (spoken: string) => void): void {
     const { spoken, unfinished } = this.#g.playout.flush();
-    for (const item of this.#items.values()) {
-      const cut = unfinished.find((u) => u.group === item.group);
-      if (!cut) continue;
-      item.sink.end();
-      this.#link.send(truncateItem(item.id, Math.min(cut.heard_ms, Math.floor(item.generated_ms))));
+    const thought = this.#thought;
+    this.#unguess();
+    this.#answers.dropAll();
+    this.#says.clear();
+    for (const { id, answer, heard_ms } of this.#items.cut(unfinished)) {
+      if (heard_ms > 0) this.#link.send(truncateItem(id, heard_ms));
+      // of one that is still being made, the rest goes once it has ended
+      else if (answer.over) this.#link.send(deleteItem(id));
     }
-    this.#items.clear();
-    this.#next = [];
-    const active = this.#active && !isGuess(this.#active) ? this.#active : null;
-    if (active) this.#stop(active);
     tell(spoken);
-    if (active && this.#active === active) this.#active = null;
-    this.#pump();
+    if (this.#thought === thought) this.#thought = null;
   }
 
   forget(): void {
-    if (this.#active && isGuess(this.#active)) this.#cancel(this.#active);
-    for (const { item_id } of this.#turns.splice(0)) this.#link.send(deleteItem(item_id));
-    if (this.#lastTurn !== null) this.#link.send(deleteItem(this.#lastTurn));
-    this.#lastTurn = null;
+    this.#unguess();
+    this.#turns.forget();
   }
 
   dropThought(): void {
-    this.#next = this.#next.filter((r) => r.what.kind === "say");
-    if (this.#active?.what.kind === "think") this.#cancel(this.#active);
+    this.#unguess();
+    this.#dropThought();
   }
 
   tick(): void {
-    const active = this.#active;
-    if (!active || active.asked_at === null || active.first_ms !== null || this.#g.now() - active.asked_at < FIRST_SOUND_MS) return;
-    this.#cancel(active);
-    this.#failed(active, "MODEL_TIMEOUT");
+    if (this.#deadened) return;
+    this.#turns.tick();
+    this.#answers.tick();
   }
 
   close(): void {
-    this.#closed = true;
+    this.#deadened = true;
     this.#link.close();
   }
 
-  /** Instructions and tools as the thought has them; true where the server had to be told. */
-  #tellSession(effect: Think | null): boolean {
-    const system = effect?.messages[0];
-    if (effect === null && this.#session !== "") return false;
-    const wish = {
-      instructions: system?.role === "system" ? system.content : "", tools: effect?.tools ?? [], voice: this.#g.host.manner.voice ?? this.#o.address.voice, sound: this.#sound,
-      language: this.#g.host.manner.language, transcription_model: this.#o.transcription_model,
-    };
-    const told = JSON.stringify(wish);
-    if (told === this.#session) return false;
-    this.#session = told;
-    this.#link.send(sessionUpdate(this.#o.address.dialect, wish));
-    return true;
+  #dropThought(): void {
+    const thought = this.#thought;
+    this.#thought = null;
+    if (thought === null) return;
+    this.#items.keep(thought.answer);
+    this.#answers.drop(thought.answer);
   }
 
-  /** What the server can't know: keys, and what functions gave back. */
-  #tellItems(messages: readonly ChatMessage[]): boolean {
-    let told = false;
-    for (const m of messages) {
-      if (m.role === "tool" && !this.#knownOutputs.has(m.tool_call_id)) {
-        this.#knownOutputs.add(m.tool_call_id);
-        this.#link.send(functionOutput(m.tool_call_id, m.content));
-        told = true;
-      }
-      if (m.role !== "user" || this.#knownMessages.has(m)) continue;
-      this.#knownMessages.add(m);
-      const at = this.#transcribed.indexOf(m.content);
-      if (at >= 0) { this.#transcribed.splice(at, 1); continue; }
-      this.#link.send(userText(m.content));
-      told = true;
-    }
-    return told;
+  #unguess(): void {
+    const guess = this.#guess;
+    this.#guess = null;
+    if (guess) this.#answers.drop(guess);
   }
 
-  #ask(response: Response): void {
-    this.#next.push(response);
-    this.#pump();
-  }
-
-  /** One answer at a time: the protocol knows no two. */
-  #pump(): void {
-    if (this.#active) return;
-    const next = this.#next.shift();
-    if (!next) return;
-    this.#active = next;
-    next.asked_at = this.#g.now();
-    this.#link.send(createResponse(next.what.kind === "say" ? next.what.text : null));
-  }
-
-  #claim(guess: Response, effect: Think): void {
-    if (guess.what.kind === "think") guess.what.effect = effect;
-    this.#first = guess.first_ms;
-    for (const act of guess.held.splice(0)) act();
-  }
-
-  /** The answer is not wanted: what comes of it still is ignored. */
-  #stop(response: Response): void {
-    if (response.id !== null || response.asked_at !== null) this.#link.send(cancelResponse());
-    response.held = [];
-  }
-
-  #cancel(response: Response): void {
-    this.#stop(response);
-    if (this.#active === response) this.#active = null;
-    this.#pump();
+  #interruptible(answer: Answer): boolean {
+    return this.#says.get(answer)?.interruptible ?? (this.#thought?.answer === answer ? this.#thought.effect.interruptible : true);
   }
 
   #happened(event: RealtimeEvent): void {
     switch (event.type) {
       case "committed": this.#committed(event.item_id); return;
-      case "heard_part": this.#heardPart(event.item_id, event.text); return;
-      case "heard": this.#heard(event.item_id, event.text.trim()); return;
-      case "unheard": this.#unheard(event.item_id); return;
-      case "response_began": if (this.#active && this.#active.id === null) this.#active.id = event.response_id; return;
-      case "audio": this.#of(event.response_id, (r) => this.#audio(r, event.item_id, Buffer.from(event.audio, "base64"))); return;
-      case "words": this.#of(event.response_id, (r) => this.#words(r, event.item_id, event.text)); return;
-      case "call": this.#of(event.response_id, (r) => { r.first_ms ??= this.#since(r); r.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments }); }); return;
-      case "response_over": this.#of(event.response_id, (r) => this.#over(r, event.status)); return;
-      case "error": this.#g.host.fault(`REALTIME_${event.code.toUpperCase().replace(/[^A-Z0-9]+/g, "_").slice(0, 40)}`); return;
-      default:
+      case "heard_part": this.#turns.part(event.item_id, event.text); return;
+      case "heard": this.#turns.heard(event.item_id, event.text); return;
+      case "unheard": this.#turns.unheard(event.item_id); return;
+      case "error": this.#complained(event.code, event.event_id); return;
+      default: this.#answers.take(event);
     }
   }
 
-  #of(response_id: string, act: (response: Response) => void): void {
-    const active = this.#active;
-    if (active && active.id === response_id) act(active);
-  }
-
-  #since(response: Response): number { return Math.round(this.#g.now() - (response.asked_at ?? this.#g.now())); }
-
-  /** The caller's turn is over by the server's ear; the answer may begin before its words are known. */
+  /** The caller's turn is over by the server's ear; the answer may begin before its words are known. One begun before does not know of it. */
   #committed(item_id: string): void {
-    this.#turns.push({ item_id, committed_at: this.#g.now(), silence_ms: Math.min(this.#hearing.silence_ms, Number.MAX_SAFE_INTEGER), text: "" });
-    if (!this.#o.preemptive || this.#active !== null || this.#next.length > 0 || this.#g.playout.busy || !this.#g.host.listening()) return;
-    this.#ask(responseOf({ kind: "think", effect: null }));
+    this.#turns.committed(item_id);
+    this.#unguess();
+    if (!this.#o.preemptive || this.#thought !== null || this.#answers.speaking || this.#g.playout.busy || !this.#g.host.listening()) return;
+    const effects = this.#g.host.foresee({ type: "heard", text: UNKNOWN_WORDS });
+    const think = effects.find((e) => e.type === "think");
+    // a step that does more than think is not gone ahead of: only its thought can be taken back
+    if (!think || effects.length > 1) return;
+    this.#session.tellTask(think);
+    this.#guess = newAnswer(null, false);
+    this.#answers.ask(this.#guess);
   }
 
-  #heardPart(item_id: string, text: string): void {
-    const turn = this.#turns.find((t) => t.item_id === item_id);
-    if (!turn) return;
-    turn.text += text;
-    if (turn.text.trim() !== "") this.#g.events.words(turn.text.trim());
-  }
-
-  #heard(item_id: string, text: string): void {
-    const turn = this.#turns.find((t) => t.item_id === item_id);
-    if (!turn) return;
-    this.#turns = this.#turns.filter((t) => t !== turn);
-    if (text === "") {
-      this.#link.send(deleteItem(item_id));
-      if (this.#active && isGuess(this.#active)) this.#cancel(this.#active);
-      this.#g.events.nothing();
-      return;
-    }
-    this.#transcribed.push(text);
-    this.#lastTurn = item_id;
-    this.#g.events.words(text);
-    this.#g.events.turn(text, { eou_ms: Math.round(turn.silence_ms + this.#g.now() - turn.committed_at), stt_ms: Math.round(this.#g.now() - turn.committed_at) });
-    this.#lastTurn = null;
+  #turn(text: string, timing: { eou_ms: number; stt_ms: number }): void {
+    this.#session.heard(text);
+    this.#g.events.turn(text, timing);
     // nobody wanted the answer that was begun
-    if (this.#active && isGuess(this.#active)) this.#cancel(this.#active);
+    this.#unguess();
   }
 
-  #unheard(item_id: string): void {
-    this.#turns = this.#turns.filter((t) => t.item_id !== item_id);
-    if (this.#active && isGuess(this.#active)) this.#cancel(this.#active);
-    this.#g.events.deaf("TRANSCRIPTION_FAILED");
+  #complained(code: string, event_id: string | null): void {
+    if (this.#answers.refused(code, event_id)) return;
+    const complaint = complaintOf(code, event_id);
+    if (complaint === "fatal") { this.#mute(faultCode(code)); return; }
+    if (complaint === "noise" || this.#faults.has(code) || this.#faults.size >= MAX_FAULTS) return;
+    this.#faults.add(code);
+    this.#g.host.fault(faultCode(code));
   }
 
-  #audio(response: Response, item_id: string, audio: Buffer): void {
-    response.first_ms ??= this.#since(response);
-    const act = (): void => {
-      this.#first ??= response.first_ms;
-      const item = this.#itemOf(response, item_id);
-      const pcm = this.#decode(audio);
-      item.generated_ms += (pcm.length * MS_PER_SECOND) / this.#rateIn;
-      item.sink.push(pcm);
-    };
-    if (isGuess(response)) response.held.push(act);
-    else act();
+  /** Nothing is heard or said any more. */
+  #mute(code: string): void {
+    if (this.#deadened) return;
+    this.#deadened = true;
+    this.#guess = this.#thought = null;
+    this.#answers.dropAll();
+    this.#link.close();
+    this.#g.events.mute(code);
   }
 
-  #words(response: Response, item_id: string, text: string): void {
-    const act = (): void => {
-      response.text += text;
-      this.#itemOf(response, item_id).sink.words(text);
-    };
-    if (isGuess(response)) response.held.push(act);
-    else act();
+  #sounded(answer: Answer): void {
+    if (this.#thought?.answer === answer) this.#first ??= answer.first_ms;
   }
 
-  #itemOf(response: Response, id: string): Item {
-    const known = this.#items.get(id);
-    if (known) return known;
-    const interruptible = response.what.kind === "say" ? response.what.interruptible : response.what.effect?.interruptible ?? true;
-    const group = ++this.#groups;
-    const item: Item = { id, group, sink: this.#g.playout.add({ text: "", group, interruptible, aside: false }), generated_ms: 0 };
-    this.#items.set(id, item);
-    return item;
+  #audio(answer: Answer, id: string, audio: string): void {
+    this.#sounded(answer);
+    if (this.#thought?.answer === answer) this.#g.events.speechCame();
+    this.#items.audio(answer, id, Buffer.from(audio, "base64"), this.#interruptible(answer));
   }
 
-  #over(response: Response, status: string): void {
-    const finish = (): void => {
-      for (const item of this.#items.values()) item.sink.end();
-      this.#active = null;
-      const { what } = response;
-      if (status === "failed" || status === "incomplete") this.#failed(response, "MODEL_ERROR");
-      else if (what.kind === "think" && what.effect) this.#g.host.tell({ type: "model_answered", turn: what.effect.turn, text: response.text, calls: response.calls });
-      this.#pump();
-    };
-    if (isGuess(response)) response.held.push(finish);
-    else finish();
+  #over(answer: Answer, { code, tokens_in, tokens_out }: Ending): void {
+    this.#items.end(answer);
+    const how = this.#says.get(answer);
+    this.#says.delete(answer);
+    if (how) { if (code !== null) this.#unsaid(answer, how, code); return; }
+    const thought = this.#thought;
+    if (thought?.answer !== answer) return;
+    this.#sounded(answer);
+    const { turn } = thought.effect;
+    const { text, calls, first_ms } = answer;
+    this.#thought = null;
+    if (code !== null) { this.#g.host.tell({ type: "model_failed", turn, code, said: text }); return; }
+    this.#g.host.thought({ text, calls, first_token_ms: first_ms ?? 0, total_ms: Math.round(this.#g.now() - answer.asked_at), prompt_tokens: tokens_in, completion_tokens: tokens_out, tries: 1 });
+    this.#g.host.tell({ type: "model_answered", turn, text, calls });
   }
 
-  #failed(response: Response, code: string): void {
-    const { what, text } = response;
-    if (what.kind === "think" && what.effect) this.#g.host.tell({ type: "model_failed", turn: what.effect.turn, code, said: text });
-    else if (what.kind === "say") this.#g.events.mute("SPEECH_FAILED");
+  /** A fixed text was not said: it is asked for once more, then nothing can be said any more. */
+  #unsaid(answer: Answer, how: { interruptible: boolean }, code: string): void {
+    const again = newAnswer(answer.verbatim, true);
+    again.tries = answer.tries + 1;
+    if (again.tries >= SAY_TRIES || answer.text !== "") { this.#mute("SPEECH_FAILED"); return; }
+    this.#g.host.fault(code);
+    this.#says.set(again, how);
+    this.#answers.ask(again, true);
   }
 }
-
-const isGuess = (response: Response): boolean => response.what.kind === "think" && response.what.effect === null;
-const responseOf = (what: Response["what"]): Response => ({ what, asked_at: null, id: null, text: "", calls: [], held: [], first_ms: null });
 
 /** One model that listens, thinks and speaks (OpenAI's Realtime protocol over WebSocket; voice.md 2a). */
 export const realtimeMind = (o: RealtimeParts, ground: MindGround): Mind => new RealtimeMind(o, ground);
