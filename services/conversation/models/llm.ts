@@ -7,6 +7,8 @@ import { ModelFault, type ChatModel, type ChatPiece, type ChatRequest, type Chat
 
 /** Longest silence of the model before the first token and between tokens. */
 export const TOKEN_TIMEOUT_MS = 4000;
+/** The same where nobody waits on the line: a model that judges may think first. */
+export const JUDGE_TOKEN_TIMEOUT_MS = 20_000;
 /** Longest whole answer. */
 export const ANSWER_TIMEOUT_MS = 30_000;
 /** Of each endpoint. */
@@ -63,11 +65,13 @@ async function readAll(pieces: AsyncIterable<ChatPiece>, signal: AbortSignal, ea
   }
 }
 
+interface Limits { readonly clock: Clock; readonly token_timeout_ms: number }
+
 /** Asks one endpoint once. */
-async function ask(open: ChatStream, clock: Clock, request: ChatRequest, signal: AbortSignal, onText: (text: string) => void, reading: Reading): Promise<void> {
+async function ask(open: ChatStream, { clock, token_timeout_ms }: Limits, request: ChatRequest, signal: AbortSignal, onText: (text: string) => void, reading: Reading): Promise<void> {
   const late = new AbortController();
   const bite = (): void => late.abort();
-  const token = watchdog(clock, TOKEN_TIMEOUT_MS, bite);
+  const token = watchdog(clock, token_timeout_ms, bite);
   const whole = watchdog(clock, ANSWER_TIMEOUT_MS, bite);
   const either = AbortSignal.any([signal, late.signal]);
   token.feed();
@@ -80,7 +84,7 @@ async function ask(open: ChatStream, clock: Clock, request: ChatRequest, signal:
     });
   } catch (error) {
     if (signal.aborted) throw takenBack();
-    if (late.signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${TOKEN_TIMEOUT_MS} ms`, true);
+    if (late.signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
     throw error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the model's answer broke off", true);
   } finally {
     token.stop();
@@ -98,9 +102,9 @@ function answerOf(reading: Reading, began: number, ended: number, tries: number)
 
 /**
  * A chat model over a stream: time-outs, one retry before the first token, then the second endpoint where there is one; calls put together.
- * An endpoint that has failed rests: it is not asked first for a while.
+ * An endpoint that has failed rests: it is not asked first for a while. `token_timeout_ms`: longest silence of it.
  */
-export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null, resting?: Resting): ChatModel {
+export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null, resting?: Resting, token_timeout_ms = TOKEN_TIMEOUT_MS): ChatModel {
   const asked = preference(open, fallback, clock, resting);
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
@@ -112,7 +116,7 @@ export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream |
         const endpoint = endpoints[at] ?? open;
         tries++;
         try {
-          await ask(endpoint, clock, request, signal, onText, reading);
+          await ask(endpoint, { clock, token_timeout_ms }, request, signal, onText, reading);
           return answerOf(reading, began, clock.monotonicMs(), tries);
         } catch (error) {
           // what has been spoken can't be taken back

@@ -4,7 +4,7 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { Env } from "../../../shared/env.ts";
 import type { Log } from "../../../shared/log.ts";
 import { modelAddresses, type ModelAddress, type ModelKind } from "./addresses.ts";
-import { chatModel } from "./llm.ts";
+import { chatModel, JUDGE_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { openAiSpeech } from "./openai-speech.ts";
 import { openAiTranscriber } from "./openai-transcription.ts";
@@ -55,9 +55,9 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
   const ears = kept<TranscriptionModel>();
   const resting = (kind: ModelKind): Resting => (fault) => log.warn({ event: "model.resting", kind, code: fault.code, reason: fault.message }, "A model's endpoint fails; the second one stands in for it.");
 
-  const chatOf = (use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel => chats(use ?? {}, () => {
+  const chatOf = (use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel => chats([use ?? {}, kind], () => {
     const { first, fallback } = addresses.addressFor(use, kind);
-    return chatModel(openAiChat(first), clock, fallback && openAiChat(fallback), resting(kind));
+    return chatModel(openAiChat(first), clock, fallback && openAiChat(fallback), resting(kind), kind === "evaluation" ? JUDGE_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS);
   });
   const voiceAt = (address: ModelAddress, voice: string | null): SpeechModel => cache.of(openAiSpeech({
     address, clock, rate: address.sample_rate ?? DEFAULT_RATE, voice: address.own_voice ?? voice ?? address.voice ?? env.TTS_VOICE,
