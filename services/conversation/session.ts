@@ -21,6 +21,8 @@ import { startTimer } from "./timer.ts";
 
 /** The carrier's session must be ready this long after its socket opened. */
 const SETUP_MS = 10_000;
+/** The goodbye of a talk that has reached its maximal length is begun this long before, so that it is over in time. */
+const LAST_WORDS_MS = 4000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
@@ -90,9 +92,15 @@ class Talk implements Session, TalkHost {
       bus, clock, lease_seconds: env.LEASE_SECONDS, log: this.#log, lead_id: doc.lead_id, claim_no: doc.claim_no,
       onLost: () => { this.#leaseLost = true; this.tell({ type: "stopped", reason: "lease_lost" }); },
     });
+    const max_ms = doc.max_call_seconds * MS_PER_SECOND;
     this.#cancelTimers = [
       startTimer(clock, SETUP_MS, () => { if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" }); }),
-      startTimer(clock, doc.max_call_seconds * MS_PER_SECOND, () => this.tell({ type: "time_up" })),
+      startTimer(clock, max_ms - Math.min(LAST_WORDS_MS, max_ms / 2), () => {
+        this.#voice?.hush?.();
+        this.tell({ type: "time_up" });
+      }),
+      // where the carrier speaks for us its own limit cuts: our last words may be on their way to it
+      startTimer(clock, max_ms, () => { if (this.#voice?.hush) this.cut(); }),
     ];
     this.#voice = open(this);
     this.over = this.#run(this.#voice);

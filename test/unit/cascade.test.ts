@@ -177,6 +177,22 @@ function pressing(): SoundCallOptions["reply"] {
   return () => (asked++ === 0 ? { calls: [call("press")] } : { text: "Done." });
 }
 
+describe("the longest talk", () => {
+  test("what is being said is cut for the goodbye, which is heard whole", async () => {
+    const c = onTheLine(answering(`${LONG} ${LONG}`));
+    await c.until(() => c.heard().includes("hear me?"));
+    await c.say("Where is it?");
+    await c.until(() => c.heard().includes("on its way"));
+    const at = c.clock.monotonicMs();
+    c.voice.hush?.();
+    c.tell({ type: "time_up" });
+    await c.until(() => c.far.isClosed());
+    expect(c.clock.monotonicMs() - at).toBeLessThanOrEqual(5000);
+    expect(c.heard()).toMatch(/on its way.{0,20} I am sorry, I have to end the call now\. Goodbye!$/);
+    expect(c.state()).toMatchObject({ ended_by: "timeout", time_limit: true });
+  });
+});
+
 describe("keys", () => {
   test("a key cuts what we say and counts as an answer", async () => {
     const c = onTheLine(answering("You pressed one."));

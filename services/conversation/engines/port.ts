@@ -51,6 +51,8 @@ export interface Voice {
   said(): string;
   /** The talk waits for something outside (a web request): the engine may say so. */
   waits?(): void;
+  /** Ends what is being said now, and tells what was heard of it; engines that can. */
+  hush?(): void;
   /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
   quiet(): Promise<void>;
   /** Closes the leg now, whatever is being said on it. */

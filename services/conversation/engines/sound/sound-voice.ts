@@ -99,6 +99,8 @@ class SoundVoice implements Voice {
 
   waits(): void { this.#fillerAt = this.#now() + WEB_FILLER_AFTER_MS; }
 
+  hush(): void { if (!this.#ended && this.#sounding()) this.#interrupt(); }
+
   async quiet(): Promise<void> {
     const until = this.#now() + MAX_QUIET_MS;
     while (!this.#gone.signal.aborted && this.#sounding() && this.#now() < until) await this.#o.clock.wait(FRAME_MS, this.#gone.signal);
