@@ -65,7 +65,7 @@ const golden = {
     start: (encoding = "audio/x-mulaw", rate: unknown = 8000) => ({
       sequenceNumber: 0, event: "start", start: { callId: "uuid-1", streamId: "st-1", accountId: "MA1", tracks: ["inbound"], mediaFormat: { encoding, sampleRate: rate } }, extra_headers: "attempt=a1",
     }),
-    call_id: "uuid-1",
+    call_id: null, // the dialer knows the call by another name
     media: (chunk: number, bytes = payload) => ({ sequenceNumber: chunk, streamId: "st-1", event: "media", media: { track: "inbound", timestamp: "1", chunk, payload: bytes }, extra_headers: "" }),
     dtmf: (digit: unknown) => ({ event: "dtmf", streamId: "st-1", dtmf: { track: "inbound", digit, timestamp: "1" } }),
     mark: (name: string) => ({ event: "playedStream", streamId: "st-1", name }),

@@ -14,7 +14,8 @@ function dialect(): Dialect {
     const format = formatOf(textOf(named, "encoding"), countOf(named, "sampleRate"), countOf(named, "channels"));
     streamId = JSON.stringify(textOf(begun, "streamId") || textOf(frame, "streamId"));
     if (format) kind = `"contentType":"${CONTENT_TYPE[format.codec]}","sampleRate":${format.rate}`;
-    told.start(textOf(begun, "callId"), format);
+    // the dialer knows the call by the name of its request, which the stream does not tell: one lead, one name
+    told.start("", format);
   };
   return {
     returns_cleared: false,
