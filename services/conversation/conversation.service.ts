@@ -21,6 +21,7 @@ import { sessionsOn } from "./sessions.repository.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import { liveTalks, type Joined } from "./talks.ts";
 import { talksByTurns } from "./talks-by-turns.ts";
+import { warming } from "./warming.ts";
 
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
@@ -52,7 +53,8 @@ export default service("conversation", (ground) => {
   let server: MediaServer | null = null;
   let leftovers: Loop | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
-  const parts = { env, clock, ids, sessions, flows, url };
+  const warm = warming({ clock, speech: (template) => models.talk(template).speech });
+  const parts = { env, clock, ids, sessions, flows, warm, url };
 
   const joined = (socket: WebSocket, doc: SessionDoc): Joined => doc.engine === "relay"
     ? joinedText(relayLeg(socket), voices.text, clock) : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
@@ -84,6 +86,7 @@ export default service("conversation", (ground) => {
     async stopped() {
       server?.refuse();
       byTurns.refuse();
+      warm.close();
       after.hurry();
       const talking = env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS;
       await talks.drain(Math.max(0, talking) * MS_PER_SECOND, talking > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);

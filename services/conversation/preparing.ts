@@ -8,12 +8,13 @@ import { chooseEngine, kindOf, type Choice, type EngineEnv } from "./engine-choi
 import type { Flows, ReadyTemplate } from "./flows.ts";
 import { mediaPath } from "./media-server.ts";
 import type { NewSession, Sessions } from "./sessions.repository.ts";
+import type { Warming } from "./warming.ts";
 
 type Result = ResultOf<"conversation.prepareMany">["results"][number];
 type Refusal = NonNullable<Result["refusal"]>;
 
 /** What talks are made ready with. `url`: where carriers find the media server. */
-export interface PreparingParts { env: EngineEnv; clock: Clock; ids: Ids; sessions: Sessions; flows: Flows; url(): string }
+export interface PreparingParts { env: EngineEnv; clock: Clock; ids: Ids; sessions: Sessions; flows: Flows; warm: Pick<Warming, "talk">; url(): string }
 
 const TOKEN_BYTES = 16;
 
@@ -39,7 +40,7 @@ function held(ready: ReadyTemplate | Refusal, configured: Engine | null, env: En
 
 /** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
 export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
-  const { ids, sessions, clock, url, env } = parts;
+  const { ids, sessions, clock, url, env, warm } = parts;
   const templates = (await templatesOf(parts, bus, calls)).map((ready, at) => held(ready, calls[at]?.engine ?? null, env));
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(({ call_ref, ...call }, at) => {
     const ready = templates[at];
@@ -50,6 +51,10 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
     return [{ at, prepared, session: { _id: call_ref, ...call, engine, token_hash: sha256(token) } }];
   });
   const made = await sessions.prepare(wanted.map((w) => w.session), clock.now());
+  for (const [i, { at, session: { engine, payload } }] of wanted.entries()) {
+    const ready = templates[at];
+    if (made[i] === true && engine === "cascade" && ready !== undefined && "template" in ready) warm.talk(ready.template, payload);
+  }
   const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));
   return calls.map(({ call_ref }, at): Result => {
     const ready = templates[at];
