@@ -68,6 +68,21 @@ describe("pace", () => {
     expect(written.slice(5).every((w) => w.at - from <= FRAME_MS)).toBe(true);
     expect(playout.busy).toBe(true); // its mark is still to come
   });
+
+  test("who is silent begins with the first sound there is, between two beats too", async () => {
+    const { playout, written, run, clock, marks } = carrier();
+    await run(100);
+    await clock.advance(7);
+    const sink = playout.add(part("one"));
+    sink.push(ms(100));
+    expect(written.map((w) => w.at)).toEqual(Array.from({ length: 5 }, () => clock.monotonicMs()));
+    sink.push(ms(200));
+    expect(written).toHaveLength(5); // the rest keeps the beat
+    sink.end();
+    await run(400);
+    expect(written).toHaveLength(300 / FRAME_MS);
+    expect(marks).toEqual(["m1"]);
+  });
 });
 
 describe("what was heard", () => {

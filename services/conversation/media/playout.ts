@@ -73,6 +73,8 @@ class PacedPlayout implements Playout {
   #paused = false;
   #soundingSince: number | null = null;
   #marks = 0;
+  /** Sound was handed over after the last mark. */
+  #markDue = false;
   #awaited: { name: string; until: number } | null = null;
 
   constructor(o: PlayoutParts) {
@@ -97,10 +99,12 @@ class PacedPlayout implements Playout {
     const part: Part = { ...spec, chunks: [], base: 0, received: 0, sent: 0, heard: 0, ended: false };
     this.#queue.push(part);
     return {
-      push(pcm) {
+      push: (pcm) => {
         if (part.ended || pcm.length === 0) return;
         part.chunks.push(pcm);
         part.received += pcm.length;
+        // who is silent does not wait for the beat: on average that is half a frame sooner
+        if (this.#flight.length === 0) this.beat();
       },
       words: (text) => { part.text += text; },
       end: () => { part.ended = true; },
@@ -119,8 +123,9 @@ class PacedPlayout implements Playout {
       this.#soundingSince ??= now;
       this.#flight.push({ at_ms, ...frame });
       this.#o.leg.write(this.#o.encode(frame.pcm));
-      if (this.#queue.every((p) => p.ended && p.sent === p.received)) this.#mark();
+      this.#markDue = true;
     }
+    if (this.#markDue && this.#queue.every((p) => p.ended && p.sent === p.received)) this.#mark();
     if (this.#awaited && now >= this.#awaited.until) this.#awaited = null;
     if (!this.busy) this.#soundingSince = null;
   }
@@ -151,6 +156,7 @@ class PacedPlayout implements Playout {
   marked(name: string): void { if (this.#awaited?.name === name) this.#awaited = null; }
 
   #mark(): void {
+    this.#markDue = false;
     const name = `m${++this.#marks}`;
     this.#awaited = { name, until: this.#until + MARK_PATIENCE_MS };
     this.#o.leg.mark(name);
@@ -215,6 +221,7 @@ class PacedPlayout implements Playout {
     const cleared = this.#flight.length > 0 || this.#awaited !== null;
     this.#flight = [];
     this.#awaited = null;
+    this.#markDue = false;
     for (const part of this.#queue) part.sent = part.heard;
     this.#until = now;
     if (cleared) this.#o.leg.clear();
