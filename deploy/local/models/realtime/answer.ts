@@ -31,7 +31,7 @@ export interface AnswerHost {
 }
 
 /** An answer on its way. */
-export type Answer = { readonly id: string; readonly chat: ChatRequest; readonly settings: Settings; /** Not for the conversation. */ readonly aside: boolean; readonly fault: Fault | null; item: Item | null };
+export type Answer = { readonly id: string; readonly chat: ChatRequest; readonly settings: Settings; /** Not for the conversation. */ readonly aside: boolean; /** Given back as it came. */ readonly metadata: unknown; readonly fault: Fault | null; item: Item | null };
 
 /** The plan of an answer: decided exactly as a chat completion is. Throws ApiFault. */
 export function planned(answer: Pick<Answer, "chat" | "fault">): Plan {

@@ -46,7 +46,7 @@ export class Responding {
     const own = ordered(settings, order, this.#host.dialect === "beta");
     const chat = chatOf(own.settings, this.#host.conversation);
     const fault = this.#turn.faults.take("realtime", ANSWER_FAULTS);
-    const answer: Answer = { id: this.#responseId(), chat, settings: own.settings, aside: own.aside, fault, item: null };
+    const answer: Answer = { id: this.#responseId(), chat, settings: own.settings, aside: own.aside, metadata: own.metadata, fault, item: null };
     const summary = this.#turn.requests.open({ kind: "realtime", model: chat.model, messages: chat.messages.length, tools: chat.tools.map(({ name }) => name), stream: true, fault: fault?.kind ?? null });
     const active: Active = { answer, stop: new AbortController(), reason: null };
     this.#active = active;
@@ -99,19 +99,20 @@ export class Responding {
       ? { output_modalities: [settings.modality], max_output_tokens: settings.max_output_tokens, audio: { output: { format: formatFields(settings.output), voice: settings.voice } } }
       : { modalities: settings.modality === "audio" ? ["audio", "text"] : ["text"], max_output_tokens: settings.max_output_tokens, voice: settings.voice };
     return {
-      id: answer.id, object: "realtime.response", status, status_details: details, conversation_id: answer.aside ? null : "conv_1", metadata: null, ...manner,
+      id: answer.id, object: "realtime.response", status, status_details: details, conversation_id: answer.aside ? null : "conv_1", metadata: answer.metadata, ...manner,
       output: answer.item === null || status === "in_progress" ? [] : [itemFields(answer.item, this.#host.dialect)], usage: status === "in_progress" ? null : usageOf(plan),
     };
   }
 }
 
 /** The session's settings with what one order says otherwise. */
-function ordered(settings: Settings, order: unknown, beta: boolean): { settings: Settings; aside: boolean } {
+function ordered(settings: Settings, order: unknown, beta: boolean): { settings: Settings; aside: boolean; metadata: unknown } {
   const fields = fieldsOf(order ?? {}, "response");
   if (fields["input"] !== undefined) throw new ApiFault(400, "'response.input' is not supported by the model simulator; leave it out.", "response.input", "unsupported_parameter");
   const modalities = fields[beta ? "modalities" : "output_modalities"];
   return {
     aside: fields["conversation"] === "none",
+    metadata: fields["metadata"] ?? null,
     settings: {
       ...settings,
       ...(typeof fields["instructions"] === "string" ? { instructions: fields["instructions"] } : {}),
