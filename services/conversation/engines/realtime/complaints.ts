@@ -16,4 +16,4 @@ export function complaintOf(code: string, event_id: string | null): Complaint {
 }
 
 /** The code as ours: letters only, and no longer than a name. */
-export const faultCode = (code: string): string => `REALTIME_${code.toUpperCase().replace(/[^A-Z0-9]+/g, "_").slice(0, MAX_CODE_CHARS)}`;
+export const faultCode = (code: string): string => `REALTIME_${code.toUpperCase().replace(/[^A-Z]+/g, "_").slice(0, MAX_CODE_CHARS).replace(/_$/, "")}`;
