@@ -48,6 +48,8 @@ export interface Stack {
 const BASE_PATH = "/agent/voice/callagent";
 /** What the simulated carrier's account may place. */
 export const LAPTOP_CALLS_PER_SECOND = 50;
+/** The hosted model that a person with a key of their own gets, where they name none. */
+export const LAPTOP_MODEL = "gpt-5.4-mini";
 const READY_MS = 60_000;
 const POLL_MS = 100;
 const SERVICES_GRACE_MS = 3500;
@@ -91,7 +93,7 @@ function speechEnv(url: string, key: string): Record<string, string> {
 function serviceEnv(o: { http: number; media: number; carrier: string; models: string; mongo: string; recordings: string; seed: string; secrets: LocalSecrets; engine: Engine; extra: Record<string, string> }): Record<string, string> {
   const own = process.env["OPENAI_API_KEY"];
   const model: Record<string, string> = own
-    ? { OPENAI_API_KEY: own, OPENAI_MODEL: process.env["OPENAI_MODEL"] ?? "gpt-5-mini", ...(process.env["OPENAI_BASE_URL"] ? { OPENAI_BASE_URL: process.env["OPENAI_BASE_URL"] } : {}) }
+    ? { OPENAI_API_KEY: own, OPENAI_MODEL: process.env["OPENAI_MODEL"] ?? LAPTOP_MODEL, ...(process.env["OPENAI_BASE_URL"] ? { OPENAI_BASE_URL: process.env["OPENAI_BASE_URL"] } : {}) }
     : { OPENAI_API_KEY: o.secrets.model_key, OPENAI_BASE_URL: o.models, OPENAI_MODEL: "callagent-sim" };
   return {
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info", HTTP_HOST: "127.0.0.1", HTTP_PORT: String(o.http), PUBLIC_HTTP_URL: `http://127.0.0.1:${o.http}`,

@@ -12,6 +12,7 @@ import { startMediaServer, type MediaServer } from "./media-server.ts";
 import { audioLeg } from "./media/legs/registry.ts";
 import { ownRecordings } from "./media/own-recordings.ts";
 import { relayLeg } from "./media/relay-leg.ts";
+import { shutDownsIn } from "./models/shut-downs.ts";
 import { deploymentModels } from "./models/talk-models.ts";
 import { webCaller } from "./models/web-request.ts";
 import { prepareMany } from "./preparing.ts";
@@ -73,6 +74,7 @@ export default service("conversation", (ground) => {
       },
     },
     async started() {
+      for (const { setting, model, on } of shutDownsIn(env)) log.warn({ event: "model.shuts_down", setting, model, on }, `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`);
       server = await startMediaServer({
         host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
         onSocket: (socket, doc) => { void talks.hold(joined(socket, doc), doc); },

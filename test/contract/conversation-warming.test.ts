@@ -12,12 +12,15 @@ const FIRST_AUDIO_MS = 1200;
 let models: Awaited<ReturnType<typeof startModels>>;
 let world: World;
 let stage: Stage;
+const log: string[] = [];
 
 beforeAll(async () => {
   models = await startModels({ port: 0, firstAudioMs: FIRST_AUDIO_MS });
   world = new World();
   const at = (kind: string): Record<string, string> => ({ [`${kind}_BASE_URL`]: models.url, [`${kind}_MODEL`]: "callagent-sim", [`${kind}_API_KEY`]: "k" });
-  stage = await setStage({ services: [conversation, ...world.services], env: { ...at("OPENAI"), ...at("STT"), ...at("TTS"), LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6" } });
+  stage = await setStage({ services: [conversation, ...world.services], onLog: (line) => log.push(line), env: {
+    ...at("OPENAI"), ...at("STT"), ...at("TTS"), LOG_LEVEL: "warn", LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6", MODEL_ENDPOINTS: JSON.stringify({ old: { base_url: "https://models.example/v1", model: "gpt-realtime", key: "sk-hidden" } }),
+  } });
 });
 afterAll(async () => { await stage?.stop(); await models?.close(); }, 30_000);
 
@@ -62,4 +65,10 @@ test("a talk whose speech is the carrier's costs no sound", async () => {
   await until("the greeting to be spoken", async () => (await spoken()).includes("Spoken greeting.") || undefined);
   expect((await spoken()).slice(before)).not.toContain("Relayed greeting.");
   expect(p.media_url).toContain("ws://");
+});
+
+test("a model whose end is announced is told in the log at the start, without its key", () => {
+  const told = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line["event"] === "model.shuts_down");
+  expect(told).toMatchObject([{ level: "warn", setting: "MODEL_ENDPOINTS.old", model: "gpt-realtime", on: "2027-01-20" }]);
+  expect(log.join("")).not.toContain("sk-hidden");
 });
