@@ -150,6 +150,8 @@ describe("the containers' environment", () => {
     const commandOf = (name: string): string => interpolate(container(name).command.join(" "), SIMULATED);
     expect([at("TWILIO_API_BASE").hostname, at("OPENAI_BASE_URL").hostname, at("PUBLIC_HTTP_URL").hostname, at("PUBLIC_WS_URL").hostname]).toEqual(["carrier", "models", "gateway", "conversation"]);
     for (const [variable, name] of [["TWILIO_API_BASE", "carrier"], ["OPENAI_BASE_URL", "models"]] as const) expect(commandOf(name)).toContain(`--port=${at(variable).port}`);
+    const talking = environmentOf(container("conversation"), SIMULATED);
+    for (const kind of ["STT", "TTS", "REALTIME"]) expect([kind, talking[`${kind}_BASE_URL`], talking[`${kind}_MODEL`]]).toEqual([kind, talking["OPENAI_BASE_URL"], talking["OPENAI_MODEL"]]);
     expect(at("PUBLIC_HTTP_URL").port).toBe(container("gateway").environment?.["HTTP_PORT"]);
     expect(at("PUBLIC_WS_URL").port).toBe(container("conversation").environment?.["MEDIA_PORT"]);
     const dialer = environmentOf(container("dialer"), SIMULATED);
