@@ -35,3 +35,21 @@ export function topOf(profile: CpuProfile): string[] {
   });
   return [...self].sort((a, b) => b[1] - a[1]).slice(0, TOP).map(([place, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
 }
+
+const TOP_FUNCTIONS = 15;
+
+/** The functions with the largest share of self time, idle left out. */
+export function topFunctions(profile: CpuProfile): string[] {
+  const nodes = new Map(profile.nodes.map((n) => [n.id, n]));
+  const self = new Map<string, number>();
+  let total = 0;
+  profile.samples.forEach((id, i) => {
+    const { functionName = "", url = "", lineNumber = 0 } = nodes.get(id)?.callFrame ?? {};
+    if (functionName === "(idle)" || functionName === "(root)") return;
+    const name = `${functionName === "" ? "(anonymous)" : functionName}${url === "" ? "" : ` ${url.replace(/^.*\/(?=(?:[^/]+\/){0,2}[^/]+$)/, "")}:${lineNumber + 1}`}`;
+    const delta = profile.timeDeltas[i] ?? 0;
+    total += delta;
+    self.set(name, (self.get(name) ?? 0) + delta);
+  });
+  return [...self].sort((a, b) => b[1] - a[1]).slice(0, TOP_FUNCTIONS).map(([name, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${name}`);
+}

@@ -1,8 +1,9 @@
 import { benchPush } from "./push.ts";
 import { benchSchedule } from "./schedule.ts";
+import { benchVoice } from "./voice.ts";
 import { benchWebhook } from "./webhook.ts";
 
-const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, schedule: benchSchedule, webhook: benchWebhook };
+const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, schedule: benchSchedule, voice: benchVoice, webhook: benchWebhook };
 
 const [, , name = ""] = process.argv;
 const bench = BENCHES[name];

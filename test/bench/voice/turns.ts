@@ -1,0 +1,48 @@
+import type { FlowNode } from "../../../shared/contracts/template.ts";
+import { frameTicker } from "./frame-ticker.ts";
+import { words } from "./sounds.ts";
+import { callsOf, endlessTemplate, spread, startSimulatedModels, stopModels, type Call, type Delays } from "./talks.ts";
+import { startTalker } from "./talker-process.ts";
+
+/** Each turn asks for another of these: an answer that was spoken before comes from the cache, and would be measured without its synthesis. */
+const GOODS = ["apple", "melon", "cherry", "banana", "orange", "lemon", "peach", "grape"];
+/** Nobody says anything for this long before the next turn. */
+const BETWEEN_MS = 600;
+const FRAME_MS = 20;
+
+const node: FlowNode = { name: "shop", role_prompt: "You are Mia, the voice assistant of Northwind.", prompt: GOODS.map((name) => `The ${name} costs {{${name}}} euros.`).join(" "), functions: [] };
+const priceOf = (call: number, good: number): string => String(1000 + call * GOODS.length + good);
+
+/** How turns are measured: so many calls at a time, and turns of each. */
+export interface TurnsOptions { delays: Delays; preemptive: boolean; calls: number; turns: number }
+
+async function turnsOf({ caller }: Call, call: number, turns: number, first = 0): Promise<number[]> {
+  const measured: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    await caller.silentFor(BETWEEN_MS);
+    const { end } = await caller.say(words(`How much is the ${GOODS[first + turn]}?`, spread(call * turns + turn) * FRAME_MS));
+    measured.push(await caller.firstFrame(end) - end);
+  }
+  return measured;
+}
+
+/** From the end of the caller's speech to the agent's first frame at the carrier, ms, turn by turn. */
+export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOptions): Promise<number[]> {
+  const models = await startSimulatedModels(delays);
+  const talker = await startTalker({ models: models.url, env: { PREEMPTIVE_GENERATION: String(preemptive) } });
+  const ticker = frameTicker();
+  const template = endlessTemplate([node]);
+  try {
+    await talker.template(template);
+    const all = await callsOf(talker, template, ticker, calls, { listens: true, payload: (n) => Object.fromEntries(GOODS.map((name, good) => [name, priceOf(n, good)])) });
+    // a turn each that is not counted: the process has compiled and connected by then
+    await Promise.all(all.map((call, n) => turnsOf(call, calls + n, 1, GOODS.length - 2)));
+    const measured = await Promise.all(all.map((call, n) => turnsOf(call, n, turns)));
+    if (process.env["DEBUG"]) console.log(all[0]?.caller.heard());
+    await Promise.all(all.map(({ caller }) => caller.hangUp()));
+    return measured.flat();
+  } finally {
+    await talker.stop();
+    await stopModels(models);
+  }
+}
