@@ -151,7 +151,8 @@ class SoundVoice implements Voice {
   }
 
   #hear(works: Works, pcm: Int16Array, frame: Uint8Array | null): void {
-    works.recorder?.heard(pcm, this.#now());
+    // silence that nobody sent would push out of the recording what was merely late
+    if (frame !== null) works.recorder?.heard(pcm, this.#now());
     if (this.#beep && !this.#host.tells_beep && works.beeps.push(pcm)) { this.#beeped(); return; }
     this.#watch(works, works.mind.hear(pcm, frame));
   }
