@@ -49,7 +49,7 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
     if (!now) return;
     const { words, keys: pressed, since, last, voicedMs: audible } = now;
     if (!interrupted) decoder.end();
-    const media = words.length > 0 ? null : pressed !== "" ? `keys:${pressed}` : audible >= LEAST_SOUND_MS ? "sound" : null;
+    const media = pressed !== "" ? `keys:${pressed}` : words.length === 0 && audible >= LEAST_SOUND_MS ? "sound" : null;
     now = null;
     fresh();
     const durationMs = Math.round(last - since) + FRAME_MS;
