@@ -22,8 +22,10 @@ function transcript(all: Progress[], sink: Sink): string {
   const turns = (p: Progress): number => sink.reports.get(p.lead_id ?? "")?.transcription.length ?? 0;
   const [best] = all.filter((p) => turns(p) > 0).sort((a, b) => turns(b) - turns(a));
   if (!best) return "no lead has a transcript";
-  const said = sink.reports.get(best.lead_id ?? "")?.transcription ?? [];
-  return [`Transcript of ${best.row.request_id} (${ending(best)}):`, ...said.map((t) => `  ${t.role === "assistant" ? "agent   " : "customer"}  ${t.content}`)].join("\n");
+  const { transcription: said = [], trace_scores = {}, metaData } = sink.reports.get(best.lead_id ?? "") ?? {};
+  const scores = Object.entries(trace_scores).map(([name, score]) => `${name} ${score}`).join(", ");
+  const judged = [scores === "" ? "" : `  scores    ${scores}`, metaData?.summary === undefined ? "" : `  summary   ${metaData.summary}`].filter((line) => line !== "");
+  return [`Transcript of ${best.row.request_id} (${ending(best)}):`, ...said.map((t) => `  ${t.role === "assistant" ? "agent   " : "customer"}  ${t.content}`), ...judged].join("\n");
 }
 
 function summary(all: Progress[], sink: Sink, seconds: number): string {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Webhook } from "standardwebhooks";
 
 /** `data` of a received report, as far as the demo looks at it. */
-export interface Report { order_id: string; lead_call_tracker_id: string; outcome: string; attempt_count: number; transcription: { role: string; content: string }[] }
+export interface Report { order_id: string; lead_call_tracker_id: string; outcome: string; attempt_count: number; transcription: { role: string; content: string }[]; trace_scores?: Record<string, number>; metaData?: { summary?: string } }
 
 /** A receiver of reporting webhooks. */
 export interface Sink {
