@@ -76,9 +76,6 @@ export class Answers {
     return this.#queue.some((a) => a.verbatim !== null) || (slot !== null && slot.wanted && !slot.dropped && (slot.verbatim !== null || slot.text !== ""));
   }
 
-  /** Nothing is being made or waits to be. */
-  get idle(): boolean { return this.#slot === null && this.#queue.length === 0; }
-
   /** `first`: before what waits already. */
   ask(answer: Answer, first = false): void {
     if (first) this.#queue.unshift(answer);
