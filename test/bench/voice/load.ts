@@ -20,7 +20,6 @@ const PERIOD_MS = 8000;
 const CALLER_SAYS = "Yes, write that down, now.";
 /** Calls are answered this far apart, so that a step begins as calls do, and not in one instant. */
 const ANSWERED_EVERY_MS = 15;
-const WARM_UP_CALLS = 50;
 /** After the last call what it left behind gets so long to be let go of. */
 const LET_GO_MS = 8000;
 const POLL_MS = 250;
@@ -74,15 +73,26 @@ async function settled(talker: Talker, models: StubModels, before: Measured): Pr
   return left;
 }
 
-/** The process has been through this before it is measured: what it is like when idle is known then. */
-async function warmUp(talker: Talker, models: StubModels, template: TemplateRecord, ticker: FrameTicker): Promise<Measured> {
-  const calls = await callsOf(talker, template, ticker, WARM_UP_CALLS, { listens: false, pause_ms: ANSWERED_EVERY_MS });
+/** Calls that are answered, talk for a turn and hang up all at once, as those that are measured do. */
+async function rehearse(talker: Talker, template: TemplateRecord, ticker: FrameTicker, count: number): Promise<void> {
+  const calls = await callsOf(talker, template, ticker, count, { listens: false, pause_ms: ANSWERED_EVERY_MS });
   await Promise.all(calls.map((call, n) => converse(call, n, performance.now() + PERIOD_MS, [])));
+  await hangUp(talker, calls);
+}
+
+async function hangUp(talker: Talker, calls: readonly Call[]): Promise<void> {
   await Promise.all(calls.map(async ({ caller, lead_id }) => { await caller.hangUp(); await talker.settled(lead_id); }));
+}
+
+/** What the process is like when idle: its memory after its first call, and what is open after as many as are measured, for connections to store and models are kept. */
+async function idle(talker: Talker, models: StubModels, template: TemplateRecord, ticker: FrameTicker, count: number): Promise<Measured> {
+  await rehearse(talker, template, ticker, 1);
+  const { rss_mb } = await talker.measure();
+  await rehearse(talker, template, ticker, count);
   await pause(POLL_MS);
   models.closeIdle();
   await pause(POLL_MS);
-  return talker.measure();
+  return { ...await talker.measure(), rss_mb };
 }
 
 async function oneStep(count: number, { seconds, profile }: LoadOptions, models: StubModels): Promise<LoadStep> {
@@ -91,7 +101,7 @@ async function oneStep(count: number, { seconds, profile }: LoadOptions, models:
   const ticker = frameTicker();
   const template = endlessTemplate([{ name: "talk", prompt: "Write down what they say.", functions: [] }]);
   await talker.template(template);
-  const before = await warmUp(talker, models, template, ticker);
+  const before = await idle(talker, models, template, ticker, count);
   const calls = await callsOf(talker, template, ticker, count, { listens: false, pause_ms: ANSWERED_EVERY_MS });
   await talker.measure();
   ticker.late();
@@ -102,7 +112,7 @@ async function oneStep(count: number, { seconds, profile }: LoadOptions, models:
   const measured = await talker.measure();
   const generator = ticker.late();
   await talking;
-  await Promise.all(calls.map(async ({ caller, lead_id }) => { await caller.hangUp(); await talker.settled(lead_id); }));
+  await hangUp(talker, calls);
   const left = await settled(talker, models, before);
   await talker.stop();
   const late = calls.flatMap(({ caller }) => caller.arrivals.lateness());

@@ -79,7 +79,7 @@ class Caller implements StreamCaller {
   cleared(): Promise<number> { return new Promise((done) => { this.#clears.push(done); }); }
 
   silentFor(ms: number): Promise<void> {
-    return new Promise((done) => { this.#watches.push({ met: (now) => this.#queue.length === 0 && now - this.#silentSince >= ms, done: () => done() }); });
+    return new Promise((done) => { this.#watches.push({ met: (now) => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms, done: () => done() }); });
   }
 
   hearsFor(ms: number): Promise<void> {
