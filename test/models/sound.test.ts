@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from "openai";
 import { startModels } from "../../deploy/local/models/server.ts";
 import type { RequestSummary } from "../../deploy/local/models/server.ts";
-import { decodeSpeech, encodeSpeech, speechMs } from "../../deploy/local/speech/modem.ts";
+import { decodeSpeech, encodeSpeech } from "../../deploy/local/speech/modem.ts";
 import { coughPcm } from "../../deploy/local/speech/noises.ts";
 import type { Rate } from "../../deploy/local/speech/tones.ts";
 import { pcmOf, readWav, writeWav } from "../../deploy/local/speech/wav.ts";

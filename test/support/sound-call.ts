@@ -40,6 +40,10 @@ export interface SoundCall {
   /** The caller makes this sound while time passes. */
   sound(pcm: Int16Array): Promise<void>;
   say(text: string): Promise<void>;
+  /** The network stands still for so long; what the carrier sends meanwhile comes at once then. */
+  stall(ms: number): void;
+  /** From now on the carrier sends nothing where the caller is silent. */
+  mute(): void;
   /** Words the caller has heard so far, and when the last sound of ours was heard, ms. */
   heard(): string; lastSoundAt(): number | null;
   /** When something of ours was first heard after the instant. */
@@ -163,7 +167,8 @@ export function soundCall(o: SoundCallOptions): SoundCall {
   const sounds: number[] = [];
   const ear = createDecoder(RATE, { heard: (text) => words.push(text) });
   const queue: Int16Array[] = [];
-  let frames = 0;
+  const late: Int16Array[] = [];
+  let [frames, stalledUntil, muted] = [0, 0, false];
 
   const beat = async (): Promise<void> => {
     if (frames++ % (FRAME_MS / BEAT_MS) === 0) {
@@ -171,7 +176,9 @@ export function soundCall(o: SoundCallOptions): SoundCall {
       const pcm = played ? codec.decode(played) : new Int16Array(RATE / 50);
       if (pcm.some((v) => Math.abs(v) > 300)) sounds.push(clock.monotonicMs());
       ear.push(pcm);
-      far.speak(codec.encode(queue.shift() ?? new Int16Array(RATE / 50)));
+      const sent = queue.shift() ?? (muted ? null : new Int16Array(RATE / 50));
+      if (sent) late.push(sent);
+      if (clock.monotonicMs() >= stalledUntil) for (const frame of late.splice(0)) far.speak(codec.encode(frame));
     }
     await clock.advance(BEAT_MS);
   };
@@ -185,6 +192,8 @@ export function soundCall(o: SoundCallOptions): SoundCall {
   return {
     clock, far, voice, ...notes, ...log, state, tell, pass, sound,
     transcript: () => state().transcript.map((l) => `${l.role}: ${l.content}`),
+    stall: (ms) => { stalledUntil = clock.monotonicMs() + ms; },
+    mute: () => { muted = true; },
     say: (text) => sound(encodeSpeech(text, RATE)),
     heard: () => words.join(" "), lastSoundAt: () => sounds.at(-1) ?? null, firstSoundAfter: (at) => sounds.find((s) => s >= at) ?? null,
     async until(what, ms = 20_000) {

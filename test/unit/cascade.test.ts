@@ -193,6 +193,30 @@ describe("the longest talk", () => {
   });
 });
 
+describe("a carrier's frames", () => {
+  test("that come late in a heap break no word", async () => {
+    const c = onTheLine(answering("I see."));
+    await c.until(() => c.heard().includes("hear me?"));
+    await c.pass(300);
+    const saying = c.say("It is fine with me.");
+    await c.pass(0);
+    c.stall(450);
+    await saying;
+    await c.until(() => c.heard().includes("I see."));
+    expect(c.transcript()).toContain("user: It is fine with me.");
+  });
+
+  test("that are left out where there is silence are silence all the same", async () => {
+    const c = onTheLine(answering("I see."), { idle_ms: 4000 });
+    c.mute();
+    await c.until(() => c.heard().includes("hear me?"));
+    await c.pass(300);
+    await c.say("It is fine.");
+    await c.until(() => c.heard().includes("I see."), 5000);
+    await c.until(() => c.heard().includes("still there?"), 10_000);
+  });
+});
+
 describe("keys", () => {
   test("a key cuts what we say and counts as an answer", async () => {
     const c = onTheLine(answering("You pressed one."));

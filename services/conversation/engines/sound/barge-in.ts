@@ -3,7 +3,7 @@ import type { Hearing } from "../../speech/port.ts";
 
 /** Speech over ours that lasts this long makes us fall silent (voice.md 6: 300 ms on the phone). */
 export const BARGE_IN_MS = 300;
-/** A caller who has made us fall silent and says nothing we can make out is waited for this long; then we go on, unless they still speak. */
+/** A caller who has made us fall silent and says nothing we can make out is waited for this long, and as long again while it is being made out; then we go on, unless they still speak. */
 const VERDICT_MS = 2000;
 
 /** At the end of our speech a sound of assent may be the answer to it. */
@@ -24,10 +24,10 @@ export interface BargeIn {
 }
 
 /** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
-export interface BargeInParts { playout: Playout; now(): number; cut(): void; ignores(text: string): boolean }
+export interface BargeInParts { playout: Playout; now(): number; cut(): void; /** What they said is still being made out. */ undecided(): boolean; ignores(text: string): boolean }
 
 /** Nobody speaks over us yet. */
-export function bargeIn({ playout, now, cut, ignores }: BargeInParts): BargeIn {
+export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts): BargeIn {
   /** Since when we are silent for the caller's sake; null: we are not. */
   let since: number | null = null;
   let speaking = false;
@@ -62,9 +62,10 @@ export function bargeIn({ playout, now, cut, ignores }: BargeInParts): BargeIn {
       return true;
     },
     tick() {
-      if (since === null || now() - since < VERDICT_MS) return;
+      const waited = since === null ? 0 : now() - since;
+      if (waited < VERDICT_MS) return;
       if (speaking) interrupted();
-      else goOn();
+      else if (!undecided() || waited >= 2 * VERDICT_MS) goOn();
     },
   };
 }

@@ -24,8 +24,8 @@ const RECORDING_MS = 2000;
 /** A filler is said where nothing is to be heard this long after the caller's turn, and where a web request takes longer. */
 const FILLER_AFTER_MS = 700;
 const WEB_FILLER_AFTER_MS = 1000;
-/** A carrier that sends nothing for this long sends silence. */
-const DTX_MS = 100;
+/** A carrier that sends nothing for so many beats (half a second) sends silence. Fewer are a late network, whose sound still comes: silence put into it would break its words. */
+const DTX_BEATS = 25;
 const MS_PER_SECOND = 1000;
 /** After a question of ours a sound of assent is its answer, even while we still speak. */
 const ASKS = /[?？؟]/u;
@@ -57,7 +57,8 @@ class SoundVoice implements Voice {
   #beep: BeepWait | null = null;
   #ended = false;
   #quietSince: number;
-  #lastFrame = 0;
+  /** Beats since the carrier's last frame. */
+  #missed = 0;
   #speaking = false;
   /** A filler is due at this instant, if nothing is heard until then. */
   #fillerAt: number | null = null;
@@ -76,7 +77,7 @@ class SoundVoice implements Voice {
   start(): void {
     this.#leg.listen({
       ready: (call_id, format) => this.#ready(call_id, format),
-      audio: (frame) => { if (this.#works) { this.#lastFrame = this.#now(); this.#hear(this.#works, this.#works.decode(frame), frame); } },
+      audio: (frame) => { if (this.#works) { this.#missed = 0; this.#hear(this.#works, this.#works.decode(frame), frame); } },
       digit: (digit) => this.#digit(digit),
       mark: (name) => this.#works?.playout.marked(name),
       fault: () => this.#host.fault("MEDIA_REFUSED_FRAME"),
@@ -124,9 +125,8 @@ class SoundVoice implements Voice {
     const recorder = this.#o.recorder?.(rate) ?? null;
     const playout = pacedPlayout({ leg: this.#leg, clock, rate, encode: codec.encode, ...(recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {}) });
     const mind = this.#o.mind({ host: this.#host, playout, format, events: this.#mindEvents(), now: () => this.#now() });
-    const barge = bargeIn({ playout, now: () => this.#now(), cut: () => this.#interrupt(), ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken) });
+    const barge = bargeIn({ playout, now: () => this.#now(), cut: () => this.#interrupt(), undecided: () => mind.attentive, ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken) });
     this.#works = { rate, decode: codec.decode, playout, mind, barge, recorder, beeps: beepDetector(rate) };
-    this.#lastFrame = this.#now();
     this.#leave = this.#o.metronome.join(() => this.#beat());
     this.#host.ready(call_id);
   }
@@ -169,10 +169,8 @@ class SoundVoice implements Voice {
     const works = this.#works;
     if (!works) return;
     const now = this.#now();
-    if (now - this.#lastFrame > DTX_MS) {
-      this.#lastFrame += FRAME_MS;
-      this.#hear(works, new Int16Array((works.rate * FRAME_MS) / MS_PER_SECOND), null);
-    }
+    // beats are counted, not time: after a stand-still of our own its frames are here at once
+    if (++this.#missed > DTX_BEATS) this.#hear(works, new Int16Array((works.rate * FRAME_MS) / MS_PER_SECOND), null);
     works.barge.tick();
     works.mind.tick();
     works.playout.beat();
