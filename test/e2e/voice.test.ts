@@ -158,6 +158,13 @@ describe.each(PROVIDERS)("over the sound of %s", (provider) => {
     expect(Math.abs(words(agentOf(lead)) - words(heardOf(lines)))).toBeLessThanOrEqual(1);
   }), TEST_MS);
 
+  test("12: a person's greeting does not wait for the verdict on who has answered", () => through(provider, "confirms", ({ lines }) => {
+    const verdict = lines.find((l) => l.kind === "amd"); // Plivo tells of machines only
+    const [greeting] = lines.filter((l) => l.kind === "heard");
+    if (verdict) expect(Date.parse(greeting?.at ?? "") - numberOf(greeting, "duration_ms")).toBeLessThan(Date.parse(verdict.at));
+    else expect(provider).toBe("PROVIDER_TWO");
+  }), TEST_MS);
+
   test("12: a machine is left the message after its greeting, to the end, and nothing else", () => through(provider, "machine", ({ lead, lines }) => {
     expect([lead.outcome, lead.metaData["call_ended_by"]]).toEqual(["voicemail", "agent"]);
     const [message, more] = lines.filter((l) => l.kind === "heard" && alike(String(l["text"]), MESSAGE));
