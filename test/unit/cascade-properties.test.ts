@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { coughPcm } from "../../deploy/local/speech/noises.ts";
 import { encodeSpeech } from "../../deploy/local/speech/modem.ts";
 import { soundCall } from "../support/sound-call.ts";
