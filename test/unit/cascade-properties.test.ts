@@ -38,7 +38,7 @@ describe("whatever a caller does, and however slow the models are", () => {
       // a pause in mid-word makes one word two, a cut may end in one
       expect(Math.abs(said.length - heard.length)).toBeLessThanOrEqual(c.far.clears() + c.told.filter((e) => e.type === "interrupted").length);
       expect(c.state().ended_by).toBe("customer");
-    }), { numRuns: 60 });
+    }), { numRuns: 25 });
   });
 
   test("nothing that was said by the caller is lost or told twice", async () => {
@@ -48,7 +48,7 @@ describe("whatever a caller does, and however slow the models are", () => {
       const said = words(script.flatMap(({ what }) => ("say" in what ? [what.say] : [])).join(" ")).length;
       expect(told).toBeLessThanOrEqual(said);
       expect(c.told.filter((e) => e.type === "stopped")).toHaveLength(1);
-    }), { numRuns: 40 });
+    }), { numRuns: 20 });
   });
 
   test("the same script gives the same trace, byte for byte", async () => {
@@ -56,6 +56,6 @@ describe("whatever a caller does, and however slow the models are", () => {
       const [one, two] = [await talk(script, times, true), await talk(script, times, true)];
       expect(JSON.stringify(two.state())).toBe(JSON.stringify(one.state()));
       expect(two.heard()).toBe(one.heard());
-    }), { numRuns: 15 });
+    }), { numRuns: 10 });
   });
 });
