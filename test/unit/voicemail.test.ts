@@ -41,9 +41,11 @@ describe("a machine", () => {
   test("leave_message: silence, then at the beep the message and the end", () => {
     const waiting = play("leave_message", [...OPENED, MACHINE]);
     expect(waiting.last).toEqual([{ type: "await_beep", message: SAID }]);
-    for (const event of [heard("You have reached the mailbox of"), { type: "dtmf", digits: "1" }, { type: "idle" }, MACHINE, started, { type: "interrupted", spoken: "" }] satisfies TalkEvent[]) {
+    for (const event of [heard("You have reached the mailbox of"), { type: "dtmf", digits: "1" }, { type: "idle" }, MACHINE, started] satisfies TalkEvent[]) {
       expect(step(flow, waiting.state, event)).toEqual({ state: waiting.state, effects: [] });
     }
+    const cut = step(flow, waiting.state, { type: "interrupted", spoken: "Good" });
+    expect([cut.effects, cut.state.mode, cut.state.transcript.map((l) => l.content)]).toEqual([[], "voicemail", ["Good"]]);
     const { state, last } = play("leave_message", [...OPENED, MACHINE, heard("Leave a message."), BEEP]);
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: SAID, at_once: false, transferred: false }]);
     expect(talkFacts(state)).toMatchObject({ machine: true, message_left: true, ended_by: "agent", user_turns: 0, transcription: [{}, {}, { role: "assistant", content: SAID }] });

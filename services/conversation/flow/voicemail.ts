@@ -1,6 +1,6 @@
 import { render } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
-import { addSpoken } from "./hearing.ts";
+import { addSpoken, cutSpeech } from "./hearing.ts";
 import { finish, noteError, after } from "./moves.ts";
 import type { Step, TalkEvent, TalkState } from "./state.ts";
 
@@ -22,6 +22,7 @@ export function machineAnswered(flow: Flow, s: TalkState): Step {
 export function inVoicemail(flow: Flow, s: TalkState, event: TalkEvent): Step {
   switch (event.type) {
     case "beep": return s.message_left ? finish(s, "agent", { at_once: true }) : finish({ ...s, message_left: true }, "agent", { goodbye: messageOf(flow, s) });
+    case "interrupted": return none(s.message_left ? s : cutSpeech(s, event.spoken, ""));
     case "message_handed": return none({ ...addSpoken(s, messageOf(flow, s)), message_left: true });
     case "time_up": return finish({ ...s, time_limit: true }, "timeout", { at_once: true });
     case "stopped": {

@@ -234,7 +234,9 @@ class SoundVoice implements Voice {
 
   #awaitBeep(): void {
     this.#keypad.stop();
-    this.#works?.mind.interrupt(() => undefined);
+    // what is cut here was not said either
+    if (this.#sounding()) this.#interrupt();
+    else this.#works?.mind.interrupt(() => undefined);
     this.#works?.mind.forget();
     this.#beep = beepWait(this.#o.clock, this.#host.tells_beep, () => this.#host.tell({ type: "beep" }));
     this.#beep.speaks(this.#speaking);
