@@ -1,3 +1,5 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { ServiceBroker } from "moleculer";
 import conversation from "../../../services/conversation/conversation.service.ts";
@@ -35,6 +37,15 @@ broker.createService(standIn("leads", {
     return { done: true, status: "FINISHED", outcome: "bench" };
   },
 }));
+/** Connections to the store, which its driver keeps, up to a bound: how many there are is no matter of the talks. */
+const stored = new Set<Socket>();
+const storePort = Number(new URL(env.MONGODB_URI).port);
+subscribe("net.client.socket", (message) => {
+  const { socket } = message as { socket: Socket };
+  socket.once("connect", () => { if (socket.remotePort === storePort) stored.add(socket); });
+  socket.once("close", () => stored.delete(socket));
+});
+
 broker.createService(conversation);
 await broker.start();
 const bus = busOf(broker);
@@ -45,7 +56,7 @@ let cpu = process.cpuUsage();
 let since = performance.now();
 
 const open = (): Record<string, number> => {
-  const counts: Record<string, number> = {};
+  const counts: Record<string, number> = { TCPSocketWrap: -stored.size };
   for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 };
