@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** The source of time. `now` is wall time for documents; `monotonicMs` is for deadlines, so that a clock jump can't stretch them. */
 export interface Clock {
   now(): Date;
@@ -12,10 +10,17 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
-  async wait(ms, signal) {
-    if (signal?.aborted) return;
-    await sleep(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
-  },
+  // not the timers of node:timers/promises: they make an error with its stack of every wait that is cut short, which most are
+  wait: (ms, signal) => new Promise((resolve) => {
+    if (signal?.aborted) { resolve(); return; }
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end, { once: true });
+  }),
 };
 
 /** `date` moved by a number of milliseconds (may be negative). */

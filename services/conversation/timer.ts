@@ -8,5 +8,6 @@ export function startTimer(clock: Clock, ms: number, act: () => void): () => voi
     if (!cancelled.signal.aborted) act();
   };
   void run();
-  return () => cancelled.abort();
+  // with a reason of its own the signal makes no error with a stack: timers are cancelled many times a second
+  return () => cancelled.abort(null);
 }
