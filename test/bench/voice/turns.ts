@@ -1,6 +1,7 @@
 import type { FlowNode } from "../../../shared/contracts/template.ts";
 import { frameTicker } from "./frame-ticker.ts";
 import { words } from "./sounds.ts";
+import { startStubModels } from "./stub-models.ts";
 import { callsOf, endlessTemplate, spread, startSimulatedModels, stopModels, type Call, type Delays } from "./talks.ts";
 import { startTalker } from "./talker-process.ts";
 
@@ -13,8 +14,18 @@ const FRAME_MS = 20;
 const node: FlowNode = { name: "shop", role_prompt: "You are Mia, the voice assistant of Northwind.", prompt: GOODS.map((name) => `The ${name} costs {{${name}}} euros.`).join(" "), functions: [] };
 const priceOf = (call: number, good: number): string => String(1000 + call * GOODS.length + good);
 
-/** How turns are measured: so many calls at a time, and turns of each. */
-export interface TurnsOptions { delays: Delays; preemptive: boolean; calls: number; turns: number }
+/** How turns are measured: so many calls at a time, and turns of each. `delays` null: by models that have every answer and sound ready, for the simulator's take some ms to make theirs. */
+export interface TurnsOptions { delays: Delays | null; preemptive: boolean; calls: number; turns: number }
+
+/** The models of a measurement, and how they are ended. */
+async function modelsFor(delays: Delays | null): Promise<{ url: string; end(): Promise<void> }> {
+  if (delays === null) {
+    const { url, close } = await startStubModels();
+    return { url, end: close };
+  }
+  const models = await startSimulatedModels(delays);
+  return { url: models.url, end: () => stopModels(models) };
+}
 
 async function turnsOf({ caller }: Call, call: number, turns: number, first = 0): Promise<number[]> {
   const measured: number[] = [];
@@ -28,7 +39,7 @@ async function turnsOf({ caller }: Call, call: number, turns: number, first = 0)
 
 /** From the end of the caller's speech to the agent's first frame at the carrier, ms, turn by turn. */
 export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOptions): Promise<number[]> {
-  const models = await startSimulatedModels(delays);
+  const models = await modelsFor(delays);
   const talker = await startTalker({ models: models.url, env: { PREEMPTIVE_GENERATION: String(preemptive) } });
   const ticker = frameTicker();
   const template = endlessTemplate([node]);
@@ -38,11 +49,10 @@ export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOp
     // a turn each that is not counted: the process has compiled and connected by then
     await Promise.all(all.map((call, n) => turnsOf(call, calls + n, 1, GOODS.length - 2)));
     const measured = await Promise.all(all.map((call, n) => turnsOf(call, n, turns)));
-    if (process.env["DEBUG"]) console.log(all[0]?.caller.heard());
     await Promise.all(all.map(({ caller }) => caller.hangUp()));
     return measured.flat();
   } finally {
     await talker.stop();
-    await stopModels(models);
+    await models.end();
   }
 }
