@@ -1,5 +1,6 @@
 import { ModelFault, type Transcription, type TranscriptionModel } from "../../models/port.ts";
 import type { Hearing, Pcm, TurnJudge, Vad } from "../../speech/port.ts";
+import { preRoll, type PreRoll } from "../../speech/pre-roll.ts";
 import { MIN_WAIT_MS } from "../../speech/turn-judge.ts";
 
 /** Sound kept from before a voice sets in: the beginning of a word is softer than its middle. */
@@ -63,14 +64,12 @@ interface Turn {
 
 class ListeningEar implements Ear {
   readonly #o: EarParts;
-  readonly #preRoll: Pcm[] = [];
-  readonly #preRollSamples: number;
-  #kept = 0;
+  readonly #before: PreRoll;
   #turn: Turn | null = null;
 
   constructor(o: EarParts) {
     this.#o = o;
-    this.#preRollSamples = (o.rate * PRE_ROLL_MS) / MS_PER_SECOND;
+    this.#before = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
   get attentive(): boolean { return this.#turn !== null; }
@@ -79,7 +78,7 @@ class ListeningEar implements Ear {
     const hearing = this.#o.vad.push(pcm);
     if (!this.#turn && hearing.speaking) this.#begin();
     const turn = this.#turn;
-    if (!turn) { this.#keep(pcm); return hearing; }
+    if (!turn) { this.#before.push(pcm); return hearing; }
     turn.stream.push(pcm);
     if (hearing.silence_ms === 0) this.#sounds(turn, hearing);
     else this.#pauses(turn, hearing);
@@ -96,20 +95,10 @@ class ListeningEar implements Ear {
 
   close(): void { this.forget(); }
 
-  #keep(pcm: Pcm): void {
-    this.#preRoll.push(pcm);
-    this.#kept += pcm.length;
-    for (let first = this.#preRoll[0]; first && this.#kept - first.length >= this.#preRollSamples; first = this.#preRoll[0]) {
-      this.#kept -= first.length;
-      this.#preRoll.shift();
-    }
-  }
-
   #begin(): void {
     const { model, rate, language, events } = this.#o;
     const stream = model.open({ rate, language, hints: [], onPartial: (text) => { if (text.trim() !== "") events.words(text.trim()); } });
-    for (const pcm of this.#preRoll.splice(0)) stream.push(pcm);
-    this.#kept = 0;
+    stream.push(this.#before.take());
     this.#turn = { stream, abort: new AbortController(), version: 0, asks: 0, asking: false, askedAt: -1, text: null, wait_ms: MIN_WAIT_MS, asked_ms: 0, stt_ms: 0, failed: null, midAsked: false };
   }
 
