@@ -23,6 +23,10 @@ describe("how late frames come", () => {
     expect(holeOf(came({ 12: 200, 13: 200, 14: 200 }))).toBe(40);
     expect(holeOf([])).toBe(0);
   });
+  test("frames at moments that nobody knows are in time", () => {
+    expect(latenessOf(came({ 10: NaN, 12: 30 }))).toEqual([0, 0, 30, 0, 0]);
+    expect(holeOf(came({ 12: NaN, 13: NaN }))).toBe(0);
+  });
 });
 
 describe("what was heard and kept", () => {

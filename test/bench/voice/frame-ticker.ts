@@ -6,11 +6,16 @@ const PHASE_MS = FRAME_MS / PHASES;
 /** Calls `tick` of everybody once a frame, at a moment of the frame that is their own, by one timer; what was missed is made up for, as carriers do. */
 export interface FrameTicker {
   join(tick: (due_ms: number) => void): () => void;
+  /** The generator is behind its own pace: when something comes now is not known to it. */
+  readonly behind: boolean;
   /** How late frames were sent since it was asked last: the generator's own lag, which is no fault of what it measures. */
   late(): number[];
 }
 
 const MAX_LATE = 200_000;
+/** Who is so late is behind, until it is on time again. */
+const BEHIND_MS = 8;
+const ON_TIME_MS = 3;
 
 /** Runs while somebody is on it. Calls spread over the frame as callers in the world do. */
 export function frameTicker(): FrameTicker {
@@ -19,7 +24,9 @@ export function frameTicker(): FrameTicker {
   let timer: NodeJS.Timeout | null = null;
   let due = 0;
   let at = 0;
+  let behind = false;
   const run = (): void => {
+    behind = performance.now() - due > (behind ? ON_TIME_MS : BEHIND_MS);
     for (let now = performance.now(); due <= now; now = performance.now()) {
       const members = phases[at] ?? new Set();
       if (members.size > 0 && lates.length < MAX_LATE) lates.push(now - due);
@@ -36,6 +43,7 @@ export function frameTicker(): FrameTicker {
       if (timer === null) { due = performance.now() + PHASE_MS; timer = setTimeout(run, PHASE_MS); }
       return () => { least.delete(tick); };
     },
+    get behind() { return behind || (timer !== null && performance.now() - due > BEHIND_MS); },
     late() {
       const told = lates;
       lates = [];

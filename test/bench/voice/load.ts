@@ -32,7 +32,7 @@ const PROCESSOR = 0;
 /** What one number of calls came to. `left`: what is open afterwards and was not before. */
 export interface LoadStep {
   calls: number; seconds: number; frames: number; late_p50_ms: number; late_p99_ms: number; late_max_ms: number; holes: number; answers_p50_ms: number; answers_p99_ms: number; talked_share: number;
-  lag_p50_ms: number; lag_p99_ms: number; cpu_percent: number; rss_mb_per_call: number; generator_late_p99_ms: number; left: Record<string, number>; top: string[];
+  lag_p50_ms: number; lag_p99_ms: number; cpu_percent: number; rss_mb_per_call: number; generator_late_p99_ms: number; unseen_share: number; left: Record<string, number>; top: string[];
 }
 
 /** How loads are run. */
@@ -122,7 +122,7 @@ async function oneStep(count: number, { seconds, profile }: LoadOptions, models:
     calls: count, seconds, frames: late.length, late_p50_ms: tenths(median(late)), late_p99_ms: tenths(quantile(late, 0.99)), late_max_ms: tenths(quantile(late, 1)), holes: sum(({ caller }) => caller.arrivals.holes().length),
     answers_p50_ms: tenths(median(answers)), answers_p99_ms: tenths(quantile(answers, 0.99)), talked_share: hundredths(sum(({ caller }) => caller.played_ms) / sum(({ caller }) => caller.lived_ms)),
     lag_p50_ms: tenths(measured.lag_p50_ms), lag_p99_ms: tenths(measured.lag_p99_ms), cpu_percent: tenths(measured.cpu_percent), rss_mb_per_call: hundredths((measured.rss_mb - before.rss_mb) / count),
-    generator_late_p99_ms: tenths(quantile(generator, 0.99)), left, top,
+    generator_late_p99_ms: tenths(quantile(generator, 0.99)), unseen_share: hundredths(sum(({ caller }) => caller.arrivals.unseen) / Math.max(1, late.length)), left, top,
   };
 }
 
@@ -137,7 +137,7 @@ function lineOf(s: LoadStep): string {
   const left = Object.entries(s.left).map(([kind, count]) => `${count} ${kind}`).join(", ");
   return [
     `${String(s.calls).padStart(4)} calls, ${s.seconds} s: frames late p50 ${s.late_p50_ms}  p99 ${s.late_p99_ms}  max ${s.late_max_ms} ms (n ${s.frames}), holes ${s.holes}; loop lag p50 ${s.lag_p50_ms}  p99 ${s.lag_p99_ms} ms; CPU ${s.cpu_percent} % of a core; ${s.rss_mb_per_call} MB a call`,
-    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; the generator's own lag p99 ${s.generator_late_p99_ms} ms; left open: ${left === "" ? "nothing" : left}`,
+    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; the generator's own lag p99 ${s.generator_late_p99_ms} ms, it missed ${Math.round(s.unseen_share * 100)} % of the frames' moments; left open: ${left === "" ? "nothing" : left}`,
     ...s.top.map((line) => `            ${line}`),
   ].join("\n");
 }

@@ -45,6 +45,7 @@ class Caller implements StreamCaller {
   played_ms = 0;
   lived_ms = 0;
   readonly #socket: WebSocket;
+  readonly #ticker: FrameTicker;
   readonly #leave: () => void;
   readonly #words: string[] = [];
   readonly #ear: Decoder | null;
@@ -60,6 +61,7 @@ class Caller implements StreamCaller {
 
   constructor(socket: WebSocket, { ticker, listens }: CallerOptions) {
     this.#socket = socket;
+    this.#ticker = ticker;
     this.#ear = listens ? createDecoder(TELEPHONE_RATE, { heard: (word) => this.#words.push(word) }) : null;
     socket.on("message", (data: RawData) => { if (Buffer.isBuffer(data)) this.#take(data); });
     socket.send(`{"event":"connected","protocol":"Call","version":"1.0.0"}`);
@@ -90,6 +92,7 @@ class Caller implements StreamCaller {
 
   async hangUp(): Promise<void> {
     this.#leave();
+    if (this.#socket.readyState === WebSocket.CLOSED) return;
     const closed = new Promise<void>((resolve) => { this.#socket.once("close", () => resolve()); });
     this.#socket.send(JSON.stringify({ event: "stop", sequenceNumber: "3", streamSid: STREAM_SID, stop: { accountSid: "AC0", callSid: "CA0" } }));
     this.#socket.close(1000);
@@ -136,7 +139,7 @@ class Caller implements StreamCaller {
   #take(data: Buffer): void {
     const now = performance.now();
     if (data[KIND_AT] === M && data[KIND_AT + 1] === E) {
-      this.arrivals.frame(now);
+      this.arrivals.frame(now, !this.#ticker.behind);
       this.#queue.push(this.#ear ? payloadOf(data) : "");
       if (this.#firsts.length > 0) this.#firsts = this.#firsts.filter(({ after, done }) => { if (now < after) return true; done(now); return false; });
     } else if (data[KIND_AT] === M) {
