@@ -69,6 +69,22 @@ describe("pace", () => {
     expect(playout.busy).toBe(true); // its mark is still to come
   });
 
+  test("beats that are a little early or late hand over a frame each all the same", async () => {
+    const { playout, written, clock } = carrier();
+    const sink = playout.add(part("a long sentence"));
+    sink.push(ms(2000));
+    sink.end();
+    const burst = written.length;
+    let at = 0;
+    for (const [n, jitter] of [3, -4, 6, -7, 0, 8, -8, 5, -2, 7].entries()) {
+      const next = (n + 1) * FRAME_MS + jitter;
+      await clock.advance(next - at);
+      at = next;
+      playout.beat();
+      expect(written).toHaveLength(burst + n + 1);
+    }
+  });
+
   test("who is silent begins with the first sound there is, between two beats too", async () => {
     const { playout, written, run, clock, marks } = carrier();
     await run(100);

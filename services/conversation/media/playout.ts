@@ -5,7 +5,9 @@ import { heardPrefix } from "./heard.ts";
 import { speechMs } from "./speech-length.ts";
 
 /** Sound is handed to the carrier at most this much before it is due, so that a pause or a cut takes hold at once (voice.md 0: at most 200 ms). */
-export const LEAD_MS = 180;
+export const LEAD_MS = 200;
+/** Below this lead more than one frame a beat is handed over. In between is room for beats that are a little early or late, and change nothing. */
+const REFILL_MS = LEAD_MS - 2.5 * FRAME_MS;
 /** A mark that does not come back this long after its sound must have been played counts as come. */
 const MARK_PATIENCE_MS = 1000;
 const MS_PER_SECOND = 1000;
@@ -115,7 +117,7 @@ class PacedPlayout implements Playout {
     const now = this.#o.clock.monotonicMs();
     this.#settleFlight(now);
     if (this.#paused) return;
-    while (this.#until - now <= LEAD_MS - FRAME_MS) {
+    for (let most = LEAD_MS - FRAME_MS; this.#until - now <= most; most = REFILL_MS) {
       const frame = this.#next();
       if (!frame) break;
       const at_ms = Math.max(this.#until, now);
