@@ -15,7 +15,7 @@ function carrier() {
   let clears = 0;
   const recorded: { at: number; samples: number }[] = [];
   const playout = pacedPlayout({
-    clock, rate: RATE, encode: (pcm) => new Uint8Array(pcm.buffer.slice(0)), played: (pcm, at) => recorded.push({ at, samples: pcm.length }),
+    clock, rate: RATE, encode: (pcm) => new Uint8Array(pcm.slice().buffer), played: (pcm, at) => recorded.push({ at, samples: pcm.length }),
     leg: { write: (frame) => written.push({ at: clock.monotonicMs(), first: new Int16Array(frame.buffer)[0] }), mark: (name) => marks.push(name), clear: () => { clears++; } },
   });
   const run = async (forMs: number): Promise<void> => {

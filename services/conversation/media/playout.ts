@@ -1,4 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { frameOfSilence } from "../speech/frame-memory.ts";
 import type { Pcm } from "../speech/port.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";
 import { heardPrefix } from "./heard.ts";
@@ -166,7 +167,7 @@ class PacedPlayout implements Playout {
 
   /** The next frame: of one part, or over the seam of two, so that nothing gaps; null: nothing to say yet. */
   #next(): Omit<Flight, "at_ms"> | null {
-    const pcm = new Int16Array(this.#frame);
+    const pcm = frameOfSilence(this.#frame);
     const pieces: { part: Part; samples: number }[] = [];
     let filled = 0;
     for (const part of this.#queue) {

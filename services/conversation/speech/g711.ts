@@ -1,4 +1,5 @@
 import type { AudioFormat } from "../media/port.ts";
+import { frameOfSilence } from "./frame-memory.ts";
 import type { Pcm } from "./port.ts";
 
 /** Samples to the bytes of a leg and back; both sides copy, so that nobody holds another's buffer. */
@@ -41,12 +42,13 @@ function tables(codeOf: (sample: number) => number, sampleOf: (code: number) => 
   const codes = Uint8Array.from({ length: SIXTEEN_BITS }, (_, bits) => codeOf((bits << 16) >> 16));
   return {
     decode(bytes) {
-      const pcm = new Int16Array(bytes.length);
+      const pcm = frameOfSilence(bytes.length);
       for (let i = 0; i < bytes.length; i++) pcm[i] = samples[bytes[i] ?? 0] ?? 0;
       return pcm;
     },
     encode(pcm) {
-      const bytes = new Uint8Array(pcm.length);
+      // from the pool that Node cuts small buffers from: what is sent is let go of at once
+      const bytes = Buffer.allocUnsafe(pcm.length);
       for (let i = 0; i < pcm.length; i++) bytes[i] = codes[(pcm[i] ?? 0) & 0xffff] ?? 0;
       return bytes;
     },
