@@ -49,8 +49,10 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
  */
 export async function benchVoice(): Promise<void> {
   const args = process.argv.slice(3);
+  const strange = args.find((arg, n) => !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) && args[n - 1] !== "--calls");
+  if (strange !== undefined) throw new Error(`there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100]`);
   const size = args.includes("--quick") ? QUICK : FULL;
-  const [only] = args.filter((arg) => !arg.startsWith("--"));
+  const only = args.find((arg) => arg === "rows" || arg === "load");
   const json = args.includes("--json");
   const say = (text: string): void => { if (!json) console.log(text); };
   say(`voice: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; the models are the simulator in a process of its own, all of it shares this machine`);

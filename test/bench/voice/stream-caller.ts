@@ -6,6 +6,9 @@ import { quietLine, samplesOf, STREAM_SID, type Sound } from "./sounds.ts";
 
 const TELEPHONE_RATE = 8000;
 const CLOSE_MS = 5000;
+const CONNECT_MS = 10_000;
+/** Nothing that is waited for in a call takes longer; a bench that waits in vain says so. */
+const MOST_MS = 60_000;
 /** Where the kind of a message stands out: {"event":"m… */
 const KIND_AT = 10;
 const [M, E] = [0x6d, 0x65];
@@ -33,6 +36,14 @@ export interface StreamCaller {
   readonly played_ms: number;
   readonly lived_ms: number;
   hangUp(): Promise<void>;
+}
+
+/** What is waited for, or an error that names it. */
+function inTime<T>(what: string, begin: (done: (value: T) => void) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`waited ${MOST_MS / 1000} s in vain for ${what}`)), MOST_MS);
+    begin((value) => { clearTimeout(late); resolve(value); });
+  });
 }
 
 interface Watch { met(now: number): boolean; done(now: number): void }
@@ -73,7 +84,7 @@ class Caller implements StreamCaller {
   }
 
   say(sound: Sound): Promise<Said> {
-    return new Promise((done) => { this.#mouth = { sound, at: 0, onset: 0, done }; });
+    return inTime("a sound to be sent", (done) => { this.#mouth = { sound, at: 0, onset: 0, done }; });
   }
 
   firstFrame(after: number): Promise<number> { return new Promise((done) => { this.#firsts.push({ after, done }); }); }
@@ -81,11 +92,11 @@ class Caller implements StreamCaller {
   cleared(): Promise<number> { return new Promise((done) => { this.#clears.push(done); }); }
 
   silentFor(ms: number): Promise<void> {
-    return new Promise((done) => { this.#watches.push({ met: (now) => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms, done: () => done() }); });
+    return inTime<void>("the agent to fall silent", (done) => { this.#watches.push({ met: (now) => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms, done: () => done() }); });
   }
 
   hearsFor(ms: number): Promise<void> {
-    return new Promise((done) => { this.#watches.push({ met: (now) => this.#soundSince !== null && now - this.#soundSince >= ms, done: () => done() }); });
+    return inTime<void>("the agent to be heard", (done) => { this.#watches.push({ met: (now) => this.#soundSince !== null && now - this.#soundSince >= ms, done: () => done() }); });
   }
 
   heard(): string { return this.#words.join(" "); }
@@ -169,7 +180,7 @@ function markOf(data: Buffer): string {
 
 /** Answers the phone: the stream is connected. */
 export async function streamCaller(options: CallerOptions): Promise<StreamCaller> {
-  const socket = new WebSocket(options.url, { headers: { "x-twilio-signature": "bench" }, perMessageDeflate: false });
+  const socket = new WebSocket(options.url, { handshakeTimeout: CONNECT_MS, headers: { "x-twilio-signature": "bench" }, perMessageDeflate: false });
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
     socket.once("error", reject);

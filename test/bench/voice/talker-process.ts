@@ -9,6 +9,7 @@ import type { Asked, Measured, Settled, TalkOrder, Told } from "./talker-words.t
 const READY_MS = 30_000;
 const SETTLED_MS = 30_000;
 const POLL_MS = 50;
+const STOP_MS = 20_000;
 const TASKSET = "/usr/bin/taskset";
 
 /** The process under measurement, from outside. */
@@ -83,7 +84,9 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
     async stop() {
       const gone = new Promise<void>((resolve) => { child.once("exit", () => resolve()); });
       child.send({ ask: "stop" } satisfies Asked);
+      const late = setTimeout(() => { console.error(`the talking process did not end within ${STOP_MS / 1000} s`); child.kill("SIGKILL"); }, STOP_MS);
       await gone;
+      clearTimeout(late);
       await store.stop(1000);
     },
   };
