@@ -14,6 +14,9 @@ const OWN_MS = 30;
 const CLEAR_MS = 450;
 const WORDS_APART = 1;
 
+/** What follows goes to Node in the process under measurement. */
+const V8 = "--v8=";
+
 interface Size { calls: number; turns: number; interrupted: number; load_seconds: number }
 const FULL: Size = { calls: 10, turns: 5, interrupted: 20, load_seconds: 60 };
 const QUICK: Size = { calls: 5, turns: 4, interrupted: 8, load_seconds: 10 };
@@ -44,13 +47,13 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
 }
 
 /**
- * `npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100]`: what a caller waits for, and how many calls a core carries. The conversation service is a
+ * `npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [--v8=--v8-pool-size=1,…]`: what a caller waits for, and how many calls a core carries. The conversation service is a
  * process of its own behind real sockets; the services it asks are stand-ins in it, the carrier is a light client of the stream in this process.
  */
 export async function benchVoice(): Promise<void> {
   const args = process.argv.slice(3);
-  const strange = args.find((arg, n) => !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) && args[n - 1] !== "--calls");
-  if (strange !== undefined) throw new Error(`there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100]`);
+  const strange = args.find((arg, n) => !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) && args[n - 1] !== "--calls" && !arg.startsWith(V8));
+  if (strange !== undefined) throw new Error(`there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [${V8}--v8-pool-size=1,…]`);
   const size = args.includes("--quick") ? QUICK : FULL;
   const only = args.find((arg) => arg === "rows" || arg === "load");
   const json = args.includes("--json");
@@ -65,6 +68,6 @@ export async function benchVoice(): Promise<void> {
     }
   }
   const counts = args[args.indexOf("--calls") + 1]?.split(",").map(Number);
-  const steps = only === "rows" ? [] : await benchLoad({ seconds: size.load_seconds, say, profile: args.includes("--profile"), ...(args.includes("--calls") && counts ? { counts } : {}) });
+  const steps = only === "rows" ? [] : await benchLoad({ seconds: size.load_seconds, say, profile: args.includes("--profile"), v8: args.find((arg) => arg.startsWith(V8))?.slice(V8.length).split(",") ?? [], ...(args.includes("--calls") && counts ? { counts } : {}) });
   if (json) console.log(JSON.stringify({ rows: rows.map(factsOf), load: steps }, null, 2));
 }

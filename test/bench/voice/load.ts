@@ -36,7 +36,7 @@ export interface LoadStep {
 }
 
 /** How loads are run. */
-export interface LoadOptions { seconds: number; counts?: number[]; profile: boolean; say(text: string): void }
+export interface LoadOptions { seconds: number; counts?: number[]; profile: boolean; /** Options of V8 for the process under measurement. */ v8: readonly string[]; say(text: string): void }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
 const tenths = (n: number): number => Math.round(n * 10) / 10;
@@ -95,9 +95,9 @@ async function idle(talker: Talker, models: StubModels, template: TemplateRecord
   return { ...await talker.measure(), rss_mb };
 }
 
-async function oneStep(count: number, { seconds, profile }: LoadOptions, models: StubModels): Promise<LoadStep> {
+async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, models: StubModels): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
-  const talker = await startTalker({ models: models.url, processor: PROCESSOR, ...(profiles === undefined ? {} : { profiles }) });
+  const talker = await startTalker({ models: models.url, processor: PROCESSOR, v8, ...(profiles === undefined ? {} : { profiles }) });
   const ticker = frameTicker();
   const template = endlessTemplate([{ name: "talk", prompt: "Write down what they say.", functions: [] }]);
   await talker.template(template);

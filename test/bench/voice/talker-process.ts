@@ -24,15 +24,15 @@ export interface Talker {
 }
 
 /** How it is started: its models, and on which processor alone (absent: any). */
-export interface TalkerOptions { models: string; key?: string; env?: Record<string, string>; processor?: number; profiles?: string }
+export interface TalkerOptions { models: string; key?: string; env?: Record<string, string>; processor?: number; profiles?: string; /** Options of V8. */ v8?: readonly string[] }
 
 const told = <K extends Told["told"]>(what: Told, kind: K): Extract<Told, { told: K }> => {
   if (what.told !== kind) throw new Error(`the talking process said ${what.told} where ${kind} was expected`);
   return what as Extract<Told, { told: K }>;
 };
 
-function spawned({ models, key = "bench", env = {}, processor, profiles }: TalkerOptions, mongo: string): ChildProcess {
-  const node = [process.execPath, ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]), join(import.meta.dirname, "talker.ts")];
+function spawned({ models, key = "bench", env = {}, processor, profiles, v8 = [] }: TalkerOptions, mongo: string): ChildProcess {
+  const node = [process.execPath, ...v8, ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]), join(import.meta.dirname, "talker.ts")];
   const [command = "", ...args] = processor !== undefined && existsSync(TASKSET) ? [TASKSET, "-c", String(processor), ...node] : node;
   return spawn(command, args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
