@@ -47,8 +47,9 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
 }
 
 /**
- * `npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [--v8=--v8-pool-size=1,…]`: what a caller waits for, and how many calls a core carries. The conversation service is a
- * process of its own behind real sockets; the services it asks are stand-ins in it, the carrier is a light client of the stream in this process.
+ * `npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [--v8=--v8-pool-size=1,…]`: what a caller waits for,
+ * and how many calls a core carries. The conversation service is a process of its own behind real sockets; the services it asks are
+ * stand-ins in it, the carrier is a light client of the stream in this process.
  */
 export async function benchVoice(): Promise<void> {
   const args = process.argv.slice(3);
@@ -68,6 +69,7 @@ export async function benchVoice(): Promise<void> {
     }
   }
   const counts = args[args.indexOf("--calls") + 1]?.split(",").map(Number);
-  const steps = only === "rows" ? [] : await benchLoad({ seconds: size.load_seconds, say, profile: args.includes("--profile"), v8: args.find((arg) => arg.startsWith(V8))?.slice(V8.length).split(",") ?? [], ...(args.includes("--calls") && counts ? { counts } : {}) });
+  const v8 = args.find((arg) => arg.startsWith(V8))?.slice(V8.length).split(",") ?? [];
+  const steps = only === "rows" ? [] : await benchLoad({ seconds: size.load_seconds, say, profile: args.includes("--profile"), v8, ...(args.includes("--calls") && counts ? { counts } : {}) });
   if (json) console.log(JSON.stringify({ rows: rows.map(factsOf), load: steps }, null, 2));
 }

@@ -119,7 +119,8 @@ async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, mod
   const sum = (of: (call: Call) => number): number => calls.reduce((all, call) => all + of(call), 0);
   const top = profiles === undefined ? [] : profileOf(profiles);
   return {
-    calls: count, seconds, frames: late.length, late_p50_ms: tenths(median(late)), late_p99_ms: tenths(quantile(late, 0.99)), late_max_ms: tenths(quantile(late, 1)), holes: sum(({ caller }) => caller.arrivals.holes().length),
+    calls: count, seconds, frames: late.length, late_p50_ms: tenths(median(late)), late_p99_ms: tenths(quantile(late, 0.99)), late_max_ms: tenths(quantile(late, 1)),
+    holes: sum(({ caller }) => caller.arrivals.holes().length),
     answers_p50_ms: tenths(median(answers)), answers_p99_ms: tenths(quantile(answers, 0.99)), talked_share: hundredths(sum(({ caller }) => caller.played_ms) / sum(({ caller }) => caller.lived_ms)),
     lag_p50_ms: tenths(measured.lag_p50_ms), lag_p99_ms: tenths(measured.lag_p99_ms), cpu_percent: tenths(measured.cpu_percent), rss_mb_per_call: hundredths((measured.rss_mb - before.rss_mb) / count),
     generator_late_p99_ms: tenths(quantile(generator, 0.99)), unseen_share: hundredths(sum(({ caller }) => caller.arrivals.unseen) / Math.max(1, late.length)), left, top,
@@ -136,8 +137,10 @@ function profileOf(folder: string): string[] {
 function lineOf(s: LoadStep): string {
   const left = Object.entries(s.left).map(([kind, count]) => `${count} ${kind}`).join(", ");
   return [
-    `${String(s.calls).padStart(4)} calls, ${s.seconds} s: frames late p50 ${s.late_p50_ms}  p99 ${s.late_p99_ms}  max ${s.late_max_ms} ms (n ${s.frames}), holes ${s.holes}; loop lag p50 ${s.lag_p50_ms}  p99 ${s.lag_p99_ms} ms; CPU ${s.cpu_percent} % of a core; ${s.rss_mb_per_call} MB a call`,
-    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; the generator's own lag p99 ${s.generator_late_p99_ms} ms, it missed ${Math.round(s.unseen_share * 100)} % of the frames' moments; left open: ${left === "" ? "nothing" : left}`,
+    `${String(s.calls).padStart(4)} calls, ${s.seconds} s: frames late p50 ${s.late_p50_ms}  p99 ${s.late_p99_ms}  max ${s.late_max_ms} ms (n ${s.frames}), holes ${s.holes}; `
+      + `loop lag p50 ${s.lag_p50_ms}  p99 ${s.lag_p99_ms} ms; CPU ${s.cpu_percent} % of a core; ${s.rss_mb_per_call} MB a call`,
+    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; `
+      + `the generator's own lag p99 ${s.generator_late_p99_ms} ms, it missed ${Math.round(s.unseen_share * 100)} % of the frames' moments; left open: ${left === "" ? "nothing" : left}`,
     ...s.top.map((line) => `            ${line}`),
   ].join("\n");
 }
@@ -146,7 +149,8 @@ function lineOf(s: LoadStep): string {
 export async function benchLoad(options: LoadOptions): Promise<LoadStep[]> {
   const { say } = options;
   const apart = pinThisProcess(PROCESSOR);
-  say(`\nload: the process of the talks on processor ${PROCESSOR} alone, ${apart ? "the callers, the models and the store on the others" : "everything else where it likes (taskset is not here)"}; models of one line each, in the callers' process; ${busy()}`);
+  const others = apart ? "the callers, the models and the store on the others" : "everything else where it likes (taskset is not here)";
+  say(`\nload: the process of the talks on processor ${PROCESSOR} alone, ${others}; models of one line each, in the callers' process; ${busy()}`);
   const models = await startStubModels();
   const steps: LoadStep[] = [];
   for (const count of options.counts ?? COUNTS) {
@@ -156,6 +160,10 @@ export async function benchLoad(options: LoadOptions): Promise<LoadStep[]> {
   }
   await models.close();
   const asked = steps.find(({ calls }) => calls === ASKED_AT);
-  if (asked) say(`      asked at ${ASKED_AT}: late p99 <= ${ASKED_LATE_MS} ms: ${asked.late_p99_ms <= ASKED_LATE_MS ? "met" : "MISSED"}; <= ${ASKED_RSS_MB} MB a call: ${asked.rss_mb_per_call <= ASKED_RSS_MB ? "met" : "MISSED"}; nothing left open: ${Object.keys(asked.left).length === 0 ? "met" : "MISSED"}`);
+  const met = (is: boolean): string => (is ? "met" : "MISSED");
+  if (asked) {
+    say(`      asked at ${ASKED_AT}: late p99 <= ${ASKED_LATE_MS} ms: ${met(asked.late_p99_ms <= ASKED_LATE_MS)}; <= ${ASKED_RSS_MB} MB a call: ${met(asked.rss_mb_per_call <= ASKED_RSS_MB)}; `
+      + `nothing left open: ${met(Object.keys(asked.left).length === 0)}`);
+  }
   return steps;
 }

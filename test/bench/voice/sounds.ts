@@ -17,8 +17,9 @@ export const STREAM_SID = "MZ00000000000000000000000000000000";
 /** A sound as a carrier sends it: messages that are ready to go, where in the first the sound sets in, and where in the last it ends, ms from the frame's beginning. */
 export interface Sound { readonly messages: readonly Buffer[]; readonly onset_ms: number; readonly end_ms: number }
 
+const base64 = (pcm: Int16Array): string => Buffer.from(g711Encode("pcmu", pcm)).toString("base64");
 const message = (pcm: Int16Array): Buffer =>
-  Buffer.from(`{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"0","payload":"${Buffer.from(g711Encode("pcmu", pcm)).toString("base64")}"},"streamSid":"${STREAM_SID}"}`);
+  Buffer.from(`{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"0","payload":"${base64(pcm)}"},"streamSid":"${STREAM_SID}"}`);
 
 const frameAt = (pcm: Int16Array, n: number): Int16Array => {
   const frame = new Int16Array(FRAME_SAMPLES);

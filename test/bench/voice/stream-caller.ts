@@ -78,7 +78,8 @@ class Caller implements StreamCaller {
     socket.send(`{"event":"connected","protocol":"Call","version":"1.0.0"}`);
     socket.send(JSON.stringify({
       event: "start", sequenceNumber: "1", streamSid: STREAM_SID,
-      start: { accountSid: "AC0", streamSid: STREAM_SID, callSid: "CA0", tracks: ["inbound"], mediaFormat: { encoding: "audio/x-mulaw", sampleRate: TELEPHONE_RATE, channels: 1 }, customParameters: {} },
+      start: { accountSid: "AC0", streamSid: STREAM_SID, callSid: "CA0", tracks: ["inbound"], customParameters: {},
+        mediaFormat: { encoding: "audio/x-mulaw", sampleRate: TELEPHONE_RATE, channels: 1 } },
     }));
     this.#leave = ticker.join((due) => this.#tick(due));
   }
@@ -92,7 +93,8 @@ class Caller implements StreamCaller {
   cleared(): Promise<number> { return new Promise((done) => { this.#clears.push(done); }); }
 
   silentFor(ms: number): Promise<void> {
-    return inTime<void>("the agent to fall silent", (done) => { this.#watches.push({ met: (now) => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms, done: () => done() }); });
+    const met = (now: number): boolean => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms;
+    return inTime<void>("the agent to fall silent", (done) => { this.#watches.push({ met, done: () => done() }); });
   }
 
   hearsFor(ms: number): Promise<void> {

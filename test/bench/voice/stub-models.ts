@@ -27,7 +27,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-const chunk = (delta: object, finish: string | null): string => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "stub", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const chunk = (delta: object, finish: string | null): string =>
+  `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "stub", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
 function speak(text: string, response: ServerResponse): void {
   const bytes = Math.min(MOST_MS, text.length * MS_PER_CHAR) * BYTES_PER_MS;

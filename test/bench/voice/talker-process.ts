@@ -38,14 +38,16 @@ function spawned({ models, key = "bench", env = {}, processor, profiles, v8 = []
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: {
       PATH: process.env["PATH"], LOG_LEVEL: "error", MONGODB_URI: mongo, MEDIA_HOST: "127.0.0.1", MEDIA_PORT: "0", ENGINE_DEFAULT: "cascade",
-      OPENAI_BASE_URL: models, OPENAI_API_KEY: key, OPENAI_MODEL: "callagent-sim", STT_BASE_URL: models, STT_API_KEY: key, STT_MODEL: "callagent-sim", TTS_BASE_URL: models, TTS_API_KEY: key, TTS_MODEL: "callagent-sim", ...env,
+      OPENAI_BASE_URL: models, OPENAI_API_KEY: key, OPENAI_MODEL: "callagent-sim", STT_BASE_URL: models, STT_API_KEY: key, STT_MODEL: "callagent-sim",
+      TTS_BASE_URL: models, TTS_API_KEY: key, TTS_MODEL: "callagent-sim", ...env,
     },
   });
 }
 
 /** Starts it with a store of its own. */
 export async function startTalker(options: TalkerOptions): Promise<Talker> {
-  const store: Child = await startChild({ name: "store", args: [join(ROOT, "deploy/local/store/main.ts"), "--port", "0", "--dir", ":memory:"], env: {}, ready: "line", restart: false, onLine: () => undefined, onDeath: (said) => console.error(said) });
+  const args = [join(ROOT, "deploy/local/store/main.ts"), "--port", "0", "--dir", ":memory:"];
+  const store: Child = await startChild({ name: "store", args, env: {}, ready: "line", restart: false, onLine: () => undefined, onDeath: (said) => console.error(said) });
   const mongo = new URL(store.url);
   mongo.pathname = "/bench";
   const child = spawned(options, mongo.href);

@@ -23,7 +23,8 @@ export function endlessTemplate(nodes: FlowNode[], over: Partial<TemplateRecord>
 /** The model simulator as a process of its own. */
 export const startSimulatedModels = (delays: Delays): Promise<Child> => startChild({
   name: "models", env: {}, ready: "line", restart: false, onLine: () => undefined, onDeath: (said) => console.error(said),
-  args: [join(ROOT, "deploy/local/models/main.ts"), "--port", "0", "--stt-ms", String(delays.stt_ms), "--first-token-ms", String(delays.first_token_ms), "--first-audio-ms", String(delays.first_audio_ms)],
+  args: [join(ROOT, "deploy/local/models/main.ts"), "--port", "0", "--stt-ms", String(delays.stt_ms),
+    "--first-token-ms", String(delays.first_token_ms), "--first-audio-ms", String(delays.first_audio_ms)],
 });
 
 /** Ends it. */
@@ -32,8 +33,11 @@ export const stopModels = (models: Child): Promise<void> => models.stop(MODELS_S
 /** Calls that have been answered, with the leads they belong to. */
 export interface Call { lead_id: string; caller: StreamCaller }
 
+/** How calls come about: whether their callers listen, what is known of each, and how far apart they are answered. */
+export interface CallsOptions { listens: boolean; payload?(n: number): Record<string, string>; pause_ms?: number }
+
 /** Has `count` calls answered, one after the other. */
-export async function callsOf(talker: Talker, template: TemplateRecord, ticker: FrameTicker, count: number, how: { listens: boolean; payload?(n: number): Record<string, string>; pause_ms?: number }): Promise<Call[]> {
+export async function callsOf(talker: Talker, template: TemplateRecord, ticker: FrameTicker, count: number, how: CallsOptions): Promise<Call[]> {
   const orders = Array.from({ length: count }, (_, n) => ({ lead_id: randomUUID(), template_id: template.id, payload: how.payload?.(n) ?? {} }));
   const urls = await talker.prepare(orders);
   const calls: Call[] = [];
