@@ -10,6 +10,7 @@ const REPLACED: Record<string, string> = {
   "services/webhook/sending.ts": "sending.ts",
   "services/conversation/media-server.ts": "media-server.ts",
   "services/conversation/media/relay-leg.ts": "relay-leg.ts",
+  "services/conversation/media/own-recordings.ts": "own-recordings.ts",
   "services/conversation/models/openai-chat.ts": "openai-chat.ts",
 };
 const byUrl = new Map(Object.entries(REPLACED).map(([real, port]) => [new URL(real, ROOT).href, new URL(port, import.meta.url).href]));
