@@ -80,19 +80,22 @@ export interface DialerStage {
   stop(): Promise<void>;
 }
 
+/** What is waited for comes within milliseconds; a machine that stands still gets this long. */
+const PATIENCE_MS = 30_000;
+
 /** Waits until the call's document is so. */
 export const callIs = (d: DialerStage, order: DialOrder, what: string, is: (call: CallDoc) => boolean, pass: () => Promise<void> | void = () => undefined): Promise<CallDoc> =>
   until(`${what} of ${refOf(order)}`, async () => {
     await pass();
     const call = await d.calls.findOne({ _id: refOf(order) });
     return call && is(call) ? call : undefined;
-  }, 8000);
+  }, PATIENCE_MS);
 
 export const refOf = (order: DialOrder): string => `${order.lead_id}.${order.claim_no}`;
 
 /** Waits until something was told about this attempt. */
 export const toldIs = (d: DialerStage, order: DialOrder, what: string, pass: () => Promise<void> | void = () => undefined): Promise<Record<string, unknown>> =>
-  until(`${what} about ${refOf(order)}`, async () => { await pass(); return d.toldOf(order).find((t) => t.what === what)?.params; }, 8000);
+  until(`${what} about ${refOf(order)}`, async () => { await pass(); return d.toldOf(order).find((t) => t.what === what)?.params; }, PATIENCE_MS);
 
 const listen = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
