@@ -96,6 +96,8 @@ describe("the road of a recording", () => {
     const order = d.order("01");
     await d.fault("lose_callbacks", order);
     await d.dial(order);
+    // the clock must not run ahead of the dial: it would count as one whose answer was lost
+    await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
     const over = await callIs(d, order, "the end", (c) => c.closed_at !== undefined, () => clock.advance(30_000));
     expect(over.recording).toMatchObject({ state: "wanted", looks: 0, told: true });
     expect([over.recording?.recording_id, Number(over.recording?.due_at) - Number(over.closed_at) <= 120_000]).toEqual([undefined, true]);
