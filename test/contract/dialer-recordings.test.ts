@@ -128,6 +128,7 @@ describe("a carrier that does not give it", () => {
     await d.dial(order);
     const failing = await callIs(d, order, "a failed try", (c) => c.recording?.state === "wanted" && c.recording.error !== undefined, pass);
     expect(failing.recording).toMatchObject({ tries: 1 });
+    await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
     const call = await callIs(d, order, "the recording", isIn("stored"), () => clock.advance(5_000));
     expect([asked, call.recording?.error, call.recording?.tries]).toEqual([3, undefined, 0]);
   });
