@@ -1,3 +1,4 @@
+import { wavHeader } from "../speech/wav.ts";
 import type { Call } from "./calls.ts";
 
 /** What came of recording a line: a stereo file, the person on the left, the agent on the right. `wav` is made when it is read. */
@@ -12,8 +13,6 @@ const SAMPLES_PER_SECOND = 8_000;
 const SAMPLES_PER_MS = SAMPLES_PER_SECOND / 1_000;
 const BYTES_PER_SAMPLE = 2;
 const CHANNELS = 2;
-const HEADER_BYTES = 44;
-const PCM = 1;
 /** A voice is a row of words: a tone of this length, then a short gap. */
 const WORD_MS = 320;
 const GAP_MS = 80;
@@ -47,23 +46,6 @@ function toneOf(hertz: readonly number[], soundMs: number, gapMs: number): Int16
 
 const VOICES = { person: toneOf(PITCH_HZ.person, WORD_MS, GAP_MS), agent: toneOf(PITCH_HZ.agent, WORD_MS, GAP_MS) };
 const CHANNEL_OF = { person: 0, agent: 1 } as const;
-
-function header(dataBytes: number): Buffer {
-  const head = Buffer.alloc(HEADER_BYTES);
-  head.write("RIFF", 0, "latin1");
-  head.writeUInt32LE(HEADER_BYTES - 8 + dataBytes, 4);
-  head.write("WAVEfmt ", 8, "latin1");
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(PCM, 20);
-  head.writeUInt16LE(CHANNELS, 22);
-  head.writeUInt32LE(SAMPLES_PER_SECOND, 24);
-  head.writeUInt32LE(SAMPLES_PER_SECOND * CHANNELS * BYTES_PER_SAMPLE, 28);
-  head.writeUInt16LE(CHANNELS * BYTES_PER_SAMPLE, 32);
-  head.writeUInt16LE(8 * BYTES_PER_SAMPLE, 34);
-  head.write("data", 36, "latin1");
-  head.writeUInt32LE(dataBytes, 40);
-  return head;
-}
 
 /** Sound of another rate as the file has it: the mean of the samples that fall together. */
 function at8kHz(pcm: Int16Array, rate: number): Int16Array {
@@ -101,7 +83,7 @@ function render(stretches: readonly Stretch[], sound: readonly Frame[], lengthMs
     const end = Math.min(frames, at + pcm.length);
     for (let frame = Math.max(0, at); frame < end; frame += 1) data.writeInt16LE(pcm[frame - at] ?? 0, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
   }
-  return Buffer.concat([header(data.length), data]);
+  return Buffer.concat([wavHeader(SAMPLES_PER_SECOND, CHANNELS, frames), data]);
 }
 
 /**

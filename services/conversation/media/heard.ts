@@ -1,6 +1,5 @@
+/** The first characters of a text, ended at a word. */
+export const wholeWords = (text: string, chars: number): string => (chars >= text.length ? text : text.slice(0, chars + 1).replace(/\s*\S*$/u, ""));
+
 /** The words of a text that were heard when speech stopped after this share of it, whole words only. */
-export function heardPrefix(text: string, share: number): string {
-  if (share >= 1) return text;
-  const chars = Math.floor(text.length * share);
-  return /\s/u.test(text[chars] ?? " ") ? text.slice(0, chars).trimEnd() : text.slice(0, chars).replace(/\S*$/u, "").trimEnd();
-}
+export const heardPrefix = (text: string, share: number): string => wholeWords(text, share >= 1 ? text.length : Math.floor(text.length * share));

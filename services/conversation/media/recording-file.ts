@@ -1,35 +1,14 @@
 import { mkdir, open, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { HEADER_BYTES, RATE_AT, wavHeaderOf } from "../speech/wav.ts";
 import { FRAME_BYTES, type RecordingSink } from "./recorder.ts";
 
 /** Bytes before the sound of a WAV file. */
-export const WAV_HEADER_BYTES = 44;
+export const WAV_HEADER_BYTES = HEADER_BYTES;
 const SIDES = 2;
-const BITS = 16;
-/** The field of the header that names the rate. */
-const RATE_AT = 24;
-const FORMAT_BYTES = 16;
-const LINEAR_PCM = 1;
-/** What a RIFF file counts of itself: all but its first field. */
-const RIFF_FIELD_BYTES = 8;
 
 /** The header of a stereo WAV file with so many bytes of sound. */
-export function wavHeader(rate: number, bytes: number): Buffer {
-  const header = Buffer.alloc(WAV_HEADER_BYTES);
-  header.write("RIFF", 0, "latin1");
-  header.writeUInt32LE(WAV_HEADER_BYTES - RIFF_FIELD_BYTES + bytes, 4);
-  header.write("WAVEfmt ", 8, "latin1");
-  header.writeUInt32LE(FORMAT_BYTES, 16);
-  header.writeUInt16LE(LINEAR_PCM, 20);
-  header.writeUInt16LE(SIDES, 22);
-  header.writeUInt32LE(rate, RATE_AT);
-  header.writeUInt32LE(rate * FRAME_BYTES, 28);
-  header.writeUInt16LE(FRAME_BYTES, 32);
-  header.writeUInt16LE(BITS, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(bytes, 40);
-  return header;
-}
+export const wavHeader = (rate: number, bytes: number): Buffer => wavHeaderOf(rate, SIDES, bytes);
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;

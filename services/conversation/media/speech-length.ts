@@ -1,3 +1,5 @@
+import { wholeWords } from "./heard.ts";
+
 /** Speed of synthesised speech where the carrier does not report it. */
 export const CHARS_PER_SECOND = 15;
 const MS_PER_SECOND = 1000;
@@ -12,10 +14,7 @@ export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) 
 export const lengthMs = (texts: readonly Uttered[]): number => texts.reduce((ms, { text }) => ms + speechMs(text), 0);
 
 /** The first `ms` of a text, ended at a word. */
-function prefix(text: string, ms: number): string {
-  const chars = Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND);
-  return chars >= text.length ? text : text.slice(0, chars + 1).replace(/\s*\S*$/u, "");
-}
+const prefix = (text: string, ms: number): string => wholeWords(text, Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND));
 
 /** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole, with all before it. */
 export function lastHeard(said: readonly Uttered[], ms: number): string {

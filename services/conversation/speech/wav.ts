@@ -7,7 +7,12 @@ export interface WavFormat { readonly rate: number; readonly channels: number; r
 /** A wav's sound, channel by channel. */
 export interface WavSound { readonly rate: number; readonly channels: number; readonly samples: readonly Pcm[] }
 
-const HEADER_BYTES = 44;
+/** Bytes before the sound of the wavs that are written here. */
+export const HEADER_BYTES = 44;
+/** The field of such a header that names the rate. */
+export const RATE_AT = 24;
+const LINEAR = 1;
+const SAMPLE_BYTES = 2;
 const CHUNK_HEAD_BYTES = 8;
 const RIFF_HEAD_BYTES = 12;
 const FORMAT_BYTES = 16;
@@ -19,24 +24,27 @@ const MAX_RATE_HZ = 192_000;
 /** Writers that can't go back leave nothing, or all ones, for the size. */
 const UNKNOWN_FROM = 0x7fff_ffff;
 
-/** The sound as a wav, mono, 16 bit. */
-export function wavOf(pcm: Pcm, rate: number): Buffer {
-  const wav = Buffer.alloc(HEADER_BYTES + pcm.length * 2);
-  wav.write("RIFF", 0, "latin1");
-  wav.writeUInt32LE(wav.length - CHUNK_HEAD_BYTES, 4);
-  wav.write("WAVEfmt ", 8, "latin1");
-  wav.writeUInt32LE(FORMAT_BYTES, 16);
-  wav.writeUInt16LE(1, 20);
-  wav.writeUInt16LE(1, 22);
-  wav.writeUInt32LE(rate, 24);
-  wav.writeUInt32LE(rate * 2, 28);
-  wav.writeUInt16LE(2, 32);
-  wav.writeUInt16LE(16, 34);
-  wav.write("data", 36, "latin1");
-  wav.writeUInt32LE(pcm.length * 2, 40);
-  wav.set(linear16.encode(pcm), HEADER_BYTES);
-  return wav;
+/** The header of a wav of linear 16 bit samples, with so many bytes of sound in all. */
+export function wavHeaderOf(rate: number, channels: number, bytes: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const frame = channels * SAMPLE_BYTES;
+  header.write("RIFF", 0, "latin1");
+  header.writeUInt32LE(HEADER_BYTES - CHUNK_HEAD_BYTES + bytes, 4);
+  header.write("WAVEfmt ", 8, "latin1");
+  header.writeUInt32LE(FORMAT_BYTES, 16);
+  header.writeUInt16LE(LINEAR, 20);
+  header.writeUInt16LE(channels, 22);
+  header.writeUInt32LE(rate, RATE_AT);
+  header.writeUInt32LE(rate * frame, 28);
+  header.writeUInt16LE(frame, 32);
+  header.writeUInt16LE(8 * SAMPLE_BYTES, 34);
+  header.write("data", 36, "latin1");
+  header.writeUInt32LE(bytes, 40);
+  return header;
 }
+
+/** The sound as a wav, mono, 16 bit. */
+export const wavOf = (pcm: Pcm, rate: number): Buffer => Buffer.concat([wavHeaderOf(rate, 1, pcm.length * SAMPLE_BYTES), linear16.encode(pcm)]);
 
 function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
   if (chunk.length < FORMAT_BYTES) throw new RangeError("a wav whose format is cut");
