@@ -1,6 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Env } from "../../../shared/env.ts";
-import type { Log } from "../../../shared/log.ts";
 import type { ReadyTemplate } from "../flows.ts";
 import { metronome } from "../media/metronome.ts";
 import type { OwnRecordings } from "../media/own-recordings.ts";
@@ -28,8 +27,8 @@ const COMMANDS_KEYS: readonly SessionDoc["carrier"][] = ["telnyx"];
 /** What the realtime model's server listens with, where the deployment names no model that does. */
 const REALTIME_LISTENER = "gpt-transcribe";
 
-/** Engines with the deployment's models. `recordings` null: no talk is recorded here. */
-export function engines({ env, clock, models, recordings }: { env: Env; clock: Clock; log: Log; models: DeploymentModels; recordings: Pick<OwnRecordings, "open"> }): Engines {
+/** Engines with the deployment's models. */
+export function engines({ env, clock, models, recordings }: { env: Env; clock: Clock; models: DeploymentModels; recordings: Pick<OwnRecordings, "open"> }): Engines {
   const beats = metronome(clock);
   const judge = ruleJudge();
   const preemptive = env.PREEMPTIVE_GENERATION;

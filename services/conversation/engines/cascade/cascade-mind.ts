@@ -58,7 +58,7 @@ export function cascadeMind({ models, judge, preemptive }: CascadeParts, { host,
     close() {
       thinker.unguess();
       thinker.drop();
-      ear.close();
+      ear.forget();
       speaker.drop();
     },
   };

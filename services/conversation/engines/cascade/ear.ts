@@ -42,7 +42,6 @@ export interface Ear {
   readonly attentive: boolean;
   /** Forgets what was heard of the present turn. */
   forget(): void;
-  close(): void;
 }
 
 interface Turn {
@@ -56,7 +55,6 @@ interface Turn {
   askedAt: number;
   text: string | null;
   wait_ms: number;
-  asked_ms: number;
   stt_ms: number;
   failed: string | null;
   midAsked: boolean;
@@ -93,13 +91,11 @@ class ListeningEar implements Ear {
     turn.stream.close();
   }
 
-  close(): void { this.forget(); }
-
   #begin(): void {
     const { model, rate, language, events } = this.#o;
     const stream = model.open({ rate, language, hints: [], onPartial: (text) => { if (text.trim() !== "") events.words(text.trim()); } });
     stream.push(this.#before.take());
-    this.#turn = { stream, abort: new AbortController(), version: 0, asks: 0, asking: false, askedAt: -1, text: null, wait_ms: MIN_WAIT_MS, asked_ms: 0, stt_ms: 0, failed: null, midAsked: false };
+    this.#turn = { stream, abort: new AbortController(), version: 0, asks: 0, asking: false, askedAt: -1, text: null, wait_ms: MIN_WAIT_MS, stt_ms: 0, failed: null, midAsked: false };
   }
 
   #sounds(turn: Turn, { speech_ms }: Hearing): void {

@@ -1,4 +1,5 @@
 import { WebSocket } from "ws";
+import { socketBase } from "../../models/addresses.ts";
 import { readEvent, type Dialect, type RealtimeEvent } from "./dialect.ts";
 
 /** Where a realtime model is asked. */
@@ -25,8 +26,7 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 
 /** The address of a session: http(s) bases are taken as ws(s). */
 export function realtimeUrl({ base_url, model }: Pick<RealtimeAddress, "base_url" | "model">): string {
-  const url = new URL(`${base_url.replace(/\/+$/, "")}/realtime`);
-  url.protocol = url.protocol === "https:" || url.protocol === "wss:" ? "wss:" : "ws:";
+  const url = new URL(`${socketBase(base_url).replace(/\/+$/, "")}/realtime`);
   url.searchParams.set("model", model);
   return url.href;
 }
