@@ -167,6 +167,10 @@ class PacedPlayout implements Playout {
 
   /** The next frame: of one part, or over the seam of two, so that nothing gaps; null: nothing to say yet. */
   #next(): Omit<Flight, "at_ms"> | null {
+    const ready = this.#ready();
+    if (ready === 0) { this.#dropEmpty(); return null; }
+    // a frame that isn't full waits for more, unless there is no more
+    if (ready < this.#frame && this.#queue.some((p) => !p.ended)) return null;
     const pcm = frameOfSilence(this.#frame);
     const pieces: { part: Part; samples: number }[] = [];
     let filled = 0;
@@ -180,13 +184,17 @@ class PacedPlayout implements Playout {
       }
       if (filled === this.#frame || !part.ended) break;
     }
-    if (filled === 0) { this.#dropEmpty(); return null; }
-    // a frame that isn't full waits for more, unless there is no more
-    if (filled < this.#frame && this.#queue.some((p) => !p.ended)) {
-      for (const { part, samples } of pieces) part.sent -= samples;
-      return null;
-    }
     return { pcm, pieces };
+  }
+
+  /** Samples that can be handed over now without a gap among them, as far as a frame's worth is concerned. */
+  #ready(): number {
+    let ready = 0;
+    for (const part of this.#queue) {
+      ready += part.received - part.sent;
+      if (ready >= this.#frame || !part.ended) break;
+    }
+    return ready;
   }
 
   /** Parts without sound are over when it is their turn. */
