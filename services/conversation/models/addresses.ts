@@ -107,5 +107,8 @@ const withScheme = (base_url: string, schemes: Readonly<Record<string, string>>)
 
 /** The same base for requests, however it was written. */
 export const webBase = (base_url: string): string => withScheme(base_url, WEB_SCHEMES);
+/** What a realtime session is opened with: the key, and the header by which the protocol's beta is asked for. */
+export const sessionHeaders = (key: string | undefined, dialect: "ga" | "beta"): Record<string, string> =>
+  ({ ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) });
 /** The same base for sockets. */
 export const socketBase = (base_url: string): string => withScheme(base_url, SOCKET_SCHEMES);

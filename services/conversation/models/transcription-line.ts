@@ -1,7 +1,7 @@
 import { WebSocket, type RawData } from "ws";
 import { linear16, muLaw } from "../speech/g711.ts";
 import { resampler } from "../speech/resampler.ts";
-import { socketBase, type ModelAddress } from "./addresses.ts";
+import { sessionHeaders, socketBase, type ModelAddress } from "./addresses.ts";
 import { ModelFault } from "./port.ts";
 
 /** Names of the events that are sent; both are understood. */
@@ -71,7 +71,7 @@ function settings({ address, language, prompt }: LineOptions, dialect: Dialect, 
 
 const connected = ({ address, dialect }: LineOptions): WebSocket => new WebSocket(`${socketBase(address.base_url ?? OPENAI_BASE)}/realtime?intent=transcription`, {
   handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false,
-  headers: { ...(address.key === undefined ? {} : { authorization: `Bearer ${address.key}` }), ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) },
+  headers: sessionHeaders(address.key, dialect),
 });
 
 /** What an event of the server means. */

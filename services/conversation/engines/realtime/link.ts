@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import { socketBase } from "../../models/addresses.ts";
+import { sessionHeaders, socketBase } from "../../models/addresses.ts";
 import { readEvent, type Dialect, type RealtimeEvent } from "./dialect.ts";
 
 /** Where a realtime model is asked. */
@@ -32,8 +32,7 @@ export function realtimeUrl({ base_url, model }: Pick<RealtimeAddress, "base_url
 }
 
 function open({ base_url, key, model, dialect }: RealtimeAddress): WebSocket {
-  const headers = { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) };
-  return new WebSocket(realtimeUrl({ base_url, model }), { handshakeTimeout: CONNECT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false, headers });
+  return new WebSocket(realtimeUrl({ base_url, model }), { handshakeTimeout: CONNECT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false, headers: sessionHeaders(key, dialect) });
 }
 
 /** Connects; what is sent before the connection stands waits. */
