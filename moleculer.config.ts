@@ -26,6 +26,9 @@ const config: BrokerOptions = {
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
   metrics: false,
   tracing: false,
-  logger: { type: "Pino", options: { level: levels[env.LOG_LEVEL] ?? "warn", pino: { options: { base: { service: "bus" } } } } },
+  logger: {
+    type: "Pino",
+    options: { level: levels[env.LOG_LEVEL] ?? "warn", pino: { options: { base: { service: "bus" } } } },
+  },
 };
 export default config;

@@ -2,9 +2,22 @@ import type { Bus, ParamsOf, ServiceGround } from "./bus.ts";
 import { errorForLog } from "./log.ts";
 
 /** Writes an entry of the audit log after the deed. A failure to write it is logged and does not undo what was done; it never throws. */
-export async function recordAudit(ground: Pick<ServiceGround, "log">, bus: Bus, entry: ParamsOf<"auth.record">): Promise<void> {
+export async function recordAudit(
+  ground: Pick<ServiceGround, "log">,
+  bus: Bus,
+  entry: ParamsOf<"auth.record">,
+): Promise<void> {
   await bus.call("auth.record", entry).catch((error: unknown) => {
-    ground.log.error({ event: "audit.lost", action: entry.action, subject: entry.subject, by_kind: entry.by.kind, by_id: entry.by.id, ...errorForLog(error) },
-      "an entry of the audit log could not be written; what it tells of was done");
+    ground.log.error(
+      {
+        event: "audit.lost",
+        action: entry.action,
+        subject: entry.subject,
+        by_kind: entry.by.kind,
+        by_id: entry.by.id,
+        ...errorForLog(error),
+      },
+      "an entry of the audit log could not be written; what it tells of was done",
+    );
   });
 }

@@ -7,7 +7,9 @@ import { openStore, type Store } from "./mongo.ts";
 
 type ServiceName = keyof Contracts;
 type ActionsOf<S extends ServiceName> = Contracts[S]["actions"];
-type Entries = { [S in ServiceName]: { [A in keyof ActionsOf<S> & string as `${S}.${A}`]: ActionsOf<S>[A] } }[ServiceName];
+type Entries = {
+  [S in ServiceName]: { [A in keyof ActionsOf<S> & string as `${S}.${A}`]: ActionsOf<S>[A] };
+}[ServiceName];
 type Merge<U> = (U extends unknown ? (u: U) => void : never) extends (i: infer I) => void ? I : never;
 type Actions = Merge<Entries>;
 type AllEvents = Merge<{ [S in ServiceName]: Contracts[S]["events"] }[ServiceName]>;
@@ -25,7 +27,10 @@ export type ResultOf<N extends ActionName> = Side<Actions[N], "result">;
 export type EventOf<N extends EventName> = AllEvents[N] extends TSchema ? Static<AllEvents[N]> : never;
 
 /** How a call is made: on a named node, or with its own time-out. */
-export interface CallHow { node?: string; timeout_ms?: number }
+export interface CallHow {
+  node?: string;
+  timeout_ms?: number;
+}
 
 /** The typed bus: the only door to other services. Failures keep their code (shared/errors.ts codeOf). */
 export interface Bus {
@@ -46,11 +51,19 @@ export interface ServiceGround extends Ground {
 }
 
 /** A call being handled: a bus that carries its trace on, and the trace id itself. */
-export interface Handling { bus: Bus; trace_id: string }
+export interface Handling {
+  bus: Bus;
+  trace_id: string;
+}
 
 /** What a service does: exactly the actions of its contract, and the events it listens to. */
 export interface Implementation<S extends ServiceName> {
-  actions: { [A in keyof ActionsOf<S>]: (params: Side<ActionsOf<S>[A], "params">, handling: Handling) => Promise<Side<ActionsOf<S>[A], "result">> | Side<ActionsOf<S>[A], "result"> };
+  actions: {
+    [A in keyof ActionsOf<S>]: (
+      params: Side<ActionsOf<S>[A], "params">,
+      handling: Handling,
+    ) => Promise<Side<ActionsOf<S>[A], "result">> | Side<ActionsOf<S>[A], "result">;
+  };
   /** Handlers of the events named in `listens`. */
   events?: { [N in EventName]?: (event: EventOf<N>) => void | Promise<void> };
   started?(): Promise<void> | void;
@@ -59,7 +72,8 @@ export interface Implementation<S extends ServiceName> {
 
 const optionsOf = (name: ActionName, how: CallHow | undefined): CallingOptions => {
   const [service = "", action = ""] = name.split(".");
-  const contract = (contracts as Record<string, { actions: Record<string, { timeout_ms?: number }> }>)[service]?.actions[action];
+  const contract = (contracts as Record<string, { actions: Record<string, { timeout_ms?: number }> }>)[service]
+    ?.actions[action];
   const timeout = how?.timeout_ms ?? contract?.timeout_ms;
   return { ...(timeout === undefined ? {} : { timeout }), ...(how?.node === undefined ? {} : { nodeID: how.node }) };
 };
@@ -68,19 +82,34 @@ const optionsOf = (name: ActionName, how: CallHow | undefined): CallingOptions =
 export function busOf(carrier: ServiceBroker | Context<unknown, object>): Bus {
   const caller = carrier as Pick<ServiceBroker, "call" | "emit" | "broadcast">;
   return {
-    call: <N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) => caller.call<ResultOf<N>, ParamsOf<N>>(name, params, optionsOf(name, how)),
-    emit: (name, event) => { caller.emit(name, event).catch(() => undefined); },
-    broadcast: (name, event) => { caller.broadcast(name, event).catch(() => undefined); },
+    call: <N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) =>
+      caller.call<ResultOf<N>, ParamsOf<N>>(name, params, optionsOf(name, how)),
+    emit: (name, event) => {
+      caller.emit(name, event).catch(() => undefined);
+    },
+    broadcast: (name, event) => {
+      caller.broadcast(name, event).catch(() => undefined);
+    },
   };
 }
 
-interface Running { implementation: Implementation<ServiceName> | null; store: Store | null }
+interface Running {
+  implementation: Implementation<ServiceName> | null;
+  store: Store | null;
+}
 
 /** What must be known of a service before it is built: whom it waits for at start, and the events it subscribes to. */
-export interface ServiceOptions { dependencies?: ServiceName[]; listens?: EventName[] }
+export interface ServiceOptions {
+  dependencies?: ServiceName[];
+  listens?: EventName[];
+}
 
 /** Declares a service. `build` runs once per broker, when the service is created; what it returns must cover the contract. */
-export function service<S extends ServiceName>(name: S, build: (ground: ServiceGround) => Implementation<S>, options: ServiceOptions = {}): ServiceSchema {
+export function service<S extends ServiceName>(
+  name: S,
+  build: (ground: ServiceGround) => Implementation<S>,
+  options: ServiceOptions = {},
+): ServiceSchema {
   const running = new WeakMap<object, Running>();
   const of = (self: Service): { implementation: Implementation<S>; store: Store | null } => {
     const r = running.get(self);
@@ -91,25 +120,43 @@ export function service<S extends ServiceName>(name: S, build: (ground: ServiceG
   return {
     name,
     ...(options.dependencies ? { dependencies: [...options.dependencies] } : {}),
-    actions: Object.fromEntries(Object.entries(contracts[name].actions).map(([action, contract]) => [action, {
-      params: contract.params as Record<string, never>,
-      handler(this: Service, ctx: Context<unknown, object>) {
-        const handlers = of(this).implementation.actions as unknown as Record<string, (p: unknown, h: Handling) => unknown>;
-        return handlers[action]?.(ctx.params, { bus: busOf(ctx), trace_id: ctx.requestID ?? ctx.id });
-      },
-    }])),
-    events: Object.fromEntries((options.listens ?? []).map((event) => [event, {
-      handler(this: Service, ctx: Context<unknown, object>) {
-        const handlers = of(this).implementation.events as unknown as Record<string, ((e: unknown) => void | Promise<void>) | undefined> | undefined;
-        return handlers?.[event]?.(ctx.params);
-      },
-    }])),
+    actions: Object.fromEntries(
+      Object.entries(contracts[name].actions).map(([action, contract]) => [
+        action,
+        {
+          params: contract.params as Record<string, never>,
+          handler(this: Service, ctx: Context<unknown, object>) {
+            const handlers = of(this).implementation.actions as unknown as Record<
+              string,
+              (p: unknown, h: Handling) => unknown
+            >;
+            return handlers[action]?.(ctx.params, { bus: busOf(ctx), trace_id: ctx.requestID ?? ctx.id });
+          },
+        },
+      ]),
+    ),
+    events: Object.fromEntries(
+      (options.listens ?? []).map((event) => [
+        event,
+        {
+          handler(this: Service, ctx: Context<unknown, object>) {
+            const handlers = of(this).implementation.events as unknown as
+              | Record<string, ((e: unknown) => void | Promise<void>) | undefined>
+              | undefined;
+            return handlers?.[event]?.(ctx.params);
+          },
+        },
+      ]),
+    ),
     created(this: Service) {
       const ground = groundOf(this.broker);
       const mine: Running = { implementation: null, store: null };
       running.set(this, mine);
       mine.implementation = build({
-        ...ground, log: ground.log.child({ service: name }), bus: busOf(this.broker), nodeId: this.broker.nodeID,
+        ...ground,
+        log: ground.log.child({ service: name }),
+        bus: busOf(this.broker),
+        nodeId: this.broker.nodeID,
         store: () => (mine.store ??= openStore(ground.env.MONGODB_URI)),
       }) as unknown as Implementation<ServiceName>;
     },

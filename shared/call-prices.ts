@@ -11,12 +11,22 @@ const AMOUNT = /^\d{1,4}(?:\.\d{1,6})?$/;
 export function parseCallPrices(text: string | undefined): { prices: CallPrices; faults: string[] } {
   const prices = new Map<string, number>();
   const faults: string[] = [];
-  for (const entry of (text ?? "").split(",").map((e) => e.trim()).filter((e) => e !== "")) {
+  for (const entry of (text ?? "")
+    .split(",")
+    .map((e) => e.trim())
+    .filter((e) => e !== "")) {
     const [country = "", amount = "", ...more] = entry.split("=").map((part) => part.trim());
     const known = country === ANY || (COUNTRY.test(country) && isSupportedCountry(country));
-    if (more.length > 0 || amount === "") faults.push(`CALL_PRICES holds "${entry}"; write each price as COUNTRY=AMOUNT, like US=0.014`);
-    else if (!known) faults.push(`CALL_PRICES holds "${country}", which is no ISO country with telephone numbers; write two capital letters (GB, not UK), or * for all others`);
-    else if (!AMOUNT.test(amount)) faults.push(`CALL_PRICES holds "${amount}" for ${country}; write an amount per minute with a point and at most six decimals, like 0.014`);
+    if (more.length > 0 || amount === "")
+      faults.push(`CALL_PRICES holds "${entry}"; write each price as COUNTRY=AMOUNT, like US=0.014`);
+    else if (!known)
+      faults.push(
+        `CALL_PRICES holds "${country}", which is no ISO country with telephone numbers; write two capital letters (GB, not UK), or * for all others`,
+      );
+    else if (!AMOUNT.test(amount))
+      faults.push(
+        `CALL_PRICES holds "${amount}" for ${country}; write an amount per minute with a point and at most six decimals, like 0.014`,
+      );
     else if (prices.has(country)) faults.push(`CALL_PRICES names ${country} twice`);
     else prices.set(country, Number(amount));
   }
@@ -24,4 +34,5 @@ export function parseCallPrices(text: string | undefined): { prices: CallPrices;
 }
 
 /** The price of a minute to this country; null: the table has none. */
-export const pricePerMinute = (prices: CallPrices, country: string | null): number | null => (country === null ? undefined : prices.get(country)) ?? prices.get(ANY) ?? null;
+export const pricePerMinute = (prices: CallPrices, country: string | null): number | null =>
+  (country === null ? undefined : prices.get(country)) ?? prices.get(ANY) ?? null;

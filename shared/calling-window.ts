@@ -1,7 +1,11 @@
 import { IANAZone } from "luxon";
 
 /** A daily calling window in a zone: HH:MM, start inclusive, end exclusive; start after end crosses midnight, equal means all day. */
-export interface CallingWindow { start: string; end: string; zone: string }
+export interface CallingWindow {
+  start: string;
+  end: string;
+  zone: string;
+}
 
 /** What the window says at an instant: open until `closes_at` (null: it never closes), or shut until `opens_at`. */
 export type WindowState = { open: true; closes_at: Date | null } | { open: false; opens_at: Date };
@@ -13,10 +17,16 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_SEGMENTS = 16;
 
 /** A zone's offset through one UTC day: at its beginning, and each change after that, the last instant of the day being the first of the next. */
-interface ZoneDay { offset_ms: number; changes: { at: number; offset_ms: number }[] }
+interface ZoneDay {
+  offset_ms: number;
+  changes: { at: number; offset_ms: number }[];
+}
 
 /** What has been looked up of a zone: asking the runtime for an offset costs microseconds, and a pass over many queues asks again and again. */
-interface KnownZone { zone: IANAZone; days: Map<number, ZoneDay> }
+interface KnownZone {
+  zone: IANAZone;
+  days: Map<number, ZoneDay>;
+}
 
 const zones = new Map<string, KnownZone>();
 const MAX_ZONES = 1000;
@@ -41,7 +51,8 @@ function firstChange(zone: IANAZone, from: number, to: number): number {
   let high = to;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (zone.offset(middle) === before) low = middle; else high = middle;
+    if (zone.offset(middle) === before) low = middle;
+    else high = middle;
   }
   return high;
 }
@@ -83,7 +94,8 @@ function nextChange(zone: KnownZone, from: number, to: number): number | null {
   return null;
 }
 
-const inside = (tod: number, start: number, end: number): boolean => (start < end ? tod >= start && tod < end : tod >= start || tod < end);
+const inside = (tod: number, start: number, end: number): boolean =>
+  start < end ? tod >= start && tod < end : tod >= start || tod < end;
 
 /** First instant at or after `from` at which membership becomes `wanted`, by walking segments of constant offset (reliability.md 3.5). */
 function walk(zone: KnownZone, from: number, start: number, end: number, wanted: boolean): number | null {

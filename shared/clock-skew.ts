@@ -1,5 +1,9 @@
 /** One look at the database's clock: when we asked and had the answer by our clock, and what it said; ms since 1970. */
-export interface ClockReading { asked_ms: number; answered_ms: number; store_ms: number }
+export interface ClockReading {
+  asked_ms: number;
+  answered_ms: number;
+  store_ms: number;
+}
 
 /** Clocks further apart than this make leases and due times lie. */
 export const MAX_SKEW_MS = 2000;
@@ -15,6 +19,8 @@ export function skewFault(readings: readonly ClockReading[]): string | null {
   const best = readings.map(skewOf).sort((a, b) => a.uncertain_ms - b.uncertain_ms)[0];
   if (!best || Math.abs(best.skew_ms) - best.uncertain_ms <= MAX_SKEW_MS) return null;
   const seconds = (Math.abs(best.skew_ms) / 1000).toFixed(1);
-  return `The database's clock is ${seconds} s ${best.skew_ms > 0 ? "ahead of" : "behind"} this machine's; at most ${MAX_SKEW_MS / 1000} s are allowed, since leases and due times are judged by both. `
-    + "Set the clock right on the machine that is wrong (NTP: timedatectl set-ntp true, or chronyc makestep) and start again.";
+  return (
+    `The database's clock is ${seconds} s ${best.skew_ms > 0 ? "ahead of" : "behind"} this machine's; at most ${MAX_SKEW_MS / 1000} s are allowed, since leases and due times are judged by both. ` +
+    "Set the clock right on the machine that is wrong (NTP: timedatectl set-ntp true, or chronyc makestep) and start again."
+  );
 }

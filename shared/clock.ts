@@ -11,16 +11,20 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
   // not the timers of node:timers/promises: they make an error with its stack of every wait that is cut short, which most are
-  wait: (ms, signal) => new Promise((resolve) => {
-    if (signal?.aborted) { resolve(); return; }
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end, { once: true });
-  }),
+  wait: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener("abort", end, { once: true });
+    }),
 };
 
 /** `date` moved by a number of milliseconds (may be negative). */

@@ -1,12 +1,46 @@
 import ipaddr from "ipaddr.js";
 
 /** What addresses a deployment lets clients name. */
-export interface AddressPolicy { allow_http: boolean; allow_private: boolean }
+export interface AddressPolicy {
+  allow_http: boolean;
+  allow_private: boolean;
+}
 
 /** Ports of services that an HTTP request could be made to harm; no web server listens there. */
 const REFUSED_PORTS = new Set([
-  "21", "22", "23", "25", "53", "110", "135", "139", "143", "389", "445", "465", "587", "636", "993", "995", "1433", "2375", "2376", "2379", "3306", "3389", "4222", "5432", "5672", "6379",
-  "6443", "9042", "9092", "9200", "10250", "11211", "27017",
+  "21",
+  "22",
+  "23",
+  "25",
+  "53",
+  "110",
+  "135",
+  "139",
+  "143",
+  "389",
+  "445",
+  "465",
+  "587",
+  "636",
+  "993",
+  "995",
+  "1433",
+  "2375",
+  "2376",
+  "2379",
+  "3306",
+  "3389",
+  "4222",
+  "5432",
+  "5672",
+  "6379",
+  "6443",
+  "9042",
+  "9092",
+  "9200",
+  "10250",
+  "11211",
+  "27017",
 ]);
 
 /** Whether the port is one that no report, function or check may be sent to. */
@@ -31,12 +65,18 @@ export function refusalOf(text: string, policy: AddressPolicy): string | null {
   if (CONTROLS.test(text)) return "it must not hold line breaks or other control characters";
   if (!URL.canParse(text)) return "it is not a URL";
   const url = new URL(text);
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && policy.allow_http)) return `the scheme must be https${policy.allow_http ? " or http" : ""}`;
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && policy.allow_http))
+    return `the scheme must be https${policy.allow_http ? " or http" : ""}`;
   if (url.username || url.password) return "it must not hold a user name or password";
   if (policy.allow_private) return null;
   if (isRefusedPort(url.port)) return `port ${url.port} is not allowed`;
-  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "").toLowerCase();
-  if (host === "localhost" || host.endsWith(".localhost") || host.endsWith(".internal")) return "it names this machine or its private network";
-  if (ipaddr.isValid(host) && !isPublicAddress(host)) return "it lies in a private, loopback, link-local or reserved network";
+  const host = url.hostname
+    .replace(/^\[|\]$/g, "")
+    .replace(/\.$/, "")
+    .toLowerCase();
+  if (host === "localhost" || host.endsWith(".localhost") || host.endsWith(".internal"))
+    return "it names this machine or its private network";
+  if (ipaddr.isValid(host) && !isPublicAddress(host))
+    return "it lies in a private, loopback, link-local or reserved network";
   return null;
 }

@@ -12,33 +12,47 @@ export class AddressRefused extends Error {
 }
 
 /** Bounds of an agent for addresses that clients name. */
-export interface EgressBounds { connectTimeoutMs: number; connectionsPerHost?: number; maxAnswerBytes?: number }
+export interface EgressBounds {
+  connectTimeoutMs: number;
+  connectionsPerHost?: number;
+  maxAnswerBytes?: number;
+}
 
 /** How names become addresses; the system's resolver, unless a test has its own. */
-export type Resolve = (hostname: string, options: { all: true }, callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void;
+export type Resolve = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 const KEEP_ALIVE_MS = 10_000;
 
 /** Resolves a name once and gives the connection only addresses that were checked, all of them or none: a name that changes between check and connect gains nothing. */
-const checkedLookup = (policy: AddressPolicy, resolve: Resolve): LookupFunction => (hostname, options, callback) => {
-  resolve(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) { callback(error, "", 0); return; }
-    const first = addresses[0];
-    if (!first || (!policy.allow_private && addresses.some((a) => !isPublicAddress(a.address)))) {
-      callback(new AddressRefused("the name resolves to a private, loopback, link-local or reserved address"), "", 0);
-    } else if (options.all) {
-      callback(null, addresses);
-    } else {
-      callback(null, first.address, first.family);
-    }
-  });
-};
+const checkedLookup =
+  (policy: AddressPolicy, resolve: Resolve): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) {
+        callback(error, "", 0);
+        return;
+      }
+      const first = addresses[0];
+      if (!first || (!policy.allow_private && addresses.some((a) => !isPublicAddress(a.address)))) {
+        callback(new AddressRefused("the name resolves to a private, loopback, link-local or reserved address"), "", 0);
+      } else if (options.all) {
+        callback(null, addresses);
+      } else {
+        callback(null, first.address, first.family);
+      }
+    });
+  };
 
 /** Why no connection may be begun to what a URL names: literal addresses are never resolved, so that the lookup would not meet them. */
 function refusalBefore(policy: AddressPolicy, hostname: string, port: string): AddressRefused | null {
   if (policy.allow_private) return null;
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 && !isPublicAddress(host)) return new AddressRefused("the address is private, loopback, link-local or reserved");
+  if (isIP(host) !== 0 && !isPublicAddress(host))
+    return new AddressRefused("the address is private, loopback, link-local or reserved");
   return isRefusedPort(port) ? new AddressRefused("the port is not allowed") : null;
 }
 
@@ -47,7 +61,10 @@ function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resol
   const connect = buildConnector({ timeout, allowH2: false, lookup: checkedLookup(policy, resolve) });
   return (options, callback) => {
     const refused = refusalBefore(policy, options.hostname, options.port);
-    if (refused) { callback(refused, null); return; }
+    if (refused) {
+      callback(refused, null);
+      return;
+    }
     connect(options, (...met) => {
       const [error, socket] = met;
       if (error === null && !policy.allow_private && !isPublicAddress(socket.remoteAddress ?? "")) {
@@ -59,7 +76,11 @@ function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resol
 }
 
 /** The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would lead; `refusalOf` tells why before. */
-export const egressAgent = (policy: AddressPolicy, bounds: EgressBounds, resolve: Resolve = systemLookup): Agent => new Agent({
-  connect: checkedConnector(policy, bounds.connectTimeoutMs, resolve), keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1,
-  ...(bounds.connectionsPerHost === undefined ? {} : { connections: bounds.connectionsPerHost }), ...(bounds.maxAnswerBytes === undefined ? {} : { maxResponseSize: bounds.maxAnswerBytes }),
-});
+export const egressAgent = (policy: AddressPolicy, bounds: EgressBounds, resolve: Resolve = systemLookup): Agent =>
+  new Agent({
+    connect: checkedConnector(policy, bounds.connectTimeoutMs, resolve),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    pipelining: 1,
+    ...(bounds.connectionsPerHost === undefined ? {} : { connections: bounds.connectionsPerHost }),
+    ...(bounds.maxAnswerBytes === undefined ? {} : { maxResponseSize: bounds.maxAnswerBytes }),
+  });

@@ -3,15 +3,17 @@ import { parseCallPrices } from "./call-prices.ts";
 import { modelFaults } from "./model-endpoints.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
-type ValueOf<V extends Variable> =
-  V extends { kind: "integer" } ? number
-    : V extends { kind: "boolean" } ? boolean
-      : V extends { kind: "word"; words: readonly (infer W)[] } ? W
-        : string;
+type ValueOf<V extends Variable> = V extends { kind: "integer" }
+  ? number
+  : V extends { kind: "boolean" }
+    ? boolean
+    : V extends { kind: "word"; words: readonly (infer W)[] }
+      ? W
+      : string;
 
-type Read<T extends Record<string, Variable>> =
-  { readonly [K in keyof T as T[K] extends { default: unknown } ? K : never]: ValueOf<T[K]> }
-  & { readonly [K in keyof T as T[K] extends { default: unknown } ? never : K]?: ValueOf<T[K]> };
+type Read<T extends Record<string, Variable>> = {
+  readonly [K in keyof T as T[K] extends { default: unknown } ? K : never]: ValueOf<T[K]>;
+} & { readonly [K in keyof T as T[K] extends { default: unknown } ? never : K]?: ValueOf<T[K]> };
 
 /** The environment, typed, defaulted, cross-checked and frozen. */
 export type Env = Read<typeof VARIABLES>;
@@ -27,10 +29,13 @@ export class EnvironmentError extends Error {
 const WORDS: Record<string, boolean> = { true: true, "1": true, yes: true, false: false, "0": false, no: false };
 
 function parse(name: string, text: string, v: Variable): string | number | boolean {
-  const wrong = (what: string): never => { throw new Error(`${name} must be ${what}${v.secret ? "" : `, not "${text}"`}`); };
+  const wrong = (what: string): never => {
+    throw new Error(`${name} must be ${what}${v.secret ? "" : `, not "${text}"`}`);
+  };
   if (v.kind === "integer") {
     const n = Number(text);
-    if (!Number.isSafeInteger(n) || n < (v.min ?? -Infinity) || n > (v.max ?? Infinity)) wrong(`a whole number from ${v.min} to ${v.max}`);
+    if (!Number.isSafeInteger(n) || n < (v.min ?? -Infinity) || n > (v.max ?? Infinity))
+      wrong(`a whole number from ${v.min} to ${v.max}`);
     return n;
   }
   if (v.kind === "boolean") return WORDS[text.toLowerCase()] ?? wrong("true or false");
@@ -44,17 +49,27 @@ function parse(name: string, text: string, v: Variable): string | number | boole
 
 function crossCheck(env: Env): string[] {
   const faults: string[] = [];
-  if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE)) faults.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
-  if (/\s/.test(env.NAMESPACE)) faults.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+  if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
+    faults.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
+  if (/\s/.test(env.NAMESPACE))
+    faults.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
-    if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin)) faults.push(`CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`);
+    if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
+      faults.push(
+        `CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`,
+      );
   }
-  if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined)) faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
+  if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
+    faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
   faults.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelFaults(env));
-  if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined) faults.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
-  if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined)) faults.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
-  if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined) faults.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
-  if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE) faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
+  if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined)
+    faults.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
+  if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined))
+    faults.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
+  if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined)
+    faults.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
+  if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE)
+    faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
   return faults;
 }
 

@@ -61,10 +61,17 @@ export const CATALOGUE = {
 export type ErrorCode = keyof typeof CATALOGUE;
 
 /** One fault of an input: a JSON pointer or field name, and what is wrong with it. */
-export interface Fault { path: string; message: string }
+export interface Fault {
+  path: string;
+  message: string;
+}
 
 /** What a failure may carry to the caller; never secrets, never full phone numbers. */
-export interface FailureData { errors?: Fault[]; retry_after_seconds?: number; allow?: string[] }
+export interface FailureData {
+  errors?: Fault[];
+  retry_after_seconds?: number;
+  allow?: string[];
+}
 
 const NO_STATUS = 500;
 
@@ -85,12 +92,26 @@ export function fail(code: ErrorCode, detail: string, data?: FailureData): never
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
 const BUS_CODES: Record<string, ErrorCode> = {
-  SERVICE_NOT_FOUND: "DEPENDENCY_DOWN", SERVICE_NOT_AVAILABLE: "DEPENDENCY_DOWN", REQUEST_REJECTED: "DEPENDENCY_DOWN",
-  REQUEST_TIMEOUT: "TIMEOUT", REQUEST_SKIPPED: "TIMEOUT", VALIDATION_ERROR: "VALIDATION_FAILED", QUEUE_FULL: "BUSY",
+  SERVICE_NOT_FOUND: "DEPENDENCY_DOWN",
+  SERVICE_NOT_AVAILABLE: "DEPENDENCY_DOWN",
+  REQUEST_REJECTED: "DEPENDENCY_DOWN",
+  REQUEST_TIMEOUT: "TIMEOUT",
+  REQUEST_SKIPPED: "TIMEOUT",
+  VALIDATION_ERROR: "VALIDATION_FAILED",
+  QUEUE_FULL: "BUSY",
 };
 
-const STORE_NAMES = new Set(["MongoServerSelectionError", "MongoNetworkError", "MongoNetworkTimeoutError", "MongoNotConnectedError",
-  "MongoTopologyClosedError", "MongooseServerSelectionError", "MongoWriteConcernError", "MongoPoolClearedError", "MongoOperationTimeoutError"]);
+const STORE_NAMES = new Set([
+  "MongoServerSelectionError",
+  "MongoNetworkError",
+  "MongoNetworkTimeoutError",
+  "MongoNotConnectedError",
+  "MongoTopologyClosedError",
+  "MongooseServerSelectionError",
+  "MongoWriteConcernError",
+  "MongoPoolClearedError",
+  "MongoOperationTimeoutError",
+]);
 
 /** What a database says while it changes its primary, shuts down or has no time, whatever the error is called: it passes by itself (MongoDB's error codes). */
 const STORE_CODES = new Set<unknown>([50, 64, 89, 91, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436]);
@@ -106,9 +127,11 @@ export function codeOf(error: unknown): ErrorCode {
   }
   const name = error["name"];
   if (typeof name === "string") {
-    if (name === "ServiceNotFoundError" || name === "ServiceNotAvailableError" || name === "RequestRejectedError") return "DEPENDENCY_DOWN";
+    if (name === "ServiceNotFoundError" || name === "ServiceNotAvailableError" || name === "RequestRejectedError")
+      return "DEPENDENCY_DOWN";
     if (name === "RequestTimeoutError" || name === "RequestSkippedError") return "TIMEOUT";
-    if (STORE_NAMES.has(name) || (name.startsWith("Mongo") && STORE_CODES.has(error["code"]))) return "STORE_UNAVAILABLE";
+    if (STORE_NAMES.has(name) || (name.startsWith("Mongo") && STORE_CODES.has(error["code"])))
+      return "STORE_UNAVAILABLE";
   }
   return "INTERNAL";
 }

@@ -5,7 +5,13 @@ import { randomIds, type Ids } from "./ids.ts";
 import { rootLog, type Log } from "./log.ts";
 
 /** What a process stands on: all that is injected, so that tests can put their own in its place. */
-export interface Ground { env: Env; clock: Clock; ids: Ids; log: Log; /** A number in [0, 1). */ random(): number }
+export interface Ground {
+  env: Env;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** A number in [0, 1). */ random(): number;
+}
 
 const grounds = new WeakMap<object, Ground>();
 let own: Ground | null = null;
@@ -20,7 +26,9 @@ export function processGround(): Ground {
 }
 
 /** Gives a broker's services another ground than the process's: before the services are created. */
-export const provideGround = (broker: ServiceBroker, ground: Ground): void => { grounds.set(broker, ground); };
+export const provideGround = (broker: ServiceBroker, ground: Ground): void => {
+  grounds.set(broker, ground);
+};
 
 /** The ground of the services on this broker. */
 export const groundOf = (broker: ServiceBroker): Ground => grounds.get(broker) ?? processGround();

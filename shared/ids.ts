@@ -32,7 +32,13 @@ export const isUuid = (text: string): boolean => UUID.test(text);
 export function uuidOf(text: string): string {
   const hex = sha256(text);
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) % 4) + 8).toString(16);
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20), hex.slice(20, 32)].join("-");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    variant + hex.slice(17, 20),
+    hex.slice(20, 32),
+  ].join("-");
 }
 
 /** The name of one attempt: the baton (lead_id, claim_no) as one path-safe word. */
@@ -42,5 +48,7 @@ export const callRef = (lead_id: string, claim_no: number): string => `${lead_id
 export function parseCallRef(ref: string): { lead_id: string; claim_no: number } | null {
   const [lead_id = "", number = "", ...rest] = ref.split(".");
   const claim_no = Number(number);
-  return rest.length === 0 && isUuid(lead_id) && Number.isSafeInteger(claim_no) && claim_no > 0 ? { lead_id, claim_no } : null;
+  return rest.length === 0 && isUuid(lead_id) && Number.isSafeInteger(claim_no) && claim_no > 0
+    ? { lead_id, claim_no }
+    : null;
 }

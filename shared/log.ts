@@ -4,13 +4,26 @@ import type { Env } from "./env.ts";
 /** Structured log of one service. Lines that start the word `event` are what `npm start` shows as the road of a lead. */
 export type Log = ReturnType<typeof pino>;
 
-const REDACTED = ["password", "token", "authorization", "secret", "*.password", "*.token", "*.authorization", "*.secret", "headers.authorization"];
+const REDACTED = [
+  "password",
+  "token",
+  "authorization",
+  "secret",
+  "*.password",
+  "*.token",
+  "*.authorization",
+  "*.secret",
+  "headers.authorization",
+];
 
 /** The process's root log, JSON lines on stdout, or where a test reads them. Transcripts and full phone numbers must never be given to it. */
 export function rootLog(env: Env, to?: DestinationStream): Log {
   const options: LoggerOptions<string> = {
-    level: env.LOG_LEVEL, base: { node: env.NODE_ID ?? "one" }, redact: { paths: REDACTED, censor: "[hidden]" },
-    timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) },
+    level: env.LOG_LEVEL,
+    base: { node: env.NODE_ID ?? "one" },
+    redact: { paths: REDACTED, censor: "[hidden]" },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
   };
   return to ? pino(options, to) : pino(options);
 }

@@ -63,11 +63,18 @@ export function startLoop(options: LoopOptions): Loop {
 
   return {
     nudge: () => wake.abort(),
-    nextPass: () => new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) { resolve(); return; }
-      waiting.push({ resolve, fresh: false });
-      wake.abort();
-    }),
-    stop: async () => { stopping.abort(); await running; },
+    nextPass: () =>
+      new Promise<void>((resolve) => {
+        if (stopping.signal.aborted) {
+          resolve();
+          return;
+        }
+        waiting.push({ resolve, fresh: false });
+        wake.abort();
+      }),
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
   };
 }

@@ -22,12 +22,24 @@ const CONNECTED = 1;
 const CONNECT_TRIES = 4;
 
 const OPTIONS: ConnectOptions = {
-  serverSelectionTimeoutMS: SERVER_SELECTION_MS, socketTimeoutMS: SOCKET_MS, maxPoolSize: POOL,
+  serverSelectionTimeoutMS: SERVER_SELECTION_MS,
+  socketTimeoutMS: SOCKET_MS,
+  maxPoolSize: POOL,
   // over whatever the URI asks for: an acknowledged write is never rolled back, and nobody decides on an old copy
-  retryWrites: true, w: "majority", readConcernLevel: "majority", readPreference: "primary", autoIndex: false, autoCreate: false,
+  retryWrites: true,
+  w: "majority",
+  readConcernLevel: "majority",
+  readPreference: "primary",
+  autoIndex: false,
+  autoCreate: false,
 };
 
-interface Shared { connection: Connection; users: number; connected: Promise<void> | null; clocks: Promise<void> | null }
+interface Shared {
+  connection: Connection;
+  users: number;
+  connected: Promise<void> | null;
+  clocks: Promise<void> | null;
+}
 
 /** The database's clock and ours are too far apart for this process to work with it. */
 export class ClockSkewError extends Error {
@@ -43,7 +55,10 @@ const shared = new Map<string, Shared>();
 
 function acquire(uri: string): Shared {
   const known = shared.get(uri);
-  if (known) { known.users++; return known; }
+  if (known) {
+    known.users++;
+    return known;
+  }
   const connection = mongoose.createConnection(uri, OPTIONS);
   connection.on("error", () => undefined); // every operation reports its own failure
   const made = { connection, users: 1, connected: null, clocks: null };
@@ -68,7 +83,7 @@ async function compareClocks(connection: Connection, now: () => number): Promise
   const readings: ClockReading[] = [];
   while (readings.length < CLOCK_READINGS && (readings.length === 0 || skewFault(readings) !== null)) {
     const asked_ms = now();
-    const { localTime } = await connection.getClient().db("admin").command({ hello: 1 }) as { localTime?: Date };
+    const { localTime } = (await connection.getClient().db("admin").command({ hello: 1 })) as { localTime?: Date };
     if (!localTime) return; // a database that does not say can't be compared with
     readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() });
   }

@@ -2,13 +2,18 @@ import { DEFAULT_PAGE } from "./contracts/identity.ts";
 import { fail } from "./errors.ts";
 
 /** Where a document stands in a list: newest first, ids break ties. */
-export interface Position { created_at: Date; _id: string }
+export interface Position {
+  created_at: Date;
+  _id: string;
+}
 
 /** The order of every list; an index on (…filters, created_at -1, _id -1) serves it. */
 export const PAGE_ORDER = { created_at: -1, _id: -1 } as const;
 
 /** The part of a filter that leaves out everything up to and including a position. The first bound lets an index range on created_at do the work. */
-export type PageFilter = Record<string, never> | { created_at: { $lte: Date }; $or: ({ created_at: { $lt: Date } } | { _id: { $lt: string } })[] };
+export type PageFilter =
+  | Record<string, never>
+  | { created_at: { $lte: Date }; $or: ({ created_at: { $lt: Date } } | { _id: { $lt: string } })[] };
 
 /** Latest instant a Date can hold, in milliseconds. */
 const LAST_MS = 8.64e15;
@@ -25,8 +30,13 @@ export function decodeCursor(cursor: string): Position {
   const ms = Number.parseInt(time, 36);
   const position = { created_at: new Date(ms), _id };
   const genuine = _id !== "" && _id.length <= LONGEST_ID && ms <= LAST_MS && encodeCursor(position) === cursor;
-  return genuine ? position : fail("VALIDATION_FAILED", "The cursor is not one this service gave out; ask for the first page without a cursor.",
-    { errors: [{ path: "cursor", message: "is not a cursor of this list" }] });
+  return genuine
+    ? position
+    : fail(
+        "VALIDATION_FAILED",
+        "The cursor is not one this service gave out; ask for the first page without a cursor.",
+        { errors: [{ path: "cursor", message: "is not a cursor of this list" }] },
+      );
 }
 
 /** Filter for the page after `cursor`; empty for the first page. Combine it with the list's own filters by `$and`. */
@@ -50,7 +60,11 @@ function fitting<Doc>(items: readonly Doc[], bytesOf: (item: Doc) => number): nu
 }
 
 /** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). With `bytesOf` a page also ends where it grows too large. */
-export function pageOf<Doc extends Position>(read: readonly Doc[], limit: number | undefined, bytesOf?: (item: Doc) => number): { items: Doc[]; next_cursor: string | null } {
+export function pageOf<Doc extends Position>(
+  read: readonly Doc[],
+  limit: number | undefined,
+  bytesOf?: (item: Doc) => number,
+): { items: Doc[]; next_cursor: string | null } {
   const most = read.slice(0, limit ?? DEFAULT_PAGE);
   const items = bytesOf === undefined ? most : most.slice(0, fitting(most, bytesOf));
   const last = items.at(-1);

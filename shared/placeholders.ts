@@ -9,7 +9,12 @@ export function valueText(name: string, sources: Sources): string {
   const source = sources.find((s) => Object.hasOwn(s, name));
   const value = source?.[name];
   if (value === undefined || value === null) return "";
-  const text = typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value as number | boolean | bigint);
+  const text =
+    typeof value === "string"
+      ? value
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value as number | boolean | bigint);
   return text.slice(0, MAX_VALUE_CHARS);
 }
 
@@ -28,6 +33,7 @@ export function renderJson(value: unknown, sources: Sources, depth = 0): unknown
     return sources.find((s) => Object.hasOwn(s, whole))?.[whole] ?? null;
   }
   if (Array.isArray(value)) return value.map((v) => renderJson(v, sources, depth + 1));
-  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, renderJson(v, sources, depth + 1)]));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, renderJson(v, sources, depth + 1)]));
   return value;
 }

@@ -5,7 +5,13 @@ import type { TSchema } from "./contracts/define.ts";
 import type { Fault } from "./errors.ts";
 
 /** The ajv of the contracts: all faults at once, no coercion, defaults filled in, formats checked. */
-const ajv = new Ajv2020({ allErrors: true, coerceTypes: false, useDefaults: true, strict: true, allowUnionTypes: true });
+const ajv = new Ajv2020({
+  allErrors: true,
+  coerceTypes: false,
+  useDefaults: true,
+  strict: true,
+  allowUnionTypes: true,
+});
 formats.default(ajv);
 
 const pathOf = (e: ErrorObject): string => {
@@ -28,19 +34,24 @@ const lies = (inner: string, outer: string): boolean => inner === outer || inner
 /** A field that may also be null fails three times: by its own schema, by not being null, and by fitting neither. Only the first says what to do. */
 function saysLittle(e: ErrorObject, all: readonly ErrorObject[]): boolean {
   if (e.keyword !== "anyOf" && !isAboutNull(e)) return e.keyword === "if";
-  return all.some((other) => isAboutNull(other) && other.instancePath === e.instancePath)
-    && all.some((other) => other.keyword !== "anyOf" && !isAboutNull(other) && lies(other.instancePath, e.instancePath));
+  return (
+    all.some((other) => isAboutNull(other) && other.instancePath === e.instancePath) &&
+    all.some((other) => other.keyword !== "anyOf" && !isAboutNull(other) && lies(other.instancePath, e.instancePath))
+  );
 }
 
 /** ajv's errors as faults a person can read. */
 export const faultsOf = (errors: readonly ErrorObject[] | null | undefined): Fault[] =>
   (errors ?? []).filter((e, _i, all) => !saysLittle(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
 
-const isJsonSchema = (s: Record<string, unknown>): boolean => s["type"] === "object" && typeof s["properties"] === "object";
+const isJsonSchema = (s: Record<string, unknown>): boolean =>
+  s["type"] === "object" && typeof s["properties"] === "object";
 
 /** Puts the contracts' JSON Schemas to ajv in Moleculer's validator slot; Moleculer's own $node actions keep theirs. */
 export class AjvValidator extends Validators.Fastest {
-  constructor() { super({ paramName: "params" }); }
+  constructor() {
+    super({ paramName: "params" });
+  }
 
   override compile(schema: Record<string, unknown>): Validators.Base.CheckerFunction {
     if (!isJsonSchema(schema)) return super.compile(schema);
@@ -52,7 +63,8 @@ export class AjvValidator extends Validators.Fastest {
   override validate(params: Record<string, unknown>, schema: Record<string, unknown>): boolean {
     if (!isJsonSchema(schema)) return super.validate(params, schema);
     const check = compiled(schema);
-    if (!check(params)) throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", faultsOf(check.errors));
+    if (!check(params))
+      throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", faultsOf(check.errors));
     return true;
   }
 }

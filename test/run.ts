@@ -13,30 +13,52 @@ const JEST_MS = 800 * SECOND_MS;
 const WORKERS = availableParallelism() + 1;
 /** Debian keeps servers here, which is not on everybody's PATH. */
 const SERVER_FOLDERS = ["/usr/sbin", "/usr/local/sbin"];
-const JEST = ["--experimental-vm-modules", "--disable-warning=ExperimentalWarning", join(ROOT, "node_modules", "jest", "bin", "jest.js")];
+const JEST = [
+  "--experimental-vm-modules",
+  "--disable-warning=ExperimentalWarning",
+  join(ROOT, "node_modules", "jest", "bin", "jest.js"),
+];
 
-interface Counts { passed: number; failed: number }
-interface JestReport { numPassedTests: number; numFailedTests: number; numPendingTests: number; numRuntimeErrorTestSuites: number }
+interface Counts {
+  passed: number;
+  failed: number;
+}
+interface JestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numRuntimeErrorTestSuites: number;
+}
 
 const path = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? "", ...SERVER_FOLDERS].join(delimiter);
-const onPath = (program: string): boolean => path.split(delimiter).some((folder) => folder !== "" && existsSync(join(folder, program)));
+const onPath = (program: string): boolean =>
+  path.split(delimiter).some((folder) => folder !== "" && existsSync(join(folder, program)));
 
 /** Runs a program with our own streams; its exit status, 1 when it could not be started or was ended. */
 function run(command: string, args: string[], limitMs: number): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, PATH: path, DEBIAN_FRONTEND: "noninteractive" } });
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      stdio: "inherit",
+      env: { ...process.env, PATH: path, DEBIAN_FRONTEND: "noninteractive" },
+    });
     const late = setTimeout(() => {
       console.error(`${command} did not end within ${limitMs / SECOND_MS} s and is stopped.`);
       child.kill("SIGTERM");
     }, limitMs);
-    const pass = (signal: NodeJS.Signals): void => { child.kill(signal); };
+    const pass = (signal: NodeJS.Signals): void => {
+      child.kill(signal);
+    };
     process.on("SIGTERM", pass).on("SIGINT", pass);
     const end = (status: number): void => {
       clearTimeout(late);
       process.off("SIGTERM", pass).off("SIGINT", pass);
       resolve(status);
     };
-    child.once("error", (error) => { console.error(`${command} could not be started: ${error.message}`); end(1); });
+    child.once("error", (error) => {
+      console.error(`${command} could not be started: ${error.message}`);
+      end(1);
+    });
     child.once("exit", (code) => end(code ?? 1));
   });
 }
@@ -46,13 +68,18 @@ const title = (text: string): void => console.log(`\n== ${text}`);
 /** What must stand before apt-get: nothing for root, sudo where it asks for no password; null: neither. */
 function rights(): string[] | null {
   if (process.getuid?.() === 0) return [];
-  const sudo = onPath("sudo") && spawnSync("sudo", ["-n", "true"], { env: { ...process.env, PATH: path }, stdio: "ignore" }).status === 0;
+  const sudo =
+    onPath("sudo") &&
+    spawnSync("sudo", ["-n", "true"], { env: { ...process.env, PATH: path }, stdio: "ignore" }).status === 0;
   return sudo ? ["sudo", "-n"] : null;
 }
 
 async function provideNats(): Promise<void> {
   title("nats-server");
-  if (onPath("nats-server")) { console.log("is there"); return; }
+  if (onPath("nats-server")) {
+    console.log("is there");
+    return;
+  }
   const prefix = onPath("apt-get") ? rights() : null;
   if (prefix !== null) {
     const apt = (...args: string[]): Promise<number> => {
@@ -60,15 +87,17 @@ async function provideNats(): Promise<void> {
       return run(command, rest, APT_MS);
     };
     const install = (): Promise<number> => apt("install", "-y", "--no-install-recommends", "nats-server");
-    if (await install() !== 0 && await apt("update") === 0) await install();
+    if ((await install()) !== 0 && (await apt("update")) === 0) await install();
   }
   if (onPath("nats-server")) return;
-  console.error("nats-server is missing and could not be installed from here; the tests that run one process per service will fail.\nInstall it (Debian, Ubuntu: sudo apt install nats-server; macOS: brew install nats-server; else https://docs.nats.io) and run npm test again.");
+  console.error(
+    "nats-server is missing and could not be installed from here; the tests that run one process per service will fail.\nInstall it (Debian, Ubuntu: sudo apt install nats-server; macOS: brew install nats-server; else https://docs.nats.io) and run npm test again.",
+  );
 }
 
 async function check(name: string, command: string, args: string[]): Promise<Counts> {
   title(name);
-  const passed = await run(command, args, CHECK_MS) === 0;
+  const passed = (await run(command, args, CHECK_MS)) === 0;
   console.log(passed ? `${name}: clean` : `${name}: failed`);
   return passed ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
@@ -87,7 +116,10 @@ async function jest(): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-jest-"));
   const file = join(folder, "report.json");
   try {
-    return readReport(file, await run(process.execPath, [...JEST, `--maxWorkers=${WORKERS}`, "--json", `--outputFile=${file}`], JEST_MS));
+    return readReport(
+      file,
+      await run(process.execPath, [...JEST, `--maxWorkers=${WORKERS}`, "--json", `--outputFile=${file}`], JEST_MS),
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -96,7 +128,12 @@ async function jest(): Promise<Counts> {
 async function all(): Promise<number> {
   await provideNats();
   const bin = (name: string): string => join(ROOT, "node_modules", ".bin", name);
-  const counts = [await check("type-check", bin("tsc"), ["--noEmit"]), await check("lint", bin("oxlint"), []), await jest()];
+  const counts = [
+    await check("type-check", bin("tsc"), ["--noEmit"]),
+    await check("format", bin("oxfmt"), ["--check"]),
+    await check("lint", bin("oxlint"), []),
+    await jest(),
+  ];
   const sum = (of: keyof Counts): number => counts.reduce((total, c) => total + c[of], 0);
   console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
   return sum("failed") === 0 ? 0 : 1;

@@ -2,7 +2,9 @@ import { parseArgs } from "node:util";
 import { ConverseFault, saidBy } from "./fault.ts";
 
 /** What answers the brain's questions: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
-export type ModelChoice = { readonly kind: "simulator" | "real" } | { readonly kind: "recorded"; readonly file: string };
+export type ModelChoice =
+  | { readonly kind: "simulator" | "real" }
+  | { readonly kind: "recorded"; readonly file: string };
 
 /** What was asked for. `scripts` empty: a talk at the keyboard. */
 export interface Asked {
@@ -33,8 +35,13 @@ Holds talks of a template as text, with the brain of the conversation service an
 Exit code 0: all expectations are met; 1: some are not; 2: a file or an option is not usable.`;
 
 const OPTIONS = {
-  real: { type: "boolean", default: false }, record: { type: "string" }, answers: { type: "string" }, payload: { type: "string" }, trace: { type: "string" },
-  json: { type: "boolean", default: false }, help: { type: "boolean", default: false },
+  real: { type: "boolean", default: false },
+  record: { type: "string" },
+  answers: { type: "string" },
+  payload: { type: "string" },
+  trace: { type: "string" },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
 } as const;
 
 function parsed(argv: readonly string[]) {
@@ -53,10 +60,25 @@ export function readArguments(argv: readonly string[], isFolder: (name: string) 
   if (v.help) return null;
   const scripts = positionals.filter((name) => isScript(name) || isFolder(name));
   const [template = null, another] = positionals.filter((name) => !scripts.includes(name));
-  if (another !== undefined) throw new ConverseFault(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
-  if (template === null && scripts.length === 0) throw new ConverseFault("Name a template: npm run converse -- order-confirmation talks with a sample. See npm run converse -- --help.");
-  if (v.answers !== undefined && (v.real || v.record !== undefined)) throw new ConverseFault("--answers asks no model, so it goes neither with --real nor with --record.");
-  if (v.payload !== undefined && scripts.length > 0) throw new ConverseFault("--payload is for a talk at the keyboard; a script holds its own payload.");
-  const model: ModelChoice = v.answers === undefined ? { kind: v.real ? "real" : "simulator" } : { kind: "recorded", file: v.answers };
-  return { template, scripts, model, record: v.record ?? null, trace: v.trace ?? null, payload: v.payload ?? null, json: v.json };
+  if (another !== undefined)
+    throw new ConverseFault(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
+  if (template === null && scripts.length === 0)
+    throw new ConverseFault(
+      "Name a template: npm run converse -- order-confirmation talks with a sample. See npm run converse -- --help.",
+    );
+  if (v.answers !== undefined && (v.real || v.record !== undefined))
+    throw new ConverseFault("--answers asks no model, so it goes neither with --real nor with --record.");
+  if (v.payload !== undefined && scripts.length > 0)
+    throw new ConverseFault("--payload is for a talk at the keyboard; a script holds its own payload.");
+  const model: ModelChoice =
+    v.answers === undefined ? { kind: v.real ? "real" : "simulator" } : { kind: "recorded", file: v.answers };
+  return {
+    template,
+    scripts,
+    model,
+    record: v.record ?? null,
+    trace: v.trace ?? null,
+    payload: v.payload ?? null,
+    json: v.json,
+  };
 }

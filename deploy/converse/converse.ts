@@ -4,11 +4,24 @@ import { ConverseFault, isAboutFile, saidBy } from "./fault.ts";
 import { talkAtKeyboard, type Keyboard } from "./keyboard.ts";
 import { openModel, type Model } from "./models.ts";
 import { play, type Played } from "./playing.ts";
-import { isFolder, madeUpPayload, readPayload, readScripts, readTemplate, requirePayload, templateFor, titleOf } from "./reading.ts";
+import {
+  isFolder,
+  madeUpPayload,
+  readPayload,
+  readScripts,
+  readTemplate,
+  requirePayload,
+  templateFor,
+  titleOf,
+} from "./reading.ts";
 import { heading, lineText, resultOf, summary, table, traceOf } from "./report.ts";
 
 /** What the command runs on. `env`: the environment, for --real. */
-export interface Ground { readonly argv: readonly string[]; readonly env: Record<string, string | undefined>; readonly keyboard: Keyboard }
+export interface Ground {
+  readonly argv: readonly string[];
+  readonly env: Record<string, string | undefined>;
+  readonly keyboard: Keyboard;
+}
 
 const MET = 0;
 const NOT_MET = 1;
@@ -36,7 +49,11 @@ async function playAll(asked: Asked, model: Model, print: (line: string) => void
 async function atKeyboard(asked: Asked, template: string, model: Model, keyboard: Keyboard): Promise<number> {
   const ready = readTemplate(template, process.cwd());
   const payload = asked.payload === null ? madeUpPayload(ready) : readPayload(asked.payload);
-  requirePayload(asked.payload ?? "the payload made up from payload_schema; give your own with --payload", ready, payload);
+  requirePayload(
+    asked.payload ?? "the payload made up from payload_schema; give your own with --payload",
+    ready,
+    payload,
+  );
   if (asked.payload === null) keyboard.print(`payload (made up; --payload gives your own): ${JSON.stringify(payload)}`);
   const trace = await talkAtKeyboard(ready, payload, model, keyboard);
   if (asked.trace !== null) writeFileSync(asked.trace, `${JSON.stringify(trace, null, 1)}\n`);

@@ -3,31 +3,65 @@ import type { TalkFacts } from "../../shared/contracts/attempt.ts";
 import type { Expectations } from "./script.ts";
 
 /** One expectation and whether it was met. */
-export interface Check { readonly what: string; readonly expected: string; readonly actual: string; readonly ok: boolean }
+export interface Check {
+  readonly what: string;
+  readonly expected: string;
+  readonly actual: string;
+  readonly ok: boolean;
+}
 
 /** What came of a talk. `ended_by`, `outcome`: NOT_OVER where the script ran out before the talk did. */
-export interface Result { readonly facts: TalkFacts; readonly outcome: string; readonly ended_by: string }
+export interface Result {
+  readonly facts: TalkFacts;
+  readonly outcome: string;
+  readonly ended_by: string;
+}
 
 /** Stands for what is only known of a talk that has ended. */
 export const NOT_OVER = "(the talk is not over)";
 
-const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value) ?? "nothing");
+const said = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing"));
 const road = (nodes: readonly string[]): string => (nodes.length === 0 ? "no node" : nodes.join(" → "));
-const same = <T>(what: string, expected: T, actual: T, show: (value: T) => string): Check => ({ what, expected: show(expected), actual: show(actual), ok: isDeepStrictEqual(expected, actual) });
+const same = <T>(what: string, expected: T, actual: T, show: (value: T) => string): Check => ({
+  what,
+  expected: show(expected),
+  actual: show(actual),
+  ok: isDeepStrictEqual(expected, actual),
+});
 
 function variableChecks(expected: Record<string, unknown>, actual: Record<string, unknown>): Check[] {
   return Object.entries(expected).map(([name, value]) => {
     const now = Object.hasOwn(actual, name) ? actual[name] : undefined;
-    return { what: `variable ${name}`, expected: said(value), actual: now === undefined ? "not set" : said(now), ok: isDeepStrictEqual(value, now) || (typeof value !== "object" && now !== undefined && said(value) === said(now)) };
+    return {
+      what: `variable ${name}`,
+      expected: said(value),
+      actual: now === undefined ? "not set" : said(now),
+      ok:
+        isDeepStrictEqual(value, now) || (typeof value !== "object" && now !== undefined && said(value) === said(now)),
+    };
   });
 }
 
-function transcriptChecks({ contains = [], not_contains = [] }: NonNullable<Expectations["transcript"]>, { transcription }: TalkFacts): Check[] {
+function transcriptChecks(
+  { contains = [], not_contains = [] }: NonNullable<Expectations["transcript"]>,
+  { transcription }: TalkFacts,
+): Check[] {
   const lines = transcription.map((line) => line.content);
-  const lineWith = (piece: string): string | undefined => lines.find((line) => line.toLowerCase().includes(piece.toLowerCase()));
+  const lineWith = (piece: string): string | undefined =>
+    lines.find((line) => line.toLowerCase().includes(piece.toLowerCase()));
   return [
-    ...contains.map((piece) => ({ what: "transcript", expected: `"${piece}"`, actual: lineWith(piece) ?? "not in it", ok: lineWith(piece) !== undefined })),
-    ...not_contains.map((piece) => ({ what: "transcript", expected: `no "${piece}"`, actual: lineWith(piece) ?? "not in it", ok: lineWith(piece) === undefined })),
+    ...contains.map((piece) => ({
+      what: "transcript",
+      expected: `"${piece}"`,
+      actual: lineWith(piece) ?? "not in it",
+      ok: lineWith(piece) !== undefined,
+    })),
+    ...not_contains.map((piece) => ({
+      what: "transcript",
+      expected: `no "${piece}"`,
+      actual: lineWith(piece) ?? "not in it",
+      ok: lineWith(piece) === undefined,
+    })),
   ];
 }
 

@@ -22,7 +22,11 @@ export interface Keyboard {
   print(line: string): void;
 }
 
-type Command = { readonly turn: Turn } | { readonly show: "state" | "help" } | { readonly save: string } | { readonly wrong: string };
+type Command =
+  | { readonly turn: Turn }
+  | { readonly show: "state" | "help" }
+  | { readonly save: string }
+  | { readonly wrong: string };
 
 function interruption(rest: string, wordsLately: number): Command {
   const [, count, text] = /^(\d+)?\s*(.*)$/s.exec(rest) ?? [];
@@ -35,38 +39,64 @@ export function commandOf(line: string, wordsLately: number): Command {
   if (!line.startsWith("/")) return { turn: { say: line } };
   const [, name = "", rest = ""] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? [];
   switch (name) {
-    case "press": return /^[0-9*#]{1,64}$/.test(rest) ? { turn: { press: rest } } : { wrong: "/press takes keys, such as /press 12#" };
-    case "silence": return { turn: { silence: 1 } };
-    case "interrupt": return interruption(rest, wordsLately);
-    case "hangup": case "hang_up": return { turn: { hang_up: true } };
-    case "machine": return { turn: { machine: true } };
-    case "state": return { show: "state" };
-    case "help": return { show: "help" };
-    case "save": return /\.ya?ml$/.test(rest) ? { save: rest } : { wrong: "/save takes a file name that ends with .yaml" };
-    default: return { wrong: `/${name} is no command; /help lists them` };
+    case "press":
+      return /^[0-9*#]{1,64}$/.test(rest)
+        ? { turn: { press: rest } }
+        : { wrong: "/press takes keys, such as /press 12#" };
+    case "silence":
+      return { turn: { silence: 1 } };
+    case "interrupt":
+      return interruption(rest, wordsLately);
+    case "hangup":
+    case "hang_up":
+      return { turn: { hang_up: true } };
+    case "machine":
+      return { turn: { machine: true } };
+    case "state":
+      return { show: "state" };
+    case "help":
+      return { show: "help" };
+    case "save":
+      return /\.ya?ml$/.test(rest) ? { save: rest } : { wrong: "/save takes a file name that ends with .yaml" };
+    default:
+      return { wrong: `/${name} is no command; /help lists them` };
   }
 }
 
-const answerTyped = (typed: string | null): WebResult => (typed === null || typed.trim() === "" ? { ok: false, result: "HTTP_503" } : { ok: true, result: typed });
+const answerTyped = (typed: string | null): WebResult =>
+  typed === null || typed.trim() === "" ? { ok: false, result: "HTTP_503" } : { ok: true, result: typed };
 
 function state(talk: TextTalk): string[] {
   const { facts } = talk;
   return [
-    `  node ${talk.node} · path ${facts.node_traversal.join(" → ")}`, `  variables ${JSON.stringify(facts.variables)}`,
+    `  node ${talk.node} · path ${facts.node_traversal.join(" → ")}`,
+    `  variables ${JSON.stringify(facts.variables)}`,
     `  outcome ${facts.decided ?? "none yet"}${talk.ended ? ` · ended by ${facts.ended_by}` : ""} · errors ${facts.errors.map((e) => String(e["code"])).join(", ") || "none"}`,
   ];
 }
 
 /** A talk with all that a script of it needs. */
-interface Held { readonly ready: Ready; readonly payload: Record<string, unknown>; readonly talk: TextTalk; readonly turns: Turn[]; readonly web: Record<string, { status?: number; body?: string }[]> }
+interface Held {
+  readonly ready: Ready;
+  readonly payload: Record<string, unknown>;
+  readonly talk: TextTalk;
+  readonly turns: Turn[];
+  readonly web: Record<string, { status?: number; body?: string }[]>;
+}
 
 function scriptOf({ ready, payload, talk, turns, web }: Held, file: string): string {
   const { facts } = talk;
   return stringify({
-    template: ready.file === null ? ready.name : relative(dirname(resolve(file)), ready.file), payload, turns,
-    ...(turns.some((turn) => turn.machine) ? { voicemail_action: ON_MACHINE } : {}), ...(Object.keys(web).length > 0 ? { web } : {}),
+    template: ready.file === null ? ready.name : relative(dirname(resolve(file)), ready.file),
+    payload,
+    turns,
+    ...(turns.some((turn) => turn.machine) ? { voicemail_action: ON_MACHINE } : {}),
+    ...(Object.keys(web).length > 0 ? { web } : {}),
     expect: {
-      path: facts.node_traversal, ...(talk.ended ? { outcome: talk.outcome, call_ended_by: facts.ended_by } : {}), variables: facts.variables, errors: facts.errors.map((e) => String(e["code"])),
+      path: facts.node_traversal,
+      ...(talk.ended ? { outcome: talk.outcome, call_ended_by: facts.ended_by } : {}),
+      variables: facts.variables,
+      errors: facts.errors.map((e) => String(e["code"])),
     },
   });
 }
@@ -86,11 +116,18 @@ async function afterwards(held: Held, { line, print }: Keyboard): Promise<void> 
 }
 
 /** Holds the talk until it or the lines end; a customer who has no more lines hangs up. Gives what happened. */
-export async function talkAtKeyboard(ready: Ready, payload: Record<string, unknown>, model: Model, keyboard: Keyboard): Promise<readonly Traced[]> {
+export async function talkAtKeyboard(
+  ready: Ready,
+  payload: Record<string, unknown>,
+  model: Model,
+  keyboard: Keyboard,
+): Promise<readonly Traced[]> {
   const { print } = keyboard;
   const web: Held["web"] = {};
   const talk = new TextTalk(ready, payload, ON_MACHINE, {
-    model, transfers: () => true, told: (line) => print(lineText(line)),
+    model,
+    transfers: () => true,
+    told: (line) => print(lineText(line)),
     async web(_asked, called) {
       const typed = answerTyped(await keyboard.line(`  answer of ${called} (empty: it fails)> `));
       (web[called] ??= []).push(typed.ok ? { body: typed.result } : { status: 503 });
@@ -104,8 +141,10 @@ export async function talkAtKeyboard(ready: Ready, payload: Record<string, unkno
     const typed = await keyboard.line("> ");
     if (typed !== null && typed.trim() === "") continue;
     const command: Command = typed === null ? { turn: { hang_up: true } } : commandOf(typed.trim(), talk.wordsLately);
-    if ("turn" in command) { held.turns.push(command.turn); await talk.turn(command.turn); }
-    else if ("wrong" in command) print(`  ${command.wrong}`);
+    if ("turn" in command) {
+      held.turns.push(command.turn);
+      await talk.turn(command.turn);
+    } else if ("wrong" in command) print(`  ${command.wrong}`);
     else if ("save" in command) save(held, command.save, print);
     else if (command.show === "help") print(HELP);
     else for (const line of state(talk)) print(line);

@@ -9,7 +9,10 @@ export function entriesOf(keys: string, collection: Collection | null): string[]
     const ends = key === collection.end_key;
     // an end key alone is an entry: there is nothing it could end
     if (!ends || entry === "") entry += key;
-    if (ends || entry.length >= collection.max_digits) { entries.push(entry); entry = ""; }
+    if (ends || entry.length >= collection.max_digits) {
+      entries.push(entry);
+      entry = "";
+    }
   }
   return entry === "" ? entries : [...entries, entry];
 }

@@ -13,9 +13,14 @@ import type { Asked } from "./arguments.ts";
 import { ConverseFault, faultIn, saidBy } from "./fault.ts";
 
 /** What a model answers: words, calls, or why there was no answer. */
-export type Answer = { readonly text: string; readonly calls: readonly ModelCall[] } | { readonly fault: string; readonly why: string };
+export type Answer =
+  | { readonly text: string; readonly calls: readonly ModelCall[] }
+  | { readonly fault: string; readonly why: string };
 /** Something that answers the brain's questions. Throws NoRecording. */
-export interface Model { ask(request: ChatRequest): Promise<Answer>; close(): Promise<void> }
+export interface Model {
+  ask(request: ChatRequest): Promise<Answer>;
+  close(): Promise<void>;
+}
 
 /** Nobody has recorded an answer to this question. */
 export class NoRecording extends Error {}
@@ -26,24 +31,43 @@ const MAX_ASKED_CHARS = 200;
 const Recording = Strict({
   recorded: Type.Literal(1),
   /** By the SHA-256 of the question. `asked`: its last message, for people. */
-  answers: Type.Record(Type.String(), Strict({
-    asked: Type.String(), text: Type.String(), calls: Type.Array(Strict({ id: Type.String(), name: Type.String(), arguments: Type.String() })),
-  })),
+  answers: Type.Record(
+    Type.String(),
+    Strict({
+      asked: Type.String(),
+      text: Type.String(),
+      calls: Type.Array(Strict({ id: Type.String(), name: Type.String(), arguments: Type.String() })),
+    }),
+  ),
 });
 type Recording = Static<typeof Recording>;
 const recordingShape = faultChecker(Recording);
 const isRecording = (value: unknown): value is Recording => recordingShape(value).length === 0;
 
-const keyOf = (request: ChatRequest): string => createHash("sha256").update(JSON.stringify({ messages: request.messages, tools: request.tools })).digest("hex");
-const lastAsked = ({ messages }: ChatRequest): string => { const last = messages.at(-1); return `${last?.role ?? "nothing"}: ${last?.content ?? ""}`.slice(0, MAX_ASKED_CHARS); };
+const keyOf = (request: ChatRequest): string =>
+  createHash("sha256")
+    .update(JSON.stringify({ messages: request.messages, tools: request.tools }))
+    .digest("hex");
+const lastAsked = ({ messages }: ChatRequest): string => {
+  const last = messages.at(-1);
+  return `${last?.role ?? "nothing"}: ${last?.content ?? ""}`.slice(0, MAX_ASKED_CHARS);
+};
 
 /** A model on a socket, through the same code as in a call. */
-function onSocket(address: { base_url: string | undefined; key: string | undefined; model: string; check: string }): Model {
+function onSocket(address: {
+  base_url: string | undefined;
+  key: string | undefined;
+  model: string;
+  check: string;
+}): Model {
   const model = chatModel(openAiChat(address), systemClock);
   return {
     async ask(request) {
       try {
-        const { text, calls } = await model.answer(request, { signal: new AbortController().signal, onText: () => undefined });
+        const { text, calls } = await model.answer(request, {
+          signal: new AbortController().signal,
+          onText: () => undefined,
+        });
         return { text, calls };
       } catch (error) {
         if (error instanceof ModelFault) return { fault: error.code, why: error.message };
@@ -56,14 +80,29 @@ function onSocket(address: { base_url: string | undefined; key: string | undefin
 
 async function simulated(): Promise<Model> {
   const server = await startModels({ port: 0, model: SIMULATED });
-  return { ...onSocket({ base_url: server.url, key: "any", model: SIMULATED, check: "the simulator" }), close: () => server.close() };
+  return {
+    ...onSocket({ base_url: server.url, key: "any", model: SIMULATED, check: "the simulator" }),
+    close: () => server.close(),
+  };
 }
 
 function real(variables: Record<string, string | undefined>): Model {
   try {
-    const env = readEnv({ OPENAI_BASE_URL: variables["OPENAI_BASE_URL"], OPENAI_API_KEY: variables["OPENAI_API_KEY"], OPENAI_MODEL: variables["OPENAI_MODEL"] });
-    if (env.OPENAI_MODEL === undefined) throw new ConverseFault("--real needs OPENAI_MODEL in the environment, and OPENAI_BASE_URL or OPENAI_API_KEY to go with it.");
-    return onSocket({ base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model: env.OPENAI_MODEL, check: "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL" });
+    const env = readEnv({
+      OPENAI_BASE_URL: variables["OPENAI_BASE_URL"],
+      OPENAI_API_KEY: variables["OPENAI_API_KEY"],
+      OPENAI_MODEL: variables["OPENAI_MODEL"],
+    });
+    if (env.OPENAI_MODEL === undefined)
+      throw new ConverseFault(
+        "--real needs OPENAI_MODEL in the environment, and OPENAI_BASE_URL or OPENAI_API_KEY to go with it.",
+      );
+    return onSocket({
+      base_url: env.OPENAI_BASE_URL,
+      key: env.OPENAI_API_KEY,
+      model: env.OPENAI_MODEL,
+      check: "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL",
+    });
   } catch (error) {
     throw error instanceof EnvironmentError ? new ConverseFault(error.message) : error;
   }
@@ -90,7 +129,10 @@ function replayed(file: string): Model {
   return {
     async ask(request) {
       const answer = answers[keyOf(request)];
-      if (!answer) throw new NoRecording(`${file} has no answer to this question (its last message is "${lastAsked(request)}"). The template or the script has changed since; record anew with --record ${file}.`);
+      if (!answer)
+        throw new NoRecording(
+          `${file} has no answer to this question (its last message is "${lastAsked(request)}"). The template or the script has changed since; record anew with --record ${file}.`,
+        );
       return { text: answer.text, calls: answer.calls };
     },
     close: async () => undefined,
@@ -106,7 +148,12 @@ function recording(model: Model, file: string): Model {
       const known = answers[key];
       if (known) return { text: known.text, calls: known.calls };
       const answer = await model.ask(request);
-      if (!("fault" in answer)) answers[key] = { asked: lastAsked(request), text: answer.text, calls: answer.calls.map((call) => ({ ...call })) };
+      if (!("fault" in answer))
+        answers[key] = {
+          asked: lastAsked(request),
+          text: answer.text,
+          calls: answer.calls.map((call) => ({ ...call })),
+        };
       return answer;
     },
     async close() {
@@ -117,7 +164,10 @@ function recording(model: Model, file: string): Model {
 }
 
 /** The model that was asked for. `variables`: the environment. ConverseFault. */
-export async function openModel({ model, record }: Pick<Asked, "model" | "record">, variables: Record<string, string | undefined>): Promise<Model> {
+export async function openModel(
+  { model, record }: Pick<Asked, "model" | "record">,
+  variables: Record<string, string | undefined>,
+): Promise<Model> {
   if (model.kind === "recorded") return replayed(model.file);
   const asked = model.kind === "real" ? real(variables) : await simulated();
   return record === null ? asked : recording(asked, record);

@@ -26,12 +26,17 @@ function webResult({ status = 200, body = "" }: WebAnswer): WebResult {
 function cannedWeb(web: Script["web"], missing: Check[]): (called: string, url: string) => WebResult {
   const asked = new Map<string, number>();
   return (called, url) => {
-    const answers = web !== undefined && Object.hasOwn(web, called) ? web[called] ?? [] : [];
+    const answers = web !== undefined && Object.hasOwn(web, called) ? (web[called] ?? []) : [];
     const at = asked.get(called) ?? 0;
     asked.set(called, at + 1);
     const answer = answers[Math.min(at, answers.length - 1)];
     if (answer) return webResult(answer);
-    missing.push({ what: `web ${called}`, expected: `an answer to ${url}`, actual: `none; add web.${called} to the script`, ok: false });
+    missing.push({
+      what: `web ${called}`,
+      expected: `an answer to ${url}`,
+      actual: `none; add web.${called} to the script`,
+      ok: false,
+    });
     return { ok: false, result: "NO_ANSWER" };
   };
 }
@@ -42,18 +47,32 @@ async function playTurns(talk: TextTalk, { turns }: Script): Promise<Check[]> {
     await talk.start();
     for (const [i, turn] of turns.entries()) {
       // a goodbye can still be cut short
-      if (talk.ended && turn.interrupt === undefined) return [{ what: `turn ${i + 1}`, expected: "the talk goes on", actual: `it was over, with ${turns.length - i} of ${turns.length} turns left`, ok: false }];
+      if (talk.ended && turn.interrupt === undefined)
+        return [
+          {
+            what: `turn ${i + 1}`,
+            expected: "the talk goes on",
+            actual: `it was over, with ${turns.length - i} of ${turns.length} turns left`,
+            ok: false,
+          },
+        ];
       await talk.turn(turn);
     }
     return [];
   } catch (error) {
-    if (error instanceof NoRecording) return [{ what: "recorded answer", expected: "one to every question", actual: error.message, ok: false }];
+    if (error instanceof NoRecording)
+      return [{ what: "recorded answer", expected: "one to every question", actual: error.message, ok: false }];
     throw error;
   }
 }
 
 /** Plays a script against a template and judges it. `tell` hears the talk as it happens. ConverseFault where the payload does not fit. */
-export async function play(named: NamedScript, ready: Ready, model: Model, tell: (line: TalkLine) => void): Promise<Played> {
+export async function play(
+  named: NamedScript,
+  ready: Ready,
+  model: Model,
+  tell: (line: TalkLine) => void,
+): Promise<Played> {
   const { file, script } = named;
   const payload = script.payload ?? {};
   requirePayload(file, ready, payload);
@@ -61,12 +80,25 @@ export async function play(named: NamedScript, ready: Ready, model: Model, tell:
   const missing: Check[] = [];
   const web = cannedWeb(script.web, missing);
   const talk = new TextTalk(ready, payload, script.voicemail_action ?? "hangup", {
-    model, transfers: () => script.transfer !== "fails",
+    model,
+    transfers: () => script.transfer !== "fails",
     web: async ({ url }, called) => web(called, url),
-    told: (line) => { lines.push(line); tell(line); },
+    told: (line) => {
+      lines.push(line);
+      tell(line);
+    },
   });
   const broken = await playTurns(talk, script);
   const result: Result = { facts: talk.facts, outcome: talk.outcome, ended_by: talk.endedBy };
   const checks = [...broken, ...missing, ...checksOf(script.expect ?? {}, result)];
-  return { ...result, file, title: titleOf(named), template: ready.name, lines, checks, trace: talk.trace, passed: checks.every((check) => check.ok) };
+  return {
+    ...result,
+    file,
+    title: titleOf(named),
+    template: ready.name,
+    lines,
+    checks,
+    trace: talk.trace,
+    passed: checks.every((check) => check.ok),
+  };
 }

@@ -26,19 +26,31 @@ const templateShape = faultChecker(TemplateInput);
 const scriptShape = faultChecker(Script);
 
 /** A template ready for talking. `file`: null for a sample. */
-export interface Ready { readonly name: string; readonly file: string | null; readonly template: TemplateRecord; readonly flow: Flow }
+export interface Ready {
+  readonly name: string;
+  readonly file: string | null;
+  readonly template: TemplateRecord;
+  readonly flow: Flow;
+}
 /** A script with its file's name. */
-export interface NamedScript { readonly file: string; readonly script: Script }
+export interface NamedScript {
+  readonly file: string;
+  readonly script: Script;
+}
 
 /** Whether a name is that of a folder. */
 export const isFolder = (name: string): boolean => existsSync(name) && statSync(name).isDirectory();
 
-const shown = (path: string): string => { const short = relative(process.cwd(), resolve(path)); return short.startsWith("..") ? path : short; };
+const shown = (path: string): string => {
+  const short = relative(process.cwd(), resolve(path));
+  return short.startsWith("..") ? path : short;
+};
 
 function textOf(file: string, what: string): string {
   if (!existsSync(file)) throw new ConverseFault(`${shown(file)}: there is no such file. Name ${what}.`);
   if (!statSync(file).isFile()) throw new ConverseFault(`${shown(file)} is no file. Name ${what}.`);
-  if (statSync(file).size > MAX_FILE_BYTES) throw new ConverseFault(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
+  if (statSync(file).size > MAX_FILE_BYTES)
+    throw new ConverseFault(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
   return readFileSync(file, "utf8");
 }
 
@@ -49,18 +61,28 @@ function valuesOf(text: string, file: string): unknown {
   const [error] = doc.errors;
   if (error) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new ConverseFault(`${shown(file)}:${line}:${col} is no valid ${file.endsWith(".json") ? "JSON" : "YAML"}: ${error.message}`);
+    throw new ConverseFault(
+      `${shown(file)}:${line}:${col} is no valid ${file.endsWith(".json") ? "JSON" : "YAML"}: ${error.message}`,
+    );
   }
-  visit(doc, { Pair(_key, { key, value }) { if (isScalar(key) && key.value === "press" && isScalar(value) && value.source !== undefined) value.value = value.source; } });
+  visit(doc, {
+    Pair(_key, { key, value }) {
+      if (isScalar(key) && key.value === "press" && isScalar(value) && value.source !== undefined)
+        value.value = value.source;
+    },
+  });
   if (!isMap(doc.contents)) throw new ConverseFault(`${shown(file)} holds no fields. See npm run converse -- --help.`);
   return doc.toJS({ maxAliasCount: 100 });
 }
 
-const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** As a client would write it: what GET adds is left out, null is the default. */
-const asWritten = (value: Record<string, unknown>): Record<string, unknown> =>
-  ({ reseller_id: "reseller", ...Object.fromEntries(Object.entries(value).filter(([field, v]) => v !== null && !SHOWN_ONLY.has(field))) });
+const asWritten = (value: Record<string, unknown>): Record<string, unknown> => ({
+  reseller_id: "reseller",
+  ...Object.fromEntries(Object.entries(value).filter(([field, v]) => v !== null && !SHOWN_ONLY.has(field))),
+});
 
 const isTemplate = (value: unknown): value is TemplateInput => templateShape(value).length === 0;
 
@@ -78,14 +100,19 @@ export function readTemplate(name: string, folder: string): Ready {
   const file = resolve(folder, name);
   const sample = sampleTemplates.find((s) => s.name === name);
   if (sample && !existsSync(file)) return readyOf(name, null, structuredClone(sample));
-  if (!sample && !existsSync(file)) throw new ConverseFault(`${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`);
+  if (!sample && !existsSync(file))
+    throw new ConverseFault(
+      `${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`,
+    );
   return readyOf(shown(file), file, valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
 }
 
 function scriptFiles(name: string): string[] {
   const pattern = isFolder(name) ? join(name, "**", "*.{yaml,yml}") : name;
   if (!pattern.includes("*")) return [name];
-  const found = globSync(pattern).filter((file) => /\.ya?ml$/i.test(file)).sort();
+  const found = globSync(pattern)
+    .filter((file) => /\.ya?ml$/i.test(file))
+    .sort();
   if (found.length === 0) throw new ConverseFault(`${name}: there is no script in it. Scripts end with .yaml.`);
   return found;
 }
@@ -101,21 +128,24 @@ function readScript(file: string): NamedScript {
 /** The scripts of files, folders and patterns, in order, each once. ConverseFault. */
 export function readScripts(names: readonly string[]): NamedScript[] {
   const files = [...new Set(names.flatMap(scriptFiles))];
-  if (files.length > MAX_SCRIPTS) throw new ConverseFault(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
+  if (files.length > MAX_SCRIPTS)
+    throw new ConverseFault(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
   return files.map(readScript);
 }
 
 /** The template of a script: the command line's, else its own. ConverseFault. */
 export function templateFor({ file, script }: NamedScript, asked: string | null): Ready {
   if (asked !== null) return readTemplate(asked, process.cwd());
-  if (script.template === undefined) throw new ConverseFault(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
+  if (script.template === undefined)
+    throw new ConverseFault(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
   return readTemplate(script.template, dirname(file));
 }
 
 /** Refuses a payload that the template's schema would not take. ConverseFault. */
 export function requirePayload(where: string, { template }: Ready, payload: Record<string, unknown>): void {
   const faults = payloadCheck(template.payload_schema)(payload);
-  if (faults.length > 0) throw faultIn(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
+  if (faults.length > 0)
+    throw faultIn(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
 }
 
 /** A payload file. ConverseFault. */
@@ -138,7 +168,11 @@ export function madeUpPayload({ template }: Ready): Record<string, unknown> {
   };
   const required = template.payload_schema?.["required"];
   const wanted = Array.isArray(required) ? required : [];
-  return Object.fromEntries(Object.entries(properties).filter(([name]) => wanted.includes(name)).map(([name, schema]) => [name, valueOf(name, schema)]));
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => wanted.includes(name))
+      .map(([name, schema]) => [name, valueOf(name, schema)]),
+  );
 }
 
 /** What a script is called where it has no name. */

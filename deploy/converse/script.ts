@@ -8,24 +8,32 @@ const Times = Type.Integer({ minimum: 1, maximum: 20 });
 const Yes = Type.Literal(true);
 
 /** What the customer does next: exactly one of the fields. The bare words silence, hang_up, machine and time_up stand for themselves. */
-export const Turn = Type.Object({
-  say: Type.Optional(Words),
-  /** Keys as a customer presses them, gathered as the node says. */
-  press: Type.Optional(Type.String({ pattern: "^[0-9*#]{1,64}$" })),
-  /** Times that the customer says nothing for the template's idle_seconds. */
-  silence: Type.Optional(Times),
-  /** The customer talks over what was just said: only its first words were heard. */
-  interrupt: Type.Optional(Strict({ after_words: Type.Integer({ minimum: 0, maximum: 2000 }), say: Type.Optional(Words) })),
-  hang_up: Type.Optional(Yes),
-  /** The carrier says that a machine has answered. */
-  machine: Type.Optional(Yes),
-  /** The talk has reached the template's max_call_seconds. */
-  time_up: Type.Optional(Yes),
-}, { additionalProperties: false, minProperties: 1, maxProperties: 1 });
+export const Turn = Type.Object(
+  {
+    say: Type.Optional(Words),
+    /** Keys as a customer presses them, gathered as the node says. */
+    press: Type.Optional(Type.String({ pattern: "^[0-9*#]{1,64}$" })),
+    /** Times that the customer says nothing for the template's idle_seconds. */
+    silence: Type.Optional(Times),
+    /** The customer talks over what was just said: only its first words were heard. */
+    interrupt: Type.Optional(
+      Strict({ after_words: Type.Integer({ minimum: 0, maximum: 2000 }), say: Type.Optional(Words) }),
+    ),
+    hang_up: Type.Optional(Yes),
+    /** The carrier says that a machine has answered. */
+    machine: Type.Optional(Yes),
+    /** The talk has reached the template's max_call_seconds. */
+    time_up: Type.Optional(Yes),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
 export type Turn = Static<typeof Turn>;
 
 /** What a web request of a function is answered with: a body, text or JSON, or a status that is no success. */
-export const WebAnswer = Strict({ status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })), body: Type.Optional(Type.Unknown()) });
+export const WebAnswer = Strict({
+  status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
+  body: Type.Optional(Type.Unknown()),
+});
 export type WebAnswer = Static<typeof WebAnswer>;
 
 const Pieces = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), { maxItems: 100 });
@@ -61,7 +69,8 @@ export const Script = Strict({
 });
 export type Script = Static<typeof Script>;
 
-const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A script as it is written, with its short forms written out: bare words as turns, one web answer in place of a list. */
 export function writtenOut(value: unknown): unknown {
@@ -69,7 +78,19 @@ export function writtenOut(value: unknown): unknown {
   const { turns, web } = value;
   return {
     ...value,
-    ...(Array.isArray(turns) ? { turns: turns.map((turn: unknown) => typeof turn === "string" ? { [turn]: turn === "silence" ? 1 : true } : turn) } : {}),
-    ...(isFields(web) ? { web: Object.fromEntries(Object.entries(web).map(([name, answer]) => [name, Array.isArray(answer) ? answer : [answer]])) } : {}),
+    ...(Array.isArray(turns)
+      ? {
+          turns: turns.map((turn: unknown) =>
+            typeof turn === "string" ? { [turn]: turn === "silence" ? 1 : true } : turn,
+          ),
+        }
+      : {}),
+    ...(isFields(web)
+      ? {
+          web: Object.fromEntries(
+            Object.entries(web).map(([name, answer]) => [name, Array.isArray(answer) ? answer : [answer]]),
+          ),
+        }
+      : {}),
   };
 }

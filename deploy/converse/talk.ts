@@ -12,7 +12,10 @@ import type { Ready } from "./reading.ts";
 import type { Turn } from "./script.ts";
 
 /** What a web request is answered with. */
-export interface WebResult { readonly ok: boolean; readonly result: string }
+export interface WebResult {
+  readonly ok: boolean;
+  readonly result: string;
+}
 type Http = Extract<Effect, { type: "http" }>;
 
 /** The world around a talk. */
@@ -25,10 +28,18 @@ export interface World {
 }
 
 /** Something that happened in a talk, for people. */
-export interface TalkLine { readonly who: "agent" | "customer" | "talk"; readonly text: string }
+export interface TalkLine {
+  readonly who: "agent" | "customer" | "talk";
+  readonly text: string;
+}
 
 /** One event and what it led to. */
-export interface Traced { readonly event: TalkEvent; readonly effects: readonly Effect[]; readonly node: string; readonly mode: string }
+export interface Traced {
+  readonly event: TalkEvent;
+  readonly effects: readonly Effect[];
+  readonly node: string;
+  readonly mode: string;
+}
 
 /** Steps after which a talk counts as one that never ends. */
 const MAX_STEPS = 5000;
@@ -51,16 +62,38 @@ export class TextTalk {
     this.#state = newTalk(payload, on_machine);
   }
 
-  get ended(): boolean { return this.#state.mode === "ended"; }
-  get node(): string { return this.#state.node; }
-  get facts(): TalkFacts { return talkFacts(this.#state); }
-  get endedBy(): string { return this.ended ? this.facts.ended_by : NOT_OVER; }
+  get ended(): boolean {
+    return this.#state.mode === "ended";
+  }
+  get node(): string {
+    return this.#state.node;
+  }
+  get facts(): TalkFacts {
+    return talkFacts(this.#state);
+  }
+  get endedBy(): string {
+    return this.ended ? this.facts.ended_by : NOT_OVER;
+  }
   /** The word the lead would end with. */
-  get outcome(): string { return !this.ended && this.#state.decided === null ? NOT_OVER : outcomeOf({ ...noFacts("completed"), answered_at: null, ended_at: null, machine: this.#state.machine, talk: this.facts }); }
+  get outcome(): string {
+    return !this.ended && this.#state.decided === null
+      ? NOT_OVER
+      : outcomeOf({
+          ...noFacts("completed"),
+          answered_at: null,
+          ended_at: null,
+          machine: this.#state.machine,
+          talk: this.facts,
+        });
+  }
   /** Words of ours that the customer can talk over. */
-  get wordsLately(): number { return wordsIn(this.#lately.map((l) => l.text).join(" ")).length; }
+  get wordsLately(): number {
+    return wordsIn(this.#lately.map((l) => l.text).join(" ")).length;
+  }
 
-  start(): Promise<void> { return this.#happen({ type: "started" }); }
+  start(): Promise<void> {
+    return this.#happen({ type: "started" });
+  }
 
   /** The customer's turn, and all that comes of it. */
   async turn(turn: Turn): Promise<void> {
@@ -74,8 +107,14 @@ export class TextTalk {
       }
       return;
     }
-    if (turn.hang_up) { this.#world.told({ who: "customer", text: "(hangs up)" }); return this.#happen({ type: "stopped", reason: "hung_up" }); }
-    if (turn.machine) { this.#world.told({ who: "talk", text: "a machine has answered" }); return this.#happen({ type: "machine" }); }
+    if (turn.hang_up) {
+      this.#world.told({ who: "customer", text: "(hangs up)" });
+      return this.#happen({ type: "stopped", reason: "hung_up" });
+    }
+    if (turn.machine) {
+      this.#world.told({ who: "talk", text: "a machine has answered" });
+      return this.#happen({ type: "machine" });
+    }
     this.#world.told({ who: "talk", text: "the talk has reached its maximal length" });
     return this.#happen({ type: "time_up" });
   }
@@ -87,15 +126,22 @@ export class TextTalk {
 
   async #press(keys: string): Promise<void> {
     this.#world.told({ who: "customer", text: `[keypad] ${keys}` });
-    for (const digits of entriesOf(keys, collectionOf(this.#ready.flow, this.#state.node))) await this.#happen({ type: "dtmf", digits });
+    for (const digits of entriesOf(keys, collectionOf(this.#ready.flow, this.#state.node)))
+      await this.#happen({ type: "dtmf", digits });
   }
 
   async #interrupt(after_words: number, text: string | undefined): Promise<void> {
     let left = after_words;
-    const hit = this.#lately.find(({ text: said }) => { left -= wordsIn(said).length; return left < 0; });
-    if (hit && !hit.interruptible) this.#world.told({ who: "talk", text: "this can't be interrupted: it is heard to its end" });
+    const hit = this.#lately.find(({ text: said }) => {
+      left -= wordsIn(said).length;
+      return left < 0;
+    });
+    if (hit && !hit.interruptible)
+      this.#world.told({ who: "talk", text: "this can't be interrupted: it is heard to its end" });
     else if (hit) {
-      const spoken = wordsIn(this.#lately.map((l) => l.text).join(" ")).slice(0, after_words).join(" ");
+      const spoken = wordsIn(this.#lately.map((l) => l.text).join(" "))
+        .slice(0, after_words)
+        .join(" ");
       this.#world.told({ who: "talk", text: `interrupted after ${spoken === "" ? "nothing" : `"${spoken}"`}` });
       await this.#happen({ type: "interrupted", spoken });
     }
@@ -120,8 +166,11 @@ export class TextTalk {
   async #perform(effect: Effect): Promise<void> {
     const { told } = this.#world;
     switch (effect.type) {
-      case "say": this.#speak(effect.text, effect.interruptible); return;
-      case "think": return this.#think(effect);
+      case "say":
+        this.#speak(effect.text, effect.interruptible);
+        return;
+      case "think":
+        return this.#think(effect);
       case "http": {
         told({ who: "talk", text: `asks ${effect.method} ${effect.url}` });
         const answer = await this.#world.web(effect, this.#state.awaiting?.function ?? "");
@@ -131,12 +180,23 @@ export class TextTalk {
       case "transfer": {
         const works = this.#world.transfers();
         told({ who: "talk", text: `transfers to ${effect.to}: ${works ? "it works" : "it fails"}` });
-        this.#queue.push(works ? { type: "transfer_done", call_id: effect.call_id } : { type: "transfer_failed", call_id: effect.call_id, code: "CARRIER_ERROR" });
+        this.#queue.push(
+          works
+            ? { type: "transfer_done", call_id: effect.call_id }
+            : { type: "transfer_failed", call_id: effect.call_id, code: "CARRIER_ERROR" },
+        );
         return;
       }
-      case "await_beep": told({ who: "talk", text: "waits for the beep" }); this.#queue.push({ type: "beep" }); return;
-      case "keys": told({ who: "talk", text: `presses ${effect.digits.length} key${effect.digits.length === 1 ? "" : "s"}` }); return;
-      case "note_error": told({ who: "talk", text: `error ${effect.code}` }); return;
+      case "await_beep":
+        told({ who: "talk", text: "waits for the beep" });
+        this.#queue.push({ type: "beep" });
+        return;
+      case "keys":
+        told({ who: "talk", text: `presses ${effect.digits.length} key${effect.digits.length === 1 ? "" : "s"}` });
+        return;
+      case "note_error":
+        told({ who: "talk", text: `error ${effect.code}` });
+        return;
       case "end": {
         if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
         told({ who: "talk", text: `the call is over, ended by ${effect.ended_by}` });
@@ -163,10 +223,13 @@ export class TextTalk {
 
   /** Nodes that were entered, and variables that were set. */
   #tellMoves(before: TalkState, event: TalkEvent): void {
-    for (const node of this.#state.traversal.slice(before.traversal.length)) this.#world.told({ who: "talk", text: `node ${node}` });
+    for (const node of this.#state.traversal.slice(before.traversal.length))
+      this.#world.told({ who: "talk", text: `node ${node}` });
     if (event.type === "started") return;
     const now = talkFacts(this.#state).variables;
     const was = talkFacts(before).variables;
-    for (const [name, value] of Object.entries(now)) if (JSON.stringify(was[name]) !== JSON.stringify(value)) this.#world.told({ who: "talk", text: `${name} = ${JSON.stringify(value)}` });
+    for (const [name, value] of Object.entries(now))
+      if (JSON.stringify(was[name]) !== JSON.stringify(value))
+        this.#world.told({ who: "talk", text: `${name} = ${JSON.stringify(value)}` });
   }
 }

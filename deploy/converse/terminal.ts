@@ -14,16 +14,30 @@ export function terminal(input: Readable & { isTTY?: boolean }, output: Writable
   const open = (): void => {
     if (lines) return;
     lines = createInterface({ input, ...(isPerson ? { output, terminal: true } : {}) });
-    lines.on("line", (line) => { typed.push(line); wait.wake(); });
-    lines.on("close", () => { wait.over = true; wait.wake(); });
+    lines.on("line", (line) => {
+      typed.push(line);
+      wait.wake();
+    });
+    lines.on("close", () => {
+      wait.over = true;
+      wait.wake();
+    });
   };
 
   return {
-    print: (line) => { output.write(`${line}\n`); },
+    print: (line) => {
+      output.write(`${line}\n`);
+    },
     async line(prompt) {
       open();
-      if (isPerson) { lines?.setPrompt(prompt); lines?.prompt(); }
-      while (typed.length === 0 && !wait.over) await new Promise<void>((resolve) => { wait.wake = resolve; });
+      if (isPerson) {
+        lines?.setPrompt(prompt);
+        lines?.prompt();
+      }
+      while (typed.length === 0 && !wait.over)
+        await new Promise<void>((resolve) => {
+          wait.wake = resolve;
+        });
       const line = typed.shift() ?? null;
       // what was typed is not on the screen where it was piped in
       if (line !== null && !isPerson) output.write(`${prompt}${line}\n`);

@@ -17,7 +17,8 @@ const setting = (name: keyof typeof VARIABLES): string => {
 };
 
 /** Node ids of this container: the one it was given, or Moleculer's own, host name and process id. */
-const isOurs = (node: string): boolean => node === setting("NODE_ID") || (setting("NODE_ID") === "" && node.startsWith(`${hostname().toLowerCase()}-`));
+const isOurs = (node: string): boolean =>
+  node === setting("NODE_ID") || (setting("NODE_ID") === "" && node.startsWith(`${hostname().toLowerCase()}-`));
 
 async function pong(nats: NatsConnection): Promise<boolean> {
   const me = `health-${randomUUID()}`;
@@ -34,12 +35,16 @@ async function pong(nats: NatsConnection): Promise<boolean> {
 async function askBus(transporter: string): Promise<string | null> {
   const url = new URL(transporter);
   const nats = await connect({
-    servers: url.host, timeout: ANSWER_MS, reconnect: false,
+    servers: url.host,
+    timeout: ANSWER_MS,
+    reconnect: false,
     ...(url.username === "" ? {} : { user: url.username, pass: url.password }),
   });
-  const late = setTimeout(() => { void nats.close(); }, ANSWER_MS);
+  const late = setTimeout(() => {
+    void nats.close();
+  }, ANSWER_MS);
   try {
-    return await pong(nats) ? null : `no node of this container answered on the bus within ${ANSWER_MS / 1000} s`;
+    return (await pong(nats)) ? null : `no node of this container answered on the bus within ${ANSWER_MS / 1000} s`;
   } finally {
     clearTimeout(late);
     await nats.close();
@@ -59,7 +64,8 @@ function check(): Promise<string | null> {
 }
 
 /** Neither the bus's address nor its password may end up in Docker's health log. */
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.cause instanceof Error ? error.cause.message : error.message : String(error));
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error);
 
 const fault = await check().catch(reasonOf);
 if (fault !== null) process.stderr.write(`${fault}\n`);

@@ -23,11 +23,16 @@ const OWNER_FOLDER = 0o700;
 /** Opens (and makes) the folder; `fresh` empties it first. StartFault when it can't be written. */
 export function openFolder(path: string, fresh: boolean): Folder {
   try {
-    if (fresh) for (const name of ["store", "secrets.json", "sample.json", "ledger.ndjson"]) rmSync(join(path, name), { recursive: true, force: true });
+    if (fresh)
+      for (const name of ["store", "secrets.json", "sample.json", "ledger.ndjson"])
+        rmSync(join(path, name), { recursive: true, force: true });
     mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StartFault(`The data folder ${path} can't be written (${error instanceof Error && "code" in error ? String(error.code) : "unknown reason"}): make it writable, or name another with CALLAGENT_DATA.`, { cause: error });
+    throw new StartFault(
+      `The data folder ${path} can't be written (${error instanceof Error && "code" in error ? String(error.code) : "unknown reason"}): make it writable, or name another with CALLAGENT_DATA.`,
+      { cause: error },
+    );
   }
   const at = (name: string): string => join(path, name);
   const writeText = (name: string, text: string): void => {
@@ -35,25 +40,35 @@ export function openFolder(path: string, fresh: boolean): Folder {
     renameSync(at(`${name}.new`), at(name));
   };
   return {
-    path, at,
-    readJson: <T>(name: string) => (existsSync(at(name)) ? JSON.parse(readFileSync(at(name), "utf8")) as T : null),
+    path,
+    at,
+    readJson: <T>(name: string) => (existsSync(at(name)) ? (JSON.parse(readFileSync(at(name), "utf8")) as T) : null),
     writeJson: (name, value) => writeText(name, `${JSON.stringify(value, null, 2)}\n`),
     writeText,
     remove: (name) => rmSync(at(name), { force: true }),
   };
 }
 
-interface RunFile { pid: number }
+interface RunFile {
+  pid: number;
+}
 
 const isAlive = (pid: number): boolean => {
-  try { process.kill(pid, 0); return true; } catch { return false; }
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 /** Makes sure that one stack at a time uses the folder. */
 export function holdFolder(folder: Folder): void {
   const other = folder.readJson<RunFile>("run.json");
   if (other && other.pid !== process.pid && isAlive(other.pid)) {
-    throw new StartFault(`Another callagent (process ${other.pid}) is using ${folder.path}: stop it, or name another folder with CALLAGENT_DATA.`);
+    throw new StartFault(
+      `Another callagent (process ${other.pid}) is using ${folder.path}: stop it, or name another folder with CALLAGENT_DATA.`,
+    );
   }
   folder.writeJson("run.json", { pid: process.pid });
 }

@@ -21,7 +21,9 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
     child.on("exit", (code) => process.exit(code ?? 1));
   } else {
-    console.error(`callagent needs Node ${NEEDED_MAJOR}, this is ${process.versions.node}. Run "npm ci" here first: it brings the right Node along (devDependencies must not be left out).`);
+    console.error(
+      `callagent needs Node ${NEEDED_MAJOR}, this is ${process.versions.node}. Run "npm ci" here first: it brings the right Node along (devDependencies must not be left out).`,
+    );
     process.exit(1);
   }
 }

@@ -1,5 +1,16 @@
 /** One line of the simulated carrier's ledger, as far as it is shown. */
-export interface LedgerEntry { seq: number; at: string; kind: string; call_sid?: string; to?: string; text?: string; by?: string; status?: string | number; digit?: string; interrupted?: boolean }
+export interface LedgerEntry {
+  seq: number;
+  at: string;
+  kind: string;
+  call_sid?: string;
+  to?: string;
+  text?: string;
+  by?: string;
+  status?: string | number;
+  digit?: string;
+  interrupted?: boolean;
+}
 
 const RECONNECT_MS = 300;
 
@@ -21,9 +32,12 @@ export function followLedger(carrierUrl: string, onEntry: (entry: LedgerEntry) =
           rest += chunk;
           const lines = rest.split("\n");
           rest = lines.pop() ?? "";
-          for (const line of lines) if (line.startsWith("data:")) take(JSON.parse(line.slice("data:".length)) as LedgerEntry);
+          for (const line of lines)
+            if (line.startsWith("data:")) take(JSON.parse(line.slice("data:".length)) as LedgerEntry);
         }
-      } catch { /* the carrier is away or we are stopping: the loop decides */ }
+      } catch {
+        /* the carrier is away or we are stopping: the loop decides */
+      }
       if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     }
   };

@@ -3,8 +3,16 @@ import type { Folder } from "./folder.ts";
 
 /** What a laptop installation made up for itself at its first start. */
 export interface LocalSecrets {
-  admin_email: string; admin_password: string; jwt_private_key: string; twilio_account_sid: string; twilio_auth_token: string; model_key: string;
-  plivo_auth_id: string; plivo_auth_token: string; telnyx_connection_id: string; telnyx_api_key: string;
+  admin_email: string;
+  admin_password: string;
+  jwt_private_key: string;
+  twilio_account_sid: string;
+  twilio_auth_token: string;
+  model_key: string;
+  plivo_auth_id: string;
+  plivo_auth_token: string;
+  telnyx_connection_id: string;
+  telnyx_api_key: string;
 }
 
 const make = (): LocalSecrets => ({

@@ -14,7 +14,8 @@ const DEFAULT_TIME_SCALE = 3;
 
 const setting = (name: string, fallback: number): number => {
   const value = Number(process.env[name] ?? fallback);
-  if (!Number.isFinite(value) || value < 0) throw new StartFault(`${name} must be a number, not "${process.env[name]}".`);
+  if (!Number.isFinite(value) || value < 0)
+    throw new StartFault(`${name} must be a number, not "${process.env[name]}".`);
   return value;
 };
 
@@ -28,7 +29,10 @@ function banner(stack: Stack, sample: Sample): string {
     `  admin                ${stack.secrets.admin_email}  password ${stack.secrets.admin_password}`,
     `  reseller_id          ${sample.reseller_id}`,
     `  merchant_id          ${sample.merchant_id}`,
-    ...sample.templates.flatMap((t) => [`  template_id          ${t.id}  (${t.name})`, `  configuration_id     ${t.configuration_id}`]),
+    ...sample.templates.flatMap((t) => [
+      `  template_id          ${t.id}  (${t.name})`,
+      `  configuration_id     ${t.configuration_id}`,
+    ]),
     `  webhook secret       ${sample.webhook_secret}`,
     `  carrier's ledger     ${stack.carrierUrl}/ledger   (simulated: no real phone rings)`,
     "",
@@ -38,8 +42,20 @@ function banner(stack: Stack, sample: Sample): string {
 }
 
 async function run(): Promise<void> {
-  const { values } = parseArgs({ options: { fresh: { type: "boolean", default: false }, split: { type: "boolean", default: false }, engine: { type: "string", default: "relay" }, help: { type: "boolean", default: false } } });
-  if (values.help) { console.log("npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]\n  --fresh  start with empty data\n  --split  one process per service over NATS\n  --engine how talks are held: by the carrier's speech (relay), or over real sound"); return; }
+  const { values } = parseArgs({
+    options: {
+      fresh: { type: "boolean", default: false },
+      split: { type: "boolean", default: false },
+      engine: { type: "string", default: "relay" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(
+      "npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]\n  --fresh  start with empty data\n  --split  one process per service over NATS\n  --engine how talks are held: by the carrier's speech (relay), or over real sound",
+    );
+    return;
+  }
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
   holdFolder(folder);
   if (values.fresh) openFolder(folder.path, true);
@@ -51,15 +67,30 @@ async function run(): Promise<void> {
   let stopping: Promise<void> | null = null;
   const abandon = new AbortController();
   const starting = startStack({
-    folder, split: values.split, engine: engineNamed(values.engine), httpPort, mediaPort, carrierPort, timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE), seed: process.env["SIM_SEED"] ?? "callagent",
-    onLog: (line) => { const shown = fromLog(line, new Date()); if (shown) console.log(shown); },
-    onDeath: (said) => { if (!stopping) console.error(`! ${said}; it is started again`); },
+    folder,
+    split: values.split,
+    engine: engineNamed(values.engine),
+    httpPort,
+    mediaPort,
+    carrierPort,
+    timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
+    seed: process.env["SIM_SEED"] ?? "callagent",
+    onLog: (line) => {
+      const shown = fromLog(line, new Date());
+      if (shown) console.log(shown);
+    },
+    onDeath: (said) => {
+      if (!stopping) console.error(`! ${said}; it is started again`);
+    },
   });
   const stop = (): void => {
     if (stopping) return;
     console.log("\nstopping: live calls get a moment to end …");
     abandon.abort();
-    stopping = starting.then((stack) => stack.stop(), () => undefined);
+    stopping = starting.then(
+      (stack) => stack.stop(),
+      () => undefined,
+    );
     void stopping.then(() => process.exit(0));
   };
   process.on("SIGINT", stop);
@@ -69,7 +100,10 @@ async function run(): Promise<void> {
   folder.writeText("sample.env", shellVariables(stack, sample));
   if (abandon.signal.aborted) return;
   console.log(banner(stack, sample));
-  const ledger = followLedger(stack.carrierUrl, (entry) => { const shown = fromLedger(entry); if (shown) console.log(shown); });
+  const ledger = followLedger(stack.carrierUrl, (entry) => {
+    const shown = fromLedger(entry);
+    if (shown) console.log(shown);
+  });
   abandon.signal.addEventListener("abort", () => ledger.stop());
 }
 

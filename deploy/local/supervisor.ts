@@ -20,8 +20,14 @@ export interface Child {
 
 /** How a child is run. `restart`: it comes back when it dies by itself. */
 export interface ChildOptions {
-  name: string; args: string[]; command?: string; env: Record<string, string>; ready: "line" | "none"; restart: boolean;
-  onLine(line: string): void; onDeath(said: string): void;
+  name: string;
+  args: string[];
+  command?: string;
+  env: Record<string, string>;
+  ready: "line" | "none";
+  restart: boolean;
+  onLine(line: string): void;
+  onDeath(said: string): void;
 }
 
 /** Where Node keeps what it compiled, so that a process of many starts in half the time; launch.cjs names the same folder. */
@@ -37,8 +43,16 @@ const readyUrl = (line: string): string | null => {
   if (!line.startsWith("{")) return null;
   try {
     const parsed: unknown = JSON.parse(line);
-    return typeof parsed === "object" && parsed !== null && "event" in parsed && parsed.event === "ready" && "url" in parsed ? String(parsed.url) : null;
-  } catch { return null; }
+    return typeof parsed === "object" &&
+      parsed !== null &&
+      "event" in parsed &&
+      parsed.event === "ready" &&
+      "url" in parsed
+      ? String(parsed.url)
+      : null;
+  } catch {
+    return null;
+  }
 };
 
 /** Starts a child in a process group of its own, so that Ctrl-C reaches the starter alone and it can stop everything in order. */
@@ -49,9 +63,20 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   let restarts = 0;
   let stderr = "";
   const child: Child = {
-    name: options.name, url: "", pid: () => current?.pid,
-    kill: (signal) => { current?.kill(signal); },
-    stop: (graceMs) => stopProcess(() => current, graceMs, () => { held = true; }),
+    name: options.name,
+    url: "",
+    pid: () => current?.pid,
+    kill: (signal) => {
+      current?.kill(signal);
+    },
+    stop: (graceMs) =>
+      stopProcess(
+        () => current,
+        graceMs,
+        () => {
+          held = true;
+        },
+      ),
     async down(signal) {
       held = true;
       const p = current;
@@ -60,34 +85,69 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       p.kill(signal);
       await gone;
     },
-    up(once) { held = false; return launch(once); },
+    up(once) {
+      held = false;
+      return launch(once);
+    },
   };
 
-  const launch = (once: Record<string, string> = {}): Promise<void> => new Promise((resolve, reject) => {
-    const p = spawn(options.command ?? process.execPath, options.args, { env: { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_COMPILE_CACHE: COMPILED, ...options.env, ...once }, stdio: ["ignore", "pipe", "pipe", "ipc"], detached: true });
-    current = p;
-    const startedAt = performance.now();
-    const late = options.ready === "line" ? setTimeout(() => reject(new StartFault(`${options.name} did not become ready within ${READY_MS / 1000} s.`)), READY_MS) : null;
-    const ready = (): void => { if (late) clearTimeout(late); resolve(); };
-    if (options.ready === "none") p.once("spawn", ready);
-    if (p.stdout) createInterface({ input: p.stdout }).on("line", (line) => {
-      const url = readyUrl(line);
-      if (url) { child.url = url; ready(); } else options.onLine(line);
+  const launch = (once: Record<string, string> = {}): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const p = spawn(options.command ?? process.execPath, options.args, {
+        env: {
+          PATH: process.env["PATH"],
+          HOME: process.env["HOME"],
+          NODE_COMPILE_CACHE: COMPILED,
+          ...options.env,
+          ...once,
+        },
+        stdio: ["ignore", "pipe", "pipe", "ipc"],
+        detached: true,
+      });
+      current = p;
+      const startedAt = performance.now();
+      const late =
+        options.ready === "line"
+          ? setTimeout(
+              () => reject(new StartFault(`${options.name} did not become ready within ${READY_MS / 1000} s.`)),
+              READY_MS,
+            )
+          : null;
+      const ready = (): void => {
+        if (late) clearTimeout(late);
+        resolve();
+      };
+      if (options.ready === "none") p.once("spawn", ready);
+      if (p.stdout)
+        createInterface({ input: p.stdout }).on("line", (line) => {
+          const url = readyUrl(line);
+          if (url) {
+            child.url = url;
+            ready();
+          } else options.onLine(line);
+        });
+      p.stderr?.on("data", (data: Buffer) => {
+        stderr = (stderr + data.toString()).slice(-KEPT_STDERR);
+      });
+      p.once("error", (error) => {
+        if (late) clearTimeout(late);
+        reject(new StartFault(`${options.name} could not be started: ${error.message}`));
+      });
+      p.once("exit", (code, signal) => {
+        if (late) clearTimeout(late);
+        current = null;
+        const said = `${options.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr.trim() ? `: ${stderr.trim()}` : ""}`;
+        reject(new StartFault(said));
+        stderr = "";
+        if (held) return;
+        options.onDeath(said);
+        if (performance.now() - startedAt > STEADY_MS) restarts = 0;
+        if (options.restart && restarts++ < MAX_RESTARTS)
+          setTimeout(() => {
+            if (!held && !current) launch().catch(() => undefined);
+          }, RESTART_PAUSE_MS);
+      });
     });
-    p.stderr?.on("data", (data: Buffer) => { stderr = (stderr + data.toString()).slice(-KEPT_STDERR); });
-    p.once("error", (error) => { if (late) clearTimeout(late); reject(new StartFault(`${options.name} could not be started: ${error.message}`)); });
-    p.once("exit", (code, signal) => {
-      if (late) clearTimeout(late);
-      current = null;
-      const said = `${options.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr.trim() ? `: ${stderr.trim()}` : ""}`;
-      reject(new StartFault(said));
-      stderr = "";
-      if (held) return;
-      options.onDeath(said);
-      if (performance.now() - startedAt > STEADY_MS) restarts = 0;
-      if (options.restart && restarts++ < MAX_RESTARTS) setTimeout(() => { if (!held && !current) launch().catch(() => undefined); }, RESTART_PAUSE_MS);
-    });
-  });
   await launch();
   return child;
 }

@@ -6,7 +6,14 @@ import type { Rehearsal } from "./forecast.ts";
 export class RehearsalFault extends Error {}
 
 /** What was asked for. `calls_per_second`, `url`, `token`: absent where they were not given. */
-export interface Asked { template: string; rehearsal: Rehearsal; to: string | null; calls_per_second: number | null; url: string | null; token: string | null }
+export interface Asked {
+  template: string;
+  rehearsal: Rehearsal;
+  to: string | null;
+  calls_per_second: number | null;
+  url: string | null;
+  token: string | null;
+}
 
 /** What the command says of itself. */
 export const USAGE = `npm run rehearse -- --template <id or name> --leads <n> [options]
@@ -25,8 +32,18 @@ Forecasts how the leads of a template would be called, by the scheduler's own ru
   --url <url>, --token <t>  a deployment and a token of it (or CALLAGENT_TOKEN in the environment); default: the callagent that npm start runs here`;
 
 const OPTIONS = {
-  template: { type: "string" }, leads: { type: "string" }, at: { type: "string" }, "answer-rate": { type: "string" }, "call-seconds": { type: "string" }, "ring-seconds": { type: "string" },
-  "ring-timeout": { type: "string" }, "calls-per-second": { type: "string" }, to: { type: "string" }, seed: { type: "string" }, url: { type: "string" }, token: { type: "string" },
+  template: { type: "string" },
+  leads: { type: "string" },
+  at: { type: "string" },
+  "answer-rate": { type: "string" },
+  "call-seconds": { type: "string" },
+  "ring-seconds": { type: "string" },
+  "ring-timeout": { type: "string" },
+  "calls-per-second": { type: "string" },
+  to: { type: "string" },
+  seed: { type: "string" },
+  url: { type: "string" },
+  token: { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -39,15 +56,25 @@ function parsed(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
-    throw new RehearsalFault(`${error instanceof Error ? error.message.split(". ")[0] : String(error)}. See npm run rehearse -- --help.`);
+    throw new RehearsalFault(
+      `${error instanceof Error ? error.message.split(". ")[0] : String(error)}. See npm run rehearse -- --help.`,
+    );
   }
 }
 
-function numberOf(name: string, text: string | undefined, fallback: number, [least, most]: readonly [number, number], whole: boolean): number {
+function numberOf(
+  name: string,
+  text: string | undefined,
+  fallback: number,
+  [least, most]: readonly [number, number],
+  whole: boolean,
+): number {
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!DECIMAL.test(text) || value < least || value > most || (whole && !Number.isInteger(value))) {
-    throw new RehearsalFault(`--${name} must be a ${whole ? "whole number" : "number"} from ${least} to ${most}, not "${text}".`);
+    throw new RehearsalFault(
+      `--${name} must be a ${whole ? "whole number" : "number"} from ${least} to ${most}, not "${text}".`,
+    );
   }
   return value;
 }
@@ -55,12 +82,16 @@ function numberOf(name: string, text: string | undefined, fallback: number, [lea
 function instant(text: string | undefined, now: Date): Date {
   if (text === undefined) return now;
   const at = new Date(text);
-  if (!WITH_OFFSET.test(text) || Number.isNaN(at.getTime())) throw new RehearsalFault(`--at must be a time in ISO 8601 with its offset, such as 2026-11-23T08:00:00+01:00, not "${text}".`);
+  if (!WITH_OFFSET.test(text) || Number.isNaN(at.getTime()))
+    throw new RehearsalFault(
+      `--at must be a time in ISO 8601 with its offset, such as 2026-11-23T08:00:00+01:00, not "${text}".`,
+    );
   return at;
 }
 
 function needed(name: string, value: string | undefined): string {
-  if (value === undefined || value.trim() === "") throw new RehearsalFault(`--${name} is missing. See npm run rehearse -- --help.`);
+  if (value === undefined || value.trim() === "")
+    throw new RehearsalFault(`--${name} is missing. See npm run rehearse -- --help.`);
   return value.trim();
 }
 
@@ -70,18 +101,36 @@ export function readArguments(argv: readonly string[], now: Date, token: string 
   if (v.help) return null;
   const template = needed("template", v.template);
   const leads = numberOf("leads", needed("leads", v.leads), 0, [1, 1_000_000], true);
-  if (v.url !== undefined && !/^https?:\/\//.test(v.url)) throw new RehearsalFault(`--url must be the API's address, such as https://calls.example.com/agent/voice/callagent, not "${v.url}".`);
+  if (v.url !== undefined && !/^https?:\/\//.test(v.url))
+    throw new RehearsalFault(
+      `--url must be the API's address, such as https://calls.example.com/agent/voice/callagent, not "${v.url}".`,
+    );
   const given = v.token ?? (token === "" ? undefined : token);
-  if (v.url !== undefined && given === undefined) throw new RehearsalFault("--url needs a token: --token, or CALLAGENT_TOKEN in the environment (POST /s2s-token makes one).");
+  if (v.url !== undefined && given === undefined)
+    throw new RehearsalFault(
+      "--url needs a token: --token, or CALLAGENT_TOKEN in the environment (POST /s2s-token makes one).",
+    );
   const to = v.to === undefined ? null : toE164(v.to);
-  if (v.to !== undefined && to === null) throw new RehearsalFault(`--to must be a phone number in E.164, such as +14155550123, not "${v.to}".`);
+  if (v.to !== undefined && to === null)
+    throw new RehearsalFault(`--to must be a phone number in E.164, such as +14155550123, not "${v.to}".`);
   return {
-    template, to, url: v.url?.replace(/\/+$/, "") ?? null, token: given ?? null,
-    calls_per_second: v["calls-per-second"] === undefined ? null : numberOf("calls-per-second", v["calls-per-second"], 0, [0, 200], true),
+    template,
+    to,
+    url: v.url?.replace(/\/+$/, "") ?? null,
+    token: given ?? null,
+    calls_per_second:
+      v["calls-per-second"] === undefined
+        ? null
+        : numberOf("calls-per-second", v["calls-per-second"], 0, [0, 200], true),
     rehearsal: {
-      at: instant(v.at, now), leads, seed: numberOf("seed", v.seed, 1, [0, 4_294_967_295], true), spread: SPREAD,
-      answer_rate: numberOf("answer-rate", v["answer-rate"], 0.6, [0, 1], false), call_seconds: numberOf("call-seconds", v["call-seconds"], 60, [1, 14_400], false),
-      ring_seconds: numberOf("ring-seconds", v["ring-seconds"], 10, [0, 600], false), ring_timeout_seconds: numberOf("ring-timeout", v["ring-timeout"], 40, [5, 600], false),
+      at: instant(v.at, now),
+      leads,
+      seed: numberOf("seed", v.seed, 1, [0, 4_294_967_295], true),
+      spread: SPREAD,
+      answer_rate: numberOf("answer-rate", v["answer-rate"], 0.6, [0, 1], false),
+      call_seconds: numberOf("call-seconds", v["call-seconds"], 60, [1, 14_400], false),
+      ring_seconds: numberOf("ring-seconds", v["ring-seconds"], 10, [0, 600], false),
+      ring_timeout_seconds: numberOf("ring-timeout", v["ring-timeout"], 40, [5, 600], false),
     },
   };
 }

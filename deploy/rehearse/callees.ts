@@ -1,10 +1,19 @@
 import { noFacts, type AttemptFacts } from "../../shared/contracts/attempt.ts";
 
 /** How people are assumed to behave, in seconds. `spread`: a time differs from its mean by at most this part of it, up or down. */
-export interface Assumptions { answer_rate: number; ring_seconds: number; call_seconds: number; ring_timeout_seconds: number; spread: number }
+export interface Assumptions {
+  answer_rate: number;
+  ring_seconds: number;
+  call_seconds: number;
+  ring_timeout_seconds: number;
+  spread: number;
+}
 
 /** One dial as it went: how long it held its line, and what is known of it. */
-export interface Dialled { ms: number; facts: AttemptFacts }
+export interface Dialled {
+  ms: number;
+  facts: AttemptFacts;
+}
 
 /** The word that a talk which reached somebody ends with. */
 export const REACHED = "reached";
@@ -33,8 +42,22 @@ export function callees(a: Assumptions, max_call_seconds: number, random: () => 
     return {
       ms,
       facts: {
-        ...noFacts("completed"), answered_at: new Date(at + rings).toISOString(), ended_at: new Date(at + ms).toISOString(),
-        talk: { decided: REACHED, ended_by: "agent", user_turns: 1, idle_out: false, time_limit: false, machine: false, message_left: false, transcription: [], node_traversal: [], variables: {}, errors: [] },
+        ...noFacts("completed"),
+        answered_at: new Date(at + rings).toISOString(),
+        ended_at: new Date(at + ms).toISOString(),
+        talk: {
+          decided: REACHED,
+          ended_by: "agent",
+          user_turns: 1,
+          idle_out: false,
+          time_limit: false,
+          machine: false,
+          message_left: false,
+          transcription: [],
+          node_traversal: [],
+          variables: {},
+          errors: [],
+        },
       },
     };
   };

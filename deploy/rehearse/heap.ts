@@ -10,7 +10,11 @@ export interface Heap<T> {
   drain(): T[];
 }
 
-interface Entry<T> { at: number; serial: number; item: T }
+interface Entry<T> {
+  at: number;
+  serial: number;
+  item: T;
+}
 
 const before = <T>(a: Entry<T>, b: Entry<T>): boolean => a.at < b.at || (a.at === b.at && a.serial < b.serial);
 
@@ -33,7 +37,9 @@ export function createHeap<T>(): Heap<T> {
   };
 
   return {
-    get size() { return entries.length; },
+    get size() {
+      return entries.length;
+    },
     push(at, item) {
       const added = { at, serial: serial++, item };
       let i = entries.length;

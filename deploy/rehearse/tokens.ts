@@ -1,4 +1,11 @@
-import { laidOutFor, layoutOf, roomAt, widened, type RateLimit, type RingState } from "../../services/scheduler/rate-ring.ts";
+import {
+  laidOutFor,
+  layoutOf,
+  roomAt,
+  widened,
+  type RateLimit,
+  type RingState,
+} from "../../services/scheduler/rate-ring.ts";
 
 /** One limit and the ring of its grants, in memory: what the database does for the scheduler (rate-windows.repository.ts), by the same ring. */
 export interface Tokens {
@@ -15,7 +22,12 @@ function granted(state: RingState, limit: RateLimit, at: Date): RingState {
   if (group === 1) return { ...state, ring: [...state.ring.slice(state.ring.length >= entries ? 1 : 0), at] };
   if (state.filled < group) return { ...state, ring: [...state.ring.slice(0, -1), at], filled: state.filled + 1 };
   const oldest = state.ring[0] ?? new Date(0);
-  return { ...state, ring: [...state.ring.slice(1), at], filled: 1, opened: new Date(oldest.getTime() + widened(limit)) };
+  return {
+    ...state,
+    ring: [...state.ring.slice(1), at],
+    filled: 1,
+    opened: new Date(oldest.getTime() + widened(limit)),
+  };
 }
 
 /** Tokens of which none was taken yet; a limit of null gives without end. */

@@ -17,15 +17,19 @@ export interface AuditDoc {
 }
 
 /** Collection `audit`; owner: the auth service. */
-export const auditSchema = new Schema<AuditDoc>({
-  _id: { type: String, required: true },
-  actor: { type: Schema.Types.Mixed, required: true },
-  action: { type: String, required: true },
-  subject: { type: String, required: true },
-  reseller_id: { type: String, default: null }, merchant_id: { type: String, default: null },
-  details: { type: Schema.Types.Mixed, required: true },
-  created_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const auditSchema = new Schema<AuditDoc>(
+  {
+    _id: { type: String, required: true },
+    actor: { type: Schema.Types.Mixed, required: true },
+    action: { type: String, required: true },
+    subject: { type: String, required: true },
+    reseller_id: { type: String, default: null },
+    merchant_id: { type: String, default: null },
+    details: { type: Schema.Types.Mixed, required: true },
+    created_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 auditSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
 auditSchema.index({ action: 1, created_at: -1, _id: -1 }, { name: "by_action" });

@@ -16,13 +16,31 @@ export interface Auditing {
   list(asked: ParamsOf<"auth.listAudit">): Promise<ResultOf<"auth.listAudit">>;
 }
 
-const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAudit">["entries"][number] => ({ id: _id, ...entry, at: created_at.toISOString() });
+const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAudit">["entries"][number] => ({
+  id: _id,
+  ...entry,
+  at: created_at.toISOString(),
+});
 
 /** The audit log over its repository. */
 export function auditing(ground: ServiceGround, audit: AuditRepository): Auditing {
-  const record = async ({ by, action, subject, reseller_id, merchant_id, details }: Entry): Promise<Record<string, never>> => {
+  const record = async ({
+    by,
+    action,
+    subject,
+    reseller_id,
+    merchant_id,
+    details,
+  }: Entry): Promise<Record<string, never>> => {
     await audit.add({
-      _id: ground.ids.uuid(), actor: { kind: by.kind, id: by.id, role: by.role }, action, subject, reseller_id, merchant_id, details: details ?? {}, created_at: ground.clock.now(),
+      _id: ground.ids.uuid(),
+      actor: { kind: by.kind, id: by.id, role: by.role },
+      action,
+      subject,
+      reseller_id,
+      merchant_id,
+      details: details ?? {},
+      created_at: ground.clock.now(),
     });
     return {};
   };
@@ -30,13 +48,31 @@ export function auditing(ground: ServiceGround, audit: AuditRepository): Auditin
     record,
     note: async (entry) => {
       await record(entry).catch((error: unknown) => {
-        ground.log.error({ event: "auth.audit_lost", action: entry.action, subject: entry.subject, by_kind: entry.by.kind, by_id: entry.by.id, ...errorForLog(error) },
-          "an entry of the audit log could not be written; what it tells of was done");
+        ground.log.error(
+          {
+            event: "auth.audit_lost",
+            action: entry.action,
+            subject: entry.subject,
+            by_kind: entry.by.kind,
+            by_id: entry.by.id,
+            ...errorForLog(error),
+          },
+          "an entry of the audit log could not be written; what it tells of was done",
+        );
       });
     },
     async list({ by, from, to, limit, cursor, action, subject, reseller_id }) {
-      const filter = { action, subject, reseller_id, ...(from === undefined ? {} : { from: new Date(from) }), ...(to === undefined ? {} : { to: new Date(to) }) };
-      const { items, next_cursor } = pageOf(await audit.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)), limit);
+      const filter = {
+        action,
+        subject,
+        reseller_id,
+        ...(from === undefined ? {} : { from: new Date(from) }),
+        ...(to === undefined ? {} : { to: new Date(to) }),
+      };
+      const { items, next_cursor } = pageOf(
+        await audit.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
       return { count: items.length, entries: items.map(viewOf), next_cursor };
     },
   };

@@ -33,8 +33,13 @@ function turnstile(atOnce: number, maxWaiting: number): <T>(job: () => Promise<T
   const waiting: (() => void)[] = [];
   return async (job) => {
     if (working >= atOnce) {
-      if (waiting.length >= maxWaiting) fail("BUSY", "Too many log-ins at this moment; try again in a few seconds.", { retry_after_seconds: BUSY_RETRY_SECONDS });
-      await new Promise<void>((resolve) => { waiting.push(resolve); });
+      if (waiting.length >= maxWaiting)
+        fail("BUSY", "Too many log-ins at this moment; try again in a few seconds.", {
+          retry_after_seconds: BUSY_RETRY_SECONDS,
+        });
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
     } else working++;
     try {
       return await job();
@@ -46,9 +51,13 @@ function turnstile(atOnce: number, maxWaiting: number): <T>(job: () => Promise<T
   };
 }
 
-const derive = (parameters: Argon2Parameters): Promise<Buffer> => new Promise((resolve, reject) => {
-  argon2("argon2id", parameters, (error, key) => { if (error) reject(error); else resolve(key); });
-});
+const derive = (parameters: Argon2Parameters): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    argon2("argon2id", parameters, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
 
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
 /** One spelling of what looks the same on every keyboard. */
@@ -57,21 +66,35 @@ const spelled = (password: string): string => password.normalize("NFKC");
 /** The password hashing of one process. */
 export function passwordHashing(): Passwords {
   const inTurn = turnstile(AT_ONCE, MAX_WAITING);
-  const hash = (password: string): Promise<string> => inTurn(async () => {
-    const nonce = randomBytes(SALT_BYTES);
-    const key = await derive({ message: spelled(password), nonce, parallelism: LANES, tagLength: HASH_BYTES, memory: MEMORY_KIB, passes: PASSES });
-    return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(nonce)}$${unpadded(key)}`;
-  });
+  const hash = (password: string): Promise<string> =>
+    inTurn(async () => {
+      const nonce = randomBytes(SALT_BYTES);
+      const key = await derive({
+        message: spelled(password),
+        nonce,
+        parallelism: LANES,
+        tagLength: HASH_BYTES,
+        memory: MEMORY_KIB,
+        passes: PASSES,
+      });
+      return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(nonce)}$${unpadded(key)}`;
+    });
   const decoy = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(HASH_BYTES))}`;
 
-  const verify = (password: string, stored: string | null): Promise<boolean> => inTurn(async () => {
-    const [, memory, passes, lanes, salt = "", wanted = ""] = PHC.exec(stored ?? decoy) ?? [];
-    if (!memory) throw new Error("a stored password hash is not a PHC string of argon2id");
-    const expected = Buffer.from(wanted, "base64");
-    const key = await derive({
-      message: spelled(password), nonce: Buffer.from(salt, "base64"), parallelism: Number(lanes), tagLength: expected.length, memory: Number(memory), passes: Number(passes),
+  const verify = (password: string, stored: string | null): Promise<boolean> =>
+    inTurn(async () => {
+      const [, memory, passes, lanes, salt = "", wanted = ""] = PHC.exec(stored ?? decoy) ?? [];
+      if (!memory) throw new Error("a stored password hash is not a PHC string of argon2id");
+      const expected = Buffer.from(wanted, "base64");
+      const key = await derive({
+        message: spelled(password),
+        nonce: Buffer.from(salt, "base64"),
+        parallelism: Number(lanes),
+        tagLength: expected.length,
+        memory: Number(memory),
+        passes: Number(passes),
+      });
+      return timingSafeEqual(key, expected) && stored !== null;
     });
-    return timingSafeEqual(key, expected) && stored !== null;
-  });
   return { hash, verify };
 }

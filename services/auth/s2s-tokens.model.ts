@@ -20,16 +20,23 @@ export interface S2sTokenDoc {
 }
 
 /** Collection `s2s_tokens`; owner: the auth service. */
-export const s2sTokenSchema = new Schema<S2sTokenDoc>({
-  _id: { type: String, required: true },
-  name: { type: String, required: true },
-  role: { type: String, required: true },
-  reseller_id: { type: String, required: true }, merchant_id: { type: String, default: null },
-  token_hash: { type: String, required: true }, token_prefix: { type: String, required: true },
-  issued_by: { type: Schema.Types.Mixed, required: true },
-  created_at: { type: Date, required: true }, expires_at: { type: Date, required: true },
-  last_seen_at: { type: Date, default: null }, revoked_at: { type: Date, default: null },
-}, SCHEMA_OPTIONS);
+export const s2sTokenSchema = new Schema<S2sTokenDoc>(
+  {
+    _id: { type: String, required: true },
+    name: { type: String, required: true },
+    role: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    token_hash: { type: String, required: true },
+    token_prefix: { type: String, required: true },
+    issued_by: { type: Schema.Types.Mixed, required: true },
+    created_at: { type: Date, required: true },
+    expires_at: { type: Date, required: true },
+    last_seen_at: { type: Date, default: null },
+    revoked_at: { type: Date, default: null },
+  },
+  SCHEMA_OPTIONS,
+);
 
 s2sTokenSchema.index({ token_hash: 1 }, { name: "token_hash", unique: true });
 s2sTokenSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });

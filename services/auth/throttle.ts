@@ -19,7 +19,11 @@ export function throttle(limit: number, windowMs: number, maxKeys: number): Thro
       const refused = recent.length >= limit && oldest !== undefined;
       if (!refused) recent.push(nowMs);
       tries.set(key, recent);
-      if (tries.size > maxKeys) for (const stale of tries.keys()) { tries.delete(stale); break; }
+      if (tries.size > maxKeys)
+        for (const stale of tries.keys()) {
+          tries.delete(stale);
+          break;
+        }
       return refused ? Math.max(1, Math.ceil((oldest + windowMs - nowMs) / MS_PER_SECOND)) : 0;
     },
     giveBack(key) {

@@ -18,7 +18,13 @@ const S2S = /^cag_s2s_[A-Za-z0-9_-]{43}$/;
 const S2S_SHOWN = S2S_PREFIX.length + 6;
 
 /** What an access token says of its bearer. */
-export interface Bearer { id: string; role: Role; reseller_id: string | null; merchant_id: string | null; /** The user's token_version at log-in. */ version: number }
+export interface Bearer {
+  id: string;
+  role: Role;
+  reseller_id: string | null;
+  merchant_id: string | null;
+  /** The user's token_version at log-in. */ version: number;
+}
 
 /** Login tokens: JWTs with a fixed algorithm, issuer, audience and type (RFC 8725). */
 export interface AccessTokens {
@@ -30,7 +36,10 @@ export interface AccessTokens {
 /** The signing key from the environment. Throws one sentence that says what is missing and how to make it; never any of the key. */
 export function signingKey(pem: string | undefined): KeyObject {
   const how = "make one with: openssl genpkey -algorithm ed25519";
-  if (pem === undefined) throw new Error(`auth can't start: JWT_PRIVATE_KEY is not set; it is an Ed25519 private key as PKCS #8 PEM (${how})`);
+  if (pem === undefined)
+    throw new Error(
+      `auth can't start: JWT_PRIVATE_KEY is not set; it is an Ed25519 private key as PKCS #8 PEM (${how})`,
+    );
   try {
     const key = createPrivateKey({ key: pem.replaceAll("\\n", "\n"), format: "pem" });
     if (key.asymmetricKeyType === "ed25519") return key;
@@ -46,15 +55,31 @@ export function accessTokens(key: KeyObject, ttlSeconds: number, clock: Clock, i
   return {
     sign(bearer) {
       const now = Math.floor(clock.now().getTime() / MS_PER_SECOND);
-      return new SignJWT({ role: bearer.role, reseller_id: bearer.reseller_id, merchant_id: bearer.merchant_id, ver: bearer.version })
+      return new SignJWT({
+        role: bearer.role,
+        reseller_id: bearer.reseller_id,
+        merchant_id: bearer.merchant_id,
+        ver: bearer.version,
+      })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
-        .setIssuer(ISSUER).setAudience(AUDIENCE).setSubject(bearer.id).setJti(ids.uuid()).setIssuedAt(now).setExpirationTime(now + ttlSeconds)
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(bearer.id)
+        .setJti(ids.uuid())
+        .setIssuedAt(now)
+        .setExpirationTime(now + ttlSeconds)
         .sign(key);
     },
     async verify(token) {
       try {
         const { payload } = await jwtVerify(token, publicKey, {
-          algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, typ: TYPE, requiredClaims: ["sub", "iat", "exp", "ver"], currentDate: clock.now(), clockTolerance: 0,
+          algorithms: [ALGORITHM],
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          typ: TYPE,
+          requiredClaims: ["sub", "iat", "exp", "ver"],
+          currentDate: clock.now(),
+          clockTolerance: 0,
         });
         const { sub, ver } = payload;
         return sub !== undefined && Number.isSafeInteger(ver) ? { id: sub, version: Number(ver) } : null;

@@ -21,16 +21,21 @@ export interface UserDoc {
 export const tokenVersion = (user: Pick<UserDoc, "token_version">): number => user.token_version ?? 0;
 
 /** Collection `users`; owner: the auth service. */
-export const userSchema = new Schema<UserDoc>({
-  _id: { type: String, required: true },
-  email: { type: String, required: true },
-  role: { type: String, required: true },
-  reseller_id: { type: String, default: null }, merchant_id: { type: String, default: null },
-  password_hash: { type: String, required: true },
-  is_active: { type: Boolean, required: true },
-  token_version: { type: Number, default: 0 },
-  created_at: { type: Date, required: true }, updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const userSchema = new Schema<UserDoc>(
+  {
+    _id: { type: String, required: true },
+    email: { type: String, required: true },
+    role: { type: String, required: true },
+    reseller_id: { type: String, default: null },
+    merchant_id: { type: String, default: null },
+    password_hash: { type: String, required: true },
+    is_active: { type: Boolean, required: true },
+    token_version: { type: Number, default: 0 },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 userSchema.index({ email: 1 }, { name: "email", unique: true });
 userSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });

@@ -13,13 +13,16 @@ export interface EntryDoc {
 }
 
 /** Collection `blacklist`; owner: the blacklist service. */
-export const entrySchema = new Schema<EntryDoc>({
-  _id: { type: String, required: true },
-  reseller_id: { type: String, default: null },
-  phone_number: { type: String, required: true },
-  listed_by: { type: String, required: true },
-  created_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const entrySchema = new Schema<EntryDoc>(
+  {
+    _id: { type: String, required: true },
+    reseller_id: { type: String, default: null },
+    phone_number: { type: String, required: true },
+    listed_by: { type: String, required: true },
+    created_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 entrySchema.index({ created_at: -1, _id: -1 });
 entrySchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

@@ -20,7 +20,8 @@ export interface BlacklistRepository {
 
 const MAX_QUERY_MS = 8000;
 
-const newestFirst = (a: EntryDoc, b: EntryDoc): number => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
+const newestFirst = (a: EntryDoc, b: EntryDoc): number =>
+  b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
 /** Ids of a question that is asked together with others of the same moment; larger ones go alone. */
 const JOINED_IDS = 10;
@@ -28,15 +29,23 @@ const JOINED_QUESTIONS = 100;
 
 /** Those of the ids that exist, read by id alone. */
 async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<string>> {
-  const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>().exec();
+  const found = await model
+    .find({ _id: { $in: ids } }, { _id: 1 })
+    .maxTimeMS(MAX_QUERY_MS)
+    .lean<{ _id: string }[]>()
+    .exec();
   return new Set(found.map((d) => d._id));
 }
 
 /** The repository over a mongoose model. */
-export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository => withJoined(model, joining(async (questions: string[][]) => {
-  const known = await existing(model, [...new Set(questions.flat())]);
-  return questions.map(() => known);
-}, JOINED_QUESTIONS));
+export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository =>
+  withJoined(
+    model,
+    joining(async (questions: string[][]) => {
+      const known = await existing(model, [...new Set(questions.flat())]);
+      return questions.map(() => known);
+    }, JOINED_QUESTIONS),
+  );
 
 const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({
   async add(entries) {
@@ -46,12 +55,23 @@ const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<
   async page(scope, phone_number, after, size) {
     // one query for each list that holds in the scope: an index gives either in order, but not both together
     const lists = scope.reseller_id === null ? [{}] : [{ reseller_id: scope.reseller_id }, { reseller_id: null }];
-    const pages = await Promise.all(lists.map((list) => model.find({ $and: [list, phone_number === undefined ? {} : { phone_number }, after] })
-      .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<EntryDoc[]>().exec()));
+    const pages = await Promise.all(
+      lists.map((list) =>
+        model
+          .find({ $and: [list, phone_number === undefined ? {} : { phone_number }, after] })
+          .sort(PAGE_ORDER)
+          .limit(size)
+          .maxTimeMS(MAX_QUERY_MS)
+          .lean<EntryDoc[]>()
+          .exec(),
+      ),
+    );
     return pages.flat().sort(newestFirst).slice(0, size);
   },
   async remove(list, phone_numbers) {
-    const { deletedCount } = await model.deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } }).exec();
+    const { deletedCount } = await model
+      .deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } })
+      .exec();
     return deletedCount;
   },
   existing: (ids) => (ids.length <= JOINED_IDS ? ask(ids) : existing(model, ids)),

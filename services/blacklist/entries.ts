@@ -16,13 +16,17 @@ export function forbiddingIds(pair: { reseller_id: string; phone_number: string 
 }
 
 /** Whose list is written; `reseller_id` null: everybody's, an admin's. */
-export interface List { reseller_id: string | null }
+export interface List {
+  reseller_id: string | null;
+}
 
 /** The list an asker writes: its own unless it names one. FORBIDDEN for roles that only read, and for another's list. */
 export function listOf(by: By, named: string | undefined): List {
   if (by.role === "admin") return { reseller_id: named ?? null };
-  if (by.role !== "reseller" || !by.reseller_id) fail("FORBIDDEN", `The role ${by.role} may read the blacklist but not change it; use a token of role reseller.`);
-  if (named !== undefined && named !== by.reseller_id) fail("FORBIDDEN", "reseller_id is not your own; leave it out to write your own list.");
+  if (by.role !== "reseller" || !by.reseller_id)
+    fail("FORBIDDEN", `The role ${by.role} may read the blacklist but not change it; use a token of role reseller.`);
+  if (named !== undefined && named !== by.reseller_id)
+    fail("FORBIDDEN", "reseller_id is not your own; leave it out to write your own list.");
   return { reseller_id: by.reseller_id };
 }
 
@@ -35,15 +39,29 @@ export function numbersOf(texts: readonly string[]): string[] {
     if (e164) numbers.add(e164);
     else errors.push({ path: `phone_numbers.${i}`, message: "is not a phone number in E.164, such as +14155550100" });
   });
-  if (errors.length > 0) fail("INVALID_PHONE_NUMBER", `${errors.length} of ${texts.length} values are no valid phone numbers; nothing was changed. Correct or remove them.`, { errors });
+  if (errors.length > 0)
+    fail(
+      "INVALID_PHONE_NUMBER",
+      `${errors.length} of ${texts.length} values are no valid phone numbers; nothing was changed. Correct or remove them.`,
+      { errors },
+    );
   return [...numbers];
 }
 
 /** Whether none of the numbers was new to the list. NUMBER_EXISTS (section 7: the phone number already exists). */
 export function requireNew(added: number, asked: readonly string[]): void {
   if (added === 0) {
-    fail("NUMBER_EXISTS", asked.length === 1 ? "The phone number is on this blacklist already; nothing was changed." : `All ${asked.length} phone numbers are on this blacklist already; nothing was changed.`,
-      { errors: [{ path: "phone_numbers", message: asked.length === 1 ? "is already listed" : "are all already listed" }] });
+    fail(
+      "NUMBER_EXISTS",
+      asked.length === 1
+        ? "The phone number is on this blacklist already; nothing was changed."
+        : `All ${asked.length} phone numbers are on this blacklist already; nothing was changed.`,
+      {
+        errors: [
+          { path: "phone_numbers", message: asked.length === 1 ? "is already listed" : "are all already listed" },
+        ],
+      },
+    );
   }
 }
 
@@ -52,23 +70,41 @@ export function requireOwn(list: List, texts: readonly string[], existing: Reado
   const errors = texts.flatMap((text, i): Fault[] => {
     const e164 = toE164(text) ?? text;
     const foreign = existing.has(entryId(null, e164)) && !existing.has(entryId(list.reseller_id, e164));
-    return foreign ? [{ path: `phone_numbers.${i}`, message: "is listed for everybody; only an admin may lift it" }] : [];
+    return foreign
+      ? [{ path: `phone_numbers.${i}`, message: "is listed for everybody; only an admin may lift it" }]
+      : [];
   });
-  if (errors.length > 0) fail("FORBIDDEN", `${errors.length} of ${texts.length} phone numbers were listed by an admin for everybody, and only an admin may lift them; nothing was changed.`, { errors });
+  if (errors.length > 0)
+    fail(
+      "FORBIDDEN",
+      `${errors.length} of ${texts.length} phone numbers were listed by an admin for everybody, and only an admin may lift them; nothing was changed.`,
+      { errors },
+    );
 }
 
 /** Whether any entry was there to be lifted. BLACKLIST_ENTRY_NOT_FOUND. */
 export function requireLifted(lifted: number, list: List): void {
   if (lifted > 0) return;
-  fail("BLACKLIST_ENTRY_NOT_FOUND", list.reseller_id === null
-    ? "None of the numbers is on the list that holds for everybody; to lift a reseller's own entries, name its reseller_id."
-    : "None of the numbers is on this blacklist; list its entries with GET /blacklist.");
+  fail(
+    "BLACKLIST_ENTRY_NOT_FOUND",
+    list.reseller_id === null
+      ? "None of the numbers is on the list that holds for everybody; to lift a reseller's own entries, name its reseller_id."
+      : "None of the numbers is on this blacklist; list its entries with GET /blacklist.",
+  );
 }
 
 /** The number a list is narrowed to. INVALID_PHONE_NUMBER. */
-export const soughtNumber = (text: string): string => toE164(text)
-  ?? fail("INVALID_PHONE_NUMBER", "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
-    { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] });
+export const soughtNumber = (text: string): string =>
+  toE164(text) ??
+  fail(
+    "INVALID_PHONE_NUMBER",
+    "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
+    { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] },
+  );
 
 /** An entry as it is shown. */
-export const toEntry = (d: EntryDoc): BlacklistEntry => ({ phone_number: d.phone_number, reseller_id: d.reseller_id, created_at: d.created_at.toISOString() });
+export const toEntry = (d: EntryDoc): BlacklistEntry => ({
+  phone_number: d.phone_number,
+  reseller_id: d.reseller_id,
+  created_at: d.created_at.toISOString(),
+});

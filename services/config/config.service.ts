@@ -14,50 +14,70 @@ import { templatesRepository } from "./templates.repository.ts";
 import { createConfiguration, createTemplate } from "./writing.ts";
 
 /** Templates with their versions, and call execution configurations (interface.md 2.8, 4.6). */
-export default service("config", (ground) => {
-  const store = ground.store();
-  const templates = templatesRepository(store.model("templates", templateSchema), store.model("template_versions", versionSchema));
-  const configurations = configurationsRepository(store.model("configurations", configurationSchema));
-  const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
-  const remembered = pushMemory();
-  const pushes = pushing(templates, configurations, remembered);
-  const inbound = inboundPlanning(templates, configurations, plans);
-  const read = reading(templates, configurations, plans);
+export default service(
+  "config",
+  (ground) => {
+    const store = ground.store();
+    const templates = templatesRepository(
+      store.model("templates", templateSchema),
+      store.model("template_versions", versionSchema),
+    );
+    const configurations = configurationsRepository(store.model("configurations", configurationSchema));
+    const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
+    const remembered = pushMemory();
+    const pushes = pushing(templates, configurations, remembered);
+    const inbound = inboundPlanning(templates, configurations, plans);
+    const read = reading(templates, configurations, plans);
 
-  return {
-    actions: {
-      createTemplate: (params, { bus }) => createTemplate(ground, templates, bus, params),
-      listTemplates: (params) => read.templates(params),
-      getTemplate: (params) => read.template(params),
-      updateTemplate: (params, { bus }) => changeTemplate(ground, templates, bus, params),
-      async deleteTemplate(params, { bus }) {
-        await deleteTemplate(ground, templates, configurations, bus, params);
-        return {};
+    return {
+      actions: {
+        createTemplate: (params, { bus }) => createTemplate(ground, templates, bus, params),
+        listTemplates: (params) => read.templates(params),
+        getTemplate: (params) => read.template(params),
+        updateTemplate: (params, { bus }) => changeTemplate(ground, templates, bus, params),
+        async deleteTemplate(params, { bus }) {
+          await deleteTemplate(ground, templates, configurations, bus, params);
+          return {};
+        },
+        listVersions: (params) => read.versions(params),
+        owns: async ({ reseller_id, merchant_id }) => ({
+          any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }),
+        }),
+        createConfiguration: (params, { bus }) => createConfiguration(ground, templates, configurations, bus, params),
+        listConfigurations: (params) => read.configurations(params),
+        getConfiguration: async ({ by, config_id }) =>
+          read.configuration(await configurations.find(scopeOf(by), config_id)),
+        updateConfiguration: async (params, { bus }) =>
+          read.configuration(await changeConfiguration(ground, configurations, bus, params)),
+        async deleteConfiguration(params, { bus }) {
+          await deleteConfiguration(ground, configurations, bus, params);
+          return {};
+        },
+        async resolveForPush(pushed, { bus }) {
+          const { template, configuration } = await pushes.targetFor(pushed, bus);
+          return toResolved(template, configuration);
+        },
+        async resolveManyForPush({ pushes: asked }, { bus }) {
+          const found = await pushes.targetsFor(asked, bus);
+          return {
+            results: found.map((t) =>
+              "code" in t
+                ? { resolved: null, refusal: t }
+                : { resolved: toResolved(t.template, t.configuration), refusal: null },
+            ),
+          };
+        },
+        plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
+        inboundFor: async (asked) => ({ plan: await inbound.planFor(asked) }),
+        mayTakeCalls: async ({ template_id, ...owner }) => ({ may: await inbound.mayUse(owner, template_id) }),
+        templateVersion: async ({ template_id, version }) =>
+          (await templates.version(template_id, version)) ?? templateNotFound(),
+        overridden: async ({ template_id, override }) => ({
+          configuration: await plans.overridden(template_id, override),
+        }),
       },
-      listVersions: (params) => read.versions(params),
-      owns: async ({ reseller_id, merchant_id }) => ({ any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }) }),
-      createConfiguration: (params, { bus }) => createConfiguration(ground, templates, configurations, bus, params),
-      listConfigurations: (params) => read.configurations(params),
-      getConfiguration: async ({ by, config_id }) => read.configuration(await configurations.find(scopeOf(by), config_id)),
-      updateConfiguration: async (params, { bus }) => read.configuration(await changeConfiguration(ground, configurations, bus, params)),
-      async deleteConfiguration(params, { bus }) {
-        await deleteConfiguration(ground, configurations, bus, params);
-        return {};
-      },
-      async resolveForPush(pushed, { bus }) {
-        const { template, configuration } = await pushes.targetFor(pushed, bus);
-        return toResolved(template, configuration);
-      },
-      async resolveManyForPush({ pushes: asked }, { bus }) {
-        const found = await pushes.targetsFor(asked, bus);
-        return { results: found.map((t) => ("code" in t ? { resolved: null, refusal: t } : { resolved: toResolved(t.template, t.configuration), refusal: null })) };
-      },
-      plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
-      inboundFor: async (asked) => ({ plan: await inbound.planFor(asked) }),
-      mayTakeCalls: async ({ template_id, ...owner }) => ({ may: await inbound.mayUse(owner, template_id) }),
-      templateVersion: async ({ template_id, version }) => await templates.version(template_id, version) ?? templateNotFound(),
-      overridden: async ({ template_id, override }) => ({ configuration: await plans.overridden(template_id, override) }),
-    },
-    events: { "config.changed": ({ template_id }) => remembered.forget(template_id) },
-  };
-}, { listens: ["config.changed"] });
+      events: { "config.changed": ({ template_id }) => remembered.forget(template_id) },
+    };
+  },
+  { listens: ["config.changed"] },
+);

@@ -17,15 +17,18 @@ export interface ConfigurationDoc {
 }
 
 /** Collection `configurations`; owner: the config service. */
-export const configurationSchema = new Schema<ConfigurationDoc>({
-  _id: { type: String, required: true },
-  reseller_id: { type: String, required: true },
-  merchant_id: { type: String, default: null },
-  template_id: { type: String, required: true },
-  settings: { type: String, required: true },
-  created_at: { type: Date, required: true },
-  updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const configurationSchema = new Schema<ConfigurationDoc>(
+  {
+    _id: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    template_id: { type: String, required: true },
+    settings: { type: String, required: true },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 configurationSchema.index({ template_id: 1, reseller_id: 1 }, { unique: true, name: "one_of_a_template" });
 /** Lists: one index for every scope and every filter. */

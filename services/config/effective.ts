@@ -6,21 +6,50 @@ import { checkOf } from "./json-schemas.ts";
 
 /** What holds where a client set nothing (decisions.md). Time zones come from the deployment. */
 const DEFAULTS = {
-  enable_calling: true, enable_international_call: true, enable_inbound: false, enforce_blacklist: true,
-  rate_limit_enabled: false, rate_limit_max_calls: null, rate_limit_window_seconds: 3600, rate_limit_whitelist: [] as string[],
-  inbound_block_action: "REJECT", inbound_call_start_time: null, inbound_call_end_time: null, inbound_redirect_number: null, inbound_block_message: null, inbound_webhook_url: null,
-  inbound_max_calls_per_caller: 10, inbound_caller_window_seconds: 3600, record_calls: true, voicemail_action: "hangup", engine: null,
+  enable_calling: true,
+  enable_international_call: true,
+  enable_inbound: false,
+  enforce_blacklist: true,
+  rate_limit_enabled: false,
+  rate_limit_max_calls: null,
+  rate_limit_window_seconds: 3600,
+  rate_limit_whitelist: [] as string[],
+  inbound_block_action: "REJECT",
+  inbound_call_start_time: null,
+  inbound_call_end_time: null,
+  inbound_redirect_number: null,
+  inbound_block_message: null,
+  inbound_webhook_url: null,
+  inbound_max_calls_per_caller: 10,
+  inbound_caller_window_seconds: 3600,
+  record_calls: true,
+  voicemail_action: "hangup",
+  engine: null,
   pre_checks: [] as Record<string, unknown>[],
 } as const;
 
 /** The configuration in full: defaults, and over them what was stored. `template` is the template's name. */
-export function effective(d: ConfigurationDoc, settings: Settings, template: string, default_timezone: string): ConfigurationRecord {
+export function effective(
+  d: ConfigurationDoc,
+  settings: Settings,
+  template: string,
+  default_timezone: string,
+): ConfigurationRecord {
   const timezone = settings.timezone ?? default_timezone;
   return {
-    id: d._id, reseller_id: d.reseller_id, merchant_id: d.merchant_id, template_id: d.template_id, template,
-    ...DEFAULTS, rate_limit_whitelist: [...DEFAULTS.rate_limit_whitelist], pre_checks: [...DEFAULTS.pre_checks],
-    inbound_call_timezone: timezone, ...settings, timezone,
-    created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
+    id: d._id,
+    reseller_id: d.reseller_id,
+    merchant_id: d.merchant_id,
+    template_id: d.template_id,
+    template,
+    ...DEFAULTS,
+    rate_limit_whitelist: [...DEFAULTS.rate_limit_whitelist],
+    pre_checks: [...DEFAULTS.pre_checks],
+    inbound_call_timezone: timezone,
+    ...settings,
+    timezone,
+    created_at: d.created_at.toISOString(),
+    updated_at: d.updated_at.toISOString(),
   };
 }
 
@@ -29,10 +58,17 @@ const overrideFaults = checkOf(Type.Partial(Strict(configurationFields)));
 /** The fields of an override that are known and hold a usable value; all others are left out. */
 function usable(override: Readonly<Record<string, unknown>>): Partial<Settings> {
   const bad = new Set(overrideFaults(override).map((f) => f.path.split(".")[0]));
-  return Object.fromEntries(Object.entries(override).filter(([field]) => Object.hasOwn(configurationFields, field) && !bad.has(field))) as Partial<Settings>;
+  return Object.fromEntries(
+    Object.entries(override).filter(([field]) => Object.hasOwn(configurationFields, field) && !bad.has(field)),
+  ) as Partial<Settings>;
 }
 
-const RATE_LIMIT = ["rate_limit_enabled", "rate_limit_max_calls", "rate_limit_window_seconds", "rate_limit_whitelist"] as const;
+const RATE_LIMIT = [
+  "rate_limit_enabled",
+  "rate_limit_max_calls",
+  "rate_limit_window_seconds",
+  "rate_limit_whitelist",
+] as const;
 
 /** What a playground run must not loosen: calling that is off, the blacklist that is enforced, a rate limit that is on. */
 function locked(stored: Settings): Set<string> {
@@ -45,7 +81,7 @@ function locked(stored: Settings): Set<string> {
 }
 
 /** Fields that are judged together: where one of them is at fault, none of the override's is taken. */
-const groupOf = (field: string): string => (/^(?:rate_limit|inbound)_/.exec(field)?.[0] ?? field);
+const groupOf = (field: string): string => /^(?:rate_limit|inbound)_/.exec(field)?.[0] ?? field;
 
 /**
  * Stored settings with a playground run's override merged over them (4.2). Only known fields with usable values are merged, fields that do not

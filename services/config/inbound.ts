@@ -7,7 +7,10 @@ import type { TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
 
 /** Whom a called number belongs to; nulls: the shared pool. */
-export interface NumberOwner { reseller_id: string | null; merchant_id: string | null }
+export interface NumberOwner {
+  reseller_id: string | null;
+  merchant_id: string | null;
+}
 
 /** Which template takes a call to a number, and by what. */
 export interface InboundPlanning {
@@ -17,10 +20,15 @@ export interface InboundPlanning {
 
 /** True when a number of this owner may be answered by the template: a merchant's by its own and its reseller's, a reseller's by any of its own, the pool's by all. */
 export const mayUse = (owner: NumberOwner, of: Pick<TemplateDoc, "reseller_id" | "merchant_id">): boolean =>
-  owner.reseller_id === null || (owner.reseller_id === of.reseller_id && (owner.merchant_id === null || of.merchant_id === null || of.merchant_id === owner.merchant_id));
+  owner.reseller_id === null ||
+  (owner.reseller_id === of.reseller_id &&
+    (owner.merchant_id === null || of.merchant_id === null || of.merchant_id === owner.merchant_id));
 
 /** A configuration with what its choice depends on. */
-interface Candidate { doc: Pick<ConfigurationDoc, "template_id" | "merchant_id">; takes: boolean }
+interface Candidate {
+  doc: Pick<ConfigurationDoc, "template_id" | "merchant_id">;
+  takes: boolean;
+}
 
 /** The first of the candidates (the oldest first) that takes inbound calls, a merchant's before its reseller's; else the first at all. */
 export function chosen<C extends Candidate>(candidates: readonly C[]): C | undefined {
@@ -29,16 +37,29 @@ export function chosen<C extends Candidate>(candidates: readonly C[]): C | undef
 }
 
 /** Inbound planning over the repositories. */
-export function inboundPlanning(templates: TemplatesRepository, configurations: ConfigurationsRepository, plans: Planning): InboundPlanning {
+export function inboundPlanning(
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  plans: Planning,
+): InboundPlanning {
   const headOf = async (id: string): Promise<TemplateDoc | undefined> => (await templates.heads([id]))[0];
 
   async function planOf(head: TemplateDoc): Promise<InboundPlan | null> {
     const [[record], [doc]] = await Promise.all([templates.current([head]), configurations.ofTemplates([head._id])]);
     const [configuration] = await plans.records(doc ? [doc] : []);
-    return record ? {
-      template_id: head._id, version: head.version, name: head.name, reseller_id: head.reseller_id, merchant_id: head.merchant_id, is_active: head.is_active,
-      language: record.language, max_call_seconds: head.max_call_seconds, configuration: configuration ?? null,
-    } : null;
+    return record
+      ? {
+          template_id: head._id,
+          version: head.version,
+          name: head.name,
+          reseller_id: head.reseller_id,
+          merchant_id: head.merchant_id,
+          is_active: head.is_active,
+          language: record.language,
+          max_call_seconds: head.max_call_seconds,
+          configuration: configuration ?? null,
+        }
+      : null;
   }
 
   async function ofOwner({ reseller_id, merchant_id }: NumberOwner): Promise<TemplateDoc | undefined> {

@@ -37,13 +37,22 @@ function within<T>(ms: number, run: () => T): T {
   }
 }
 
-const isTimeout = (error: unknown): boolean => error instanceof Object && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Object && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 const isCircle = (error: unknown): boolean => error instanceof Object && "name" in error && error.name === "RangeError";
-const sentence = (error: unknown): string => (error instanceof Object && "message" in error ? String(error.message) : String(error));
+const sentence = (error: unknown): string =>
+  error instanceof Object && "message" in error ? String(error.message) : String(error);
 
 /** A compiler of its own for every schema: ids and anchors of one client's schema must not be seen by another's. Nothing is ever fetched. */
 function compile(schema: JsonSchema | TSchema): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true, validateSchema: false, inlineRefs: false, addUsedSchema: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    logger: false,
+    allErrors: true,
+    validateSchema: false,
+    inlineRefs: false,
+    addUsedSchema: false,
+  });
   formats.default(ajv);
   return within(COMPILE_MS, () => ajv.compile(schema));
 }
@@ -60,19 +69,25 @@ function remoteRefs(value: unknown, path: string, faults: Fault[]): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if ((key === "$ref" || key === "$dynamicRef") && typeof inner === "string" && !inner.startsWith("#")) {
-      faults.push({ path: `${path}.${key}`, message: "must point into this schema (#/…); other documents are not fetched" });
+      faults.push({
+        path: `${path}.${key}`,
+        message: "must point into this schema (#/…); other documents are not fetched",
+      });
     }
     remoteRefs(inner, `${path}.${key}`, faults);
   }
 }
 
-const unique = (faults: Fault[]): Fault[] => [...new Map(faults.map((f) => [`${f.path}\n${f.message}`, f])).values()].slice(0, MAX_FAULTS);
+const unique = (faults: Fault[]): Fault[] =>
+  [...new Map(faults.map((f) => [`${f.path}\n${f.message}`, f])).values()].slice(0, MAX_FAULTS);
 
 function metaFaults(schema: JsonSchema, path: string): Fault[] {
   try {
     if (meta.validateSchema(schema)) return [];
   } catch {
-    return [{ path: `${path}.$schema`, message: "must be https://json-schema.org/draft/2020-12/schema, or be left out" }];
+    return [
+      { path: `${path}.$schema`, message: "must be https://json-schema.org/draft/2020-12/schema, or be left out" },
+    ];
   }
   return unique(faultsOf(meta.errors).map((f) => ({ path: f.path ? `${path}.${f.path}` : path, message: f.message })));
 }
@@ -80,8 +95,10 @@ function metaFaults(schema: JsonSchema, path: string): Fault[] {
 /** Everything that is wrong with a schema itself: too large or deep, no valid 2020-12 schema, pointing elsewhere, or not to be compiled. */
 export function schemaFaults(schema: JsonSchema, path: string): Fault[] {
   const text = JSON.stringify(schema);
-  if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) return [{ path, message: `must be at most ${MAX_SCHEMA_BYTES} bytes of JSON` }];
-  if (depthOf(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH) return [{ path, message: `must not be nested more than ${MAX_SCHEMA_DEPTH} levels deep` }];
+  if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES)
+    return [{ path, message: `must be at most ${MAX_SCHEMA_BYTES} bytes of JSON` }];
+  if (depthOf(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH)
+    return [{ path, message: `must not be nested more than ${MAX_SCHEMA_DEPTH} levels deep` }];
   const faults = metaFaults(schema, path);
   remoteRefs(schema, path, faults);
   if (faults.length > 0 || !INTRICATE.test(text)) return faults;
@@ -106,7 +123,14 @@ export function checkOf(schema: JsonSchema | TSchema): Check {
     try {
       return within(CHECK_MS, () => judge(value));
     } catch (error) {
-      return [{ path: "", message: isTimeout(error) ? "takes too long to check against the template's schema" : "can't be checked against the template's schema" }];
+      return [
+        {
+          path: "",
+          message: isTimeout(error)
+            ? "takes too long to check against the template's schema"
+            : "can't be checked against the template's schema",
+        },
+      ];
     }
   };
 }

@@ -12,7 +12,9 @@ const ATOM = /^(?:\\.|\[(?:\\.|[^\]\\])*\]|[^()|?*+{}[\]\\])/u;
 function waysOf([whole, least, comma, most]: RegExpExecArray): number {
   if (!whole.startsWith("{")) return MAX_VALUE_CHARS;
   if (comma === "") return 1;
-  return most === "" || most === undefined ? MAX_VALUE_CHARS : Math.max(1, Math.min(Number(most), MAX_VALUE_CHARS) - Number(least) + 1);
+  return most === "" || most === undefined
+    ? MAX_VALUE_CHARS
+    : Math.max(1, Math.min(Number(most), MAX_VALUE_CHARS) - Number(least) + 1);
 }
 
 /** The ways of all parts together; a text says what is not allowed. Ways of alternatives in a row multiply. */
@@ -28,8 +30,13 @@ function waysThrough(pattern: string): number | string {
     rest = rest.slice(rest.startsWith("(?:") ? 3 : piece.length);
     const repeated = REPEATED.exec(rest);
     if (repeated && isGroup) return "may not repeat a group; repeat single characters and classes, as in [0-9]{4}";
-    if (repeated) { ways *= waysOf(repeated); rest = rest.slice(repeated[0].length); }
-    else if (rest.startsWith("?") && piece !== "(") { ways *= 2; rest = rest.slice(1); }
+    if (repeated) {
+      ways *= waysOf(repeated);
+      rest = rest.slice(repeated[0].length);
+    } else if (rest.startsWith("?") && piece !== "(") {
+      ways *= 2;
+      rest = rest.slice(1);
+    }
   }
   return ways;
 }

@@ -10,7 +10,9 @@ const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "obj
 function opened(schema: JsonSchema): JsonSchema {
   const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const missing = ALWAYS_ALLOWED.filter((key) => !Object.hasOwn(properties, key));
-  return missing.length === 0 ? schema : { ...schema, properties: { ...properties, ...Object.fromEntries(missing.map((key) => [key, true])) } };
+  return missing.length === 0
+    ? schema
+    : { ...schema, properties: { ...properties, ...Object.fromEntries(missing.map((key) => [key, true])) } };
 }
 
 /** The check of payloads by a template's schema (null: it has none). Faults' paths start with `payload`. */
@@ -21,7 +23,9 @@ export function payloadCheck(schema: JsonSchema | null): Check {
   // keys the schema never speaks of are none of its business, however deep it closes the object
   const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
   return (payload): Fault[] => {
-    const seen = isRecord(payload) ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key))) : payload;
+    const seen = isRecord(payload)
+      ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
+      : payload;
     return check(seen).map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
   };
 }

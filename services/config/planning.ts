@@ -21,12 +21,23 @@ export interface Planning {
 }
 
 const planOf = (t: TemplateDoc, configuration: ConfigurationRecord | null): Plan => ({
-  template_id: t._id, version: t.version, is_active: t.is_active, max_age_seconds: t.max_age_seconds, max_call_seconds: t.max_call_seconds, retry_on: t.retry_on, configuration,
+  template_id: t._id,
+  version: t.version,
+  is_active: t.is_active,
+  max_age_seconds: t.max_age_seconds,
+  max_call_seconds: t.max_call_seconds,
+  retry_on: t.retry_on,
+  configuration,
 });
 
 /** Planning over the repositories; `default_timezone` holds for windows that name none. */
-export function planning(templates: TemplatesRepository, configurations: ConfigurationsRepository, default_timezone: string): Planning {
-  const inFull = (d: ConfigurationDoc, t: TemplateDoc): ConfigurationRecord => effective(d, settingsOf(d), t.name, default_timezone);
+export function planning(
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  default_timezone: string,
+): Planning {
+  const inFull = (d: ConfigurationDoc, t: TemplateDoc): ConfigurationRecord =>
+    effective(d, settingsOf(d), t.name, default_timezone);
   return {
     async plans(template_ids) {
       const ids = [...new Set(template_ids.map((id) => id.toLowerCase()))];
@@ -57,6 +68,11 @@ export function planning(templates: TemplatesRepository, configurations: Configu
 
 /** A template as a push needs it. */
 export const toResolved = (t: TemplateDoc, d: ConfigurationDoc | undefined): ResultOf<"config.resolveForPush"> => ({
-  template_id: t._id, version: t.version, name: t.name, reseller_id: t.reseller_id, merchant_id: t.merchant_id,
-  initial_offset: d ? settingsOf(d).initial_offset : null, max_age_seconds: t.max_age_seconds,
+  template_id: t._id,
+  version: t.version,
+  name: t.name,
+  reseller_id: t.reseller_id,
+  merchant_id: t.merchant_id,
+  initial_offset: d ? settingsOf(d).initial_offset : null,
+  max_age_seconds: t.max_age_seconds,
 });

@@ -3,7 +3,10 @@ import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { TemplateDoc } from "./templates.model.ts";
 
 /** What a push needs of a template: its head and its configuration, if it has one. */
-export interface PushTarget { template: TemplateDoc; configuration: ConfigurationDoc | undefined }
+export interface PushTarget {
+  template: TemplateDoc;
+  configuration: ConfigurationDoc | undefined;
+}
 
 /** Push targets of the last few seconds. A change drops its template at once on every node that hears of it, and within the TTL on any other. */
 export interface PushMemory {
@@ -30,6 +33,8 @@ export function pushMemory(): PushMemory {
       cache.set(key, found);
       return found;
     },
-    forget: (template_id) => { cache.del(template_id.toLowerCase()); },
+    forget: (template_id) => {
+      cache.del(template_id.toLowerCase());
+    },
   };
 }

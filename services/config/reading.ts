@@ -24,7 +24,11 @@ export interface Reading {
 }
 
 /** Reading over the repositories. */
-export const reading = (templates: TemplatesRepository, configurations: ConfigurationsRepository, plans: Planning): Reading => ({
+export const reading = (
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  plans: Planning,
+): Reading => ({
   async templates({ by, limit, cursor, ...filter }) {
     const heads = await templates.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit));
     const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));
@@ -33,17 +37,24 @@ export const reading = (templates: TemplatesRepository, configurations: Configur
     return { count: shown.length, templates: shown, next_cursor };
   },
   async template({ by, id }) {
-    const head = await templates.head(scopeOf(by), id) ?? templateNotFound();
+    const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const [record] = await templates.current([head]);
     return record ?? templateNotFound();
   },
   async versions({ by, id, limit, cursor }) {
-    const head = await templates.head(scopeOf(by), id) ?? templateNotFound();
-    const { items, next_cursor } = pageOf(await templates.versions(head, pageFilter(cursor), pageSize(limit)), limit, (v) => Buffer.byteLength(v.record));
+    const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
+    const { items, next_cursor } = pageOf(
+      await templates.versions(head, pageFilter(cursor), pageSize(limit)),
+      limit,
+      (v) => Buffer.byteLength(v.record),
+    );
     return { count: items.length, versions: items.map(recordOf), next_cursor };
   },
   async configurations({ by, limit, cursor, ...filter }) {
-    const { items, next_cursor } = pageOf(await configurations.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)), limit);
+    const { items, next_cursor } = pageOf(
+      await configurations.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+      limit,
+    );
     const records = await plans.records(items);
     return { count: records.length, configurations: records, next_cursor };
   },

@@ -3,10 +3,17 @@ import type { Fault } from "../../shared/errors.ts";
 import { ALWAYS_ALLOWED } from "./payload-check.ts";
 
 /** What a template knows of variables: those that come with the payload or are declared, and those the talk sets itself. */
-export interface Variables { given: ReadonlySet<string>; said: ReadonlySet<string>; known: ReadonlySet<string> }
+export interface Variables {
+  given: ReadonlySet<string>;
+  said: ReadonlySet<string>;
+  known: ReadonlySet<string>;
+}
 
 /** A function of the template and where it stands. */
-export interface PlacedFunction { path: string; fn: FlowFunction }
+export interface PlacedFunction {
+  path: string;
+  fn: FlowFunction;
+}
 
 const NAME_AND_END = /^\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/;
 const WHOLE = /^\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}$/;
@@ -30,10 +37,16 @@ function ruled(t: TemplateInput): { keyed: string[]; known: string[] } {
 /** The variables of a template. `said`: set from what the model says or the customer keys, so never to be trusted with an address. */
 export function variablesOf(t: TemplateInput): Variables {
   const properties = t.payload_schema?.["properties"];
-  const given = new Set([...ALWAYS_ALLOWED, ...(typeof properties === "object" && properties !== null ? Object.keys(properties) : []), ...(t.variables ?? [])]);
+  const given = new Set([
+    ...ALWAYS_ALLOWED,
+    ...(typeof properties === "object" && properties !== null ? Object.keys(properties) : []),
+    ...(t.variables ?? []),
+  ]);
   const { keyed, known } = ruled(t);
   const said = new Set([...functionsOf(t).flatMap(({ fn }) => Object.keys(fn.set ?? {})), ...keyed]);
-  const set = t.nodes.flatMap((n) => [...n.on_enter ?? [], ...n.on_exit ?? []]).flatMap((a) => (a.type === "set" ? [a.variable] : []));
+  const set = t.nodes
+    .flatMap((n) => [...(n.on_enter ?? []), ...(n.on_exit ?? [])])
+    .flatMap((a) => (a.type === "set" ? [a.variable] : []));
   return { given, said, known: new Set([...given, ...said, ...set, ...known]) };
 }
 
@@ -44,8 +57,13 @@ function textFaults(text: string | undefined, path: string, known: ReadonlySet<s
   const faults = new Map<string, Fault>();
   for (const piece of (text ?? "").split("{{").slice(1)) {
     const name = NAME_AND_END.exec(piece)?.[1];
-    if (name === undefined) faults.set("", { path, message: "holds {{ that begins no variable; write {{name}} with letters, digits and _" });
-    else if (!known.has(name)) faults.set(name, { path, message: `uses {{${name}}}, which is neither a property of payload_schema, nor in variables, nor set by the talk` });
+    if (name === undefined)
+      faults.set("", { path, message: "holds {{ that begins no variable; write {{name}} with letters, digits and _" });
+    else if (!known.has(name))
+      faults.set(name, {
+        path,
+        message: `uses {{${name}}}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
+      });
   }
   return [...faults.values()];
 }
@@ -60,7 +78,14 @@ function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>):
   const variable = rule.when?.variable;
   const inRule = rule.when?.digits === undefined ? known : new Set([...known, DIGITS]);
   return [
-    ...(variable === undefined || known.has(variable) ? [] : [{ path: `${path}.when.variable`, message: `asks for ${variable}, which is neither a property of payload_schema, nor in variables, nor set by the talk` }]),
+    ...(variable === undefined || known.has(variable)
+      ? []
+      : [
+          {
+            path: `${path}.when.variable`,
+            message: `asks for ${variable}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
+          },
+        ]),
     ...Object.entries(rule.set ?? {}).flatMap(([name, text]) => textFaults(text, `${path}.set.${name}`, inRule)),
   ];
 }
@@ -69,7 +94,11 @@ const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): F
   ...textFaults(node.say, `${path}.say`, known),
   ...textFaults(node.prompt, `${path}.prompt`, known),
   ...textFaults(node.role_prompt, `${path}.role_prompt`, known),
-  ...(["on_enter", "on_exit"] as const).flatMap((when) => (node[when] ?? []).flatMap((a, i) => (a.type === "set" ? textFaults(a.value, `${path}.${when}.${i}.value`, known) : []))),
+  ...(["on_enter", "on_exit"] as const).flatMap((when) =>
+    (node[when] ?? []).flatMap((a, i) =>
+      a.type === "set" ? textFaults(a.value, `${path}.${when}.${i}.value`, known) : [],
+    ),
+  ),
   ...(node.transitions ?? []).flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, known)),
 ];
 

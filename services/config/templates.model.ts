@@ -22,22 +22,31 @@ export interface TemplateDoc {
  * One version of a template, never changed. `record` is the TemplateRecord as JSON text: it holds clients' JSON Schemas, whose keys (`$ref`, `$id`,
  * names with dots) mean something else to the database and its driver.
  */
-export interface VersionDoc { _id: string; template_id: string; version: number; record: string; created_at: Date }
+export interface VersionDoc {
+  _id: string;
+  template_id: string;
+  version: number;
+  record: string;
+  created_at: Date;
+}
 
 /** Collection `templates`; owner: the config service. */
-export const templateSchema = new Schema<TemplateDoc>({
-  _id: { type: String, required: true },
-  reseller_id: { type: String, required: true },
-  merchant_id: { type: String, default: null },
-  name: { type: String, required: true },
-  is_active: { type: Boolean, required: true },
-  version: { type: Number, required: true },
-  max_age_seconds: { type: Number, required: true },
-  max_call_seconds: { type: Number, required: true },
-  retry_on: { type: [String], default: null },
-  created_at: { type: Date, required: true },
-  updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const templateSchema = new Schema<TemplateDoc>(
+  {
+    _id: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    name: { type: String, required: true },
+    is_active: { type: Boolean, required: true },
+    version: { type: Number, required: true },
+    max_age_seconds: { type: Number, required: true },
+    max_call_seconds: { type: Number, required: true },
+    retry_on: { type: [String], default: null },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 /** Lists: one index for every scope and every filter. */
 templateSchema.index({ created_at: -1, _id: -1 });
@@ -49,13 +58,16 @@ templateSchema.index({ reseller_id: 1, name: 1 });
 templateSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 });
 
 /** Collection `template_versions`; owner: the config service. Its ids are `<template id>:<version>`. */
-export const versionSchema = new Schema<VersionDoc>({
-  _id: { type: String, required: true },
-  template_id: { type: String, required: true },
-  version: { type: Number, required: true },
-  record: { type: String, required: true },
-  created_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const versionSchema = new Schema<VersionDoc>(
+  {
+    _id: { type: String, required: true },
+    template_id: { type: String, required: true },
+    version: { type: Number, required: true },
+    record: { type: String, required: true },
+    created_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 versionSchema.index({ template_id: 1, created_at: -1, _id: -1 });
 

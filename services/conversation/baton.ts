@@ -22,7 +22,15 @@ export interface Baton {
 }
 
 /** What the baton is kept with. */
-export interface BatonParts { bus: Bus; clock: Clock; log: Log; lead_id: string; claim_no: number; lease_seconds: number; /** The baton went to somebody else. */ onLost(): void }
+export interface BatonParts {
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  lead_id: string;
+  claim_no: number;
+  lease_seconds: number;
+  /** The baton went to somebody else. */ onLost(): void;
+}
 
 /** Keeps the lease alive from now on. A renewal that fails is tried again; only the answer `done: false` means that the baton is lost. */
 export function holdBaton({ bus, clock, log, lead_id, claim_no, lease_seconds, onLost }: BatonParts): Baton {
@@ -35,10 +43,17 @@ export function holdBaton({ bus, clock, log, lead_id, claim_no, lease_seconds, o
         const asked = clock.monotonicMs();
         const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds });
         if (dropped.signal.aborted) return;
-        if (!done) { dropped.abort(); onLost(); return; }
+        if (!done) {
+          dropped.abort();
+          onLost();
+          return;
+        }
         leaseEnds = asked + lease_seconds * MS_PER_SECOND;
       } catch (error) {
-        log.warn({ event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) }, "The lease of a live call could not be renewed; trying again.");
+        log.warn(
+          { event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) },
+          "The lease of a live call could not be renewed; trying again.",
+        );
       }
       await clock.wait((lease_seconds * MS_PER_SECOND) / RENEWALS_PER_LEASE, dropped.signal);
     }
@@ -50,10 +65,23 @@ export function holdBaton({ bus, clock, log, lead_id, claim_no, lease_seconds, o
       for (let tries = 0; tries < MAX_SETTLE_TRIES; tries++) {
         try {
           const { done, outcome } = await bus.call("leads.settle", { lead_id, claim_no, facts });
-          log.info({ event: "talk.settled", lead_id, claim_no, done, outcome }, done ? "The talk's facts are with the lead." : "The attempt had been settled already.");
+          log.info(
+            { event: "talk.settled", lead_id, claim_no, done, outcome },
+            done ? "The talk's facts are with the lead." : "The attempt had been settled already.",
+          );
           return true;
         } catch (error) {
-          log.warn({ event: "talk.not_settled", lead_id, claim_no, tries: tries + 1, code: codeOf(error), error: errorForLog(error) }, "The facts of a talk could not be handed over; trying again while the lease lives.");
+          log.warn(
+            {
+              event: "talk.not_settled",
+              lead_id,
+              claim_no,
+              tries: tries + 1,
+              code: codeOf(error),
+              error: errorForLog(error),
+            },
+            "The facts of a talk could not be handed over; trying again while the lease lives.",
+          );
         }
         const pause = exponentialMs(tries, SETTLE_BASE_MS, SETTLE_MAX_MS);
         if (clock.monotonicMs() + pause >= leaseEnds || dropped.signal.aborted) return false;

@@ -39,7 +39,8 @@ const publicUrl = (configured: string, askedPort: number, port: number): string 
 /** The talk: prepared before the dial, spoken when media joins, settled once. Owns the media port. */
 export default service("conversation", (ground) => {
   const { env, clock, ids, log, bus, nodeId } = ground;
-  if (env.OPENAI_MODEL === undefined) fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+  if (env.OPENAI_MODEL === undefined)
+    fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
   const sessions = sessionsOn(ground.store().model("conversation_sessions", sessionSchema));
   const flows = keptFlows();
   const models = deploymentModels({ env, clock, log });
@@ -56,8 +57,10 @@ export default service("conversation", (ground) => {
   const warm = warming({ clock, speech: (template) => models.talk(template).speech });
   const parts = { env, clock, ids, sessions, flows, warm, url };
 
-  const joined = (socket: WebSocket, doc: SessionDoc): Joined => doc.engine === "relay"
-    ? joinedText(relayLeg(socket), voices.text, clock) : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
+  const joined = (socket: WebSocket, doc: SessionDoc): Joined =>
+    doc.engine === "relay"
+      ? joinedText(relayLeg(socket), voices.text, clock)
+      : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
 
   return {
     actions: {
@@ -73,14 +76,31 @@ export default service("conversation", (ground) => {
       },
     },
     async started() {
-      for (const { setting, model, on } of shutDownsIn(env)) log.warn({ event: "model.shuts_down", setting, model, on }, `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`);
+      for (const { setting, model, on } of shutDownsIn(env))
+        log.warn(
+          { event: "model.shuts_down", setting, model, on },
+          `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`,
+        );
       server = await startMediaServer({
-        host: env.MEDIA_HOST, port: env.MEDIA_PORT, log, most: MAX_TALKS, admit: talks.admit,
-        onSocket: (socket, doc) => { void talks.hold(joined(socket, doc), doc); },
+        host: env.MEDIA_HOST,
+        port: env.MEDIA_PORT,
+        log,
+        most: MAX_TALKS,
+        admit: talks.admit,
+        onSocket: (socket, doc) => {
+          void talks.hold(joined(socket, doc), doc);
+        },
       });
       leftovers = startLoop({
-        name: "left recordings", clock, intervalMs: LEFTOVERS_MS, pass: async () => await recordings.adopt() > 0,
-        onError: (error) => log.warn({ event: "recording.not_adopted", error: errorForLog(error) }, "Recordings that were left over could not be looked at; tried again later."),
+        name: "left recordings",
+        clock,
+        intervalMs: LEFTOVERS_MS,
+        pass: async () => (await recordings.adopt()) > 0,
+        onError: (error) =>
+          log.warn(
+            { event: "recording.not_adopted", error: errorForLog(error) },
+            "Recordings that were left over could not be looked at; tried again later.",
+          ),
       });
       log.info({ event: "conversation.listening", url: url() }, "Carriers can connect.");
     },

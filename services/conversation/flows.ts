@@ -5,9 +5,14 @@ import { argumentChecks } from "./flow/argument-checks.ts";
 import { flowOf, type Flow } from "./flow/flow.ts";
 
 /** A template version ready for talking. */
-export interface ReadyTemplate { template: TemplateRecord; flow: Flow }
+export interface ReadyTemplate {
+  template: TemplateRecord;
+  flow: Flow;
+}
 /** Gives template versions, compiled once: a version never changes. */
-export interface Flows { get(bus: Bus, template_id: string, version: number): Promise<ReadyTemplate> }
+export interface Flows {
+  get(bus: Bus, template_id: string, version: number): Promise<ReadyTemplate>;
+}
 
 const MAX_KEPT = 500;
 
@@ -15,7 +20,10 @@ function ready(template: TemplateRecord): ReadyTemplate {
   try {
     return { template, flow: flowOf(template, argumentChecks(template)) };
   } catch (error) {
-    return fail("TEMPLATE_INVALID", `A function of template ${template.id} (version ${template.version}) has parameters that are no JSON Schema: ${error instanceof Error ? error.message : String(error)}. Save the template with a valid schema.`);
+    return fail(
+      "TEMPLATE_INVALID",
+      `A function of template ${template.id} (version ${template.version}) has parameters that are no JSON Schema: ${error instanceof Error ? error.message : String(error)}. Save the template with a valid schema.`,
+    );
   }
 }
 

@@ -10,7 +10,12 @@ const DISMISS_MS = 3000;
 const ignore = (): void => undefined;
 
 /** A leg with the engine of its talk. `farewell`: tells the other side that it is over, and listens for `closed` alone. */
-const joined = <Leg extends { close(): void }>(leg: Leg, engine: (ready: ReadyTemplate) => VoiceEngine<Leg>, clock: Clock, farewell: (closed: () => void) => void): Joined => ({
+const joined = <Leg extends { close(): void }>(
+  leg: Leg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<Leg>,
+  clock: Clock,
+  farewell: (closed: () => void) => void,
+): Joined => ({
   engine(ready) {
     const chosen = engine(ready);
     return (host) => chosen.open(leg, host);
@@ -24,13 +29,33 @@ const joined = <Leg extends { close(): void }>(leg: Leg, engine: (ready: ReadyTe
 });
 
 /** A leg that carries text, for the engine of its talk. */
-export const joinedText = (leg: TextLeg, engine: (ready: ReadyTemplate) => VoiceEngine<TextLeg>, clock: Clock): Joined => joined(leg, engine, clock, (closed) => {
-  leg.listen({ ready: ignore, prompt: ignore, digit: ignore, interrupt: ignore, speaking: ignore, customer: ignore, silence: ignore, fault: ignore, closed });
-  leg.end();
-});
+export const joinedText = (
+  leg: TextLeg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<TextLeg>,
+  clock: Clock,
+): Joined =>
+  joined(leg, engine, clock, (closed) => {
+    leg.listen({
+      ready: ignore,
+      prompt: ignore,
+      digit: ignore,
+      interrupt: ignore,
+      speaking: ignore,
+      customer: ignore,
+      silence: ignore,
+      fault: ignore,
+      closed,
+    });
+    leg.end();
+  });
 
 /** A leg that carries sound, for the engine of its talk. */
-export const joinedSound = (leg: MediaLeg, engine: (ready: ReadyTemplate) => VoiceEngine<MediaLeg>, clock: Clock): Joined => joined(leg, engine, clock, (closed) => {
-  leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
-  leg.close();
-});
+export const joinedSound = (
+  leg: MediaLeg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<MediaLeg>,
+  clock: Clock,
+): Joined =>
+  joined(leg, engine, clock, (closed) => {
+    leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
+    leg.close();
+  });

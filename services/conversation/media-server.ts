@@ -6,11 +6,18 @@ import { errorForLog, type Log } from "../../shared/log.ts";
 import { MAX_FRAME_BYTES } from "./media/relay-leg.ts";
 
 /** An upgrade as it was asked for. */
-export interface Knock { provider: Provider; token: string; path: string; headers: Record<string, string> }
+export interface Knock {
+  provider: Provider;
+  token: string;
+  path: string;
+  headers: Record<string, string>;
+}
 
 /** How the server is run. `admit` gives what `onSocket` needs, or null for 401; when it throws the answer is 503. */
 export interface MediaServerOptions<Ticket> {
-  host: string; port: number; log: Log;
+  host: string;
+  port: number;
+  log: Log;
   /** Most sockets at once; more are answered 503. */
   most: number;
   admit(knock: Knock): Promise<Ticket | null>;
@@ -39,14 +46,20 @@ export function knockOf(request: Pick<IncomingMessage, "url" | "headers">): Knoc
   const path = request.url ?? "";
   const [, provider = "", token = ""] = ADDRESS.exec(path) ?? [];
   if (!isProvider(provider)) return null;
-  const headers = Object.fromEntries(Object.entries(request.headers).flatMap(([name, value]) => value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]]));
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+    ),
+  );
   return { provider, token, path, headers };
 }
 
 const STATUS = { 401: "Unauthorized", 404: "Not Found", 503: "Service Unavailable" } as const;
 
 function turnAway(socket: Duplex, status: keyof typeof STATUS): void {
-  socket.end(`HTTP/1.1 ${status} ${STATUS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n${status === 503 ? "Retry-After: 1\r\n" : ""}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n${status === 503 ? "Retry-After: 1\r\n" : ""}\r\n`,
+  );
 }
 
 /** Pings every socket; one that did not answer since the last round is dead and let go. */
@@ -76,25 +89,39 @@ export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticke
 
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const knock = knockOf(request);
-    if (!knock) { turnAway(socket, 404); return; }
-    if (refusing || sockets.clients.size + knocking >= options.most) { turnAway(socket, 503); return; }
+    if (!knock) {
+      turnAway(socket, 404);
+      return;
+    }
+    if (refusing || sockets.clients.size + knocking >= options.most) {
+      turnAway(socket, 503);
+      return;
+    }
     knocking++;
     try {
       const ticket = await options.admit(knock);
-      if (ticket === null) { turnAway(socket, 401); return; }
+      if (ticket === null) {
+        turnAway(socket, 401);
+        return;
+      }
       sockets.handleUpgrade(request, socket, head, (ws) => {
         sockets.emit("connection", ws, request);
         options.onSocket(ws, ticket);
       });
     } catch (error) {
-      log.error({ event: "media.not_admitted", error: errorForLog(error) }, "A carrier's socket could not be checked; answered 503.");
+      log.error(
+        { event: "media.not_admitted", error: errorForLog(error) },
+        "A carrier's socket could not be checked; answered 503.",
+      );
       turnAway(socket, 503);
     } finally {
       knocking--;
     }
   };
 
-  const http = createServer({ headersTimeout: HEADERS_MS }, (_request, response) => { response.writeHead(426, { upgrade: "websocket", connection: "close" }).end(); });
+  const http = createServer({ headersTimeout: HEADERS_MS }, (_request, response) => {
+    response.writeHead(426, { upgrade: "websocket", connection: "close" }).end();
+  });
   http.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     void receive(request, socket, head);
@@ -106,11 +133,16 @@ export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticke
   const address = http.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
-    refuse() { refusing = true; },
+    refuse() {
+      refusing = true;
+    },
     async close() {
       stopPings();
       for (const socket of sockets.clients) socket.terminate();
-      await new Promise<void>((resolve) => { http.close(() => resolve()); http.closeAllConnections(); });
+      await new Promise<void>((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      });
     },
   };
 }

@@ -5,5 +5,9 @@ import type { SessionDoc } from "./sessions.model.ts";
 export function salvaged(doc: SessionDoc | null): TalkFacts | null {
   if (!doc?.talk) return null;
   if (doc.state === "ENDED_UNSETTLED" || doc.state === "CLOSED") return doc.talk;
-  return { ...doc.talk, ended_by: "error", errors: [...doc.talk.errors, { code: "TALK_CUT_OFF", node: doc.talk.node_traversal.at(-1) ?? "" }] };
+  return {
+    ...doc.talk,
+    ended_by: "error",
+    errors: [...doc.talk.errors, { code: "TALK_CUT_OFF", node: doc.talk.node_traversal.at(-1) ?? "" }],
+  };
 }

@@ -26,7 +26,15 @@ const LAST_WORDS_MS = 4000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
-export interface Workshop { bus: Bus; clock: Clock; log: Log; sessions: Sessions; web: WebCaller; after: Pick<AfterCalls, "settle">; env: Env }
+export interface Workshop {
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  sessions: Sessions;
+  web: WebCaller;
+  after: Pick<AfterCalls, "settle">;
+  env: Env;
+}
 
 /** Begins to talk on media that has come; never throws. */
 export type Opening = (host: TalkHost) => Voice;
@@ -35,7 +43,12 @@ export type Opening = (host: TalkHost) => Voice;
 export type Word = StopReason | "machine" | "beep";
 
 /** How the call was answered: when, what the carrier had told by then of a machine, and whether it will tell of a beep. */
-export interface Answered { at: Date; machine: boolean; beep: boolean; tells_beep: boolean }
+export interface Answered {
+  at: Date;
+  machine: boolean;
+  beep: boolean;
+  tells_beep: boolean;
+}
 
 /** A live talk. */
 export interface Session {
@@ -89,25 +102,39 @@ class Talk implements Session, TalkHost {
     this.#progress = progressWriter(this.#log, { call_ref: doc._id });
     const { bus, clock, env } = shop;
     this.#baton = holdBaton({
-      bus, clock, lease_seconds: env.LEASE_SECONDS, log: this.#log, lead_id: doc.lead_id, claim_no: doc.claim_no,
-      onLost: () => { this.#leaseLost = true; this.tell({ type: "stopped", reason: "lease_lost" }); },
+      bus,
+      clock,
+      lease_seconds: env.LEASE_SECONDS,
+      log: this.#log,
+      lead_id: doc.lead_id,
+      claim_no: doc.claim_no,
+      onLost: () => {
+        this.#leaseLost = true;
+        this.tell({ type: "stopped", reason: "lease_lost" });
+      },
     });
     const max_ms = doc.max_call_seconds * MS_PER_SECOND;
     this.#cancelTimers = [
-      startTimer(clock, SETUP_MS, () => { if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" }); }),
+      startTimer(clock, SETUP_MS, () => {
+        if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" });
+      }),
       startTimer(clock, max_ms - Math.min(LAST_WORDS_MS, max_ms / 2), () => {
         this.#voice?.hush?.();
         this.tell({ type: "time_up" });
       }),
       // where the carrier speaks for us its own limit cuts: our last words may be on their way to it
-      startTimer(clock, max_ms, () => { if (this.#voice?.hush) this.cut(); }),
+      startTimer(clock, max_ms, () => {
+        if (this.#voice?.hush) this.cut();
+      }),
     ];
     this.#voice = open(this);
     this.over = this.#run(this.#voice);
     this.#drain();
   }
 
-  cut(): void { this.#voice?.cut(); }
+  cut(): void {
+    this.#voice?.cut();
+  }
 
   stop(reason: Word): void {
     if (reason !== "machine" && reason !== "beep") this.tell({ type: "stopped", reason });
@@ -126,8 +153,14 @@ class Talk implements Session, TalkHost {
 
   press(digits: string): void {
     // what was pressed may be somebody's secret: it is never logged
-    void this.#shop.bus.call("dialer.sendDtmf", { call_ref: this.call_ref, digits })
-      .catch((error: unknown) => this.#log.warn({ event: "talk.keys_not_pressed", code: codeOf(error) }, "Keys could not be pressed; the talk goes on."));
+    void this.#shop.bus
+      .call("dialer.sendDtmf", { call_ref: this.call_ref, digits })
+      .catch((error: unknown) =>
+        this.#log.warn(
+          { event: "talk.keys_not_pressed", code: codeOf(error) },
+          "Keys could not be pressed; the talk goes on.",
+        ),
+      );
   }
 
   tell(event: TalkEvent): void {
@@ -135,20 +168,33 @@ class Talk implements Session, TalkHost {
     if (this.#queue.length === 1) this.#drain();
   }
 
-  listening(): boolean { return this.#state.mode === "listening" && this.#state.node !== ""; }
+  listening(): boolean {
+    return this.#state.mode === "listening" && this.#state.node !== "";
+  }
 
-  collection(): Collection | null { return collectionOf(this.#ready.flow, this.#state.node); }
+  collection(): Collection | null {
+    return collectionOf(this.#ready.flow, this.#state.node);
+  }
 
-  foresee(event: TalkEvent): readonly Effect[] { return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.said() ?? "" }).effects; }
+  foresee(event: TalkEvent): readonly Effect[] {
+    return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.said() ?? "" }).effects;
+  }
 
-  timed(turn: TurnTiming): void { this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."); }
+  timed(turn: TurnTiming): void {
+    this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered.");
+  }
 
   thought(answer: Parameters<TalkHost["thought"]>[0]): void {
     const { text, calls, ...figures } = answer;
-    this.#log.info({ event: "talk.thought", ...figures, chars: text.length, calls: calls.length }, "The model has answered.");
+    this.#log.info(
+      { event: "talk.thought", ...figures, chars: text.length, calls: calls.length },
+      "The model has answered.",
+    );
   }
 
-  fault(code: string): void { this.#log.warn({ event: "talk.fault", code }, "Something at the talk's media or models did not go as it should."); }
+  fault(code: string): void {
+    this.#log.warn({ event: "talk.fault", code }, "Something at the talk's media or models did not go as it should.");
+  }
 
   /** One event at a time: an effect may lead to the next event at once. */
   #drain(): void {
@@ -160,7 +206,12 @@ class Talk implements Session, TalkHost {
         const { state, effects } = step(this.#ready.flow, before, event);
         this.#state = state;
         for (const effect of effects) this.#perform(voice, effect);
-        if (state.transcript !== before.transcript || state.traversal !== before.traversal || state.decided !== before.decided) this.#keep(before);
+        if (
+          state.transcript !== before.transcript ||
+          state.traversal !== before.traversal ||
+          state.decided !== before.decided
+        )
+          this.#keep(before);
       } catch (error) {
         this.#breakOff(voice, error);
       }
@@ -172,16 +223,30 @@ class Talk implements Session, TalkHost {
   #breakOff(voice: Voice, error: unknown): void {
     this.#log.error({ event: "talk.broken", error: errorForLog(error) }, "A step of a talk failed; the call is ended.");
     if (this.#ended.signal.aborted) return;
-    this.#state = { ...this.#state, mode: "ended", ended_by: "error", errors: [...this.#state.errors, { code: "INTERNAL", node: this.#state.node }] };
+    this.#state = {
+      ...this.#state,
+      mode: "ended",
+      ended_by: "error",
+      errors: [...this.#state.errors, { code: "INTERNAL", node: this.#state.node }],
+    };
     this.#ended.abort();
     voice.perform({ type: "end", ended_by: "error", goodbye: null, at_once: true, transferred: false });
   }
 
   #perform(voice: Voice, effect: Effect): void {
     switch (effect.type) {
-      case "http": void this.#ask(effect); return;
-      case "transfer": void this.#transfer(voice, effect); return;
-      case "note_error": this.#log.warn({ event: "talk.fault", code: effect.code, flow_node: effect.node }, "Something in the talk did not go as it should."); return;
+      case "http":
+        void this.#ask(effect);
+        return;
+      case "transfer":
+        void this.#transfer(voice, effect);
+        return;
+      case "note_error":
+        this.#log.warn(
+          { event: "talk.fault", code: effect.code, flow_node: effect.node },
+          "Something in the talk did not go as it should.",
+        );
+        return;
       case "end": {
         this.#transferred = effect.transferred;
         this.#ended.abort();
@@ -204,7 +269,10 @@ class Talk implements Session, TalkHost {
       await this.#shop.bus.call("dialer.transfer", { call_ref: this.call_ref, to });
       this.tell({ type: "transfer_done", call_id });
     } catch (error) {
-      this.#log.warn({ event: "talk.not_transferred", error: errorForLog(error) }, "The call could not be transferred; the talk goes on.");
+      this.#log.warn(
+        { event: "talk.not_transferred", error: errorForLog(error) },
+        "The call could not be transferred; the talk goes on.",
+      );
       this.tell({ type: "transfer_failed", call_id, code: codeOf(error) });
     }
   }
@@ -219,7 +287,10 @@ class Talk implements Session, TalkHost {
     const turns = this.#state.transcript.length;
     if (turns > before.transcript.length) {
       const line = this.#state.transcript.at(-1);
-      this.#log.info({ event: "talk.turn", turn: turns, role: line?.role, chars: line?.content.length, flow_node: this.#state.node }, "Somebody has spoken.");
+      this.#log.info(
+        { event: "talk.turn", turn: turns, role: line?.role, chars: line?.content.length, flow_node: this.#state.node },
+        "Somebody has spoken.",
+      );
     }
   }
 
@@ -241,15 +312,35 @@ class Talk implements Session, TalkHost {
     const { sessions, clock, bus } = this.#shop;
     const ended_at = clock.now();
     const talk = talkFacts(this.#state);
-    this.#log.info({ event: "talk.ended", ended_by: talk.ended_by, seconds: Math.round((ended_at.getTime() - this.#answered_at.getTime()) / MS_PER_SECOND), turns: talk.transcription.length, faults: talk.errors.length }, "The talk is over.");
+    this.#log.info(
+      {
+        event: "talk.ended",
+        ended_by: talk.ended_by,
+        seconds: Math.round((ended_at.getTime() - this.#answered_at.getTime()) / MS_PER_SECOND),
+        turns: talk.transcription.length,
+        faults: talk.errors.length,
+      },
+      "The talk is over.",
+    );
     // nobody is kept on the line while the talk is judged
-    const hungUp = this.#transferred ? null : this.#quietly("hang up", bus.call("dialer.hangUp", { call_ref: this.call_ref }));
+    const hungUp = this.#transferred
+      ? null
+      : this.#quietly("hang up", bus.call("dialer.hangUp", { call_ref: this.call_ref }));
     if (this.#leaseLost) await this.#quietly("close", sessions.close(this.call_ref, ended_at));
     else {
       await this.#quietly("keep", sessions.ended(this.call_ref, { talk, call_id: this.#call_id, ended_at }, ended_at));
-      const facts = { ...noFacts("completed"), call_id: this.#call_id, answered_at: this.#answered_at.toISOString(), ended_at: ended_at.toISOString(), machine: talk.machine, talk };
+      const facts = {
+        ...noFacts("completed"),
+        call_id: this.#call_id,
+        answered_at: this.#answered_at.toISOString(),
+        ended_at: ended_at.toISOString(),
+        machine: talk.machine,
+        talk,
+      };
       const over = { ...this.#attempt, template: this.#ready.template, talk };
-      const settled = await this.#shop.after.settle(over, (evaluation) => this.#baton.settle(evaluation === null ? facts : { ...facts, evaluation }));
+      const settled = await this.#shop.after.settle(over, (evaluation) =>
+        this.#baton.settle(evaluation === null ? facts : { ...facts, evaluation }),
+      );
       if (settled) await this.#quietly("close", sessions.close(this.call_ref, clock.now()));
       this.#baton.drop();
     }
@@ -258,9 +349,20 @@ class Talk implements Session, TalkHost {
 
   /** What may fail without harm: the sweep and the carrier's own time limit stand behind it. */
   async #quietly(what: string, work: Promise<unknown>): Promise<void> {
-    await work.catch((error: unknown) => this.#log.warn({ event: "talk.cleanup_failed", what, error: errorForLog(error) }, "Something at the end of a talk did not work; the sweep will see to it."));
+    await work.catch((error: unknown) =>
+      this.#log.warn(
+        { event: "talk.cleanup_failed", what, error: errorForLog(error) },
+        "Something at the end of a talk did not work; the sweep will see to it.",
+      ),
+    );
   }
 }
 
 /** Starts a talk on its media; the baton must have been taken. */
-export const startSession = (shop: Workshop, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, open: Opening): Session => new Talk(shop, doc, ready, answered, open);
+export const startSession = (
+  shop: Workshop,
+  doc: SessionDoc,
+  ready: ReadyTemplate,
+  answered: Answered,
+  open: Opening,
+): Session => new Talk(shop, doc, ready, answered, open);

@@ -40,31 +40,37 @@ export interface SessionDoc {
 }
 
 /** Schema of `conversation_sessions`. */
-export const sessionSchema = new Schema<SessionDoc>({
-  _id: { type: String, required: true },
-  lead_id: { type: String, required: true },
-  claim_no: { type: Number, required: true },
-  provider: { type: String, required: true },
-  template_id: { type: String, required: true },
-  template_version: { type: Number, required: true },
-  payload: { type: Schema.Types.Mixed, required: true },
-  max_call_seconds: { type: Number, required: true },
-  voicemail_action: { type: String, default: "hangup" },
-  engine: { type: String, default: "relay" },
-  carrier: { type: String, default: "none" },
-  record: { type: Boolean, default: false },
-  state: { type: String, required: true },
-  token_hash: { type: String },
-  token_expires_at: { type: Date, required: true },
-  node_id: { type: String, default: null },
-  call_id: { type: String, default: null },
-  talk: { type: Schema.Types.Mixed, default: null },
-  answered_at: { type: Date, default: null },
-  ended_at: { type: Date, default: null },
-  created_at: { type: Date, required: true },
-  updated_at: { type: Date, required: true },
-  purge_at: { type: Date, required: true },
-}, { ...SCHEMA_OPTIONS });
+export const sessionSchema = new Schema<SessionDoc>(
+  {
+    _id: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    claim_no: { type: Number, required: true },
+    provider: { type: String, required: true },
+    template_id: { type: String, required: true },
+    template_version: { type: Number, required: true },
+    payload: { type: Schema.Types.Mixed, required: true },
+    max_call_seconds: { type: Number, required: true },
+    voicemail_action: { type: String, default: "hangup" },
+    engine: { type: String, default: "relay" },
+    carrier: { type: String, default: "none" },
+    record: { type: Boolean, default: false },
+    state: { type: String, required: true },
+    token_hash: { type: String },
+    token_expires_at: { type: Date, required: true },
+    node_id: { type: String, default: null },
+    call_id: { type: String, default: null },
+    talk: { type: Schema.Types.Mixed, default: null },
+    answered_at: { type: Date, default: null },
+    ended_at: { type: Date, default: null },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+    purge_at: { type: Date, required: true },
+  },
+  { ...SCHEMA_OPTIONS },
+);
 
-sessionSchema.index({ token_hash: 1 }, { name: "by_token", unique: true, partialFilterExpression: { token_hash: { $exists: true } } });
+sessionSchema.index(
+  { token_hash: 1 },
+  { name: "by_token", unique: true, partialFilterExpression: { token_hash: { $exists: true } } },
+);
 sessionSchema.index({ purge_at: 1 }, { name: "purge", expireAfterSeconds: 0 });

@@ -15,7 +15,14 @@ import type { Sessions } from "./sessions.repository.ts";
 import type { Talks } from "./talks.ts";
 
 /** What talks led by documents are held with. */
-export interface TurnsParts { clock: Clock; node_id: string; sessions: Sessions; flows: Flows; talks: Talks; engine(ready: ReadyTemplate): VoiceEngine<TextLeg> }
+export interface TurnsParts {
+  clock: Clock;
+  node_id: string;
+  sessions: Sessions;
+  flows: Flows;
+  talks: Talks;
+  engine(ready: ReadyTemplate): VoiceEngine<TextLeg>;
+}
 
 /** The talks of this process whose carriers ask for a document after each turn. */
 export interface TalksByTurns {
@@ -42,15 +49,20 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());
     // the template before the token is used up: without it there would be nothing to say
-    const ready = found?._id === call_ref && kindOf(found.engine) === "text" ? await flows.get(bus, found.template_id, found.template_version) : null;
-    const doc = ready && await sessions.redeem(hash, provider, node_id, clock.now());
+    const ready =
+      found?._id === call_ref && kindOf(found.engine) === "text"
+        ? await flows.get(bus, found.template_id, found.template_version)
+        : null;
+    const doc = ready && (await sessions.redeem(hash, provider, node_id, clock.now()));
     if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
     const { language, voice } = ready.template;
     const known = paces.get(provider) ?? pace();
     paces.set(provider, known);
     const leg = turnsLeg({ clock, call_id, language, voice, pace: known });
     legs.set(call_ref, leg);
-    void talks.hold(joinedText(leg, engine, clock), doc).finally(() => { if (legs.get(call_ref) === leg) legs.delete(call_ref); });
+    void talks.hold(joinedText(leg, engine, clock), doc).finally(() => {
+      if (legs.get(call_ref) === leg) legs.delete(call_ref);
+    });
     return leg;
   };
 
@@ -66,6 +78,8 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
       return (await admitted).turn(input);
     },
     over: (call_ref) => legs.get(call_ref)?.gone(),
-    refuse() { refusing = true; },
+    refuse() {
+      refusing = true;
+    },
   };
 }

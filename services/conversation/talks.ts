@@ -38,10 +38,22 @@ export interface Talks {
 }
 
 /** What the talks are made with. */
-export interface TalksParts { bus: Bus; clock: Clock; log: Log; node_id: string; sessions: Sessions; flows: Flows; shop: Workshop; /** Talks held at once, at most. */ most: number }
+export interface TalksParts {
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  node_id: string;
+  sessions: Sessions;
+  flows: Flows;
+  shop: Workshop;
+  /** Talks held at once, at most. */ most: number;
+}
 
 /** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
-async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">, call_ref: string): Promise<ResultOf<"dialer.joined">> {
+async function join(
+  { bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">,
+  call_ref: string,
+): Promise<ResultOf<"dialer.joined">> {
   for (let tries = 1; ; tries++) {
     try {
       return await bus.call("dialer.joined", { call_ref, node_id });
@@ -55,7 +67,9 @@ async function join({ bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | 
 /** Resolves when all of them are over, those that begin meanwhile too, or after `ms`. */
 async function allOver(held: ReadonlySet<Promise<void>>, clock: Clock, ms: number): Promise<void> {
   const patience = new AbortController();
-  const all = async (): Promise<void> => { while (held.size > 0) await Promise.all(held); };
+  const all = async (): Promise<void> => {
+    while (held.size > 0) await Promise.all(held);
+  };
   await Promise.race([all(), clock.wait(ms, patience.signal)]);
   patience.abort();
 }
@@ -73,21 +87,44 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
     const open = media.engine(ready);
     joining.set(doc._id, []);
-    const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch((error: unknown) => { joining.delete(doc._id); throw error; });
+    const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch(
+      (error: unknown) => {
+        joining.delete(doc._id);
+        throw error;
+      },
+    );
     const told = joining.get(doc._id) ?? [];
     joining.delete(doc._id);
     if (!go) {
-      log.info({ event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media joined an attempt that is over; hung up.");
+      log.info(
+        { event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no },
+        "Media joined an attempt that is over; hung up.",
+      );
       await media.dismiss();
       await sessions.close(doc._id, clock.now());
       return;
     }
-    const answered: Answered = { at: answered_at === null ? clock.now() : new Date(answered_at), machine, beep, tells_beep };
+    const answered: Answered = {
+      at: answered_at === null ? clock.now() : new Date(answered_at),
+      machine,
+      beep,
+      tells_beep,
+    };
     const session = startSession(shop, doc, ready, answered, open);
     live.set(doc._id, session);
     for (const word of told) session.stop(word);
-    log.info({ event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no }, "Media has joined; the talk begins.");
-    await sessions.begin(doc._id, answered.at, clock.now()).catch((error: unknown) => log.warn({ event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) }, "The beginning of a talk could not be written."));
+    log.info(
+      { event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no },
+      "Media has joined; the talk begins.",
+    );
+    await sessions
+      .begin(doc._id, answered.at, clock.now())
+      .catch((error: unknown) =>
+        log.warn(
+          { event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) },
+          "The beginning of a talk could not be written.",
+        ),
+      );
     await session.over;
     live.delete(doc._id);
   };
@@ -96,14 +133,17 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
     async admit({ provider, token, path, headers }) {
       if (full()) fail("BUSY", "This process holds as many talks as it can.");
       const hash = sha256(token);
-      if (!await sessions.peek(hash, provider, clock.now())) return null;
+      if (!(await sessions.peek(hash, provider, clock.now()))) return null;
       // a wrong signature must not use the token up
       const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },
     async hold(media, doc) {
       const work = talk(media, doc).catch(async (error: unknown) => {
-        log.error({ event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) }, "A talk could not be begun as it should; the sweep will see to it.");
+        log.error(
+          { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
+          "A talk could not be begun as it should; the sweep will see to it.",
+        );
         if (!live.has(doc._id)) await media.dismiss();
       });
       held.add(work);

@@ -33,13 +33,18 @@ type Spoken = Pick<TemplateRecord, "greeting" | "voicemail_message" | "language"
 /** True when a text reads the same whatever is known, or where all it names is known. */
 const isSettled = (text: string, payload: Readonly<Record<string, unknown>> = {}): boolean => {
   const gap = "\u0000";
-  return !render(text, [payload], (value) => value === "" ? gap : value).includes(gap);
+  return !render(text, [payload], (value) => (value === "" ? gap : value)).includes(gap);
 };
 /** Each text as the mouth asks for it, once. */
-const asSaid = (texts: readonly string[]): string[] => [...new Set(texts.map((text) => speakable(text.trim())).filter((text) => text !== "" && text.length <= MAX_CHARS))];
+const asSaid = (texts: readonly string[]): string[] => [
+  ...new Set(texts.map((text) => speakable(text.trim())).filter((text) => text !== "" && text.length <= MAX_CHARS)),
+];
 
 /** What the talk of this payload begins with: the greeting, and the first node's text where it has one. Pure. */
-export function openingOf({ greeting, nodes, initial_node }: Spoken, payload: Readonly<Record<string, unknown>>): string[] {
+export function openingOf(
+  { greeting, nodes, initial_node }: Spoken,
+  payload: Readonly<Record<string, unknown>>,
+): string[] {
   const first = nodes.find(({ name }) => name === initial_node)?.say;
   // what the talk itself has to find out first is not known yet
   const known = first !== undefined && isSettled(first, payload) ? [first] : [];
@@ -49,11 +54,18 @@ export function openingOf({ greeting, nodes, initial_node }: Spoken, payload: Re
 /** What all talks of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
 export function fixedOf({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
   const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
-  return asSaid([...fillers(language), ...Object.values<string>({ ...phrasesFor(language) }), ...own.filter((text) => isSettled(text))]).slice(0, MOST_FIXED);
+  return asSaid([
+    ...fillers(language),
+    ...Object.values<string>({ ...phrasesFor(language) }),
+    ...own.filter((text) => isSettled(text)),
+  ]).slice(0, MOST_FIXED);
 }
 
 /** What sentences are made ready with. `speech`: the model that a template is spoken by; it may refuse. */
-export interface WarmingParts { clock: Clock; speech(wishes: TalkWishes): SpeechModel }
+export interface WarmingParts {
+  clock: Clock;
+  speech(wishes: TalkWishes): SpeechModel;
+}
 
 /** Warms the speech of talks, a few sentences at a time, openings before what may never be said. */
 export function warming({ clock, speech }: WarmingParts): Warming {
@@ -71,13 +83,19 @@ export function warming({ clock, speech }: WarmingParts): Warming {
       const [key, warm] = first;
       queue.delete(key);
       underWay.add(key);
-      void warm().catch(() => undefined).finally(() => { underWay.delete(key); next(); });
+      void warm()
+        .catch(() => undefined)
+        .finally(() => {
+          underWay.delete(key);
+          next();
+        });
     }
   };
   const add = (queue: typeof openings, model: SpeechModel, texts: readonly string[]): void => {
     for (const text of texts) {
       const key = `${model.signature}\n${text}`;
-      if (openings.size + fixed.size < MOST_WAITING && !underWay.has(key) && !openings.has(key)) queue.set(key, () => model.warm?.(text) ?? Promise.resolve());
+      if (openings.size + fixed.size < MOST_WAITING && !underWay.has(key) && !openings.has(key))
+        queue.set(key, () => model.warm?.(text) ?? Promise.resolve());
     }
   };
   const isDue = (template: TemplateRecord): boolean => {

@@ -18,12 +18,22 @@ import type { Works } from "./works.ts";
 /** The media address outlives the ring time by this much: the carrier may queue the call for a moment. */
 const MEDIA_MARGIN_SECONDS = 60;
 
-const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Promise<Media> => w.together.prepare({
-  call_ref: callRef(order.lead_id, order.claim_no), lead_id: order.lead_id, claim_no: order.claim_no, provider: order.provider,
-  template_id: order.template_id, template_version: order.template_version, payload, max_call_seconds: order.max_call_seconds, voicemail_action: order.voicemail_action,
-  carrier: w.carriers.of(order.provider).id, engine: order.engine ?? null, record: askedOfUs(w, order.record),
-  ttl_seconds: w.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
-});
+const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Promise<Media> =>
+  w.together.prepare({
+    call_ref: callRef(order.lead_id, order.claim_no),
+    lead_id: order.lead_id,
+    claim_no: order.claim_no,
+    provider: order.provider,
+    template_id: order.template_id,
+    template_version: order.template_version,
+    payload,
+    max_call_seconds: order.max_call_seconds,
+    voicemail_action: order.voicemail_action,
+    carrier: w.carriers.of(order.provider).id,
+    engine: order.engine ?? null,
+    record: askedOfUs(w, order.record),
+    ttl_seconds: w.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
+  });
 
 /** Every check before the intent, in order, and the right to place the call last, for it holds for a moment only. */
 async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promise<Omit<Clearance, "intentMs"> | Stop> {
@@ -43,7 +53,10 @@ async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promis
     const grant = await takeGrant(w, order);
     return grant !== null && "kind" in grant ? grant : { media, grant };
   } catch (error) {
-    w.log.warn({ lead_id: order.lead_id, claim_no: order.claim_no, error: errorForLog(error) }, "an attempt stopped before anything was dialled");
+    w.log.warn(
+      { lead_id: order.lead_id, claim_no: order.claim_no, error: errorForLog(error) },
+      "an attempt stopped before anything was dialled",
+    );
     return stopFor(error, w.clock.now());
   }
 }
@@ -61,8 +74,14 @@ async function undo(w: Works, order: DialOrder, call: CallDoc, error: unknown): 
   const now = w.clock.now();
   const release = later(error, now);
   const there = await w.calls.findOrVoid(call._id, order, now);
-  if (there.state === "VOID") { await stopEarly(w, order, release); return; }
-  if (!isSame(there, call)) { await yieldPlace(w, call._id); return; }
+  if (there.state === "VOID") {
+    await stopEarly(w, order, release);
+    return;
+  }
+  if (!isSame(there, call)) {
+    await yieldPlace(w, call._id);
+    return;
+  }
   const over = await w.calls.run(notDialled(call._id, release, now));
   if (over) await ended(w, over);
 }
@@ -85,13 +104,16 @@ async function writeIntent(w: Works, order: DialOrder, call: CallDoc): Promise<b
  */
 export async function runAttempt(w: Works, order: DialOrder): Promise<void> {
   const clear = await beforeIntent(w, order, w.clock.monotonicMs());
-  if ("kind" in clear) { await stopEarly(w, order, clear); return; }
+  if ("kind" in clear) {
+    await stopEarly(w, order, clear);
+    return;
+  }
   crashPoint(w.env, "K3");
 
   const intentMs = w.clock.monotonicMs();
   const now = w.clock.now();
   const call = intent(order, w.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
-  if (!await writeIntent(w, order, call)) return;
+  if (!(await writeIntent(w, order, call))) return;
   if (clear.grant !== null) w.grantPace.took(w.clock.monotonicMs() - intentMs);
   await waitForTurn(w, clear.grant);
   await placeCall(w, order, call, { ...clear, intentMs });

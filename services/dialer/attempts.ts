@@ -50,7 +50,12 @@ export function createAttempts(w: Works): Attempts {
     take(order) {
       const ref = callRef(order.lead_id, order.claim_no);
       if (running.has(ref) || over.has(ref)) return true;
-      if (w.stopping() || running.size >= ATTEMPTS_AT_ONCE || (order.pre_checks.length > 0 && checking >= WITH_PRE_CHECKS_AT_ONCE)) return false;
+      if (
+        w.stopping() ||
+        running.size >= ATTEMPTS_AT_ONCE ||
+        (order.pre_checks.length > 0 && checking >= WITH_PRE_CHECKS_AT_ONCE)
+      )
+        return false;
       running.set(ref, start(ref, order));
       return true;
     },

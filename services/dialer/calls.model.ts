@@ -12,7 +12,15 @@ export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] a
 export type CallState = (typeof CALL_STATES)[number];
 
 /** Why we ended a call ourselves. */
-export type HangUpReason = "asked" | "machine" | "window_closed" | "baton_lost" | "media_missing" | "media_failed" | "overdue" | "conversation_lost";
+export type HangUpReason =
+  | "asked"
+  | "machine"
+  | "window_closed"
+  | "baton_lost"
+  | "media_missing"
+  | "media_failed"
+  | "overdue"
+  | "conversation_lost";
 
 /** How a talk travels between carrier and conversation. */
 export type MediaKind = Prepared["kind"];
@@ -80,24 +88,64 @@ export interface CallDoc {
 }
 
 /** The call by the carrier's names; null while it has none. */
-export const handleOf = ({ carrier_call_id, carrier_leg_id }: Pick<CallDoc, "carrier_call_id" | "carrier_leg_id">): CallHandle | null =>
-  (carrier_call_id === undefined ? null : { call_id: carrier_call_id, leg_id: carrier_leg_id ?? null });
+export const handleOf = ({
+  carrier_call_id,
+  carrier_leg_id,
+}: Pick<CallDoc, "carrier_call_id" | "carrier_leg_id">): CallHandle | null =>
+  carrier_call_id === undefined ? null : { call_id: carrier_call_id, leg_id: carrier_leg_id ?? null };
 
 const Free = Schema.Types.Mixed;
 
 /** Collection `calls`; owner: the dialer. */
-export const callSchema = new Schema<CallDoc>({
-  _id: { type: String, required: true }, lead_id: { type: String, required: true }, claim_no: { type: Number, required: true },
-  state: { type: String, required: true }, rank: { type: Number, required: true }, created_at: { type: Date, required: true },
-  direction: String, order: Free, provider: String, dial_until: Date, deadline_at: Date, carrier_call_id: String, carrier_leg_id: String,
-  placed_at: Date, ringing_at: Date, answered_at: Date, joined_at: Date, ended_at: Date,
-  tended_by: String, holder: String, machine: String, beep_at: Date, hang_up: String, ended: String, cause: String, talk_seconds: Number,
-  release: Free, error: Free, due_at: Date, closed_at: Date, cost: Number, cost_currency: String, cost_looks: Number, cost_what: String, media: String, recording: Free, marks: { type: [String], default: undefined },
-}, SCHEMA_OPTIONS);
+export const callSchema = new Schema<CallDoc>(
+  {
+    _id: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    claim_no: { type: Number, required: true },
+    state: { type: String, required: true },
+    rank: { type: Number, required: true },
+    created_at: { type: Date, required: true },
+    direction: String,
+    order: Free,
+    provider: String,
+    dial_until: Date,
+    deadline_at: Date,
+    carrier_call_id: String,
+    carrier_leg_id: String,
+    placed_at: Date,
+    ringing_at: Date,
+    answered_at: Date,
+    joined_at: Date,
+    ended_at: Date,
+    tended_by: String,
+    holder: String,
+    machine: String,
+    beep_at: Date,
+    hang_up: String,
+    ended: String,
+    cause: String,
+    talk_seconds: Number,
+    release: Free,
+    error: Free,
+    due_at: Date,
+    closed_at: Date,
+    cost: Number,
+    cost_currency: String,
+    cost_looks: Number,
+    cost_what: String,
+    media: String,
+    recording: Free,
+    marks: { type: [String], default: undefined },
+  },
+  SCHEMA_OPTIONS,
+);
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
-callSchema.index({ provider: 1, carrier_call_id: 1 }, { name: "carrier_call", unique: true, ...whenPresent("carrier_call_id") });
+callSchema.index(
+  { provider: 1, carrier_call_id: 1 },
+  { name: "carrier_call", unique: true, ...whenPresent("carrier_call_id") },
+);
 callSchema.index({ provider: 1, carrier_leg_id: 1 }, { name: "carrier_leg", ...whenPresent("carrier_leg_id") });
 callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
 callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });

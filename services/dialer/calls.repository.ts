@@ -36,34 +36,61 @@ const WHOLE = {} as const;
 
 /** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
 export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
-  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
+  const find = (ref: string): Promise<CallDoc | null> =>
+    model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
   const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
   const insert = async (call: CallDoc): Promise<boolean> => {
     const written = await insertJoined(call);
-    if (written === "failed") fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
+    if (written === "failed")
+      fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
     if (written === "written") return true;
     const there = await find(call._id);
     return there !== null && isSame(there, call);
   };
 
   return {
-    insert, find,
+    insert,
+    find,
     async findOrVoid(ref, { lead_id, claim_no }, now) {
       const known = await find(ref);
       if (known) return known;
       const empty = tombstone(lead_id, claim_no, now);
       if (await insert(empty)) return empty;
-      return await find(ref) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`);
+      return (
+        (await find(ref)) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`)
+      );
     },
     run: joinedMoves(model, { mark, projection: WHOLE }),
-    takeDue: (now, next_due) => model.findOneAndUpdate({ due_at: { $lte: now } }, { $set: { due_at: next_due } }, { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
-      .lean<CallDoc>().exec(),
-    tendedBy: (node, after, limit) => model.find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
-      .sort({ _id: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec(),
-    ofCarrier: (provider, call_id) => model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
+    takeDue: (now, next_due) =>
+      model
+        .findOneAndUpdate(
+          { due_at: { $lte: now } },
+          { $set: { due_at: next_due } },
+          { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS },
+        )
+        .lean<CallDoc>()
+        .exec(),
+    tendedBy: (node, after, limit) =>
+      model
+        .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CallDoc[]>()
+        .exec(),
+    ofCarrier: (provider, call_id) =>
+      model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
     async known(provider, call_ids) {
       const asked = ["carrier_call_id", "carrier_leg_id"] as const;
-      const found = await Promise.all(asked.map((name) => model.find({ provider, [name]: { $in: call_ids } }, { [name]: 1 }).maxTimeMS(MAX_TIME_MS).lean<CallDoc[]>().exec()));
+      const found = await Promise.all(
+        asked.map((name) =>
+          model
+            .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
+            .maxTimeMS(MAX_TIME_MS)
+            .lean<CallDoc[]>()
+            .exec(),
+        ),
+      );
       return new Set(asked.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
     },
   };

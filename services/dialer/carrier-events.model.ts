@@ -33,14 +33,30 @@ export const KEPT_SECONDS = 7 * 24 * 3600;
 const Free = Schema.Types.Mixed;
 
 /** Collection `carrier_events`; owner: the dialer. */
-export const carrierEventSchema = new Schema<CarrierEventDoc>({
-  _id: { type: String, required: true }, provider: { type: String, required: true }, kind: { type: String, required: true }, ref: { type: String, required: true },
-  carrier_call_id: { type: String, required: true }, carrier_leg_id: String, progress: { type: Free, required: true }, recording: Free, cost: Free, body: { type: String, default: "" },
-  received_at: { type: Date, required: true }, applied: { type: Boolean, required: true }, note: String,
-}, SCHEMA_OPTIONS);
+export const carrierEventSchema = new Schema<CarrierEventDoc>(
+  {
+    _id: { type: String, required: true },
+    provider: { type: String, required: true },
+    kind: { type: String, required: true },
+    ref: { type: String, required: true },
+    carrier_call_id: { type: String, required: true },
+    carrier_leg_id: String,
+    progress: { type: Free, required: true },
+    recording: Free,
+    cost: Free,
+    body: { type: String, default: "" },
+    received_at: { type: Date, required: true },
+    applied: { type: Boolean, required: true },
+    note: String,
+  },
+  SCHEMA_OPTIONS,
+);
 
 carrierEventSchema.index({ received_at: 1 }, { name: "kept", expireAfterSeconds: KEPT_SECONDS });
-carrierEventSchema.index({ applied: 1, received_at: 1 }, { name: "unapplied", partialFilterExpression: { applied: false } });
+carrierEventSchema.index(
+  { applied: 1, received_at: 1 },
+  { name: "unapplied", partialFilterExpression: { applied: false } },
+);
 carrierEventSchema.index({ ref: 1, received_at: 1 }, { name: "by_ref" });
 
 /** Reads and writes of `carrier_events`. */
@@ -62,16 +78,36 @@ const EVENTS_AT_ONCE = 200;
 export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvents {
   const storeJoined = joining((events: CarrierEventDoc[]) => insertEach(model, events), EVENTS_AT_ONCE);
   const markApplied = async (ids: string[], note: string | null): Promise<void> => {
-    await model.updateMany({ _id: { $in: ids }, applied: false }, { $set: { applied: true, ...(note === null ? {} : { note }) } }, { maxTimeMS: MAX_TIME_MS }).exec();
+    await model
+      .updateMany(
+        { _id: { $in: ids }, applied: false },
+        { $set: { applied: true, ...(note === null ? {} : { note }) } },
+        { maxTimeMS: MAX_TIME_MS },
+      )
+      .exec();
   };
-  const appliedInOne = joining(async (ids: string[]) => { await markApplied(ids, null); return ids; }, EVENTS_AT_ONCE);
-  const appliedJoined = async (id: string): Promise<void> => { await appliedInOne(id); };
+  const appliedInOne = joining(async (ids: string[]) => {
+    await markApplied(ids, null);
+    return ids;
+  }, EVENTS_AT_ONCE);
+  const appliedJoined = async (id: string): Promise<void> => {
+    await appliedInOne(id);
+  };
   return {
     async store(event) {
       const written = await storeJoined(event);
-      return written === "failed" ? fail("STORE_UNAVAILABLE", "A carrier's callback was refused by the database; the carrier will send it again.") : written === "written";
+      return written === "failed"
+        ? fail("STORE_UNAVAILABLE", "A carrier's callback was refused by the database; the carrier will send it again.")
+        : written === "written";
     },
-    unapplied: (before, limit) => model.find({ applied: false, received_at: { $lte: before } }).sort({ received_at: 1 }).limit(limit).maxTimeMS(MAX_TIME_MS).lean<CarrierEventDoc[]>().exec(),
+    unapplied: (before, limit) =>
+      model
+        .find({ applied: false, received_at: { $lte: before } })
+        .sort({ received_at: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CarrierEventDoc[]>()
+        .exec(),
     applied: (id, note) => (note === null ? appliedJoined(id) : markApplied([id], note)),
   };
 }

@@ -28,7 +28,9 @@ export const carrier: Check = async (w, order) => {
 /** Right before the call is placed: while the carrier refuses our credentials, one call at a time tries them. */
 export const admitted: Check = async (w, order) => {
   const until = admittedAfter(w, order.provider);
-  return until === null ? null : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
+  return until === null
+    ? null
+    : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
 };
 
 /** Listed since it was queued? */
@@ -45,14 +47,17 @@ const LINE_MARGIN_SECONDS = 300;
 export const line: Check = async (w, order) => {
   const lease_seconds = order.max_call_seconds + w.env.RING_TIMEOUT_SECONDS + LINE_MARGIN_SECONDS;
   const kept = await w.together.keepLine({ holder: callRef(order.lead_id, order.claim_no), lease_seconds });
-  return kept ? null : { kind: "release", due_at: w.clock.now(), reason: "its line was given up before it could be used" };
+  return kept
+    ? null
+    : { kind: "release", due_at: w.clock.now(), reason: "its line was given up before it could be used" };
 };
 
 /** The calling window is still open, long enough to ring; and we are not on our way out. A closed window is the queue's to wait for: the lead is due at once. */
 export const window: Check = async (w, order) => {
   const now = w.clock.now();
   if (w.stopping()) return leaving(now);
-  const open = ringSeconds(now, w.env.RING_TIMEOUT_SECONDS, order.dial_until === null ? null : new Date(order.dial_until)) > 0;
+  const open =
+    ringSeconds(now, w.env.RING_TIMEOUT_SECONDS, order.dial_until === null ? null : new Date(order.dial_until)) > 0;
   return open ? null : { kind: "release", due_at: now, reason: "the calling window closed" };
 };
 
@@ -64,8 +69,10 @@ const BELIEVED_PART = 1 / 3;
  * of our intent (reconcile); so the insert of the intent is the fence, whatever an order went through on its way here, and asking would only tell what that insert tells
  * for certain. An attempt that took long (a slow pre-check, a process that stood still) asks, and so prolongs the lease for the ring time.
  */
-export const baton = (takenMs: number): Check => async (w, { lead_id, claim_no }) => {
-  if (w.clock.monotonicMs() - takenMs < w.env.LEASE_SECONDS * 1000 * BELIEVED_PART) return null;
-  const { done } = await w.bus.call("leads.extend", { lead_id, claim_no, lease_seconds: w.env.LEASE_SECONDS });
-  return done ? null : { kind: "lost" };
-};
+export const baton =
+  (takenMs: number): Check =>
+  async (w, { lead_id, claim_no }) => {
+    if (w.clock.monotonicMs() - takenMs < w.env.LEASE_SECONDS * 1000 * BELIEVED_PART) return null;
+    const { done } = await w.bus.call("leads.extend", { lead_id, claim_no, lease_seconds: w.env.LEASE_SECONDS });
+    return done ? null : { kind: "lost" };
+  };

@@ -9,12 +9,19 @@ import { logCall, type Works } from "./works.ts";
 const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
 /** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
-export async function stopTalk(w: Works, call: CallDoc, reason: "machine" | "beep" | "carrier_ended" | "window_closed"): Promise<void> {
+export async function stopTalk(
+  w: Works,
+  call: CallDoc,
+  reason: "machine" | "beep" | "carrier_ended" | "window_closed",
+): Promise<void> {
   if (call.holder === undefined) return;
   try {
     await w.bus.call("conversation.stop", { call_ref: call._id, reason }, { node: call.holder });
   } catch (error) {
-    w.log.warn({ call_ref: call._id, holder: call.holder, error: errorForLog(error) }, "the node that leads the talk could not be told to stop");
+    w.log.warn(
+      { call_ref: call._id, holder: call.holder, error: errorForLog(error) },
+      "the node that leads the talk could not be told to stop",
+    );
   }
 }
 
@@ -32,7 +39,11 @@ async function tellLead(w: Works, call: CallDoc): Promise<void> {
   }
   await stopTalk(w, call, "carrier_ended");
   const { call_id, ended_at } = factsOf(call, null);
-  await w.bus.call("leads.annotate", { ...baton, ...(call_id === null ? {} : { call_id }), ...(ended_at === null ? {} : { call_end_time: ended_at }) });
+  await w.bus.call("leads.annotate", {
+    ...baton,
+    ...(call_id === null ? {} : { call_id }),
+    ...(ended_at === null ? {} : { call_end_time: ended_at }),
+  });
 }
 
 /** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */

@@ -13,13 +13,20 @@ import type { Works } from "./works.ts";
 export function nextCostLook(w: Works, call: CallDoc): Date | null {
   const wait = COST_LOOKS_SECONDS[call.cost_looks ?? 0];
   const talked = factsOf(call, null).answered_at !== null;
-  return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined ? null : plusSeconds(w.clock.now(), wait);
+  return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined
+    ? null
+    : plusSeconds(w.clock.now(), wait);
 }
 
 /** Tells the lead what its attempt cost, then writes it down. The lead's sum is in the deployment's currency: an amount in another one is only itemised. */
 async function charge(w: Works, call: CallDoc, item: CostItem): Promise<void> {
   const { lead_id, claim_no } = call;
-  await w.bus.call("leads.annotate", { lead_id, claim_no, cost_breakdown: { items: [item] }, ...(item.currency === w.env.COST_CURRENCY ? { cost: item.amount } : {}) });
+  await w.bus.call("leads.annotate", {
+    lead_id,
+    claim_no,
+    cost_breakdown: { items: [item] },
+    ...(item.currency === w.env.COST_CURRENCY ? { cost: item.amount } : {}),
+  });
   await w.calls.run(priced(call._id, item));
 }
 
@@ -40,9 +47,13 @@ function byTable({ env }: Works, call: CallDoc): CostItem | null {
 export async function askPrice(w: Works, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
-  const cost = call.cost === undefined ? (await w.carriers.of(call.provider).fetch(handle))?.cost ?? null : null;
+  const cost = call.cost === undefined ? ((await w.carriers.of(call.provider).fetch(handle))?.cost ?? null) : null;
   const again = nextCostLook(w, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 });
-  const item = cost ? carrierItem(cost, talkSeconds(call)) : again === null && call.cost === undefined ? byTable(w, call) : null;
+  const item = cost
+    ? carrierItem(cost, talkSeconds(call))
+    : again === null && call.cost === undefined
+      ? byTable(w, call)
+      : null;
   if (item) await charge(w, call, item);
   await w.calls.run(looked(call._id, item ? null : again));
 }

@@ -36,16 +36,33 @@ export default service("dialer", (ground) => {
   const store = ground.store();
   const calls = store.model("calls", callSchema);
   const events = store.model("carrier_events", carrierEventSchema);
-  const checker = preCheckCaller({ allow_http: ground.env.WEBHOOK_ALLOW_HTTP, allow_private: ground.env.WEBHOOK_ALLOW_PRIVATE }, ground.clock);
+  const checker = preCheckCaller(
+    { allow_http: ground.env.WEBHOOK_ALLOW_HTTP, allow_private: ground.env.WEBHOOK_ALLOW_PRIVATE },
+    ground.clock,
+  );
   const repository = createCalls(calls, () => ground.ids.base64url(MARK_BYTES));
   const works: Works = {
-    env: ground.env, clock: ground.clock, log: ground.log, bus: ground.bus, nodeId: ground.nodeId, random: ground.random,
-    calls: repository, events: createCarrierEvents(events),
-    inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)), inboundAnswers: new Map(),
-    recordings: createRecordings(calls, repository.run), stores: storesOf(ground), recorder: createRecorder(() => works),
-    carriers: createCarriers(ground.env), pauses: new Map(), grantPace: createGrantPace(), together: createTogether(ground.bus), ask: checker.ask,
+    env: ground.env,
+    clock: ground.clock,
+    log: ground.log,
+    bus: ground.bus,
+    nodeId: ground.nodeId,
+    random: ground.random,
+    calls: repository,
+    events: createCarrierEvents(events),
+    inbound: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
+    inboundAnswers: new Map(),
+    recordings: createRecordings(calls, repository.run),
+    stores: storesOf(ground),
+    recorder: createRecorder(() => works),
+    carriers: createCarriers(ground.env),
+    pauses: new Map(),
+    grantPace: createGrantPace(),
+    together: createTogether(ground.bus),
+    ask: checker.ask,
     background: createBackground(ground.log, ground.clock),
-    leaving: leaving.signal, stopping: () => leaving.signal.aborted,
+    leaving: leaving.signal,
+    stopping: () => leaving.signal.aborted,
   };
   const attempts = createAttempts(works);
 
@@ -53,7 +70,9 @@ export default service("dialer", (ground) => {
     actions: {
       dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
       carrierEvent: (raw) => receive(works, raw),
-      verifyUpgrade: ({ provider, path, headers }) => ({ valid: works.carriers.of(provider).verifyUpgrade({ path, headers }) }),
+      verifyUpgrade: ({ provider, path, headers }) => ({
+        valid: works.carriers.of(provider).verifyUpgrade({ path, headers }),
+      }),
       joined: ({ call_ref, node_id }) => joinCall(works, call_ref, node_id),
       async hangUp({ call_ref }) {
         await endCall(works, call_ref, "asked");

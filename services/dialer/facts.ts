@@ -5,10 +5,20 @@ import { CARRIER_LIMIT_MARGIN_SECONDS } from "./timing.ts";
 
 /** Why we hung up before anyone talked, as the lead's record says it. Hang-ups that are part of a normal end are not listed. */
 const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
-  window_closed: { code: "WINDOW_CLOSED", message: "The calling window closed before the call was answered and joined; the call was ended." },
+  window_closed: {
+    code: "WINDOW_CLOSED",
+    message: "The calling window closed before the call was answered and joined; the call was ended.",
+  },
   baton_lost: { code: "BATON_LOST", message: "The lead went on without this attempt; the call was ended." },
-  media_missing: { code: "MEDIA_MISSING", message: "The call was answered, but the carrier never connected its media; the call was ended." },
-  media_failed: { code: "MEDIA_FAILED", message: "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended." },
+  media_missing: {
+    code: "MEDIA_MISSING",
+    message: "The call was answered, but the carrier never connected its media; the call was ended.",
+  },
+  media_failed: {
+    code: "MEDIA_FAILED",
+    message:
+      "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended.",
+  },
   overdue: { code: "CALL_OVERDUE", message: "The call outlived its longest length; it was ended." },
 };
 
@@ -33,7 +43,9 @@ function endOf(call: CallDoc): CarrierEnd {
 /** The answer's moment: as reported, else the end less the talk time. */
 function answeredAt(call: CallDoc): Date | null {
   if (call.answered_at) return call.answered_at;
-  return call.ended === "completed" && call.ended_at && call.talk_seconds !== undefined ? plusSeconds(call.ended_at, -call.talk_seconds) : null;
+  return call.ended === "completed" && call.ended_at && call.talk_seconds !== undefined
+    ? plusSeconds(call.ended_at, -call.talk_seconds)
+    : null;
 }
 
 /** All that is known of an ended call, for leads to judge. `talk`: what the conversation left, null when nobody joined. */
@@ -41,9 +53,16 @@ export function factsOf(call: CallDoc, talk: TalkFacts | null): AttemptFacts {
   const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
   const cause = call.cause === undefined ? {} : { cause: call.cause };
   return {
-    ended: endOf(call), call_id: call.carrier_call_id ?? null,
-    started_at: (call.placed_at ?? call.created_at).toISOString(), answered_at: answeredAt(call)?.toISOString() ?? null, ended_at: call.ended_at?.toISOString() ?? null,
-    machine: call.machine === "machine", talk, dropped_as: null, error: error ? { ...error, ...cause } : null, pre_check_results: [],
+    ended: endOf(call),
+    call_id: call.carrier_call_id ?? null,
+    started_at: (call.placed_at ?? call.created_at).toISOString(),
+    answered_at: answeredAt(call)?.toISOString() ?? null,
+    ended_at: call.ended_at?.toISOString() ?? null,
+    machine: call.machine === "machine",
+    talk,
+    dropped_as: null,
+    error: error ? { ...error, ...cause } : null,
+    pre_check_results: [],
   };
 }
 

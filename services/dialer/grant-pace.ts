@@ -26,7 +26,10 @@ export function createGrantPace(): GrantPace {
   const waiting: (() => void)[] = [];
   return {
     async inTurn(job) {
-      if (asking >= ASKS_AT_ONCE) await new Promise<void>((resolve) => { waiting.push(resolve); });
+      if (asking >= ASKS_AT_ONCE)
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+        });
       else asking += 1;
       try {
         return await job();
@@ -37,6 +40,8 @@ export function createGrantPace(): GrantPace {
       }
     },
     ahead: () => Math.min(FURTHEST_AHEAD_MS, Math.floor(slowestMs * MARGIN)),
-    took(ms) { slowestMs = Math.max(ms, slowestMs * FADING); },
+    took(ms) {
+      slowestMs = Math.max(ms, slowestMs * FADING);
+    },
   };
 }

@@ -35,13 +35,27 @@ export const KEPT_SECONDS = 90 * 24 * 3600;
 const Free = Schema.Types.Mixed;
 
 /** Collection `inbound_calls`; owner: the dialer. */
-export const inboundCallSchema = new Schema<InboundCallDoc>({
-  _id: { type: String, required: true }, provider: { type: String, required: true }, carrier_call_id: { type: String, required: true },
-  from: { type: String, default: null }, to: { type: String, required: true }, number_id: { type: String, default: null },
-  reseller_id: { type: String, default: null }, merchant_id: { type: String, default: null }, template_id: { type: String, default: null },
-  plan: { type: Free, default: null }, created_at: { type: Date, required: true },
-  verdict: String, reason: String, judged_at: Date, settled_at: Date, lead_id: String,
-}, SCHEMA_OPTIONS);
+export const inboundCallSchema = new Schema<InboundCallDoc>(
+  {
+    _id: { type: String, required: true },
+    provider: { type: String, required: true },
+    carrier_call_id: { type: String, required: true },
+    from: { type: String, default: null },
+    to: { type: String, required: true },
+    number_id: { type: String, default: null },
+    reseller_id: { type: String, default: null },
+    merchant_id: { type: String, default: null },
+    template_id: { type: String, default: null },
+    plan: { type: Free, default: null },
+    created_at: { type: Date, required: true },
+    verdict: String,
+    reason: String,
+    judged_at: Date,
+    settled_at: Date,
+    lead_id: String,
+  },
+  SCHEMA_OPTIONS,
+);
 
 inboundCallSchema.index({ created_at: 1 }, { name: "kept", expireAfterSeconds: KEPT_SECONDS });
 /** Calls of one caller within a window. */

@@ -7,7 +7,13 @@ import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundRuling } from "./inbound-gate.ts";
 
 /** What a list of inbound calls is narrowed by; `since` inclusive, `before` exclusive. */
-export interface InboundFilter { merchant_id?: string; template_id?: string; verdict?: string; since?: Date; before?: Date }
+export interface InboundFilter {
+  merchant_id?: string;
+  template_id?: string;
+  verdict?: string;
+  since?: Date;
+  before?: Date;
+}
 
 /** Reads and writes of `inbound_calls`. */
 export interface InboundCalls {
@@ -28,12 +34,17 @@ export interface InboundCalls {
 const MAX_TIME_MS = 8000;
 const AFTER = { returnDocument: "after", maxTimeMS: MAX_TIME_MS } as const;
 
-const given = ({ since, before, ...same }: InboundFilter): Record<string, unknown> =>
-  ({ ...same, ...(since ?? before ? { created_at: { ...(since ? { $gte: since } : {}), ...(before ? { $lt: before } : {}) } } : {}) });
+const given = ({ since, before, ...same }: InboundFilter): Record<string, unknown> => ({
+  ...same,
+  ...((since ?? before)
+    ? { created_at: { ...(since ? { $gte: since } : {}), ...(before ? { $lt: before } : {}) } }
+    : {}),
+});
 
 /** The repository on its model. */
 export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
-  const find = (id: string): Promise<InboundCallDoc | null> => model.findById(id).maxTimeMS(MAX_TIME_MS).lean<InboundCallDoc>().exec();
+  const find = (id: string): Promise<InboundCallDoc | null> =>
+    model.findById(id).maxTimeMS(MAX_TIME_MS).lean<InboundCallDoc>().exec();
   return {
     find,
     async note(call) {
@@ -41,19 +52,55 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
         await model.create(call);
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        return await find(call._id) ?? call;
+        return (await find(call._id)) ?? call;
       }
       return call;
     },
     // those still being judged count: of calls that come at the same instant each replica sees the other's
-    earlier: ({ _id, template_id, from, created_at }, window_seconds) => model.countDocuments({
-      template_id, from, created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
-      $and: [{ $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] }, { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] }],
-    }).maxTimeMS(MAX_TIME_MS).exec(),
-    judged: (id, { verdict, reason }, lead_id, now) => model.findOneAndUpdate(
-      { _id: id, verdict: null }, { $set: { verdict, judged_at: now, ...(reason === null ? {} : { reason }), ...(lead_id === null ? {} : { lead_id }) } }, AFTER).lean<InboundCallDoc>().exec(),
-    overrule: (id, { verdict, reason }) => model.findOneAndUpdate({ _id: id, verdict: "ACCEPTED", settled_at: null }, { $set: { verdict, reason } }, AFTER).lean<InboundCallDoc>().exec(),
-    async settled(id, now) { await model.updateOne({ _id: id }, { $set: { settled_at: now } }, { maxTimeMS: MAX_TIME_MS }).exec(); },
-    page: (scope, filter, after, size) => model.find({ $and: [within(scope), given(filter), after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_TIME_MS).lean<InboundCallDoc[]>().exec(),
+    earlier: ({ _id, template_id, from, created_at }, window_seconds) =>
+      model
+        .countDocuments({
+          template_id,
+          from,
+          created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
+          $and: [
+            { $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] },
+            { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] },
+          ],
+        })
+        .maxTimeMS(MAX_TIME_MS)
+        .exec(),
+    judged: (id, { verdict, reason }, lead_id, now) =>
+      model
+        .findOneAndUpdate(
+          { _id: id, verdict: null },
+          {
+            $set: {
+              verdict,
+              judged_at: now,
+              ...(reason === null ? {} : { reason }),
+              ...(lead_id === null ? {} : { lead_id }),
+            },
+          },
+          AFTER,
+        )
+        .lean<InboundCallDoc>()
+        .exec(),
+    overrule: (id, { verdict, reason }) =>
+      model
+        .findOneAndUpdate({ _id: id, verdict: "ACCEPTED", settled_at: null }, { $set: { verdict, reason } }, AFTER)
+        .lean<InboundCallDoc>()
+        .exec(),
+    async settled(id, now) {
+      await model.updateOne({ _id: id }, { $set: { settled_at: now } }, { maxTimeMS: MAX_TIME_MS }).exec();
+    },
+    page: (scope, filter, after, size) =>
+      model
+        .find({ $and: [within(scope), given(filter), after] })
+        .sort(PAGE_ORDER)
+        .limit(size)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<InboundCallDoc[]>()
+        .exec(),
   };
 }

@@ -18,11 +18,16 @@ export interface InboundFacts {
 }
 
 /** What becomes of a call, and why where it is blocked. */
-export interface InboundRuling { verdict: InboundVerdict; reason: BlockReason | null }
+export interface InboundRuling {
+  verdict: InboundVerdict;
+  reason: BlockReason | null;
+}
 
 const isOpen = (c: ConfigurationRecord, at: Date): boolean => {
   const { inbound_call_start_time: start, inbound_call_end_time: end } = c;
-  return start === null || end === null || windowState({ start, end, zone: c.inbound_call_timezone ?? c.timezone }, at).open;
+  return (
+    start === null || end === null || windowState({ start, end, zone: c.inbound_call_timezone ?? c.timezone }, at).open
+  );
 };
 
 /** The first gate that the call does not pass: enabled, window, blacklist, rate per caller; null: it passes all. */
@@ -40,7 +45,8 @@ function firstBlock({ at, known, plan, listed, earlier }: InboundFacts): BlockRe
 /** A blocked call goes where the configuration says; never back to the number that was called, for it would go round and round. */
 export function blocked(plan: InboundPlan | null, to: string, reason: BlockReason): InboundRuling {
   const c = plan?.configuration;
-  const elsewhere = c?.inbound_block_action === "REDIRECT" && c.inbound_redirect_number !== null && c.inbound_redirect_number !== to;
+  const elsewhere =
+    c?.inbound_block_action === "REDIRECT" && c.inbound_redirect_number !== null && c.inbound_redirect_number !== to;
   return { verdict: elsewhere ? "REDIRECTED" : "REJECTED", reason };
 }
 

@@ -6,12 +6,30 @@ import { dueAfterJoining } from "./timing.ts";
 import { logCall, type Works } from "./works.ts";
 
 /** What a conversation node is told when media joined. */
-export interface JoinAnswer { go: boolean; reason: string | null; answered_at: string | null; machine: boolean; beep: boolean; tells_beep: boolean }
+export interface JoinAnswer {
+  go: boolean;
+  reason: string | null;
+  answered_at: string | null;
+  machine: boolean;
+  beep: boolean;
+  tells_beep: boolean;
+}
 
-const no = (reason: string): JoinAnswer => ({ go: false, reason, answered_at: null, machine: false, beep: false, tells_beep: false });
+const no = (reason: string): JoinAnswer => ({
+  go: false,
+  reason,
+  answered_at: null,
+  machine: false,
+  beep: false,
+  tells_beep: false,
+});
 /** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
 const yes = (w: Works, call: CallDoc): JoinAnswer => ({
-  go: true, reason: null, answered_at: call.answered_at?.toISOString() ?? null, machine: call.machine === "machine", beep: call.beep_at !== undefined,
+  go: true,
+  reason: null,
+  answered_at: call.answered_at?.toISOString() ?? null,
+  machine: call.machine === "machine",
+  beep: call.beep_at !== undefined,
   tells_beep: call.provider !== undefined && w.carriers.of(call.provider).capabilities.beep,
 });
 
@@ -37,7 +55,8 @@ export async function joinCall(w: Works, ref: string, node: string): Promise<Joi
     w.background.run("expecting a recording", () => expectRecording(w, moved));
     return yes(w, moved);
   }
-  const reason = whyNot(await w.calls.find(ref) ?? call, now);
-  if (reason === "machine" || reason === "window_closed") w.background.run("ending a call that may not be talked on", () => endCall(w, ref, reason));
+  const reason = whyNot((await w.calls.find(ref)) ?? call, now);
+  if (reason === "machine" || reason === "window_closed")
+    w.background.run("ending a call that may not be talked on", () => endCall(w, ref, reason));
   return no(reason);
 }

@@ -6,7 +6,15 @@ import { closeCall, ended } from "./closing.ts";
 import { askPrice } from "./costing.ts";
 import { cutLine, endCall } from "./hanging-up.ts";
 import { applyStep } from "./progressing.ts";
-import { dueAfterJoining, dueAfterPlacing, hopeEndsAt, JOIN_GRACE_MS, lastAnswerAt, LOOKUP_EVERY_MS, RELOOK_MS } from "./timing.ts";
+import {
+  dueAfterJoining,
+  dueAfterPlacing,
+  hopeEndsAt,
+  JOIN_GRACE_MS,
+  lastAnswerAt,
+  LOOKUP_EVERY_MS,
+  RELOOK_MS,
+} from "./timing.ts";
 import type { Works } from "./works.ts";
 
 const GONE = { code: "CALL_GONE", message: "The carrier does not know the call any more." };
@@ -15,8 +23,10 @@ const GONE = { code: "CALL_GONE", message: "The carrier does not know the call a
 export function overdue(call: CallDoc, now: Date): HangUpReason | null {
   if (call.hang_up !== undefined) return call.hang_up;
   if (call.machine === "machine" && call.holder === undefined && endsForMachine(call)) return "machine";
-  if (call.state !== "ANSWERED") return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : null;
-  if (call.holder === undefined) return call.answered_at !== undefined && plusMs(call.answered_at, JOIN_GRACE_MS) <= now ? "media_missing" : null;
+  if (call.state !== "ANSWERED")
+    return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : null;
+  if (call.holder === undefined)
+    return call.answered_at !== undefined && plusMs(call.answered_at, JOIN_GRACE_MS) <= now ? "media_missing" : null;
   return dueAfterJoining(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;
 }
 
@@ -31,9 +41,16 @@ export function nextLook(call: CallDoc, now: Date): Date {
 /** The one call of ours among those found; undefined where there is none, or no telling which. */
 async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
   if (call.provider === undefined) return undefined;
-  const taken = await w.calls.known(call.provider, found.map((c) => c.call_id));
+  const taken = await w.calls.known(
+    call.provider,
+    found.map((c) => c.call_id),
+  );
   const free = found.filter((c) => !taken.has(c.call_id));
-  if (free.length > 1) w.log.warn({ call_ref: call._id, candidates: free.length }, "more than one call at the carrier could be this one; waiting for a callback to tell");
+  if (free.length > 1)
+    w.log.warn(
+      { call_ref: call._id, candidates: free.length },
+      "more than one call at the carrier could be this one; waiting for a callback to tell",
+    );
   return free.length === 1 ? free[0] : undefined;
 }
 
@@ -41,12 +58,25 @@ async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise
 async function seek(w: Works, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
-  const found = await carrier.find({ call_ref: call._id, to, from, since: call.created_at, until: lastAnswerAt(call.deadline_at) });
+  const found = await carrier.find({
+    call_ref: call._id,
+    to,
+    from,
+    since: call.created_at,
+    until: lastAnswerAt(call.deadline_at),
+  });
   const ours = await adoptable(w, call, found);
   const now = w.clock.now();
   if (ours) {
     w.log.info({ call_ref: call._id }, "the carrier has the call whose answer was lost; it is adopted");
-    await w.calls.run(place(call._id, ours.call_id, ours.created_at ?? now, dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)));
+    await w.calls.run(
+      place(
+        call._id,
+        ours.call_id,
+        ours.created_at ?? now,
+        dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null),
+      ),
+    );
     await w.calls.run(tend(call._id, w.nodeId));
     await absorb(w, call, ours);
     return;

@@ -37,34 +37,71 @@ const QUEUE_TOLERATED_MS = 5000;
 /** Replicas are told again when a pause grew by this much. */
 const TELL_GRAIN_MS = 500;
 
-const NONE: Pause = { untilMs: -Infinity, misses: 0, unanswered: 0, toldMs: -Infinity, locked: false, tryingMs: -Infinity };
+const NONE: Pause = {
+  untilMs: -Infinity,
+  misses: 0,
+  unanswered: 0,
+  toldMs: -Infinity,
+  locked: false,
+  tryingMs: -Infinity,
+};
 /** A try that has not come to its answer after this long came to nothing (its attempt stopped before the dial); another may go. */
 const TRY_MS = 30_000;
 
 /** What an answer of the carrier means for the requests behind it; `why` is null where nothing holds them back. Pure. */
-export function afterAnswer(before: Pause | undefined, answer: DialAnswer, nowMs: number, random: number): { pause: Pause; why: string | null } {
+export function afterAnswer(
+  before: Pause | undefined,
+  answer: DialAnswer,
+  nowMs: number,
+  random: number,
+): { pause: Pause; why: string | null } {
   const was = { ...(before ?? NONE), tryingMs: -Infinity };
   const running = was.untilMs > nowMs;
-  const lengthened = (waitMs: number, more: Partial<Pause> = {}): Pause => ({ ...was, untilMs: Math.max(was.untilMs, nowMs + waitMs), ...more });
+  const lengthened = (waitMs: number, more: Partial<Pause> = {}): Pause => ({
+    ...was,
+    untilMs: Math.max(was.untilMs, nowMs + waitMs),
+    ...more,
+  });
   // many requests of one moment fail together: that is one miss
-  const missed = (more: Partial<Pause> = {}): Pause => running ? { ...was, ...more }
-    : lengthened(jitterMs(exponentialMs(was.misses, PAUSE_FIRST_MS, PAUSE_LONGEST_MS), PAUSE_SPREAD, random), { misses: was.misses + 1, ...more });
+  const missed = (more: Partial<Pause> = {}): Pause =>
+    running
+      ? { ...was, ...more }
+      : lengthened(jitterMs(exponentialMs(was.misses, PAUSE_FIRST_MS, PAUSE_LONGEST_MS), PAUSE_SPREAD, random), {
+          misses: was.misses + 1,
+          ...more,
+        });
   switch (answer.kind) {
     case "not_placed": {
-      if (answer.credentials_refused) return { why: answer.reason, pause: lengthened(CREDENTIALS_PAUSE_MS, { misses: was.misses + (running ? 0 : 1), locked: true }) };
+      if (answer.credentials_refused)
+        return {
+          why: answer.reason,
+          pause: lengthened(CREDENTIALS_PAUSE_MS, { misses: was.misses + (running ? 0 : 1), locked: true }),
+        };
       const asked = answer.retry_after_seconds;
-      return { why: answer.reason, pause: asked === null ? missed() : lengthened(Math.max(asked * 1000, PAUSE_SHORTEST_MS), { misses: was.misses + (running ? 0 : 1) }) };
+      return {
+        why: answer.reason,
+        pause:
+          asked === null
+            ? missed()
+            : lengthened(Math.max(asked * 1000, PAUSE_SHORTEST_MS), { misses: was.misses + (running ? 0 : 1) }),
+      };
     }
     case "uncertain": {
       const unanswered = was.unanswered + 1;
-      return unanswered < UNANSWERED_TOLERATED ? { why: null, pause: { ...was, unanswered } } : { why: answer.reason, pause: missed({ unanswered }) };
+      return unanswered < UNANSWERED_TOLERATED
+        ? { why: null, pause: { ...was, unanswered } }
+        : { why: answer.reason, pause: missed({ unanswered }) };
     }
     case "placed": {
       const fresh = running ? { ...was, unanswered: 0, locked: false } : NONE;
       if (answer.queued_ms <= QUEUE_TOLERATED_MS) return { why: null, pause: fresh };
-      return { why: "the carrier keeps calls waiting in its own queue", pause: { ...fresh, untilMs: Math.max(fresh.untilMs, nowMs + answer.queued_ms) } };
+      return {
+        why: "the carrier keeps calls waiting in its own queue",
+        pause: { ...fresh, untilMs: Math.max(fresh.untilMs, nowMs + answer.queued_ms) },
+      };
     }
-    case "refused": return { why: null, pause: running ? { ...was, unanswered: 0, locked: false } : NONE };
+    case "refused":
+      return { why: null, pause: running ? { ...was, unanswered: 0, locked: false } : NONE };
   }
 }
 
@@ -89,7 +126,10 @@ const isLocked = (answer: DialAnswer): boolean => answer.kind === "not_placed" &
 
 /** Why a call was not placed, as leads and people are told: where the carrier refuses our credentials, with whose they are and where to set them right. */
 export const reasonOf = (w: Works, provider: Provider, reason: string, answer: DialAnswer): string =>
-  (isLocked(answer) ? `${reason} of ${provider}: check ${w.carriers.variables(provider).join(", ")}` : reason).slice(0, WHY_CHARS);
+  (isLocked(answer) ? `${reason} of ${provider}: check ${w.carriers.variables(provider).join(", ")}` : reason).slice(
+    0,
+    WHY_CHARS,
+  );
 
 /** Takes note of what the carrier answered: this process holds back at once, the other replicas as soon as they are told. */
 export function noteAnswer(w: Works, provider: Provider, answer: DialAnswer): void {
@@ -99,6 +139,11 @@ export function noteAnswer(w: Works, provider: Provider, answer: DialAnswer): vo
   w.pauses.set(provider, tell ? { ...pause, toldMs: pause.untilMs } : pause);
   const until = pausedUntil(w, provider);
   if (why === null || !tell || until === null) return;
-  w.log[isLocked(answer) ? "error" : "warn"]({ provider, until: until.toISOString(), why }, "no call goes through this carrier account for a while");
-  w.background.run("telling the other replicas to hold back", async () => { await w.bus.call("scheduler.slow", { provider, until: until.toISOString(), why }); });
+  w.log[isLocked(answer) ? "error" : "warn"](
+    { provider, until: until.toISOString(), why },
+    "no call goes through this carrier account for a while",
+  );
+  w.background.run("telling the other replicas to hold back", async () => {
+    await w.bus.call("scheduler.slow", { provider, until: until.toISOString(), why });
+  });
 }

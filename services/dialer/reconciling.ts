@@ -49,7 +49,10 @@ export async function reconcile(w: Works, lead_id: string, claim_no: number): Pr
       call = await w.calls.find(ref);
       if (call && isLive(call) && call.holder !== undefined) call = await cutOrphan(w, call);
     } catch (error) {
-      w.log.warn({ call_ref: ref, error: errorForLog(error) }, "the carrier can't be asked about a call whose holder went silent; asking again soon");
+      w.log.warn(
+        { call_ref: ref, error: errorForLog(error) },
+        "the carrier can't be asked about a call whose holder went silent; asking again soon",
+      );
       return live(SHORT_LEASE_SECONDS);
     }
   }

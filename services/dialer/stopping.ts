@@ -17,16 +17,30 @@ const RETRY_SOON_SECONDS = 10;
 const PASSING: readonly ErrorCode[] = ["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY", "RATE_LIMITED"];
 
 /** The lead given back because this process is going down. */
-export const leaving = (now: Date): Extract<Stop, { kind: "release" }> => ({ kind: "release", due_at: now, reason: "the dialer is shutting down" });
+export const leaving = (now: Date): Extract<Stop, { kind: "release" }> => ({
+  kind: "release",
+  due_at: now,
+  reason: "the dialer is shutting down",
+});
 
 /** The lead given back because a part of the service was out of reach. */
-export const later = (error: unknown, now: Date): Extract<Stop, { kind: "release" }> => ({ kind: "release", due_at: plusSeconds(now, RETRY_SOON_SECONDS), reason: codeOf(error) });
+export const later = (error: unknown, now: Date): Extract<Stop, { kind: "release" }> => ({
+  kind: "release",
+  due_at: plusSeconds(now, RETRY_SOON_SECONDS),
+  reason: codeOf(error),
+});
 
 /** What a fault before the intent means for the lead. Pure. */
 export function stopFor(error: unknown, now: Date): Stop {
   const code = codeOf(error);
   if (PASSING.includes(code)) return later(error, now);
-  return { kind: "settle", facts: { ...noFacts("not_dialled"), error: { code, message: error instanceof Error ? error.message : String(error) } } };
+  return {
+    kind: "settle",
+    facts: {
+      ...noFacts("not_dialled"),
+      error: { code, message: error instanceof Error ? error.message : String(error) },
+    },
+  };
 }
 
 /** Ends an attempt of which nothing was written. Should leads be out of reach, its own sweep finds the lead and asks us: never dialled. */
@@ -34,7 +48,13 @@ export async function stopEarly(w: Works, { lead_id, claim_no }: DialOrder, stop
   try {
     if (stop.kind === "release") {
       const { due_at, reason, pre_check } = stop;
-      await w.bus.call("leads.release", { lead_id, claim_no, due_at: due_at.toISOString(), reason, ...(pre_check === undefined ? {} : { pre_check }) });
+      await w.bus.call("leads.release", {
+        lead_id,
+        claim_no,
+        due_at: due_at.toISOString(),
+        reason,
+        ...(pre_check === undefined ? {} : { pre_check }),
+      });
     }
     if (stop.kind === "settle") await w.bus.call("leads.settle", { lead_id, claim_no, facts: stop.facts });
   } finally {

@@ -24,7 +24,11 @@ const EXTENDS_PER_LEASE = 3;
 /** Runs `work` on the items, so many at once; failures are the work's own business. */
 async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
-  await Promise.all(Array.from({ length: atOnce }, async () => { for (const item of queue) await work(item); }));
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
 }
 
 /** Applies callbacks that were stored and not applied: their receiver died, or something was out of reach. True when there may be more. */
@@ -55,7 +59,10 @@ async function lookAtDue(w: Works): Promise<number> {
     try {
       await look(w, call);
     } catch (error) {
-      w.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a call could not be looked at; it is looked at again");
+      w.log.warn(
+        { call_ref: call._id, error: errorForLog(error) },
+        "a call could not be looked at; it is looked at again",
+      );
     }
   });
   return calls.length;
@@ -64,7 +71,11 @@ async function lookAtDue(w: Works): Promise<number> {
 /** Keeps one lead's lease alive; a lead that went on without us takes its phone call with it. */
 async function keep(w: Works, call: CallDoc): Promise<void> {
   try {
-    const { done } = await w.bus.call("leads.extend", { lead_id: call.lead_id, claim_no: call.claim_no, lease_seconds: w.env.LEASE_SECONDS });
+    const { done } = await w.bus.call("leads.extend", {
+      lead_id: call.lead_id,
+      claim_no: call.claim_no,
+      lease_seconds: w.env.LEASE_SECONDS,
+    });
     if (!done) await endCall(w, call._id, "baton_lost");
   } catch (error) {
     w.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a lead's lease could not be prolonged");
@@ -94,23 +105,44 @@ export interface Loops {
 
 /** Starts the loops. */
 export function startLoops(w: Works): Loops {
-  const onError = (name: string) => (error: unknown): void => { w.log.error({ error: errorForLog(error) }, `a pass of the dialer's ${name} loop failed`); };
+  const onError =
+    (name: string) =>
+    (error: unknown): void => {
+      w.log.error({ error: errorForLog(error) }, `a pass of the dialer's ${name} loop failed`);
+    };
   return {
     sweep: startLoop({
-      name: "dialer.sweep", clock: w.clock, intervalMs: w.env.SWEEP_INTERVAL_MS, onError: onError("sweep"),
+      name: "dialer.sweep",
+      clock: w.clock,
+      intervalMs: w.env.SWEEP_INTERVAL_MS,
+      onError: onError("sweep"),
       pass: async () => {
-        await w.together.payLines().catch((error: unknown) => { w.log.warn({ error: errorForLog(error) }, "lines could not be given back; they are again at the next pass"); });
+        await w.together.payLines().catch((error: unknown) => {
+          w.log.warn({ error: errorForLog(error) }, "lines could not be given back; they are again at the next pass");
+        });
         const more = await reapply(w);
-        return await lookAtDue(w) === LOOK_BATCH || more;
+        return (await lookAtDue(w)) === LOOK_BATCH || more;
       },
     }),
     recordings: startLoop({
-      name: "dialer.recordings", clock: w.clock, intervalMs: w.env.SWEEP_INTERVAL_MS, onError: onError("recordings"),
-      pass: async () => { await w.recorder.pass(); return false; },
+      name: "dialer.recordings",
+      clock: w.clock,
+      intervalMs: w.env.SWEEP_INTERVAL_MS,
+      onError: onError("recordings"),
+      pass: async () => {
+        await w.recorder.pass();
+        return false;
+      },
     }),
     tend: startLoop({
-      name: "dialer.tend", clock: w.clock, intervalMs: (w.env.LEASE_SECONDS * 1000) / EXTENDS_PER_LEASE, onError: onError("lease"),
-      pass: async () => { await tendAll(w); return false; },
+      name: "dialer.tend",
+      clock: w.clock,
+      intervalMs: (w.env.LEASE_SECONDS * 1000) / EXTENDS_PER_LEASE,
+      onError: onError("lease"),
+      pass: async () => {
+        await tendAll(w);
+        return false;
+      },
     }),
   };
 }

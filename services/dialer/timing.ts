@@ -37,7 +37,8 @@ export const dueAfterPlacing = (now: Date, ring_seconds: number, dial_until: Dat
   earlier(plusMs(plusSeconds(now, ring_seconds), RING_MARGIN_MS), dial_until);
 
 /** When a talk is looked at, should the carrier stay silent. */
-export const dueAfterJoining = (now: Date, max_call_seconds: number): Date => plusMs(plusSeconds(now, max_call_seconds), TALK_MARGIN_MS);
+export const dueAfterJoining = (now: Date, max_call_seconds: number): Date =>
+  plusMs(plusSeconds(now, max_call_seconds), TALK_MARGIN_MS);
 
 /** How long a phone may ring: the ring time, cut at the end of the calling window. Whole seconds; 0 when it is not worth starting. */
 export function ringSeconds(now: Date, ring_timeout_seconds: number, dial_until: Date | null): number {

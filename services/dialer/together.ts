@@ -32,7 +32,11 @@ const payloadBytes = ({ payload }: Preparation): number => Buffer.byteLength(JSO
 /** Joins the requests of one process. */
 export function createTogether(bus: Bus): Together {
   const prepare = joining(async (calls: Preparation[]) => {
-    const answers = await Promise.all(packets(calls, payloadBytes, MAX_PACKET_BYTES).map((some) => bus.call("conversation.prepareMany", { calls: some })));
+    const answers = await Promise.all(
+      packets(calls, payloadBytes, MAX_PACKET_BYTES).map((some) =>
+        bus.call("conversation.prepareMany", { calls: some }),
+      ),
+    );
     return answers.flatMap(({ results }) => results);
   }, MAX_ITEMS);
   const free = joining(async (holders: string[]) => {
@@ -47,12 +51,24 @@ export function createTogether(bus: Bus): Together {
     }, MAX_ITEMS),
     async prepare(call) {
       const { prepared, refusal } = await prepare(call);
-      return prepared ?? fail(codeOf({ type: refusal?.code }), refusal?.message ?? "The conversation service gave no address for the call.");
+      return (
+        prepared ??
+        fail(
+          codeOf({ type: refusal?.code }),
+          refusal?.message ?? "The conversation service gave no address for the call.",
+        )
+      );
     },
     keepLine: joining(async (lines: KeptLine[]) => (await bus.call("numbers.keepMany", { lines })).kept, MAX_ITEMS),
-    async freeLine(holder) { await free(holder); },
+    async freeLine(holder) {
+      await free(holder);
+    },
     async letLineGo(holder) {
-      try { await free(holder); } catch { if (owed.size < MAX_OWED) owed.add(holder); }
+      try {
+        await free(holder);
+      } catch {
+        if (owed.size < MAX_OWED) owed.add(holder);
+      }
     },
     async payLines() {
       for (const holders of inParts([...owed], MAX_ITEMS)) {

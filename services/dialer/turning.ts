@@ -17,7 +17,10 @@ export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): P
   const query = new URL(path, ANY_ORIGIN).searchParams;
   if (kind === "answer") return { token: query.get("media"), follows: 0 };
   const follows = Number(query.get("turn") ?? Number.NaN);
-  return { token: null, follows: Number.isSafeInteger(follows) && follows >= 0 && follows <= MAX_TURNS ? follows : null };
+  return {
+    token: null,
+    follows: Number.isSafeInteger(follows) && follows >= 0 && follows <= MAX_TURNS ? follows : null,
+  };
 }
 
 /** Asks the node that holds the talk; an answer that nobody holds yet, any node. */
@@ -37,11 +40,19 @@ async function ask(w: Works, turn: Turn): Promise<TurnReply> {
 }
 
 /** What a call led by documents does next. Where no talk can be reached it ends. */
-export async function nextReply(w: Works, raw: RawCallback, call_id: string, { heard, digits }: NonNullable<Translated["turn"]>): Promise<TurnReply> {
+export async function nextReply(
+  w: Works,
+  raw: RawCallback,
+  call_id: string,
+  { heard, digits }: NonNullable<Translated["turn"]>,
+): Promise<TurnReply> {
   try {
     return await ask(w, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
   } catch (error) {
-    w.log.warn({ call_ref: raw.ref, kind: raw.kind, error: errorForLog(error) }, "the talk of a call could not be reached; the call is ended");
+    w.log.warn(
+      { call_ref: raw.ref, kind: raw.kind, error: errorForLog(error) },
+      "the talk of a call could not be reached; the call is ended",
+    );
     return HANG_UP;
   }
 }

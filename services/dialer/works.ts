@@ -50,7 +50,8 @@ export interface Works {
 }
 
 /** Address under which this provider's callbacks come in. */
-export const callbackBase = ({ env }: Pick<Works, "env">, provider: Provider): string => `${env.PUBLIC_HTTP_URL}/carriers/${provider}`;
+export const callbackBase = ({ env }: Pick<Works, "env">, provider: Provider): string =>
+  `${env.PUBLIC_HTTP_URL}/carriers/${provider}`;
 
 /** Work that goes on after its action has answered. */
 export interface Background {
@@ -66,13 +67,19 @@ export function createBackground(log: Log, clock: Clock): Background {
   return {
     run(what, work) {
       const task: Promise<void> = work()
-        .catch((error: unknown) => { log.warn({ error: errorForLog(error) }, `${what} did not finish; the next sweep takes it up`); })
-        .finally(() => { running.delete(task); });
+        .catch((error: unknown) => {
+          log.warn({ error: errorForLog(error) }, `${what} did not finish; the next sweep takes it up`);
+        })
+        .finally(() => {
+          running.delete(task);
+        });
       running.add(task);
     },
     async settled(limitMs) {
       const over = new AbortController();
-      const all = (async () => { while (running.size > 0) await Promise.all(running); })();
+      const all = (async () => {
+        while (running.size > 0) await Promise.all(running);
+      })();
       await Promise.race([all, clock.wait(limitMs, over.signal)]);
       over.abort();
     },
@@ -83,6 +90,15 @@ export function createBackground(log: Log, clock: Clock): Background {
 export type CallEvent = "call.inbound" | "call.dialling" | "call.ringing" | "call.answered" | "call.ended";
 
 /** Logs a step of a call; the number is masked. */
-export function logCall(w: Works, event: CallEvent, call: CallDoc, sentence: string, more: Record<string, unknown> = {}): void {
-  w.log.info({ event, lead_id: call.lead_id, call_ref: call._id, to: maskPhone(call.order?.to ?? ""), ...more }, sentence);
+export function logCall(
+  w: Works,
+  event: CallEvent,
+  call: CallDoc,
+  sentence: string,
+  more: Record<string, unknown> = {},
+): void {
+  w.log.info(
+    { event, lead_id: call.lead_id, call_ref: call._id, to: maskPhone(call.order?.to ?? ""), ...more },
+    sentence,
+  );
 }

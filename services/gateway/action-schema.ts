@@ -10,7 +10,9 @@ const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as
 /** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
 export function schemasOf(action: ActionName): { params: Schema; result: Schema } {
   const [service = "", name = ""] = action.split(".");
-  const contract = (contracts as Record<string, { actions: Record<string, { params: unknown; result: unknown }> }>)[service]?.actions[name];
+  const contract = (contracts as Record<string, { actions: Record<string, { params: unknown; result: unknown }> }>)[
+    service
+  ]?.actions[name];
   if (!contract) throw new Error(`no contract has the action ${action}`);
   return { params: plain(contract.params), result: plain(contract.result) };
 }
@@ -18,7 +20,9 @@ export function schemasOf(action: ActionName): { params: Schema; result: Schema 
 /** The properties of an object schema; empty where it has none. */
 export const propertiesOf = (schema: Schema): Record<string, Schema> => {
   const properties = schema["properties"];
-  return isSchema(properties) ? Object.fromEntries(Object.entries(properties).filter((e): e is [string, Schema] => isSchema(e[1]))) : {};
+  return isSchema(properties)
+    ? Object.fromEntries(Object.entries(properties).filter((e): e is [string, Schema] => isSchema(e[1])))
+    : {};
 };
 
 /** Names of the required properties. */

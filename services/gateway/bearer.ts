@@ -25,11 +25,19 @@ export interface Identifier {
 
 /** Asks auth, and remembers the answer for a few seconds under the token's hash. Refusals are not remembered. */
 export function identifier(clock: Clock): Identifier {
-  const known = new NodeCache({ stdTTL: REMEMBER_MS / MS_PER_SECOND, checkperiod: SWEEP_SECONDS, maxKeys: MAX_TOKENS, useClones: false });
+  const known = new NodeCache({
+    stdTTL: REMEMBER_MS / MS_PER_SECOND,
+    checkperiod: SWEEP_SECONDS,
+    maxKeys: MAX_TOKENS,
+    useClones: false,
+  });
   return {
     async identify(bus, authorization) {
-      if (authorization === undefined) fail("UNAUTHENTICATED", "The request has no bearer token; send the header Authorization: Bearer <token>.");
-      const token = BEARER.exec(authorization)?.[1] ?? fail("UNAUTHENTICATED", "The Authorization header is not of the form: Bearer <token>.");
+      if (authorization === undefined)
+        fail("UNAUTHENTICATED", "The request has no bearer token; send the header Authorization: Bearer <token>.");
+      const token =
+        BEARER.exec(authorization)?.[1] ??
+        fail("UNAUTHENTICATED", "The Authorization header is not of the form: Bearer <token>.");
       const key = sha256(token);
       const asked_ms = clock.monotonicMs();
       const remembered = known.get<{ by: By; until_ms: number }>(key);

@@ -21,7 +21,10 @@ export function bulkAnswer(req: IncomingMessage, res: ServerResponse, form: Bulk
   let index = 0;
   let reads = true; // whether the client reads while it sends
   const begin = (): void => {
-    if (!res.headersSent) res.writeHead(200, { "Content-Type": form === "lines" ? "application/x-ndjson" : "application/json; charset=utf-8" });
+    if (!res.headersSent)
+      res.writeHead(200, {
+        "Content-Type": form === "lines" ? "application/x-ndjson" : "application/json; charset=utf-8",
+      });
   };
   const line = (outcome: object): string => {
     const text = `${form === "lines" ? "" : index === 0 ? "[" : ","}${JSON.stringify({ index, ...outcome })}\n`;

@@ -19,19 +19,37 @@ export type BulkRow = { value: unknown } | { error: unknown };
 
 /** The form of a bulk body by its headers. UNSUPPORTED_MEDIA_TYPE. */
 export function formOf(headers: IncomingHttpHeaders): BulkForm {
-  if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity") fail("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not taken; send the body without Content-Encoding.");
-  const [, type] = /^application\/(x-ndjson|ndjson|jsonl|json)[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.exec(headers["content-type"] ?? "") ?? [];
-  if (type === undefined) return fail("UNSUPPORTED_MEDIA_TYPE", "Send one JSON object per line with Content-Type: application/x-ndjson, or a JSON array with Content-Type: application/json, in UTF-8.");
+  if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
+    fail("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not taken; send the body without Content-Encoding.");
+  const [, type] =
+    /^application\/(x-ndjson|ndjson|jsonl|json)[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.exec(
+      headers["content-type"] ?? "",
+    ) ?? [];
+  if (type === undefined)
+    return fail(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "Send one JSON object per line with Content-Type: application/x-ndjson, or a JSON array with Content-Type: application/json, in UTF-8.",
+    );
   return type.toLowerCase() === "json" ? "array" : "lines";
 }
 
-const tooLarge = (): Failure => new Failure("BODY_TOO_LARGE", `The body is larger than ${BULK_LIMIT_BYTES / 1_048_576} MiB; the rows from here on were not taken. Send them in another request.`);
-const tooMany = (): Failure => new Failure("BODY_TOO_LARGE", `At most ${MAX_ROWS} rows are taken at once; send this one in another request.`);
-const tooManyByFar = (): Failure => new Failure("BODY_TOO_LARGE", "This row and all that follow were not read; send them in another request.");
+const tooLarge = (): Failure =>
+  new Failure(
+    "BODY_TOO_LARGE",
+    `The body is larger than ${BULK_LIMIT_BYTES / 1_048_576} MiB; the rows from here on were not taken. Send them in another request.`,
+  );
+const tooMany = (): Failure =>
+  new Failure("BODY_TOO_LARGE", `At most ${MAX_ROWS} rows are taken at once; send this one in another request.`);
+const tooManyByFar = (): Failure =>
+  new Failure("BODY_TOO_LARGE", "This row and all that follow were not read; send them in another request.");
 
 function rowOf(raw: RawRow): BulkRow {
   if ("code" in raw) return { error: new Failure(raw.code, raw.message) };
-  try { return { value: jsonValue(raw.bytes) }; } catch (error) { return { error }; }
+  try {
+    return { value: jsonValue(raw.bytes) };
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** Rows of the body in order, as their pieces arrive: the client is read no faster than rows are taken from here. */
@@ -45,7 +63,11 @@ async function* rawRows(req: IncomingMessage, cutter: RowCutter): AsyncGenerator
     }
     yield* cutter.end();
   } catch (error) {
-    if (error instanceof NoArray) fail("MALFORMED_JSON", "The body is not a JSON array; send [ and the leads with commas between them, or one lead per line as application/x-ndjson.");
+    if (error instanceof NoArray)
+      fail(
+        "MALFORMED_JSON",
+        "The body is not a JSON array; send [ and the leads with commas between them, or one lead per line as application/x-ndjson.",
+      );
     throw error;
   }
 }
@@ -56,8 +78,13 @@ async function* rawRows(req: IncomingMessage, cutter: RowCutter): AsyncGenerator
  */
 export async function* batchesOf(req: IncomingMessage, form: BulkForm): AsyncGenerator<BulkRow[]> {
   if (Number(req.headers["content-length"] ?? 0) > BULK_LIMIT_BYTES) throw tooLarge();
-  let rows: BulkRow[] = [], bytes = 0, seen = 0;
-  for await (const raw of rawRows(req, form === "lines" ? lineCutter(BODY_LIMIT_BYTES) : arrayCutter(BODY_LIMIT_BYTES))) {
+  let rows: BulkRow[] = [],
+    bytes = 0,
+    seen = 0;
+  for await (const raw of rawRows(
+    req,
+    form === "lines" ? lineCutter(BODY_LIMIT_BYTES) : arrayCutter(BODY_LIMIT_BYTES),
+  )) {
     seen++;
     if (seen > MAX_ROWS + MAX_REFUSED_ROWS) {
       rows.push({ error: tooManyByFar() });

@@ -11,7 +11,14 @@ export interface RowCutter {
   end(): RawRow[];
 }
 
-const NEW_LINE = 0x0a, QUOTE = 0x22, COMMA = 0x2c, BACKSLASH = 0x5c, OPEN_ARRAY = 0x5b, CLOSE_ARRAY = 0x5d, OPEN_OBJECT = 0x7b, CLOSE_OBJECT = 0x7d;
+const NEW_LINE = 0x0a,
+  QUOTE = 0x22,
+  COMMA = 0x2c,
+  BACKSLASH = 0x5c,
+  OPEN_ARRAY = 0x5b,
+  CLOSE_ARRAY = 0x5d,
+  OPEN_OBJECT = 0x7b,
+  CLOSE_OBJECT = 0x7d;
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === NEW_LINE || byte === 0x0d;
 
 /** Bytes of one row as they gather; past `maxBytes` they are counted, not kept. */
@@ -26,7 +33,10 @@ function gathering(maxBytes: number) {
     },
     /** The row so far; it begins anew. */
     finish(): RawRow {
-      const row: RawRow = size > maxBytes ? { code: "BODY_TOO_LARGE", message: `The row is larger than ${maxBytes / 1024} KiB.` } : { bytes: Buffer.concat(parts) };
+      const row: RawRow =
+        size > maxBytes
+          ? { code: "BODY_TOO_LARGE", message: `The row is larger than ${maxBytes / 1024} KiB.` }
+          : { bytes: Buffer.concat(parts) };
       parts = [];
       size = 0;
       return row;
@@ -67,7 +77,10 @@ type Place = "before" | "inside" | "after" | "lost";
 export function arrayCutter(maxRowBytes: number): RowCutter {
   const row = gathering(maxRowBytes);
   let place: Place = "before";
-  let depth = 0, rowsSeen = 0, inText = false, escaped = false;
+  let depth = 0,
+    rowsSeen = 0,
+    inText = false,
+    escaped = false;
 
   /** Looks at one byte inside the array; true when it ends a row. */
   const endsRow = (byte: number): boolean => {
@@ -90,11 +103,18 @@ export function arrayCutter(maxRowBytes: number): RowCutter {
     const done = row.finish();
     if (place === "after" && rowsSeen === 0 && isEmpty(done)) return; // []
     rowsSeen++;
-    rows.push(place === "lost" ? unclosed("A bracket here closes nothing; this row and what follows can't be told apart.") : done);
+    rows.push(
+      place === "lost"
+        ? unclosed("A bracket here closes nothing; this row and what follows can't be told apart.")
+        : done,
+    );
   };
   const outside = (byte: number, rows: RawRow[]): void => {
     if (isBlank(byte) || place === "lost") return;
-    if (place === "before" && byte === OPEN_ARRAY) { place = "inside"; return; }
+    if (place === "before" && byte === OPEN_ARRAY) {
+      place = "inside";
+      return;
+    }
     if (place === "before") throw new NoArray("the body is no JSON array");
     place = "lost";
     rows.push(unclosed("Something follows the end of the array; it was not read."));
@@ -105,7 +125,11 @@ export function arrayCutter(maxRowBytes: number): RowCutter {
       let from = 0;
       for (let at = 0; at < chunk.length; at++) {
         const byte = chunk[at] ?? 0;
-        if (place !== "inside") { outside(byte, rows); from = at + 1; continue; }
+        if (place !== "inside") {
+          outside(byte, rows);
+          from = at + 1;
+          continue;
+        }
         if (!endsRow(byte)) continue;
         row.add(chunk.subarray(from, at));
         from = at + 1;

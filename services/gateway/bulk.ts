@@ -23,29 +23,41 @@ const isOutcome = (v: unknown): v is Outcome => typeof v === "object" && v !== n
 const isFaults = (v: unknown): v is Fault[] => Array.isArray(v);
 
 /** Pushes one request's batches. */
-interface Pusher { push(rows: readonly BulkRow[]): Promise<Outcome[]> }
+interface Pusher {
+  push(rows: readonly BulkRow[]): Promise<Outcome[]>;
+}
 
 function refusal(row: Row, exchange: Exchange, error: unknown): Outcome {
   const { body, status, code } = problemOf(error, { answers: row.answers, request_id: exchange.request_id, docs: "" });
-  return { status: "refused", code, http_status: status, message: body.detail, ...(body.errors ? { errors: body.errors } : {}) };
+  return {
+    status: "refused",
+    code,
+    http_status: status,
+    message: body.detail,
+    ...(body.errors ? { errors: body.errors } : {}),
+  };
 }
 
 function withStatus(row: Row, { index: _place, ...outcome }: Outcome): Outcome {
   const { code, errors } = outcome;
-  return typeof code === "string" ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isFaults(errors) ? errors : []) } : outcome;
+  return typeof code === "string"
+    ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isFaults(errors) ? errors : []) }
+    : outcome;
 }
 
 /** Hands batches to the row's action. It never rejects: where the action fails as a whole, each row of the batch is refused with the reason. */
 function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, onReplay: () => void): Pusher {
   const [, keyName] = Object.entries(row.headers ?? {})[0] ?? [];
   const key = keyName === undefined ? undefined : shared[keyName];
-  let batches = 0, failed = 0;
+  let batches = 0,
+    failed = 0;
   const call = async (values: unknown[]): Promise<Outcome[]> => {
     const place = batches++;
     const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${place}` } : {}; // each batch is a request of its own to the service behind
     const result = await ask(exchange.bus, row.action, { ...shared, ...own, [String(row.body)]: values });
     const outcomes = isOutcome(result) && Array.isArray(result["results"]) ? result["results"].filter(isOutcome) : [];
-    if (outcomes.length !== values.length) throw new Error(`${row.action} answered ${outcomes.length} of ${values.length} rows`);
+    if (outcomes.length !== values.length)
+      throw new Error(`${row.action} answered ${outcomes.length} of ${values.length} rows`);
     if (place === 0 && isOutcome(result) && result["replayed"] === true) onReplay(); // the header goes out before the other batches are known
     return outcomes.map((outcome) => withStatus(row, outcome));
   };
@@ -55,10 +67,18 @@ function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, o
       const values = rows.flatMap((r) => ("value" in r ? [r.value] : []));
       let outcomes: Outcome[] = [];
       if (values.length > 0 && failed < GIVE_UP_AFTER) {
-        try { outcomes = await call(values); failed = 0; } catch (error) { failed++; lastFailure = error; }
+        try {
+          outcomes = await call(values);
+          failed = 0;
+        } catch (error) {
+          failed++;
+          lastFailure = error;
+        }
       }
       let next = 0;
-      return rows.map((r) => ("value" in r ? outcomes[next++] ?? refusal(row, exchange, lastFailure) : refusal(row, exchange, r.error)));
+      return rows.map((r) =>
+        "value" in r ? (outcomes[next++] ?? refusal(row, exchange, lastFailure)) : refusal(row, exchange, r.error),
+      );
     },
   };
 }
@@ -68,7 +88,12 @@ async function inOrder(before: Promise<void>, outcomes: Promise<Outcome[]>, out:
   await out.write(await outcomes);
 }
 
-async function run(exchange: Exchange, batches: AsyncIterable<BulkRow[]>, { push }: Pusher, out: BulkAnswer): Promise<void> {
+async function run(
+  exchange: Exchange,
+  batches: AsyncIterable<BulkRow[]>,
+  { push }: Pusher,
+  out: BulkAnswer,
+): Promise<void> {
   const written: Promise<void>[] = [];
   let last = Promise.resolve();
   try {
@@ -89,9 +114,13 @@ async function run(exchange: Exchange, batches: AsyncIterable<BulkRow[]>, { push
 function letGo({ req }: Exchange): void {
   if (req.complete || req.destroyed) return;
   req.resume();
-  const late = setTimeout(() => { req.destroy(); }, LINGER_MS);
+  const late = setTimeout(() => {
+    req.destroy();
+  }, LINGER_MS);
   late.unref();
-  req.once("close", () => { clearTimeout(late); });
+  req.once("close", () => {
+    clearTimeout(late);
+  });
 }
 
 /** A row of the table whose body is many rows: read, pushed and answered piece by piece, never held as a whole. */
@@ -105,9 +134,13 @@ export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
       const form = formOf(req.headers);
       const shared = reader.beside(givenBeside(exchange), by);
       allowSlowBody(req);
-      req.setTimeout(IDLE_MS, () => { req.destroy(); });
+      req.setTimeout(IDLE_MS, () => {
+        req.destroy();
+      });
       out = bulkAnswer(req, res, form);
-      const replayed = (): void => { if (!res.headersSent) res.setHeader("Idempotency-Replayed", "true"); };
+      const replayed = (): void => {
+        if (!res.headersSent) res.setHeader("Idempotency-Replayed", "true");
+      };
       await run(exchange, batchesOf(req, form), pusher(row, exchange, shared, replayed), out);
       out.end();
     } catch (error) {

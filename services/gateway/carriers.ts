@@ -10,8 +10,12 @@ type Callback = ParamsOf<"dialer.carrierEvent">;
 const KEPT_BACK = new Set(["authorization", "cookie", "proxy-authorization"]);
 
 /** Headers as single strings under lower-case names. */
-export const singleHeaders = (headers: IncomingHttpHeaders): Record<string, string> => Object.fromEntries(
-  Object.entries(headers).filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name)).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value ?? ""]));
+export const singleHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name))
+      .map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+  );
 
 /**
  * Carrier callbacks: handed to the dialer as they came, path, query and body to the byte, because signatures are computed over them.
@@ -21,8 +25,20 @@ export function carrierCallbacks(refused: Refuser): Handler {
   return async (exchange) => {
     const { req, res, bus, path, target } = exchange;
     try {
-      const body = textOf(await readBytes(req)) ?? fail("VALIDATION_FAILED", "The body is not UTF-8 text.", { errors: [{ path: "", message: "is not UTF-8 text" }] });
-      const callback = { provider: path["provider"], kind: path["kind"], ref: path["ref"], method: req.method === "HEAD" ? "GET" : req.method, path: target, headers: singleHeaders(req.headers), body };
+      const body =
+        textOf(await readBytes(req)) ??
+        fail("VALIDATION_FAILED", "The body is not UTF-8 text.", {
+          errors: [{ path: "", message: "is not UTF-8 text" }],
+        });
+      const callback = {
+        provider: path["provider"],
+        kind: path["kind"],
+        ref: path["ref"],
+        method: req.method === "HEAD" ? "GET" : req.method,
+        path: target,
+        headers: singleHeaders(req.headers),
+        body,
+      };
       const document = await bus.call("dialer.carrierEvent", callback as Callback); // the dialer validates it
       answer(res, 200, { "Content-Type": document.content_type }, document.body);
     } catch (error) {

@@ -8,7 +8,10 @@ const MAX_CHARS = 64;
 
 /** One form for every spelling of an address: mapped IPv4 as IPv4, IPv6 as its /64. What is no address stays as it is, shortened. */
 export function addressForm(text: string): string {
-  const bare = text.trim().replace(/^\[(.*)\](?::\d+)?$/, "$1").replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
+  const bare = text
+    .trim()
+    .replace(/^\[(.*)\](?::\d+)?$/, "$1")
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
   if (!ipaddr.isValid(bare)) return bare.slice(0, MAX_CHARS);
   const address = ipaddr.process(bare);
   if (address.kind() === "ipv4") return address.toString();
@@ -21,6 +24,6 @@ export function addressForm(text: string): string {
  */
 export function clientAddress(req: Pick<IncomingMessage, "headers" | "socket">, trustProxy: boolean): string {
   const forwarded = trustProxy ? req.headers["x-forwarded-for"] : undefined;
-  const last = (Array.isArray(forwarded) ? forwarded.join(",") : forwarded ?? "").split(",").at(-1)?.trim();
-  return addressForm(last ? last : req.socket.remoteAddress ?? "unknown");
+  const last = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",").at(-1)?.trim();
+  return addressForm(last ? last : (req.socket.remoteAddress ?? "unknown"));
 }

@@ -21,7 +21,11 @@ export function takesGzip(header: string | undefined): boolean {
 }
 
 /** Sends a text, compressed off the event loop where that is allowed and worth it. */
-export function sendCompressed(res: ServerResponse, body: string, send: (body: string | Buffer, headers: Record<string, string>) => void): void {
+export function sendCompressed(
+  res: ServerResponse,
+  body: string,
+  send: (body: string | Buffer, headers: Record<string, string>) => void,
+): void {
   if (Buffer.byteLength(body) < GZIP_MIN_BYTES) return send(body, {});
   res.appendHeader("Vary", "Accept-Encoding");
   if (!takesGzip(res.req.headers["accept-encoding"])) return send(body, {});

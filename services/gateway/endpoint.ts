@@ -17,13 +17,22 @@ const queryOf = (target: string): URLSearchParams => {
 };
 
 /** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
-export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> => bus.call(action, params as ParamsOf<ActionName>);
+export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> =>
+  bus.call(action, params as ParamsOf<ActionName>);
 
 /** What a request gives beside its body. */
-export const givenBeside = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({ path, query: queryOf(target), headers: req.headers });
+export const givenBeside = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({
+  path,
+  query: queryOf(target),
+  headers: req.headers,
+});
 
 /** What endpoints share. */
-export interface EndpointParts { identifier: Identifier; limits: Limits; refused: Refuser }
+export interface EndpointParts {
+  identifier: Identifier;
+  limits: Limits;
+  refused: Refuser;
+}
 
 /** Who asks, when the row lets them; null where nobody need say. UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
 export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
@@ -35,7 +44,8 @@ export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits
   return by;
 }
 
-const isReplay = (result: unknown): result is { replayed: boolean } => typeof result === "object" && result !== null && "replayed" in result && typeof result.replayed === "boolean";
+const isReplay = (result: unknown): result is { replayed: boolean } =>
+  typeof result === "object" && result !== null && "replayed" in result && typeof result.replayed === "boolean";
 
 /** Sends what the action gave, in the row's way. That an answer is a repeated one is said by a header, so that its body is the first one's. */
 function answerRow(row: Row, res: ServerResponse, result: unknown): void {

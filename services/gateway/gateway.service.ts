@@ -26,21 +26,46 @@ interface Web {
 type Self = Service & Web;
 
 const exchangeOf = (req: IncomingRequest, res: ServerResponse) => ({
-  req, res, bus: busOf(req.$ctx), request_id: req.$ctx.requestID ?? req.$ctx.id, target: req.originalUrl, path: (req.$params as { params?: Record<string, string> }).params ?? {},
+  req,
+  res,
+  bus: busOf(req.$ctx),
+  request_id: req.$ctx.requestID ?? req.$ctx.id,
+  target: req.originalUrl,
+  path: (req.$params as { params?: Record<string, string> }).params ?? {},
 });
 
 /** A handler as moleculer-web calls it. It never calls `next`: the exchange is over when the answer is sent. */
-const asAlias = (handle: Handler) => (req: IncomingRequest, res: ServerResponse): void => { void handle(exchangeOf(req, res)); };
+const asAlias =
+  (handle: Handler) =>
+  (req: IncomingRequest, res: ServerResponse): void => {
+    void handle(exchangeOf(req, res));
+  };
 
-const ROUTE = { mappingPolicy: "restrict", mergeParams: false, bodyParsers: false, logging: false, pathToRegexpOptions: { sensitive: true } } as const;
-const routeOf = (name: string, path: string, handlers: Record<string, Handler>): object =>
-  ({ ...ROUTE, name, path, aliases: Object.fromEntries(Object.entries(handlers).map(([at, handle]) => [at, asAlias(handle)])) });
+const ROUTE = {
+  mappingPolicy: "restrict",
+  mergeParams: false,
+  bodyParsers: false,
+  logging: false,
+  pathToRegexpOptions: { sensitive: true },
+} as const;
+const routeOf = (name: string, path: string, handlers: Record<string, Handler>): object => ({
+  ...ROUTE,
+  name,
+  path,
+  aliases: Object.fromEntries(Object.entries(handlers).map(([at, handle]) => [at, asAlias(handle)])),
+});
 
 /** Methods that some endpoint answers at this path. */
 function methodsAt(self: Self, path: string): string[] {
   const at = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   try {
-    return [...new Set(self.aliases.filter((alias) => (alias as unknown as { match(url: string): unknown }).match(at)).map((alias) => alias.method))].sort();
+    return [
+      ...new Set(
+        self.aliases
+          .filter((alias) => (alias as unknown as { match(url: string): unknown }).match(at))
+          .map((alias) => alias.method),
+      ),
+    ].sort();
   } catch {
     return []; // broken percent-encoding
   }
@@ -52,23 +77,34 @@ function nothingThere(self: Self, req: IncomingMessage): Failure {
   const target = (req as Partial<IncomingRequest>).originalUrl ?? req.url ?? "/";
   const allow = methodsAt(self, target.split("?")[0] ?? "/");
   if (allow.length === 0) return new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all.");
-  return new Failure("METHOD_NOT_ALLOWED", `This endpoint takes ${allow.join(", ")}, not ${req.method ?? "this"}.`, { allow });
+  return new Failure("METHOD_NOT_ALLOWED", `This endpoint takes ${allow.join(", ")}, not ${req.method ?? "this"}.`, {
+    allow,
+  });
 }
 
 /** moleculer-web words its own faults by HTTP status; the catalogue has ours. */
 function inOurWords(error: unknown): unknown {
   const type = typeof error === "object" && error !== null && "type" in error ? error.type : undefined;
-  return type === "UNABLE_DECODE_PARAM" ? new Failure("ROUTE_NOT_FOUND", "The path holds a % that begins no encoded character.") : error;
+  return type === "UNABLE_DECODE_PARAM"
+    ? new Failure("ROUTE_NOT_FOUND", "The path holds a % that begins no encoded character.")
+    : error;
 }
 
 function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  self.gateway.refused({ req, res, request_id: String(req.headers["x-request-id"]) }, inOurWords(error), { answers: "plain" });
+  self.gateway.refused({ req, res, request_id: String(req.headers["x-request-id"]) }, inOurWords(error), {
+    answers: "plain",
+  });
 }
 
 function create(self: Self): void {
   const ground = groundOf(self.broker);
-  const visible = (): Set<string> => new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
-  self.gateway = buildGateway({ ...ground, log: ground.log.child({ service: "gateway" }) }, busOf(self.broker), visible);
+  const visible = (): Set<string> =>
+    new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
+  self.gateway = buildGateway(
+    { ...ground, log: ground.log.child({ service: "gateway" }) },
+    busOf(self.broker),
+    visible,
+  );
   self.addRoute(routeOf("api", BASE_PATH, self.gateway.api));
   self.addRoute(routeOf("beside", "/", self.gateway.beside));
 }
@@ -76,7 +112,10 @@ function create(self: Self): void {
 async function start(self: Self): Promise<void> {
   const { env, ids } = groundOf(self.broker);
   self.http = await openHttpServer({
-    host: env.HTTP_HOST, port: env.HTTP_PORT, ids, https: env.PUBLIC_HTTP_URL.startsWith("https:"),
+    host: env.HTTP_HOST,
+    port: env.HTTP_PORT,
+    ids,
+    https: env.PUBLIC_HTTP_URL.startsWith("https:"),
     handle: (req, res) => {
       self.gateway.greet({ req, res });
       // moleculer-web would run an OPTIONS request as the method it asks about
@@ -99,17 +138,35 @@ const schema: ServiceSchema = {
   mixins: [ApiGateway],
   settings: {
     // routes null, not []: an empty list makes moleculer-web publish every action there is
-    server: false, routes: null, optimizeOrder: false, logRequest: null, logRequestParams: null, logResponse: null, logRouteRegistration: null,
+    server: false,
+    routes: null,
+    optimizeOrder: false,
+    logRequest: null,
+    logRequestParams: null,
+    logResponse: null,
+    logRouteRegistration: null,
     rootCallOptions: { tracking: false }, // the HTTP server itself waits for requests under way
   } as NonNullable<ServiceSchema["settings"]>,
   actions: { listAliases: false, addRoute: false, removeRoute: false },
   methods: {
-    send404(this: Self, req: IncomingMessage, res: ServerResponse) { refuse(this, req, res, nothingThere(this, req)); },
-    sendError(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) { refuse(this, req, res, error); },
-    errorHandler(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) { refuse(this, req, res, error); },
+    send404(this: Self, req: IncomingMessage, res: ServerResponse) {
+      refuse(this, req, res, nothingThere(this, req));
+    },
+    sendError(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) {
+      refuse(this, req, res, error);
+    },
+    errorHandler(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) {
+      refuse(this, req, res, error);
+    },
   },
-  created() { create(this as unknown as Self); },
-  started() { return start(this as unknown as Self); },
-  stopped() { return stop(this as unknown as Self); },
+  created() {
+    create(this as unknown as Self);
+  },
+  started() {
+    return start(this as unknown as Self);
+  },
+  stopped() {
+    return stop(this as unknown as Self);
+  },
 };
 export default schema;

@@ -35,13 +35,18 @@ export interface Gateway {
 const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
 
 /** GET answers HEAD too: Node leaves the body out. */
-const withHead = (path: string, handle: Handler): Record<string, Handler> => ({ [`GET ${path}`]: handle, [`HEAD ${path}`]: handle });
+const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
+  [`GET ${path}`]: handle,
+  [`HEAD ${path}`]: handle,
+});
 const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
 function healthHandlers(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
   const ready = readiness(ROUTES, bus, ground.clock, visible);
   return {
-    ...withHead("/health/live", async ({ res }) => { answerJson(res, 200, { status: "live" }); }),
+    ...withHead("/health/live", async ({ res }) => {
+      answerJson(res, 200, { status: "live" });
+    }),
     ...withHead("/health/ready", async ({ res }) => {
       const found = await ready();
       answerJson(res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, found);
@@ -53,8 +58,26 @@ function documentation(base: string): Record<string, Handler> {
   const document = JSON.stringify(openApi(ROUTES, API_VERSION));
   const page = docsPage(ROUTES, API_VERSION, base);
   return {
-    ...withHead("/openapi.json", async ({ res }) => { answerText(res, 200, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache" }, document); }),
-    ...withHead("/docs", async ({ res }) => { answerText(res, 200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": DOCS_POLICY, "Cache-Control": "no-cache" }, page); }),
+    ...withHead("/openapi.json", async ({ res }) => {
+      answerText(
+        res,
+        200,
+        { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache" },
+        document,
+      );
+    }),
+    ...withHead("/docs", async ({ res }) => {
+      answerText(
+        res,
+        200,
+        {
+          "Content-Type": "text/html; charset=utf-8",
+          "Content-Security-Policy": DOCS_POLICY,
+          "Cache-Control": "no-cache",
+        },
+        page,
+      );
+    }),
   };
 }
 
@@ -67,24 +90,42 @@ export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySe
   const callbacks = carrierCallbacks(refused);
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: storesOf(ground), log: ground.log };
-  const handlerOf = (row: Row): Handler => (row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts));
-  const api = Object.assign({}, ...inMatchingOrder(ROUTES).map((row) => {
-    const handle = handlerOf(row);
-    return row.method === "GET" ? withHead(asPattern(row.path), handle) : { [`${row.method} ${asPattern(row.path)}`]: handle };
-  })) as Record<string, Handler>;
+  const handlerOf = (row: Row): Handler =>
+    row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts);
+  const api = Object.assign(
+    {},
+    ...inMatchingOrder(ROUTES).map((row) => {
+      const handle = handlerOf(row);
+      return row.method === "GET"
+        ? withHead(asPattern(row.path), handle)
+        : { [`${row.method} ${asPattern(row.path)}`]: handle };
+    }),
+  ) as Record<string, Handler>;
   return {
     api,
     beside: {
-      ...healthHandlers(ground, bus, visible), ...documentation(ground.env.PUBLIC_HTTP_URL),
-      [`GET ${CARRIER_PATH}`]: callbacks, [`POST ${CARRIER_PATH}`]: callbacks,
+      ...healthHandlers(ground, bus, visible),
+      ...documentation(ground.env.PUBLIC_HTTP_URL),
+      [`GET ${CARRIER_PATH}`]: callbacks,
+      [`POST ${CARRIER_PATH}`]: callbacks,
     },
-    greet: ({ req, res }) => { for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value); },
+    greet: ({ req, res }) => {
+      for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value);
+    },
     options({ req, res }, methods) {
-      if (methods.length > 0) answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
-      else refused({ req, res, request_id: String(req.headers["x-request-id"]) }, new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."), { answers: "plain" });
+      if (methods.length > 0)
+        answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
+      else
+        refused(
+          { req, res, request_id: String(req.headers["x-request-id"]) },
+          new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."),
+          { answers: "plain" },
+        );
     },
     refused,
-    listening: (url) => { ground.log.info({ event: "gateway.listening", url }, "the gateway listens"); },
+    listening: (url) => {
+      ground.log.info({ event: "gateway.listening", url }, "the gateway listens");
+    },
     close: () => who.close(),
   };
 }

@@ -13,10 +13,18 @@ const STORE_PROBE_MS = 2000;
 const REMEMBER_MS = 500;
 
 /** One thing looked at. */
-export interface Check { name: string; ok: boolean; needed: boolean; reason?: string }
+export interface Check {
+  name: string;
+  ok: boolean;
+  needed: boolean;
+  reason?: string;
+}
 
 /** Whether requests can be served. `degraded`: they can, but calls wait. */
-export interface Readiness { status: "ready" | "degraded" | "not_ready"; checks: Check[] }
+export interface Readiness {
+  status: "ready" | "degraded" | "not_ready";
+  checks: Check[];
+}
 
 /** The verdict over the checks. */
 export const verdictOf = (checks: readonly Check[]): Readiness["status"] => {
@@ -28,7 +36,12 @@ const serviceOf = (action: ActionName): string => action.split(".")[0] ?? action
 
 /** What the gateway needs on the bus: every service a row calls, and those beyond the table. */
 export const neededServices = (rows: readonly Row[]): string[] =>
-  [...new Set([...rows.flatMap((row) => [row.action, ...(row.guard ? [row.guard] : [])]).map(serviceOf), ...BEYOND_THE_TABLE])].sort();
+  [
+    ...new Set([
+      ...rows.flatMap((row) => [row.action, ...(row.guard ? [row.guard] : [])]).map(serviceOf),
+      ...BEYOND_THE_TABLE,
+    ]),
+  ].sort();
 
 async function checkStore(bus: Bus): Promise<Check> {
   const check = { name: "store", needed: true };
@@ -41,13 +54,21 @@ async function checkStore(bus: Bus): Promise<Check> {
 }
 
 /** Looks at the bus and, through a service that owns a collection, at the store. */
-export function readiness(rows: readonly Row[], bus: Bus, clock: Clock, visible: () => ReadonlySet<string>): () => Promise<Readiness> {
+export function readiness(
+  rows: readonly Row[],
+  bus: Bus,
+  clock: Clock,
+  visible: () => ReadonlySet<string>,
+): () => Promise<Readiness> {
   const needed = neededServices(rows);
   let last: { at: number; answer: Promise<Readiness> } | null = null;
   const look = async (): Promise<Readiness> => {
     const seen = visible();
     const services = [...needed, ...WORKING_BEHIND].map((name): Check => ({
-      name, ok: seen.has(name), needed: needed.includes(name), ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
+      name,
+      ok: seen.has(name),
+      needed: needed.includes(name),
+      ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
     }));
     const checks = [...services, await checkStore(bus)];
     return { status: verdictOf(checks), checks };

@@ -15,8 +15,12 @@ const KEEP_ALIVE_MS = 65_000;
 const MAX_HEADER_BYTES = 16_384;
 
 const SECURITY: Readonly<Record<string, string>> = {
-  "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'", "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  "Cache-Control": "no-store",
 };
 
 /** What a caller may name as its trace id; anything else is replaced by one of ours. */
@@ -34,7 +38,9 @@ export interface HttpServer {
 const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
 /** Lets a request's body take as long as a bulk body may: it is read only as fast as it is worked on. */
-export function allowSlowBody(req: IncomingMessage): void { clearTimeout(deadlines.get(req)); }
+export function allowSlowBody(req: IncomingMessage): void {
+  clearTimeout(deadlines.get(req));
+}
 
 /** Cuts a client off that has not sent its whole request in time, in the words of Node's own time-outs. */
 function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void {
@@ -46,13 +52,22 @@ function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void 
   }, ms);
   late.unref();
   deadlines.set(req, late);
-  const over = (): void => { clearTimeout(late); };
+  const over = (): void => {
+    clearTimeout(late);
+  };
   req.once("end", over);
   req.once("close", over);
 }
 
 /** How to listen. `handle` gets requests with a usable X-Request-Id and answers that carry the common headers. */
-export interface HttpServerOptions { host: string; port: number; ids: Ids; https: boolean; /** How long a request may take to arrive. */ requestMs?: number; handle(req: IncomingMessage, res: ServerResponse): void }
+export interface HttpServerOptions {
+  host: string;
+  port: number;
+  ids: Ids;
+  https: boolean;
+  /** How long a request may take to arrive. */ requestMs?: number;
+  handle(req: IncomingMessage, res: ServerResponse): void;
+}
 
 function prepare(req: IncomingMessage, res: ServerResponse, ids: Ids, https: boolean): void {
   const given = req.headers["x-request-id"];
@@ -73,7 +88,9 @@ const REASONS: Record<string, string> = {
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(new Error(`gateway can't listen on ${host}:${port}: ${REASONS[error.code ?? ""] ?? error.message}`)));
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(new Error(`gateway can't listen on ${host}:${port}: ${REASONS[error.code ?? ""] ?? error.message}`)),
+    );
     server.listen(port, host, () => {
       const address = server.address();
       if (address !== null && typeof address === "object") resolve(address);
@@ -91,20 +108,34 @@ const reachable = (address: AddressInfo): string => {
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   let closing = false;
   const server = createServer(
-    { headersTimeout: HEADERS_MS, requestTimeout: BULK_REQUEST_MS, connectionsCheckingInterval: CHECK_MS, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: BULK_REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
     (req, res) => {
       prepare(req, res, options.ids, options.https);
       limitBody(req, res, options.requestMs ?? REQUEST_MS);
       if (closing) res.setHeader("Connection", "close");
       options.handle(req, res);
-    });
+    },
+  );
   const address = await listen(server, options.host, options.port);
   return {
-    server, url: reachable(address),
+    server,
+    url: reachable(address),
     async close(graceMs) {
       closing = true;
-      const late = setTimeout(() => { server.closeAllConnections(); }, graceMs);
-      await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+      const late = setTimeout(() => {
+        server.closeAllConnections();
+      }, graceMs);
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
       clearTimeout(late);
     },
   };

@@ -32,7 +32,10 @@ export function limitsOf(env: Pick<Env, "API_RATE_LIMIT_PER_MINUTE" | "TRUST_PRO
   const tokens = perMinute > 0 ? rateLimiter(perMinute, WINDOW_MS, MAX_TOKENS) : null;
   const addresses = rateLimiter(TRIES_PER_ADDRESS, WINDOW_MS, MAX_ADDRESSES);
   const check = (allowance: Allowance, sentence: string): void => {
-    if (!allowance.allowed) fail("RATE_LIMITED", `${sentence}; try again in ${allowance.reset_seconds} seconds.`, { retry_after_seconds: allowance.reset_seconds });
+    if (!allowance.allowed)
+      fail("RATE_LIMITED", `${sentence}; try again in ${allowance.reset_seconds} seconds.`, {
+        retry_after_seconds: allowance.reset_seconds,
+      });
   };
   return {
     spend(res, by) {
@@ -46,7 +49,9 @@ export function limitsOf(env: Pick<Env, "API_RATE_LIMIT_PER_MINUTE" | "TRUST_PRO
       const allowance = addresses.take(address, clock.monotonicMs());
       tell(res, allowance);
       check(allowance, "Too many failed tries from this address");
-      return () => { addresses.giveBack(address); };
+      return () => {
+        addresses.giveBack(address);
+      };
     },
   };
 }

@@ -5,7 +5,12 @@ import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schem
 import { pathNames, type Row } from "./routes.ts";
 
 /** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
-export interface Given { body: unknown; path: Readonly<Record<string, string>>; query: URLSearchParams; headers: IncomingHttpHeaders }
+export interface Given {
+  body: unknown;
+  path: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+}
 
 /** Turns requests to one row into parameters of its action. Values are the callee's to judge; only shape and names are settled here. */
 export interface ParamsReader {
@@ -26,10 +31,22 @@ export function coerce(text: string, schema: Schema): string | number | boolean 
   return text;
 }
 
-const invalid = (errors: Fault[]): never => fail("VALIDATION_FAILED", errors.map((e) => `${e.path === "" ? "The body" : e.path} ${e.message}`).join("; ").concat("."), { errors });
+const invalid = (errors: Fault[]): never =>
+  fail(
+    "VALIDATION_FAILED",
+    errors
+      .map((e) => `${e.path === "" ? "The body" : e.path} ${e.message}`)
+      .join("; ")
+      .concat("."),
+    { errors },
+  );
 
 /** Query parameters by name, each once and only those the row knows. An empty value counts as not given. */
-function readQuery(query: URLSearchParams, known: readonly string[], properties: Record<string, Schema>): Record<string, unknown> {
+function readQuery(
+  query: URLSearchParams,
+  known: readonly string[],
+  properties: Record<string, Schema>,
+): Record<string, unknown> {
   const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   for (const [name, text] of query) {
@@ -46,7 +63,7 @@ const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "obj
 /** Whether a row's body may be left out: all its fields may. A row that changes a thing is no such; it needs one field at least. */
 export function isBodyOptional(row: Row): boolean {
   if (row.body !== "*" || row.method !== "POST") return false;
-  const beside = new Set(["by", ...pathNames(row.path), ...row.query ?? [], ...Object.values(row.headers ?? {})]);
+  const beside = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
   return requiredOf(schemasOf(row.action).params).every((name) => beside.has(name));
 }
 
@@ -64,17 +81,29 @@ export function paramsReader(row: Row): ParamsReader {
     if (!isObject(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
     if (row.body !== "*") return { [row.body]: body };
     const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
-    return foreign.length > 0 ? invalid(foreign.map((path) => ({ path, message: "is not a known field" }))) : { ...body };
+    return foreign.length > 0
+      ? invalid(foreign.map((path) => ({ path, message: "is not a known field" })))
+      : { ...body };
   };
-  const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> => ("by" in taken && by !== null ? { by } : {});
-  const path = (given: Pick<Given, "path">): Record<string, unknown> => Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
+  const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> =>
+    "by" in taken && by !== null ? { by } : {};
+  const path = (given: Pick<Given, "path">): Record<string, unknown> =>
+    Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
 
-  const headers = (given: Pick<Given, "headers">): Record<string, unknown> => Object.fromEntries(fromHeaders.flatMap(([header, name]) => {
-    const value = given.headers[header];
-    return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
-  }));
+  const headers = (given: Pick<Given, "headers">): Record<string, unknown> =>
+    Object.fromEntries(
+      fromHeaders.flatMap(([header, name]) => {
+        const value = given.headers[header];
+        return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
+      }),
+    );
 
-  const beside: ParamsReader["beside"] = (given, by) => ({ ...readQuery(given.query, row.query ?? [], properties), ...headers(given), ...path(given), ...asker(by, properties) });
+  const beside: ParamsReader["beside"] = (given, by) => ({
+    ...readQuery(given.query, row.query ?? [], properties),
+    ...headers(given),
+    ...path(given),
+    ...asker(by, properties),
+  });
 
   return {
     read: (given, by) => ({ ...readBody(given.body), ...beside(given, by) }),

@@ -1,5 +1,10 @@
 /** What is left of an allowance after a request was counted. */
-export interface Allowance { allowed: boolean; limit: number; remaining: number; /** Whole seconds until the window ends. */ reset_seconds: number }
+export interface Allowance {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Whole seconds until the window ends. */ reset_seconds: number;
+}
 
 /** Counts per key in windows of fixed length, in this process. */
 export interface RateLimiter {
@@ -21,11 +26,20 @@ export function rateLimiter(limit: number, windowMs: number, maxKeys: number): R
         windows.delete(key);
         window = { began: nowMs, used: 0 };
         windows.set(key, window);
-        if (windows.size > maxKeys) for (const oldest of windows.keys()) { windows.delete(oldest); break; }
+        if (windows.size > maxKeys)
+          for (const oldest of windows.keys()) {
+            windows.delete(oldest);
+            break;
+          }
       }
       const allowed = window.used < limit;
       if (allowed) window.used++;
-      return { allowed, limit, remaining: limit - window.used, reset_seconds: Math.max(1, Math.ceil((window.began + windowMs - nowMs) / MS_PER_SECOND)) };
+      return {
+        allowed,
+        limit,
+        remaining: limit - window.used,
+        reset_seconds: Math.max(1, Math.ceil((window.began + windowMs - nowMs) / MS_PER_SECOND)),
+      };
     },
     giveBack(key) {
       const window = windows.get(key);

@@ -7,7 +7,9 @@ import type { LeadsRepository } from "./leads.repository.ts";
 import { note } from "./noting.ts";
 import { settle as decide } from "./settling.ts";
 
-type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<ResultOf<N>>;
+type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<
+  ResultOf<N>
+>;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
 export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
@@ -15,8 +17,17 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
     async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
       const now = ground.clock.now();
       const until = plusSeconds(now, p.lease_seconds);
-      const claims = p.items.map((i) => machine.claim({ lead_id: i.lead_id, due_at: new Date(i.due_at), claim_no: i.claim_no }, { ...i.attempt, claimed_at: now }, until, now));
-      return { claimed: claims.length === 0 ? [] : (await leads.moveAll(claims)).map((lead) => lead && toClaimed(lead)) };
+      const claims = p.items.map((i) =>
+        machine.claim(
+          { lead_id: i.lead_id, due_at: new Date(i.due_at), claim_no: i.claim_no },
+          { ...i.attempt, claimed_at: now },
+          until,
+          now,
+        ),
+      );
+      return {
+        claimed: claims.length === 0 ? [] : (await leads.moveAll(claims)).map((lead) => lead && toClaimed(lead)),
+      };
     },
 
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
@@ -25,17 +36,34 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
       const now = ground.clock.now();
       const due_at = new Date(p.due_at);
-      const moved = await leads.move(p.pre_check ? machine.putOff(p, lead, due_at, p.pre_check, now) : machine.release(p, lead, due_at, p.reason, now, false));
+      const moved = await leads.move(
+        p.pre_check
+          ? machine.putOff(p, lead, due_at, p.pre_check, now)
+          : machine.release(p, lead, due_at, p.reason, now, false),
+      );
       if (moved) {
         announce(ground, [moved]);
-        ground.log.info({ event: "lead.held", lead_id: p.lead_id, why: moved.held?.why ?? p.reason, until: p.due_at }, "lead given back, no attempt spent");
+        ground.log.info(
+          { event: "lead.held", lead_id: p.lead_id, why: moved.held?.why ?? p.reason, until: p.due_at },
+          "lead given back, no attempt spent",
+        );
       }
       return { done: moved !== null };
     },
 
     async drop(p: ParamsOf<"leads.drop">): Answer<"leads.drop"> {
       const lead = await leads.byBaton(p.lead_id);
-      const moved = lead && await leads.move(machine.drop({ lead_id: p.lead_id, due_at: new Date(p.due_at) }, lead, p.outcome, p.reason, ground.clock.now()));
+      const moved =
+        lead &&
+        (await leads.move(
+          machine.drop(
+            { lead_id: p.lead_id, due_at: new Date(p.due_at) },
+            lead,
+            p.outcome,
+            p.reason,
+            ground.clock.now(),
+          ),
+        ));
       if (moved) onFinished(moved);
       return { done: moved !== null };
     },
@@ -46,12 +74,25 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
       const now = ground.clock.now();
       const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
-      const moved = await leads.move(settlement.kind === "retry" ? machine.retry(p, lead, p.facts, settlement, now) : machine.finish(p, lead, p.facts, settlement.outcome, now));
+      const moved = await leads.move(
+        settlement.kind === "retry"
+          ? machine.retry(p, lead, p.facts, settlement, now)
+          : machine.finish(p, lead, p.facts, settlement.outcome, now),
+      );
       if (!moved) return lost;
       if (settlement.kind === "finish") onFinished(moved);
       else {
         announce(ground, [moved]);
-        ground.log.info({ event: "lead.retry", lead_id: moved._id, after: settlement.outcome, attempt: moved.attempt_count, due_at: settlement.due_at }, "attempt ended, the lead will be called again");
+        ground.log.info(
+          {
+            event: "lead.retry",
+            lead_id: moved._id,
+            after: settlement.outcome,
+            attempt: moved.attempt_count,
+            due_at: settlement.due_at,
+          },
+          "attempt ended, the lead will be called again",
+        );
       }
       return { done: true, status: moved.status, outcome: moved.outcome };
     },

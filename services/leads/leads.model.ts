@@ -6,13 +6,27 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { CostItem } from "../../shared/contracts/leads.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
-export interface AttemptSnapshot { number_id: string; provider: Provider; template_version: number; policy: RetryPolicy; claimed_at: Date }
+export interface AttemptSnapshot {
+  number_id: string;
+  provider: Provider;
+  template_version: number;
+  policy: RetryPolicy;
+  claimed_at: Date;
+}
 
 /** One move of the machine as it is remembered: what happened, when, and with what. */
-export interface HistoryEntry { event: string; at: Date; details: Record<string, unknown> }
+export interface HistoryEntry {
+  event: string;
+  at: Date;
+  details: Record<string, unknown>;
+}
 
 /** Why a waiting lead is not called yet: until when, and since when for this same reason. */
-export interface Held { why: string; until: Date; since: Date }
+export interface Held {
+  why: string;
+  until: Date;
+  since: Date;
+}
 
 /** A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial indexes hold live work only. */
 export interface LeadDoc {
@@ -71,24 +85,52 @@ export interface LeadDoc {
 const Free = Schema.Types.Mixed;
 
 /** Collection `leads`; owner: the leads service. Indexes as reliability.md 3.2. */
-export const leadSchema = new Schema<LeadDoc>({
-  _id: { type: String, required: true },
-  reseller_id: { type: String, required: true }, merchant_id: { type: String, default: null },
-  template_id: { type: String, required: true }, template: { type: String, required: true }, request_id: { type: String, required: true },
-  status: { type: String, required: true }, outcome: { type: String, default: null },
-  attempt_count: { type: Number, required: true }, claim_no: { type: Number, required: true }, recoveries: { type: Number, default: 0 },
-  phone_number: { type: String, default: null }, payload: { type: Free, required: true }, payload_bytes: Number,
-  execution_mode: { type: String, required: true }, call_direction: { type: String, required: true }, is_test: { type: Boolean, required: true },
-  configurations_override: { type: Free, default: null },
-  queue: String, due_at: Date, lease_until: Date, report_due_at: Date,
-  marks: { type: [String], default: undefined }, pre_check_defers: { type: Free, default: {} },
-  attempt: { type: Free, default: null }, held: { type: Free, default: null },
-  call_id: { type: String, default: null }, call_initiated_time: { type: Date, default: null }, call_end_time: { type: Date, default: null },
-  recording_url: { type: String, default: null }, outbound_number_id: { type: String, default: null },
-  history: { type: [Free], default: [] }, answered_count: { type: Number, default: 0 }, talk_seconds: { type: Number, default: 0 },
-  costs: { type: Free, default: {} }, cost_items: Free, trace_scores: { type: Free, default: {} }, meta: { type: Free, default: {} },
-  created_at: { type: Date, required: true }, updated_at: { type: Date, required: true }, finished_at: { type: Date, default: null },
-}, SCHEMA_OPTIONS);
+export const leadSchema = new Schema<LeadDoc>(
+  {
+    _id: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    template_id: { type: String, required: true },
+    template: { type: String, required: true },
+    request_id: { type: String, required: true },
+    status: { type: String, required: true },
+    outcome: { type: String, default: null },
+    attempt_count: { type: Number, required: true },
+    claim_no: { type: Number, required: true },
+    recoveries: { type: Number, default: 0 },
+    phone_number: { type: String, default: null },
+    payload: { type: Free, required: true },
+    payload_bytes: Number,
+    execution_mode: { type: String, required: true },
+    call_direction: { type: String, required: true },
+    is_test: { type: Boolean, required: true },
+    configurations_override: { type: Free, default: null },
+    queue: String,
+    due_at: Date,
+    lease_until: Date,
+    report_due_at: Date,
+    marks: { type: [String], default: undefined },
+    pre_check_defers: { type: Free, default: {} },
+    attempt: { type: Free, default: null },
+    held: { type: Free, default: null },
+    call_id: { type: String, default: null },
+    call_initiated_time: { type: Date, default: null },
+    call_end_time: { type: Date, default: null },
+    recording_url: { type: String, default: null },
+    outbound_number_id: { type: String, default: null },
+    history: { type: [Free], default: [] },
+    answered_count: { type: Number, default: 0 },
+    talk_seconds: { type: Number, default: 0 },
+    costs: { type: Free, default: {} },
+    cost_items: Free,
+    trace_scores: { type: Free, default: {} },
+    meta: { type: Free, default: {} },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+    finished_at: { type: Date, default: null },
+  },
+  SCHEMA_OPTIONS,
+);
 
 const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 

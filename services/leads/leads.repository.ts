@@ -32,7 +32,7 @@ export interface LeadsRepository {
   byBaton(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
-  withHistory(scope: Scope, lead_id: string): Promise<LeadDoc & { history: HistoryEntry[] } | null>;
+  withHistory(scope: Scope, lead_id: string): Promise<(LeadDoc & { history: HistoryEntry[] }) | null>;
   page(scope: Scope, filter: LeadFilter, after: PageFilter, limit: number): Promise<LeadDoc[]>;
   /** Groups the leads that a filter lets through; throws the database's MaxTimeMSExpired after `maxTimeMs`. */
   figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
@@ -56,7 +56,17 @@ const READ_AT_ONCE = 100;
 const PLAIN = { history: 0 } as const;
 /** What is told of a lead that was moved among many. */
 const MOVED = {
-  claim_no: 1, attempt_count: 1, reseller_id: 1, merchant_id: 1, template_id: 1, phone_number: 1, payload: 1, execution_mode: 1, pre_check_defers: 1, request_id: 1, outcome: 1,
+  claim_no: 1,
+  attempt_count: 1,
+  reseller_id: 1,
+  merchant_id: 1,
+  template_id: 1,
+  phone_number: 1,
+  payload: 1,
+  execution_mode: 1,
+  pre_check_defers: 1,
+  request_id: 1,
+  outcome: 1,
 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
@@ -68,7 +78,8 @@ const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 /** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
 export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository {
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
-  const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+  const findOne = (filter: Record<string, unknown>) =>
+    model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
   const mark = (): string => ids.base64url(MARK_BYTES);
   const move = joinedMoves(model, { mark, projection: PLAIN });
   const readJoined = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
@@ -79,9 +90,13 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = joining(insertMany, INSERTED_AT_ONCE);
   return {
-    insert: async (leads) => (leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads)),
+    insert: async (leads) =>
+      leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
     async existing(lead_ids) {
-      const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string }[]>();
+      const found = await model
+        .find({ _id: { $in: [...lead_ids] } }, { _id: 1 })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<{ _id: string }[]>();
       return new Set(found.map((d) => d._id));
     },
     move,
@@ -92,21 +107,56 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
       if (lost && "failure" in lost && moved.every((m) => m === null)) throw lost.failure;
       return moved;
     },
-    briefs: (scope, lead_ids) => model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).maxTimeMS(MAX_QUERY_MS).lean<BriefDoc[]>(),
+    briefs: (scope, lead_ids) =>
+      model
+        .find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<BriefDoc[]>(),
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
     byBaton: readJoined,
-    byRequest: (scope, request_id, limit) => find({ ...within(scope), request_id }).sort({ created_at: -1, _id: -1 }).limit(limit),
+    byRequest: (scope, request_id, limit) =>
+      find({ ...within(scope), request_id })
+        .sort({ created_at: -1, _id: -1 })
+        .limit(limit),
     async withHistory(scope, lead_id) {
-      const lead = await model.findOne({ _id: lead_id, ...within(scope) }).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+      const lead = await model
+        .findOne({ _id: lead_id, ...within(scope) })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };
     },
-    page: (scope, filter, after, limit) => model.find({ $and: [within(scope), given(filter), after] }, SUMMARY).sort(PAGE_ORDER).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>(),
+    page: (scope, filter, after, limit) =>
+      model
+        .find({ $and: [within(scope), given(filter), after] }, SUMMARY)
+        .sort(PAGE_ORDER)
+        .limit(limit)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<LeadDoc[]>(),
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
-      model.aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages]).option({ maxTimeMS: maxTimeMs }).exec(),
-    anyUnfinished: async (of) => await model.findOne({ ...of, finished_at: null }, { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean() !== null,
-    lostLeases: (now, limit) => find({ lease_until: { $lt: now } }).sort({ lease_until: 1 }).limit(limit),
-    owedReports: (now, limit) => find({ report_due_at: { $lte: now } }).sort({ report_due_at: 1 }).limit(limit),
-    reportsTaken: async (lead_ids) => { await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } }).maxTimeMS(MAX_QUERY_MS); },
-    reportsLater: async (lead_ids, at) => { await model.updateMany({ _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } }, { $set: { report_due_at: at } }).maxTimeMS(MAX_QUERY_MS); },
+      model
+        .aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages])
+        .option({ maxTimeMS: maxTimeMs })
+        .exec(),
+    anyUnfinished: async (of) =>
+      (await model
+        .findOne({ ...of, finished_at: null }, { _id: 1 })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean()) !== null,
+    lostLeases: (now, limit) =>
+      find({ lease_until: { $lt: now } })
+        .sort({ lease_until: 1 })
+        .limit(limit),
+    owedReports: (now, limit) =>
+      find({ report_due_at: { $lte: now } })
+        .sort({ report_due_at: 1 })
+        .limit(limit),
+    reportsTaken: async (lead_ids) => {
+      await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } }).maxTimeMS(MAX_QUERY_MS);
+    },
+    reportsLater: async (lead_ids, at) => {
+      await model
+        .updateMany({ _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } }, { $set: { report_due_at: at } })
+        .maxTimeMS(MAX_QUERY_MS);
+    },
   };
 }

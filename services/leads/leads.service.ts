@@ -30,14 +30,31 @@ export default service("leads", (ground) => {
 
   const onFinished = (lead: FinishedDoc): void => {
     ground.bus.emit("lead.finished", { lead_id: lead._id, outcome: lead.outcome ?? "" });
-    ground.log.info({ event: "lead.finished", lead_id: lead._id, request_id: lead.request_id, outcome: lead.outcome, attempts: lead.attempt_count }, "lead finished");
+    ground.log.info(
+      {
+        event: "lead.finished",
+        lead_id: lead._id,
+        request_id: lead.request_id,
+        outcome: lead.outcome,
+        attempts: lead.attempt_count,
+      },
+      "lead finished",
+    );
     reports?.nudge();
   };
   const moves = attempts(ground, leads, onFinished);
-  const loop = (name: string, pass: () => Promise<boolean>): Loop => startLoop({
-    name, clock: ground.clock, intervalMs: ground.env.SWEEP_INTERVAL_MS, pass,
-    onError: (error) => ground.log.error({ event: "loop.failed", loop: name, ...errorForLog(error) }, "a sweep failed; it goes on at the next interval"),
-  });
+  const loop = (name: string, pass: () => Promise<boolean>): Loop =>
+    startLoop({
+      name,
+      clock: ground.clock,
+      intervalMs: ground.env.SWEEP_INTERVAL_MS,
+      pass,
+      onError: (error) =>
+        ground.log.error(
+          { event: "loop.failed", loop: name, ...errorForLog(error) },
+          "a sweep failed; it goes on at the next interval",
+        ),
+    });
 
   return {
     actions: {
@@ -45,23 +62,43 @@ export default service("leads", (ground) => {
       push: (p, { bus }) => push(ground, shelf, bus, p),
       pushMany: (p, { bus }) => pushMany(ground, shelf, bus, p),
       abort: (p, { bus }) => abort(ground, leads, bus, p, onFinished),
-      get: (p) => read.get(p), byRequest: (p) => read.byRequest(p), list: (p) => read.list(p), summary: (p) => read.summary(p),
+      get: (p) => read.get(p),
+      byRequest: (p) => read.byRequest(p),
+      list: (p) => read.list(p),
+      summary: (p) => read.summary(p),
       timeline: (p, { bus }) => read.timeline(p, bus),
-      explain: (p, { bus }) => read.explain(p, bus), join: (p) => read.join(p), speak: (p) => read.speak(p), recording: (p, { bus }) => read.recording(p, bus),
+      explain: (p, { bus }) => read.explain(p, bus),
+      join: (p) => read.join(p),
+      speak: (p) => read.speak(p),
+      recording: (p, { bus }) => read.recording(p, bus),
       unfinished: async (of) => ({ any: await leads.anyUnfinished(of) }),
-      heads: (p) => heads(queues, p), dueOf: (p) => dueOf(queues, p), expire: (p) => expire(ground, { leads, queues }, p, onFinished),
+      heads: (p) => heads(queues, p),
+      dueOf: (p) => dueOf(queues, p),
+      expire: (p) => expire(ground, { leads, queues }, p, onFinished),
       async inFlight() {
         const templates = await queues.inFlight();
         return { total: templates.reduce((n, t) => n + t.count, 0), templates };
       },
-      claimMany: (p) => moves.claimMany(p), drop: (p) => moves.drop(p), release: (p) => moves.release(p), settle: (p) => moves.settle(p), annotate: (p) => moves.annotate(p),
-      extend: async (p) => ({ done: await leads.move(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds))) !== null }),
+      claimMany: (p) => moves.claimMany(p),
+      drop: (p) => moves.drop(p),
+      release: (p) => moves.release(p),
+      settle: (p) => moves.settle(p),
+      annotate: (p) => moves.annotate(p),
+      extend: async (p) => ({
+        done: (await leads.move(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds)))) !== null,
+      }),
     },
     async started() {
       await queues.dropOldIndexes();
       reports = loop("reports", () => sweepReports(ground, leads));
-      loops.push(reports, loop("lost leases", () => sweepLost(ground, leads, (baton, facts) => moves.settle({ ...baton, facts }))), loop("queues", () => sweepQueueless(queues)));
+      loops.push(
+        reports,
+        loop("lost leases", () => sweepLost(ground, leads, (baton, facts) => moves.settle({ ...baton, facts }))),
+        loop("queues", () => sweepQueueless(queues)),
+      );
     },
-    async stopped() { await Promise.all(loops.map((l) => l.stop())); },
+    async stopped() {
+      await Promise.all(loops.map((l) => l.stop()));
+    },
   };
 });

@@ -28,8 +28,14 @@ export type ClosedOutcome = keyof typeof OUTCOMES;
 export const EARLY_DROP_SECONDS = 5;
 
 const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
-  invalid_number: "INVALID_NUMBER", unknown: "PLACEMENT_UNKNOWN", no_answer: "no_answer", busy: "busy", rejected: "busy",
-  failed: "failed", canceled: "failed", not_dialled: "failed",
+  invalid_number: "INVALID_NUMBER",
+  unknown: "PLACEMENT_UNKNOWN",
+  no_answer: "no_answer",
+  busy: "busy",
+  rejected: "busy",
+  failed: "failed",
+  canceled: "failed",
+  not_dialled: "failed",
 };
 
 /** The one word for an attempt, from its recorded facts: the template's own word where the talk reached a decision, else one of the closed list. */

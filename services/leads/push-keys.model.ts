@@ -16,9 +16,15 @@ export interface PushKeyDoc {
 }
 
 /** Collection `push_keys`; owner: the leads service. */
-export const pushKeySchema = new Schema<PushKeyDoc>({
-  _id: { type: String, required: true }, body_hash: { type: String, required: true }, lead_id: { type: String, required: true },
-  message: { type: String, required: true }, expires_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const pushKeySchema = new Schema<PushKeyDoc>(
+  {
+    _id: { type: String, required: true },
+    body_hash: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    message: { type: String, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 pushKeySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });

@@ -19,11 +19,21 @@ const AT_ONCE = 100;
 /** The repository over its model. */
 export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
   const read = async (ids: readonly string[]): Promise<Map<string, PushKeyDoc>> =>
-    new Map((await model.find({ _id: { $in: [...ids] } }).maxTimeMS(MAX_QUERY_MS).lean<PushKeyDoc[]>()).map((d) => [d._id, d]));
+    new Map(
+      (
+        await model
+          .find({ _id: { $in: [...ids] } })
+          .maxTimeMS(MAX_QUERY_MS)
+          .lean<PushKeyDoc[]>()
+      ).map((d) => [d._id, d]),
+    );
 
   /** Writes the keys that are free; true for each that was. */
   const take = (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => insertNew(model, wanted);
-  const readOne = joining(async (ids: string[]) => { const found = await read(ids); return ids.map((id) => found.get(id) ?? null); }, AT_ONCE);
+  const readOne = joining(async (ids: string[]) => {
+    const found = await read(ids);
+    return ids.map((id) => found.get(id) ?? null);
+  }, AT_ONCE);
   const takeOne = joining(take, AT_ONCE);
 
   /** What keys stand for that others have: what they took them for, unless that is over. */
@@ -31,22 +41,34 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
     if (wanted.length === 0) return new Map();
     const held = await read(wanted.map((w) => w._id));
     // the database clears expired keys once a minute; until then they are in the way
-    const over = wanted.flatMap((fresh) => { const old = held.get(fresh._id); return old && old.expires_at <= now ? [{ old, fresh }] : []; });
+    const over = wanted.flatMap((fresh) => {
+      const old = held.get(fresh._id);
+      return old && old.expires_at <= now ? [{ old, fresh }] : [];
+    });
     if (over.length === 0) return held;
-    await Promise.all(over.map(({ old, fresh }) => model.replaceOne({ _id: old._id, expires_at: old.expires_at }, fresh)));
+    await Promise.all(
+      over.map(({ old, fresh }) => model.replaceOne({ _id: old._id, expires_at: old.expires_at }, fresh)),
+    );
     return read(wanted.map((w) => w._id));
   };
 
   return {
     async find(ids, now) {
-      const found = ids.length === 1 ? await Promise.all(ids.map((id) => readOne(id))) : [...(await read(ids)).values()];
+      const found =
+        ids.length === 1 ? await Promise.all(ids.map((id) => readOne(id))) : [...(await read(ids)).values()];
       return new Map(found.flatMap((d) => (d && d.expires_at > now ? [[d._id, d]] : [])));
     },
     async reserve(wanted, now) {
       const mine = wanted.length === 1 ? await Promise.all(wanted.map((w) => takeOne(w))) : await take(wanted);
-      const held = await others(wanted.filter((_, i) => !mine[i]), now);
-      wanted.forEach((w, i) => { if (mine[i]) held.set(w._id, w); });
-      if (wanted.some((w) => !held.has(w._id))) fail("STORE_UNAVAILABLE", "an Idempotency-Key was taken and yet can't be read; push again");
+      const held = await others(
+        wanted.filter((_, i) => !mine[i]),
+        now,
+      );
+      wanted.forEach((w, i) => {
+        if (mine[i]) held.set(w._id, w);
+      });
+      if (wanted.some((w) => !held.has(w._id)))
+        fail("STORE_UNAVAILABLE", "an Idempotency-Key was taken and yet can't be read; push again");
       return held;
     },
   };

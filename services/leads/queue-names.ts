@@ -1,7 +1,9 @@
 import type { LeadDoc } from "./leads.model.ts";
 
 /** What decides in which queue a lead waits; leads of older versions have none yet. */
-export type Queued = Pick<LeadDoc, "_id" | "template_id" | "merchant_id" | "configurations_override"> & { queue?: string };
+export type Queued = Pick<LeadDoc, "_id" | "template_id" | "merchant_id" | "configurations_override"> & {
+  queue?: string;
+};
 
 /** Names of playground leads' own queues begin with this; it sorts behind every template's. */
 const OWN = "p:";
@@ -24,7 +26,10 @@ export function queueName(lead: Omit<Queued, "queue">, template_of: "merchant" |
 export const queueOf = (lead: Queued): string => lead.queue ?? queueName(lead, "reseller");
 
 /** A part of the queues' names: from `from` on (itself included), up to `to` (left out). */
-export interface Part { from: string; to: string }
+export interface Part {
+  from: string;
+  to: string;
+}
 
 /** The names in 16 parts, in order, by the first hexadecimal digit of the id that each begins with: ids are random, so the parts are alike. */
 export function partsOf(own: boolean): Part[] {

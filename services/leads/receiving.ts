@@ -6,10 +6,19 @@ import { RECEIVED } from "./lead-machine.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
 /** Makes the lead of an inbound call, once: its id is the caller's word for the call. STORE_UNAVAILABLE. */
-export async function receive(ground: ServiceGround, leads: LeadsRepository, p: Received): Promise<ResultOf<"leads.receive">> {
+export async function receive(
+  ground: ServiceGround,
+  leads: LeadsRepository,
+  p: Received,
+): Promise<ResultOf<"leads.receive">> {
   const [written] = await leads.insert([inboundDocument(p, ground.clock.now())]);
-  if (written === "failed" || written === undefined) fail("STORE_UNAVAILABLE", "the lead of an inbound call could not be written; ask again");
+  if (written === "failed" || written === undefined)
+    fail("STORE_UNAVAILABLE", "the lead of an inbound call could not be written; ask again");
   const made = written === "written";
-  if (made) ground.log.info({ event: "lead.received", lead_id: p.lead_id, from: p.from && maskPhone(p.from), template_id: p.template_id }, "somebody called us; their lead is made");
+  if (made)
+    ground.log.info(
+      { event: "lead.received", lead_id: p.lead_id, from: p.from && maskPhone(p.from), template_id: p.template_id },
+      "somebody called us; their lead is made",
+    );
   return { lead_id: p.lead_id, claim_no: RECEIVED.claim_no, made };
 }

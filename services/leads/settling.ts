@@ -8,6 +8,7 @@ export type Settlement = { kind: "retry"; due_at: Date; outcome: string } | { ki
 export function settle(facts: AttemptFacts, policy: RetryPolicy, attempt_count: number, now: Date): Settlement {
   const outcome = outcomeOf(facts);
   const triesLeft = attempt_count <= policy.max_retry;
-  if (triesLeft && isRetried(facts, policy.retry_on)) return { kind: "retry", due_at: new Date(now.getTime() + policy.retry_offset * 1000), outcome };
+  if (triesLeft && isRetried(facts, policy.retry_on))
+    return { kind: "retry", due_at: new Date(now.getTime() + policy.retry_offset * 1000), outcome };
   return { kind: "finish", outcome };
 }

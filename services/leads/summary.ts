@@ -18,14 +18,23 @@ type Summary = ResultOf<"leads.summary">;
 /** What the database gives: leads of one template in one status with one outcome. */
 export interface Group {
   _id: { template_id: string; status: string; outcome: string | null };
-  template: string; leads: number; attempts: number; answered: number; talk_seconds: number; cost: number;
+  template: string;
+  leads: number;
+  attempts: number;
+  answered: number;
+  talk_seconds: number;
+  cost: number;
 }
 
 /** The instants that are asked for. VALIDATION_FAILED. */
-export function periodOf({ from, to }: Pick<ParamsOf<"leads.summary">, "from" | "to">, now: Date): { from: Date; to: Date } {
+export function periodOf(
+  { from, to }: Pick<ParamsOf<"leads.summary">, "from" | "to">,
+  now: Date,
+): { from: Date; to: Date } {
   const end = to === undefined ? now : new Date(to);
   const begin = from === undefined ? plusSeconds(end, -DEFAULT_PERIOD_SECONDS) : new Date(from);
-  const wrong = (path: string, message: string): never => fail("VALIDATION_FAILED", `${path} ${message}.`, { errors: [{ path, message }] });
+  const wrong = (path: string, message: string): never =>
+    fail("VALIDATION_FAILED", `${path} ${message}.`, { errors: [{ path, message }] });
   if (begin >= end) wrong("from", "must lie before to");
   if (end.getTime() - begin.getTime() > MAX_PERIOD_SECONDS * 1000) wrong("from", "must lie at most 366 days before to");
   return { from: begin, to: end };
@@ -33,11 +42,17 @@ export function periodOf({ from, to }: Pick<ParamsOf<"leads.summary">, "from" | 
 
 /** Groups leads of a period; what is matched comes before. */
 export const GROUPING: PipelineStage[] = [
-  { $group: {
-    _id: { template_id: "$template_id", status: "$status", outcome: "$outcome" }, template: { $max: "$template" }, leads: { $sum: 1 },
-    attempts: { $sum: "$attempt_count" }, answered: { $sum: "$answered_count" }, talk_seconds: { $sum: "$talk_seconds" },
-    cost: { $sum: { $sum: { $map: { input: { $objectToArray: "$costs" }, as: "c", in: "$$c.v" } } } },
-  } },
+  {
+    $group: {
+      _id: { template_id: "$template_id", status: "$status", outcome: "$outcome" },
+      template: { $max: "$template" },
+      leads: { $sum: 1 },
+      attempts: { $sum: "$attempt_count" },
+      answered: { $sum: "$answered_count" },
+      talk_seconds: { $sum: "$talk_seconds" },
+      cost: { $sum: { $sum: { $map: { input: { $objectToArray: "$costs" }, as: "c", in: "$$c.v" } } } },
+    },
+  },
   { $limit: MAX_GROUPS + 1 },
 ];
 
@@ -49,9 +64,13 @@ function figures(groups: readonly Group[]) {
   const answered = sum((g) => g.answered);
   const decided = sum((g) => (isDecided(g) ? g.leads : 0));
   return {
-    leads: sum((g) => g.leads), finished, attempts: sum((g) => g.attempts), answered,
+    leads: sum((g) => g.leads),
+    finished,
+    attempts: sum((g) => g.attempts),
+    answered,
     average_talk_seconds: answered === 0 ? null : Math.round((sum((g) => g.talk_seconds) / answered) * 10) / 10,
-    cost: Math.round(sum((g) => g.cost) * COST_DECIMALS) / COST_DECIMALS, decided,
+    cost: Math.round(sum((g) => g.cost) * COST_DECIMALS) / COST_DECIMALS,
+    decided,
     success_rate: finished === 0 ? null : Math.round((decided / finished) * 1000) / 1000,
   };
 }
@@ -68,13 +87,28 @@ function countsBy(groups: readonly Group[], word: (g: Group) => string | null): 
 
 /** Groups -> the figures of all and of each template. VALIDATION_FAILED for more groups than are looked at. */
 export function summaryOf(groups: readonly Group[], period: { from: Date; to: Date }, cost_currency: string): Summary {
-  if (groups.length > MAX_GROUPS) fail("VALIDATION_FAILED", "the period holds leads of too many templates to sum up at once; name a template_id or merchant_id, or a shorter period");
+  if (groups.length > MAX_GROUPS)
+    fail(
+      "VALIDATION_FAILED",
+      "the period holds leads of too many templates to sum up at once; name a template_id or merchant_id, or a shorter period",
+    );
   const byTemplate = Map.groupBy(groups, (g) => g._id.template_id);
   const byOutcome = (of: readonly Group[]) => countsBy(of, (g) => g._id.outcome);
   return {
-    from: period.from.toISOString(), to: period.to.toISOString(), cost_currency, ...figures(groups),
-    by_status: countsBy(groups, (g) => g._id.status), by_outcome: byOutcome(groups),
-    templates: [...byTemplate].map(([template_id, of]) => ({ template_id, template: of[0]?.template ?? "", ...figures(of), by_outcome: byOutcome(of) }))
-      .sort((a, b) => b.leads - a.leads || (a.template_id < b.template_id ? -1 : 1)).slice(0, MAX_TEMPLATES),
+    from: period.from.toISOString(),
+    to: period.to.toISOString(),
+    cost_currency,
+    ...figures(groups),
+    by_status: countsBy(groups, (g) => g._id.status),
+    by_outcome: byOutcome(groups),
+    templates: [...byTemplate]
+      .map(([template_id, of]) => ({
+        template_id,
+        template: of[0]?.template ?? "",
+        ...figures(of),
+        by_outcome: byOutcome(of),
+      }))
+      .sort((a, b) => b.leads - a.leads || (a.template_id < b.template_id ? -1 : 1))
+      .slice(0, MAX_TEMPLATES),
   };
 }

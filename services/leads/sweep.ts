@@ -31,33 +31,66 @@ type Settle = (baton: machine.Baton, facts: AttemptFacts) => Promise<unknown>;
 async function recover(ground: ServiceGround, leads: LeadsRepository, lead: LeadDoc, settle: Settle): Promise<void> {
   const baton = { lead_id: lead._id, claim_no: lead.claim_no };
   const now = ground.clock.now();
-  if (!lead.lease_until || !await leads.move(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS), now))) return;
+  if (
+    !lead.lease_until ||
+    !(await leads.move(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS), now)))
+  )
+    return;
   const answer = await ground.bus.call("dialer.reconcile", baton);
-  ground.log.info({ event: "lead.recovered", ...baton, verdict: answer.verdict }, "looked into a lead whose holder went silent");
-  if (answer.verdict === "live") { await leads.move(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds))); return; }
-  if (answer.verdict === "ended") { await settle(baton, answer.facts); return; }
-  if (lead.call_direction === "INBOUND") { await settle(baton, lostFacts()); return; }
-  if (lead.recoveries + 1 >= MAX_RECOVERIES) {
-    await settle(baton, { ...noFacts("not_dialled"), error: { code: "HOLDER_LOST", message: `the attempt was lost before dialling ${MAX_RECOVERIES} times` } });
+  ground.log.info(
+    { event: "lead.recovered", ...baton, verdict: answer.verdict },
+    "looked into a lead whose holder went silent",
+  );
+  if (answer.verdict === "live") {
+    await leads.move(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds)));
     return;
   }
-  const given = await leads.move(machine.release(baton, lead, ground.clock.now(), "holder_lost", ground.clock.now(), true));
+  if (answer.verdict === "ended") {
+    await settle(baton, answer.facts);
+    return;
+  }
+  if (lead.call_direction === "INBOUND") {
+    await settle(baton, lostFacts());
+    return;
+  }
+  if (lead.recoveries + 1 >= MAX_RECOVERIES) {
+    await settle(baton, {
+      ...noFacts("not_dialled"),
+      error: { code: "HOLDER_LOST", message: `the attempt was lost before dialling ${MAX_RECOVERIES} times` },
+    });
+    return;
+  }
+  const given = await leads.move(
+    machine.release(baton, lead, ground.clock.now(), "holder_lost", ground.clock.now(), true),
+  );
   if (given) announce(ground, [given]);
 }
 
 /** One pass over leads whose lease ran out. True when there were as many as one pass takes. */
 export async function sweepLost(ground: ServiceGround, leads: LeadsRepository, settle: Settle): Promise<boolean> {
   const lost = await leads.lostLeases(ground.clock.now(), BATCH);
-  await inSlices(lost, PARALLEL, (lead) => recover(ground, leads, lead, settle).catch((error: unknown) => {
-    ground.log.warn({ event: "lead.recovery_failed", lead_id: lead._id, ...errorForLog(error) }, "a lost lead could not be looked into; the next sweep tries again");
-  }));
+  await inSlices(lost, PARALLEL, (lead) =>
+    recover(ground, leads, lead, settle).catch((error: unknown) => {
+      ground.log.warn(
+        { event: "lead.recovery_failed", lead_id: lead._id, ...errorForLog(error) },
+        "a lost lead could not be looked into; the next sweep tries again",
+      );
+    }),
+  );
   return lost.length === BATCH;
 }
 
 function reportOf(lead: LeadDoc): Report | null {
   const url = lead.payload["reporting_webhook_url"];
   if (!lead.report_due_at || typeof url !== "string") return null;
-  return { lead_id: lead._id, reseller_id: lead.reseller_id, merchant_id: lead.merchant_id, url, occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(), data: toReport(lead) };
+  return {
+    lead_id: lead._id,
+    reseller_id: lead.reseller_id,
+    merchant_id: lead.merchant_id,
+    url,
+    occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(),
+    data: toReport(lead),
+  };
 }
 
 const reportBytes = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
@@ -72,8 +105,14 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: 
     await ground.bus.call("webhook.enqueueMany", { reports: [...reports] });
     await leads.reportsTaken(ids);
   } catch (error) {
-    if (others.length > 0 && !AWAY.has(codeOf(error))) { await inSlices(reports, PARALLEL, (report) => handOver(ground, leads, [report])); return; }
-    ground.log.warn({ event: "report.hand_over_failed", lead_id: first.lead_id, leads: ids.length, ...errorForLog(error) }, "reports could not be handed to the webhook service; they stay owed");
+    if (others.length > 0 && !AWAY.has(codeOf(error))) {
+      await inSlices(reports, PARALLEL, (report) => handOver(ground, leads, [report]));
+      return;
+    }
+    ground.log.warn(
+      { event: "report.hand_over_failed", lead_id: first.lead_id, leads: ids.length, ...errorForLog(error) },
+      "reports could not be handed to the webhook service; they stay owed",
+    );
     await leads.reportsLater(ids, plusMs(ground.clock.now(), REPORT_RETRY_MS));
   }
 }
@@ -82,6 +121,8 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: 
 export async function sweepReports(ground: ServiceGround, leads: LeadsRepository): Promise<boolean> {
   const owed = await leads.owedReports(ground.clock.now(), BATCH);
   const reports = owed.map(reportOf).filter((r): r is Report => r !== null);
-  await inSlices(packets(reports, reportBytes, MAX_PACKET_BYTES, REPORTS_AT_ONCE), MESSAGES_AT_ONCE, (some) => handOver(ground, leads, some));
+  await inSlices(packets(reports, reportBytes, MAX_PACKET_BYTES, REPORTS_AT_ONCE), MESSAGES_AT_ONCE, (some) =>
+    handOver(ground, leads, some),
+  );
   return owed.length === BATCH;
 }

@@ -22,40 +22,81 @@ export interface Merchants {
 }
 
 /** Manages merchants. */
-export function managingMerchants(ground: ServiceGround, merchants: MerchantsRepository, resellers: ResellersRepository): Merchants {
+export function managingMerchants(
+  ground: ServiceGround,
+  merchants: MerchantsRepository,
+  resellers: ResellersRepository,
+): Merchants {
   const permit = (by: By, reseller_id: string): void => {
     const refusal = refuseMerchant(by, reseller_id);
     if (refusal) fail("FORBIDDEN", refusal);
   };
-  const forChange = (by: By, id: string): Promise<MerchantDoc> => merchantForChange(merchants, by, id, (reseller_id) => refuseMerchant(by, reseller_id));
+  const forChange = (by: By, id: string): Promise<MerchantDoc> =>
+    merchantForChange(merchants, by, id, (reseller_id) => refuseMerchant(by, reseller_id));
   return {
     async create({ by, name, reseller_id, contact_email }) {
       permit(by, reseller_id);
-      if (!await resellers.one(reseller_id)) fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
+      if (!(await resellers.one(reseller_id)))
+        fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
       const now = ground.clock.now();
-      const merchant: MerchantDoc = { _id: ground.ids.uuid(), name, name_key: nameKey(name), reseller_id, contact_email, is_active: true, paused: null, created_at: now, updated_at: now };
+      const merchant: MerchantDoc = {
+        _id: ground.ids.uuid(),
+        name,
+        name_key: nameKey(name),
+        reseller_id,
+        contact_email,
+        is_active: true,
+        paused: null,
+        created_at: now,
+        updated_at: now,
+      };
       await merchants.add(merchant);
       return merchantView(merchant);
     },
     async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = pageOf(await merchants.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)), limit);
+      const { items, next_cursor } = pageOf(
+        await merchants.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
       return { count: items.length, merchants: items.map(merchantView), next_cursor };
     },
-    get: async ({ by, id }) => merchantView(await merchants.find(scopeOf(by), id) ?? unknownMerchant()),
+    get: async ({ by, id }) => merchantView((await merchants.find(scopeOf(by), id)) ?? unknownMerchant()),
     async update({ by, id, ...wanted }, bus) {
       if (Object.keys(wanted).length === 0) namesNothing();
       await forChange(by, id);
-      const change = { ...wanted, ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }), updated_at: ground.clock.now() };
-      const changed = await merchants.change(scopeOf(by), id, change) ?? unknownMerchant();
-      await recordAudit(ground, bus, { by, action: "merchant.updated", subject: id, reseller_id: changed.reseller_id, merchant_id: id, details: wanted });
+      const change = {
+        ...wanted,
+        ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }),
+        updated_at: ground.clock.now(),
+      };
+      const changed = (await merchants.change(scopeOf(by), id, change)) ?? unknownMerchant();
+      await recordAudit(ground, bus, {
+        by,
+        action: "merchant.updated",
+        subject: id,
+        reseller_id: changed.reseller_id,
+        merchant_id: id,
+        details: wanted,
+      });
       return merchantView(changed);
     },
     async remove({ by, id }, bus) {
       const { reseller_id, name } = await forChange(by, id);
       const owned = await ownsAnything(bus, { reseller_id, merchant_id: id });
-      if (owned !== null) fail("RESOURCE_IN_USE", `The merchant has ${owned}; delete or finish them first, or switch the merchant off with is_active false.`);
+      if (owned !== null)
+        fail(
+          "RESOURCE_IN_USE",
+          `The merchant has ${owned}; delete or finish them first, or switch the merchant off with is_active false.`,
+        );
       await merchants.remove(scopeOf(by), id);
-      await recordAudit(ground, bus, { by, action: "merchant.deleted", subject: id, reseller_id, merchant_id: id, details: { name } });
+      await recordAudit(ground, bus, {
+        by,
+        action: "merchant.deleted",
+        subject: id,
+        reseller_id,
+        merchant_id: id,
+        details: { name },
+      });
       return {};
     },
   };

@@ -21,13 +21,22 @@ export interface Resellers {
 }
 
 const viewOf = (doc: ResellerDoc): ResellerRecord => ({
-  id: doc._id, name: doc.name, is_active: doc.is_active, created_at: doc.created_at.toISOString(), updated_at: doc.updated_at.toISOString(),
+  id: doc._id,
+  name: doc.name,
+  is_active: doc.is_active,
+  created_at: doc.created_at.toISOString(),
+  updated_at: doc.updated_at.toISOString(),
 });
 
-const unknown = (): never => fail("RESELLER_NOT_FOUND", "No reseller has this id; GET /resellers lists those you may see.");
+const unknown = (): never =>
+  fail("RESELLER_NOT_FOUND", "No reseller has this id; GET /resellers lists those you may see.");
 
 /** Manages resellers. */
-export function managingResellers(ground: ServiceGround, resellers: ResellersRepository, merchants: MerchantsRepository): Resellers {
+export function managingResellers(
+  ground: ServiceGround,
+  resellers: ResellersRepository,
+  merchants: MerchantsRepository,
+): Resellers {
   const permit = (by: By): void => {
     const refusal = refuseReseller(by);
     if (refusal) fail("FORBIDDEN", refusal);
@@ -36,30 +45,62 @@ export function managingResellers(ground: ServiceGround, resellers: ResellersRep
     async create({ by, name }) {
       permit(by);
       const now = ground.clock.now();
-      const reseller: ResellerDoc = { _id: ground.ids.uuid(), name, name_key: nameKey(name), is_active: true, created_at: now, updated_at: now };
+      const reseller: ResellerDoc = {
+        _id: ground.ids.uuid(),
+        name,
+        name_key: nameKey(name),
+        is_active: true,
+        created_at: now,
+        updated_at: now,
+      };
       await resellers.add(reseller);
       return viewOf(reseller);
     },
     async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = pageOf(await resellers.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)), limit);
+      const { items, next_cursor } = pageOf(
+        await resellers.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
       return { count: items.length, resellers: items.map(viewOf), next_cursor };
     },
-    get: async ({ by, id }) => viewOf(await resellers.find(scopeOf(by), id) ?? unknown()),
+    get: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
     async update({ by, id, ...wanted }, bus) {
       permit(by);
       if (Object.keys(wanted).length === 0) namesNothing();
-      const change = { ...wanted, ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }), updated_at: ground.clock.now() };
-      const changed = await resellers.change(scopeOf(by), id, change) ?? unknown();
-      await recordAudit(ground, bus, { by, action: "reseller.updated", subject: id, reseller_id: id, merchant_id: null, details: wanted });
+      const change = {
+        ...wanted,
+        ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }),
+        updated_at: ground.clock.now(),
+      };
+      const changed = (await resellers.change(scopeOf(by), id, change)) ?? unknown();
+      await recordAudit(ground, bus, {
+        by,
+        action: "reseller.updated",
+        subject: id,
+        reseller_id: id,
+        merchant_id: null,
+        details: wanted,
+      });
       return viewOf(changed);
     },
     async remove({ by, id }, bus) {
       permit(by);
-      const { name } = await resellers.find(scopeOf(by), id) ?? unknown();
-      const owned = await merchants.anyOf(id) ? "merchants" : await ownsAnything(bus, { reseller_id: id });
-      if (owned !== null) fail("RESOURCE_IN_USE", `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`);
+      const { name } = (await resellers.find(scopeOf(by), id)) ?? unknown();
+      const owned = (await merchants.anyOf(id)) ? "merchants" : await ownsAnything(bus, { reseller_id: id });
+      if (owned !== null)
+        fail(
+          "RESOURCE_IN_USE",
+          `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`,
+        );
       await resellers.remove(scopeOf(by), id);
-      await recordAudit(ground, bus, { by, action: "reseller.deleted", subject: id, reseller_id: id, merchant_id: null, details: { name } });
+      await recordAudit(ground, bus, {
+        by,
+        action: "reseller.deleted",
+        subject: id,
+        reseller_id: id,
+        merchant_id: null,
+        details: { name },
+      });
       return {};
     },
   };

@@ -7,17 +7,32 @@ import { pauseView } from "./pause.model.ts";
 
 /** A merchant as it is shown. */
 export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
-  id: doc._id, name: doc.name, reseller_id: doc.reseller_id, contact_email: doc.contact_email, is_active: doc.is_active, paused: pauseView(doc.paused),
-  created_at: doc.created_at.toISOString(), updated_at: doc.updated_at.toISOString(),
+  id: doc._id,
+  name: doc.name,
+  reseller_id: doc.reseller_id,
+  contact_email: doc.contact_email,
+  is_active: doc.is_active,
+  paused: pauseView(doc.paused),
+  created_at: doc.created_at.toISOString(),
+  updated_at: doc.updated_at.toISOString(),
 });
 
 /** Said alike of unknown merchants and, to readers, of foreign ones. */
-export const unknownMerchant = (): never => fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
+export const unknownMerchant = (): never =>
+  fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
 
 /** The merchant that an asker is about to change; `refusal` says why the asker may not. FORBIDDEN, MERCHANT_NOT_FOUND. */
-export async function merchantForChange(merchants: MerchantsRepository, by: By, id: string, refusal: (reseller_id: string) => string | null): Promise<MerchantDoc> {
+export async function merchantForChange(
+  merchants: MerchantsRepository,
+  by: By,
+  id: string,
+  refusal: (reseller_id: string) => string | null,
+): Promise<MerchantDoc> {
   const found = await merchants.find(scopeOf(by), id);
-  if (!found) return await merchants.isAnywhere(id) ? fail("FORBIDDEN", "The merchant belongs to another scope than yours; ask its reseller or an admin.") : unknownMerchant();
+  if (!found)
+    return (await merchants.isAnywhere(id))
+      ? fail("FORBIDDEN", "The merchant belongs to another scope than yours; ask its reseller or an admin.")
+      : unknownMerchant();
   const refused = refusal(found.reseller_id);
   return refused === null ? found : fail("FORBIDDEN", refused);
 }

@@ -18,15 +18,20 @@ export interface MerchantDoc {
 }
 
 /** Collection `merchants`; owner: the merchants service. */
-export const merchantSchema = new Schema<MerchantDoc>({
-  _id: { type: String, required: true },
-  name: { type: String, required: true }, name_key: { type: String, required: true },
-  reseller_id: { type: String, required: true },
-  contact_email: { type: String, required: true },
-  is_active: { type: Boolean, required: true },
-  paused: { type: pauseSchema, default: null },
-  created_at: { type: Date, required: true }, updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const merchantSchema = new Schema<MerchantDoc>(
+  {
+    _id: { type: String, required: true },
+    name: { type: String, required: true },
+    name_key: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    contact_email: { type: String, required: true },
+    is_active: { type: Boolean, required: true },
+    paused: { type: pauseSchema, default: null },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 merchantSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
 merchantSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });

@@ -7,10 +7,16 @@ import { keysFrom } from "./name-key.ts";
 const MAX_QUERY_MS = 5000;
 
 /** What a list of merchants is narrowed by; `name` is how the name begins. */
-export interface MerchantFilter { reseller_id?: string | undefined; name?: string | undefined; is_active?: boolean | undefined }
+export interface MerchantFilter {
+  reseller_id?: string | undefined;
+  name?: string | undefined;
+  is_active?: boolean | undefined;
+}
 
 /** What may change of a merchant. */
-export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active">> & { updated_at: Date };
+export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active">> & {
+  updated_at: Date;
+};
 
 /** Reads and writes of merchants. What is done on behalf of a person takes its scope; the others serve services. */
 export interface MerchantsRepository {
@@ -35,21 +41,52 @@ export const withinMerchants = (scope: Scope): Record<string, string>[] => [
 
 /** The repository of merchants over a mongoose model. */
 export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsRepository => ({
-  add: async (merchant) => { await model.create(merchant); },
-  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+  add: async (merchant) => {
+    await model.create(merchant);
+  },
+  find: (scope, id) =>
+    model
+      .findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<MerchantDoc>()
+      .exec(),
   isAnywhere: async (id) => (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
   page(scope, { reseller_id, name, is_active }, after, size) {
     const name_key = keysFrom(name);
     return model
-      .find({ $and: [
-        ...withinMerchants(scope), ...(reseller_id === undefined ? [] : [{ reseller_id }]), ...(name_key === null ? [] : [{ name_key }]),
-        ...(is_active === undefined ? [] : [{ is_active }]), after,
-      ] })
-      .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc[]>().exec();
+      .find({
+        $and: [
+          ...withinMerchants(scope),
+          ...(reseller_id === undefined ? [] : [{ reseller_id }]),
+          ...(name_key === null ? [] : [{ name_key }]),
+          ...(is_active === undefined ? [] : [{ is_active }]),
+          after,
+        ],
+      })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<MerchantDoc[]>()
+      .exec();
   },
-  change: (scope, id, change) => model
-    .findOneAndUpdate({ $and: [{ _id: id }, ...withinMerchants(scope)] }, { $set: change }, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
-  remove: async (scope, id) => { await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS); },
-  ofReseller: (reseller_id, id) => model.findOne({ _id: id, reseller_id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<MerchantDoc, "is_active">>().exec(),
+  change: (scope, id, change) =>
+    model
+      .findOneAndUpdate(
+        { $and: [{ _id: id }, ...withinMerchants(scope)] },
+        { $set: change },
+        { returnDocument: "after" },
+      )
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<MerchantDoc>()
+      .exec(),
+  remove: async (scope, id) => {
+    await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS);
+  },
+  ofReseller: (reseller_id, id) =>
+    model
+      .findOne({ _id: id, reseller_id }, { is_active: 1 })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<Pick<MerchantDoc, "is_active">>()
+      .exec(),
   anyOf: async (reseller_id) => (await model.exists({ reseller_id }).maxTimeMS(MAX_QUERY_MS)) !== null,
 });

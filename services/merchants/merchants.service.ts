@@ -17,11 +17,18 @@ export default service("merchants", (ground) => {
   const merchants = merchantsRepository(merchantModel);
   const ofResellers = managingResellers(ground, resellers, merchants);
   const ofMerchants = managingMerchants(ground, merchants, resellers);
-  const ofPauses = pausing(ground, merchants, pausesRepository(merchantModel, store.model("deployment", deploymentSchema)));
+  const ofPauses = pausing(
+    ground,
+    merchants,
+    pausesRepository(merchantModel, store.model("deployment", deploymentSchema)),
+  );
 
   /** The two documents behind a pair of ids; the merchant null where none is asked for, or it is another reseller's. */
   const both = (reseller_id: string, merchant_id: string | undefined) =>
-    Promise.all([resellers.one(reseller_id), merchant_id === undefined ? null : merchants.ofReseller(reseller_id, merchant_id)]);
+    Promise.all([
+      resellers.one(reseller_id),
+      merchant_id === undefined ? null : merchants.ofReseller(reseller_id, merchant_id),
+    ]);
 
   return {
     actions: {
@@ -43,7 +50,10 @@ export default service("merchants", (ground) => {
       pauses: (asked) => ofPauses.pauses(asked),
       async lookup({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);
-        return { reseller: reseller !== null, merchant: reseller !== null && (merchant_id === undefined || merchant !== null) };
+        return {
+          reseller: reseller !== null,
+          merchant: reseller !== null && (merchant_id === undefined || merchant !== null),
+        };
       },
       async active({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);

@@ -21,17 +21,38 @@ export interface PausesRepository {
 /** The repository over the mongoose models. */
 export function pausesRepository(merchants: Model<MerchantDoc>, deployments: Model<DeploymentDoc>): PausesRepository {
   return {
-    switchMerchant: (scope, id, pause, now) => merchants
-      .findOneAndUpdate({ $and: [{ _id: id, paused: pause === null ? { $ne: null } : null }, ...withinMerchants(scope)] }, { $set: { paused: pause, updated_at: now } }, { returnDocument: "after" })
-      .maxTimeMS(MAX_QUERY_MS).lean<MerchantDoc>().exec(),
+    switchMerchant: (scope, id, pause, now) =>
+      merchants
+        .findOneAndUpdate(
+          { $and: [{ _id: id, paused: pause === null ? { $ne: null } : null }, ...withinMerchants(scope)] },
+          { $set: { paused: pause, updated_at: now } },
+          { returnDocument: "after" },
+        )
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<MerchantDoc>()
+        .exec(),
     async switchDeployment(pause) {
       // one write that keeps the first pause, and the document as it was before
       const paused = pause === null ? null : { $ifNull: ["$paused", { $literal: pause }] };
       const before = await deployments
-        .findOneAndUpdate({ _id: DEPLOYMENT_ID }, [{ $set: { paused } }], { upsert: true, updatePipeline: true, returnDocument: "before", maxTimeMS: MAX_QUERY_MS }).lean<DeploymentDoc>().exec();
+        .findOneAndUpdate({ _id: DEPLOYMENT_ID }, [{ $set: { paused } }], {
+          upsert: true,
+          updatePipeline: true,
+          returnDocument: "before",
+          maxTimeMS: MAX_QUERY_MS,
+        })
+        .lean<DeploymentDoc>()
+        .exec();
       return (before?.paused ?? null) === null ? pause !== null : pause === null;
     },
-    deployment: async () => (await deployments.findOne({ _id: DEPLOYMENT_ID }).maxTimeMS(MAX_QUERY_MS).lean<DeploymentDoc>().exec())?.paused ?? null,
-    merchants: (ids) => merchants.find({ _id: { $in: [...ids] }, paused: { $ne: null } }, { paused: 1 }).maxTimeMS(MAX_QUERY_MS).lean<{ _id: string; paused: PauseDoc }[]>().exec(),
+    deployment: async () =>
+      (await deployments.findOne({ _id: DEPLOYMENT_ID }).maxTimeMS(MAX_QUERY_MS).lean<DeploymentDoc>().exec())
+        ?.paused ?? null,
+    merchants: (ids) =>
+      merchants
+        .find({ _id: { $in: [...ids] }, paused: { $ne: null } }, { paused: 1 })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<{ _id: string; paused: PauseDoc }[]>()
+        .exec(),
   };
 }

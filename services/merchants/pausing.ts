@@ -15,8 +15,14 @@ export interface Pausing {
   pause(asked: ParamsOf<"merchants.pause">, bus: Bus): Promise<MerchantRecord>;
   resume(asked: ParamsOf<"merchants.resume">, bus: Bus): Promise<MerchantRecord>;
   deployment(asked: ParamsOf<"merchants.deployment">): Promise<ResultOf<"merchants.deployment">>;
-  pauseDeployment(asked: ParamsOf<"merchants.pauseDeployment">, bus: Bus): Promise<ResultOf<"merchants.pauseDeployment">>;
-  resumeDeployment(asked: ParamsOf<"merchants.resumeDeployment">, bus: Bus): Promise<ResultOf<"merchants.resumeDeployment">>;
+  pauseDeployment(
+    asked: ParamsOf<"merchants.pauseDeployment">,
+    bus: Bus,
+  ): Promise<ResultOf<"merchants.pauseDeployment">>;
+  resumeDeployment(
+    asked: ParamsOf<"merchants.resumeDeployment">,
+    bus: Bus,
+  ): Promise<ResultOf<"merchants.resumeDeployment">>;
   pauses(asked: ParamsOf<"merchants.pauses">): Promise<ResultOf<"merchants.pauses">>;
 }
 
@@ -27,26 +33,51 @@ const permitDeployment = (by: By): void => {
 
 /** Pauses and resumes. Whoever switches is written down; every scheduler is told, and reads the truth from here in any case. */
 export function pausing(ground: ServiceGround, merchants: MerchantsRepository, paused: PausesRepository): Pausing {
-  const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({ at: ground.clock.now(), by: `${by.kind}:${by.id}`, reason: reason ?? null });
+  const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
+    at: ground.clock.now(),
+    by: `${by.kind}:${by.id}`,
+    reason: reason ?? null,
+  });
 
   const switchMerchant = async (by: By, id: string, pause: PauseDoc | null, bus: Bus): Promise<MerchantRecord> => {
     await merchantForChange(merchants, by, id, (reseller_id) => refusePause(by, reseller_id));
     const switched = await paused.switchMerchant(scopeOf(by), id, pause, ground.clock.now());
-    if (!switched) return merchantView(await merchants.find(scopeOf(by), id) ?? unknownMerchant());
+    if (!switched) return merchantView((await merchants.find(scopeOf(by), id)) ?? unknownMerchant());
     bus.broadcast("calling.switched", { merchant_id: id });
     const action = pause ? "merchant.paused" : "merchant.resumed";
-    ground.log.info({ event: action, merchant_id: id, by: by.id }, pause ? "a merchant's calling was paused" : "a merchant's calling was resumed");
-    await recordAudit(ground, bus, { by, action, subject: id, reseller_id: switched.reseller_id, merchant_id: id, details: pause ? { reason: pause.reason } : {} });
+    ground.log.info(
+      { event: action, merchant_id: id, by: by.id },
+      pause ? "a merchant's calling was paused" : "a merchant's calling was resumed",
+    );
+    await recordAudit(ground, bus, {
+      by,
+      action,
+      subject: id,
+      reseller_id: switched.reseller_id,
+      merchant_id: id,
+      details: pause ? { reason: pause.reason } : {},
+    });
     return merchantView(switched);
   };
 
-  const switchDeployment = async (by: By, pause: PauseDoc | null, bus: Bus): Promise<ResultOf<"merchants.deployment">> => {
+  const switchDeployment = async (
+    by: By,
+    pause: PauseDoc | null,
+    bus: Bus,
+  ): Promise<ResultOf<"merchants.deployment">> => {
     permitDeployment(by);
     if (await paused.switchDeployment(pause)) {
       bus.broadcast("calling.switched", { merchant_id: null });
       const action = pause ? "deployment.paused" : "deployment.resumed";
       ground.log.info({ event: action, by: by.id }, pause ? "all calling was paused" : "calling was resumed");
-      await recordAudit(ground, bus, { by, action, subject: DEPLOYMENT_ID, reseller_id: null, merchant_id: null, details: pause ? { reason: pause.reason } : {} });
+      await recordAudit(ground, bus, {
+        by,
+        action,
+        subject: DEPLOYMENT_ID,
+        reseller_id: null,
+        merchant_id: null,
+        details: pause ? { reason: pause.reason } : {},
+      });
     }
     return { paused: pauseView(await paused.deployment()) };
   };
@@ -61,8 +92,17 @@ export function pausing(ground: ServiceGround, merchants: MerchantsRepository, p
     pauseDeployment: ({ by, reason }, bus) => switchDeployment(by, pauseBy(by, reason), bus),
     resumeDeployment: ({ by }, bus) => switchDeployment(by, null, bus),
     async pauses({ merchant_ids }) {
-      const [deployment, found] = await Promise.all([paused.deployment(), merchant_ids.length === 0 ? [] : paused.merchants(merchant_ids)]);
-      return { deployment: pauseView(deployment), merchants: found.flatMap(({ _id, paused: p }) => { const pause = pauseView(p); return pause ? [{ id: _id, pause }] : []; }) };
+      const [deployment, found] = await Promise.all([
+        paused.deployment(),
+        merchant_ids.length === 0 ? [] : paused.merchants(merchant_ids),
+      ]);
+      return {
+        deployment: pauseView(deployment),
+        merchants: found.flatMap(({ _id, paused: p }) => {
+          const pause = pauseView(p);
+          return pause ? [{ id: _id, pause }] : [];
+        }),
+      };
     },
   };
 }

@@ -13,12 +13,17 @@ export interface ResellerDoc {
 }
 
 /** Collection `resellers`; owner: the merchants service. */
-export const resellerSchema = new Schema<ResellerDoc>({
-  _id: { type: String, required: true },
-  name: { type: String, required: true }, name_key: { type: String, required: true },
-  is_active: { type: Boolean, required: true },
-  created_at: { type: Date, required: true }, updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const resellerSchema = new Schema<ResellerDoc>(
+  {
+    _id: { type: String, required: true },
+    name: { type: String, required: true },
+    name_key: { type: String, required: true },
+    is_active: { type: Boolean, required: true },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 resellerSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
 resellerSchema.index({ name_key: 1 }, { name: "by_name" });

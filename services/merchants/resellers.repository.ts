@@ -7,7 +7,10 @@ import type { ResellerDoc } from "./resellers.model.ts";
 const MAX_QUERY_MS = 5000;
 
 /** What a list of resellers is narrowed by; `name` is how the name begins. */
-export interface ResellerFilter { name?: string | undefined; is_active?: boolean | undefined }
+export interface ResellerFilter {
+  name?: string | undefined;
+  is_active?: boolean | undefined;
+}
 
 /** What may change of a reseller. */
 export type ResellerChange = Partial<Pick<ResellerDoc, "name" | "name_key" | "is_active">> & { updated_at: Date };
@@ -24,20 +27,46 @@ export interface ResellersRepository {
 }
 
 /** A reseller is itself the scope's reseller. */
-const within = (scope: Scope): Record<string, string>[] => (scope.reseller_id === null ? [] : [{ _id: scope.reseller_id }]);
+const within = (scope: Scope): Record<string, string>[] =>
+  scope.reseller_id === null ? [] : [{ _id: scope.reseller_id }];
 
 /** The repository of resellers over a mongoose model. */
 export const resellersRepository = (model: Model<ResellerDoc>): ResellersRepository => ({
-  add: async (reseller) => { await model.create(reseller); },
-  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<ResellerDoc>().exec(),
+  add: async (reseller) => {
+    await model.create(reseller);
+  },
+  find: (scope, id) =>
+    model
+      .findOne({ $and: [{ _id: id }, ...within(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ResellerDoc>()
+      .exec(),
   page(scope, { name, is_active }, after, size) {
     const name_key = keysFrom(name);
     return model
-      .find({ $and: [...within(scope), ...(name_key === null ? [] : [{ name_key }]), ...(is_active === undefined ? [] : [{ is_active }]), after] })
-      .sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<ResellerDoc[]>().exec();
+      .find({
+        $and: [
+          ...within(scope),
+          ...(name_key === null ? [] : [{ name_key }]),
+          ...(is_active === undefined ? [] : [{ is_active }]),
+          after,
+        ],
+      })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ResellerDoc[]>()
+      .exec();
   },
-  change: (scope, id, change) => model
-    .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<ResellerDoc>().exec(),
-  remove: async (scope, id) => { await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS); },
-  one: (id) => model.findOne({ _id: id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<ResellerDoc, "is_active">>().exec(),
+  change: (scope, id, change) =>
+    model
+      .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ResellerDoc>()
+      .exec(),
+  remove: async (scope, id) => {
+    await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS);
+  },
+  one: (id) =>
+    model.findOne({ _id: id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<ResellerDoc, "is_active">>().exec(),
 });

@@ -15,29 +15,56 @@ const NEVER = new Date(0);
 
 /** A new number, free and never used. INVALID_PHONE_NUMBER. */
 export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: Owner, now: Date): NumberDoc {
-  const phone_number = toE164(asked.phone_number) ?? fail("INVALID_PHONE_NUMBER", "phone_number is no valid phone number; write it in E.164, such as +14155550100.",
-    { errors: [{ path: "phone_number", message: "is not a phone number in E.164" }] });
+  const phone_number =
+    toE164(asked.phone_number) ??
+    fail("INVALID_PHONE_NUMBER", "phone_number is no valid phone number; write it in E.164, such as +14155550100.", {
+      errors: [{ path: "phone_number", message: "is not a phone number in E.164" }],
+    });
   return {
-    _id: id, phone_number, provider: asked.provider, status: asked.status ?? "AVAILABLE", channel: asked.channel ?? DEFAULT_CHANNEL,
-    max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES, reseller_id: owner.reseller_id, merchant_id: owner.merchant_id,
-    inbound_template_id: asked.inbound_template_id?.toLowerCase() ?? null, country: countryOf(phone_number), slots: [], removed: null, used_at: NEVER, created_at: now, updated_at: now,
+    _id: id,
+    phone_number,
+    provider: asked.provider,
+    status: asked.status ?? "AVAILABLE",
+    channel: asked.channel ?? DEFAULT_CHANNEL,
+    max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES,
+    reseller_id: owner.reseller_id,
+    merchant_id: owner.merchant_id,
+    inbound_template_id: asked.inbound_template_id?.toLowerCase() ?? null,
+    country: countryOf(phone_number),
+    slots: [],
+    removed: null,
+    used_at: NEVER,
+    created_at: now,
+    updated_at: now,
   };
 }
 
 /** The status a person sees: IN_USE while every line is taken. */
-export function statusOf(d: Pick<NumberDoc, "status" | "slots" | "max_concurrent_calls">, now: Date): NumberView["status"] {
+export function statusOf(
+  d: Pick<NumberDoc, "status" | "slots" | "max_concurrent_calls">,
+  now: Date,
+): NumberView["status"] {
   if (d.status === "DISABLED") return "DISABLED";
   return d.slots.filter((s) => s.until > now).length >= d.max_concurrent_calls ? "IN_USE" : "AVAILABLE";
 }
 
 /** What a list of numbers is narrowed by. */
-export type NumberFilter = Pick<ParamsOf<"numbers.list">, "provider" | "status" | "phone_number" | "reseller_id" | "merchant_id">;
+export type NumberFilter = Pick<
+  ParamsOf<"numbers.list">,
+  "provider" | "status" | "phone_number" | "reseller_id" | "merchant_id"
+>;
 
 /** The filters a list is narrowed by, in the database's words. INVALID_PHONE_NUMBER. */
 export function filterOf({ phone_number, status, ...same }: NumberFilter): Record<string, unknown> {
-  const sought = phone_number === undefined ? undefined : toE164(phone_number)
-    ?? fail("INVALID_PHONE_NUMBER", "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
-      { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] });
+  const sought =
+    phone_number === undefined
+      ? undefined
+      : (toE164(phone_number) ??
+        fail(
+          "INVALID_PHONE_NUMBER",
+          "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
+          { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] },
+        ));
   return { ...same, ...withStatus(status), ...(sought === undefined ? {} : { phone_number: sought }) };
 }
 
@@ -50,6 +77,15 @@ const withStatus = (status: NumberView["status"] | undefined): Record<string, un
 
 /** A number as it is shown. */
 export const toRecord = (d: NumberDoc, now: Date): NumberView => ({
-  id: d._id, phone_number: d.phone_number, provider: d.provider, status: statusOf(d, now), channel: d.channel, max_concurrent_calls: d.max_concurrent_calls,
-  reseller_id: d.reseller_id, merchant_id: d.merchant_id, inbound_template_id: d.inbound_template_id ?? null, created_at: d.created_at.toISOString(), updated_at: d.updated_at.toISOString(),
+  id: d._id,
+  phone_number: d.phone_number,
+  provider: d.provider,
+  status: statusOf(d, now),
+  channel: d.channel,
+  max_concurrent_calls: d.max_concurrent_calls,
+  reseller_id: d.reseller_id,
+  merchant_id: d.merchant_id,
+  inbound_template_id: d.inbound_template_id ?? null,
+  created_at: d.created_at.toISOString(),
+  updated_at: d.updated_at.toISOString(),
 });

@@ -3,7 +3,11 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
 /** One taken line of a number. It is free again when its holder lets go or when `until` (the server's time) has passed. `name`: in whose name it was taken (number-leases.ts). */
-export interface Slot { holder: string; name: string; until: Date }
+export interface Slot {
+  holder: string;
+  name: string;
+  until: Date;
+}
 
 /** An outbound number as it is kept. IN_USE is never stored: it follows from the slots. */
 export interface NumberDoc {
@@ -31,29 +35,39 @@ export interface NumberDoc {
   updated_at: Date;
 }
 
-const slotSchema = new Schema<Slot>({ holder: { type: String, required: true }, name: { type: String, required: true }, until: { type: Date, required: true } }, { _id: false, strict: "throw" });
+const slotSchema = new Schema<Slot>(
+  {
+    holder: { type: String, required: true },
+    name: { type: String, required: true },
+    until: { type: Date, required: true },
+  },
+  { _id: false, strict: "throw" },
+);
 
 const DRAINED_AFTER_SECONDS = 7 * 86_400;
 
 /** Collection `numbers`; owner: the numbers service. */
-export const numberSchema = new Schema<NumberDoc>({
-  _id: { type: String, required: true },
-  phone_number: { type: String, required: true },
-  provider: { type: String, required: true },
-  status: { type: String, required: true },
-  channel: { type: String, required: true },
-  max_concurrent_calls: { type: Number, required: true },
-  reseller_id: { type: String, default: null },
-  merchant_id: { type: String, default: null },
-  inbound_template_id: { type: String, default: null },
-  country: { type: String, default: null },
-  slots: { type: [slotSchema], required: true },
-  removed: { type: String, default: null },
-  removed_at: { type: Date },
-  used_at: { type: Date, required: true },
-  created_at: { type: Date, required: true },
-  updated_at: { type: Date, required: true },
-}, SCHEMA_OPTIONS);
+export const numberSchema = new Schema<NumberDoc>(
+  {
+    _id: { type: String, required: true },
+    phone_number: { type: String, required: true },
+    provider: { type: String, required: true },
+    status: { type: String, required: true },
+    channel: { type: String, required: true },
+    max_concurrent_calls: { type: Number, required: true },
+    reseller_id: { type: String, default: null },
+    merchant_id: { type: String, default: null },
+    inbound_template_id: { type: String, default: null },
+    country: { type: String, default: null },
+    slots: { type: [slotSchema], required: true },
+    removed: { type: String, default: null },
+    removed_at: { type: Date },
+    used_at: { type: Date, required: true },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
 
 /** `removed` differs for every deleted number, so that none of them stands in the way of the same phone number added again. */
 numberSchema.index({ phone_number: 1, reseller_id: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
@@ -61,9 +75,15 @@ numberSchema.index({ phone_number: 1, reseller_id: 1, removed: 1 }, { unique: tr
 numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
 /** Unique: one holder can never have lines of two numbers, whatever races there are. */
-numberSchema.index({ "slots.holder": 1 }, { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" });
+numberSchema.index(
+  { "slots.holder": 1 },
+  { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" },
+);
 /** Partial, so that it holds the lines in use only. */
-numberSchema.index({ "slots.name": 1 }, { partialFilterExpression: { "slots.name": { $exists: true } }, name: "lines_by_name" });
+numberSchema.index(
+  { "slots.name": 1 },
+  { partialFilterExpression: { "slots.name": { $exists: true } }, name: "lines_by_name" },
+);
 /** Lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

@@ -8,7 +8,12 @@ import type { NumberDoc } from "./numbers.model.ts";
 import { visibleTo } from "./owning.ts";
 
 /** What may be changed of a number. */
-export type NumberChange = Partial<Pick<NumberDoc, "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id" | "inbound_template_id">> & { updated_at: Date };
+export type NumberChange = Partial<
+  Pick<
+    NumberDoc,
+    "provider" | "status" | "channel" | "max_concurrent_calls" | "reseller_id" | "merchant_id" | "inbound_template_id"
+  >
+> & { updated_at: Date };
 
 /** Numbers as people see and change them. */
 export interface NumberRecords {
@@ -33,28 +38,67 @@ const MAX_QUERY_MS = 8000;
 /** Holds for numbers that were not deleted. */
 const STANDING = { removed: null } as const;
 
-const dropIfDrained = async (model: Model<NumberDoc>, id: string): Promise<void> => { await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec(); };
+const dropIfDrained = async (model: Model<NumberDoc>, id: string): Promise<void> => {
+  await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec();
+};
 
 /** The numbers of a collection as records. */
 export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
-  insert: (number) => model.create(number).then(() => true, (error: unknown) => {
-    if (isDuplicateKey(error)) return false;
-    throw error;
-  }),
-  page: (scope, filter, after, size) => model.find({ $and: [STANDING, visibleTo(scope), filter, after] }).sort(PAGE_ORDER).limit(size).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc[]>().exec(),
-  find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] }).maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
-  called: (phone_number, provider) => model.findOne({ phone_number, provider, status: "AVAILABLE", ...STANDING }).sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
-    .maxTimeMS(MAX_QUERY_MS).lean<NumberDoc>().exec(),
+  insert: (number) =>
+    model.create(number).then(
+      () => true,
+      (error: unknown) => {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      },
+    ),
+  page: (scope, filter, after, size) =>
+    model
+      .find({ $and: [STANDING, visibleTo(scope), filter, after] })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<NumberDoc[]>()
+      .exec(),
+  find: (scope, id) =>
+    model
+      .findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<NumberDoc>()
+      .exec(),
+  called: (phone_number, provider) =>
+    model
+      .findOne({ phone_number, provider, status: "AVAILABLE", ...STANDING })
+      .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<NumberDoc>()
+      .exec(),
   change: (scope, seen, set, idle) => {
-    const asSeen = { $and: [{ _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) }, STANDING, visibleTo(scope)] };
-    return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS }).lean<NumberDoc>().exec().catch((error: unknown) => {
-      if (isDuplicateKey(error)) return "taken" as const;
-      throw error;
-    });
+    const asSeen = {
+      $and: [
+        { _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) },
+        STANDING,
+        visibleTo(scope),
+      ],
+    };
+    return model
+      .findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS })
+      .lean<NumberDoc>()
+      .exec()
+      .catch((error: unknown) => {
+        if (isDuplicateKey(error)) return "taken" as const;
+        throw error;
+      });
   },
-  removeIdle: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
+  removeIdle: async (scope, id) =>
+    (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
   async removeDraining(scope, id, now) {
-    const { modifiedCount } = await model.updateOne({ $and: [{ _id: id }, STANDING, visibleTo(scope)] }, { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } }).exec();
+    const { modifiedCount } = await model
+      .updateOne(
+        { $and: [{ _id: id }, STANDING, visibleTo(scope)] },
+        { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } },
+      )
+      .exec();
     await dropIfDrained(model, id);
     return modifiedCount > 0;
   },

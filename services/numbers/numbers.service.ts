@@ -23,11 +23,19 @@ export default service("numbers", (ground) => {
         return toRecord(await addNumber(ground, numbers, bus, by, number), ground.clock.now());
       },
       async list({ by, limit, cursor, ...filter }) {
-        const page = pageOf(await numbers.page(scopeOf(by), filterOf(filter), pageFilter(cursor), pageSize(limit)), limit);
+        const page = pageOf(
+          await numbers.page(scopeOf(by), filterOf(filter), pageFilter(cursor), pageSize(limit)),
+          limit,
+        );
         const now = ground.clock.now();
-        return { count: page.items.length, numbers: page.items.map((n) => toRecord(n, now)), next_cursor: page.next_cursor };
+        return {
+          count: page.items.length,
+          numbers: page.items.map((n) => toRecord(n, now)),
+          next_cursor: page.next_cursor,
+        };
       },
-      get: async ({ by, number_id }) => toRecord(await numbers.find(scopeOf(by), number_id) ?? notFound(), ground.clock.now()),
+      get: async ({ by, number_id }) =>
+        toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), ground.clock.now()),
       update: async (params, { bus }) => toRecord(await changeNumber(ground, numbers, bus, params), ground.clock.now()),
       async remove(params) {
         await removeNumber(ground, numbers, params);
@@ -35,7 +43,14 @@ export default service("numbers", (ground) => {
       },
       async called({ phone_number, provider }) {
         const number = await numbers.called(phone_number, provider);
-        return { number: number && { id: number._id, reseller_id: number.reseller_id, merchant_id: number.merchant_id, inbound_template_id: number.inbound_template_id ?? null } };
+        return {
+          number: number && {
+            id: number._id,
+            reseller_id: number.reseller_id,
+            merchant_id: number.merchant_id,
+            inbound_template_id: number.inbound_template_id ?? null,
+          },
+        };
       },
       reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
       keepMany: async ({ lines: asked }) => ({ kept: await keepMany(lines, asked) }),

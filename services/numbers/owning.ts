@@ -4,7 +4,10 @@ import { fail } from "../../shared/errors.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 
 /** Whom a number belongs to; nulls: shared pool. */
-export interface Owner { reseller_id: string | null; merchant_id: string | null }
+export interface Owner {
+  reseller_id: string | null;
+  merchant_id: string | null;
+}
 
 /**
  * The owner of a number that is being created. Admins name anyone (nobody: the shared pool), resellers themselves and their merchants.
@@ -15,32 +18,46 @@ export function ownerFor(by: By, asked: Pick<ParamsOf<"numbers.create">, "resell
   if (by.role === "admin") {
     const reseller_id = asked.reseller_id ?? null;
     if (merchant_id !== null && reseller_id === null) {
-      fail("VALIDATION_FAILED", "A number of a merchant needs the reseller_id of that merchant too.", { errors: [{ path: "reseller_id", message: "is required when merchant_id is given" }] });
+      fail("VALIDATION_FAILED", "A number of a merchant needs the reseller_id of that merchant too.", {
+        errors: [{ path: "reseller_id", message: "is required when merchant_id is given" }],
+      });
     }
     return { reseller_id, merchant_id };
   }
   mayChange(by);
-  if (asked.reseller_id === null) fail("FORBIDDEN", "Only an admin may put numbers into the shared pool; leave reseller_id out to keep it your own.");
-  if (asked.reseller_id !== undefined && asked.reseller_id !== by.reseller_id) fail("FORBIDDEN", "reseller_id is not your own; leave it out or name your own reseller.");
+  if (asked.reseller_id === null)
+    fail("FORBIDDEN", "Only an admin may put numbers into the shared pool; leave reseller_id out to keep it your own.");
+  if (asked.reseller_id !== undefined && asked.reseller_id !== by.reseller_id)
+    fail("FORBIDDEN", "reseller_id is not your own; leave it out or name your own reseller.");
   return { reseller_id: by.reseller_id, merchant_id };
 }
 
 /** Whether the asker's role may change numbers at all. FORBIDDEN. */
 export function mayChange(by: By): void {
   if (by.role === "admin") return;
-  if (by.role !== "reseller" || !by.reseller_id) fail("FORBIDDEN", `The role ${by.role} may read outbound numbers but not change them; use a token of role reseller.`);
+  if (by.role !== "reseller" || !by.reseller_id)
+    fail(
+      "FORBIDDEN",
+      `The role ${by.role} may read outbound numbers but not change them; use a token of role reseller.`,
+    );
 }
 
 /** Whether the owner was found. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
 export function checkOwner(owner: Owner, found: ResultOf<"merchants.lookup">): void {
   if (!found.reseller) fail("RESELLER_NOT_FOUND", "reseller_id names no reseller; list them with GET /resellers.");
-  if (owner.merchant_id !== null && !found.merchant) fail("MERCHANT_NOT_FOUND", "merchant_id names no merchant of this reseller; list them with GET /merchants.");
+  if (owner.merchant_id !== null && !found.merchant)
+    fail("MERCHANT_NOT_FOUND", "merchant_id names no merchant of this reseller; list them with GET /merchants.");
 }
 
 /** The owner after a change: a reseller named without a merchant means all its merchants. */
 export const changedOwner = (was: Owner, asked: Pick<NumberPatch, "reseller_id" | "merchant_id">): Owner => ({
   reseller_id: asked.reseller_id === undefined ? was.reseller_id : asked.reseller_id,
-  merchant_id: asked.merchant_id !== undefined ? asked.merchant_id : asked.reseller_id === undefined || asked.reseller_id === was.reseller_id ? was.merchant_id : null,
+  merchant_id:
+    asked.merchant_id !== undefined
+      ? asked.merchant_id
+      : asked.reseller_id === undefined || asked.reseller_id === was.reseller_id
+        ? was.merchant_id
+        : null,
 });
 
 /** Filter of the numbers that may be seen in a scope: a merchant sees its own and those of the whole reseller; the shared pool is the admins'. */

@@ -2,7 +2,9 @@ import { GATES, type GateName } from "../../shared/contracts/explanation.ts";
 import { RULES, type DropOutcome, type Facts, type Ruling } from "./gates.ts";
 
 /** A gate as it was judged. */
-export interface Judged extends Ruling { gate: GateName }
+export interface Judged extends Ruling {
+  gate: GateName;
+}
 
 /** What all gates together say: the first that ends the lead, else the first that holds it. `until` null: nobody can tell. */
 export type Admission =
@@ -10,7 +12,12 @@ export type Admission =
   | { verdict: "hold"; gate: GateName; until: Date | null; reason: string }
   | { verdict: "drop"; gate: GateName; outcome: DropOutcome; reason: string };
 
-const AFTER_DROP: Ruling = { verdict: "not_judged", detail: "A gate before this one ends the lead.", values: {}, until: null };
+const AFTER_DROP: Ruling = {
+  verdict: "not_judged",
+  detail: "A gate before this one ends the lead.",
+  values: {},
+  until: null,
+};
 
 /** Every gate in its order. After one that ends the lead nothing more is judged; one that holds it does not hide the next. */
 export function judgeAll(facts: Facts): Judged[] {
@@ -23,7 +30,9 @@ export function judgeAll(facts: Facts): Judged[] {
 }
 
 const asAdmission = ({ gate, detail, until, outcome, verdict }: Judged): Admission =>
-  (verdict === "drop" ? { verdict, gate, outcome: outcome ?? "failed", reason: detail } : { verdict: "hold", gate, until, reason: detail });
+  verdict === "drop"
+    ? { verdict, gate, outcome: outcome ?? "failed", reason: detail }
+    : { verdict: "hold", gate, until, reason: detail };
 
 /** The fold over judged gates. */
 export function fold(gates: readonly Judged[]): Admission {
@@ -35,7 +44,10 @@ export function fold(gates: readonly Judged[]): Admission {
 export const admit = (facts: Facts): Admission => fold(judgeAll(facts));
 
 /** The same for a queue, which is judged often: only these gates, and stops at the first that does not pass. A drop is only the template's, and it stands before every hold. */
-export function admitQueue(facts: Omit<Facts, "lead" | "blacklisted" | "country">, gates: readonly GateName[] = GATES): Admission {
+export function admitQueue(
+  facts: Omit<Facts, "lead" | "blacklisted" | "country">,
+  gates: readonly GateName[] = GATES,
+): Admission {
   const whole: Facts = { ...facts, lead: null, blacklisted: null, country: null };
   for (const gate of gates) {
     const ruling = RULES[gate](whole);

@@ -37,19 +37,33 @@ export function createAgenda(): Agenda {
   const entries = new Map<string, number>();
   const aside = new Map<string, number>();
   const waiting = new Map<Provider, Set<string>>();
-  const bound = (map: Map<string, unknown>): void => { for (const key of map.keys()) { if (map.size <= MAX_KNOWN) return; map.delete(key); } };
+  const bound = (map: Map<string, unknown>): void => {
+    for (const key of map.keys()) {
+      if (map.size <= MAX_KNOWN) return;
+      map.delete(key);
+    }
+  };
   const note = (queue: string, at: number): void => {
     entries.set(queue, Math.min(entries.get(queue) ?? Number.POSITIVE_INFINITY, Math.max(at, aside.get(queue) ?? 0)));
     bound(entries);
   };
-  const putAside = (queue: string, until: number): void => { aside.set(queue, until); bound(aside); entries.delete(queue); };
+  const putAside = (queue: string, until: number): void => {
+    aside.set(queue, until);
+    bound(aside);
+    entries.delete(queue);
+  };
   return {
     know(queue) {
-      if (!owners.has(queue.queue)) { owners.set(queue.queue, queue); bound(owners); }
+      if (!owners.has(queue.queue)) {
+        owners.set(queue.queue, queue);
+        bound(owners);
+      }
     },
     owner: (queue) => owners.get(queue) ?? null,
     hear: note,
-    learn(queue, at) { if (at !== null) note(queue, at); },
+    learn(queue, at) {
+      if (at !== null) note(queue, at);
+    },
     awaitLine(queue, provider, until) {
       putAside(queue, until);
       note(queue, until);

@@ -9,7 +9,10 @@ import { roomAt } from "./rate-ring.ts";
 import type { Works } from "./works.ts";
 
 /** A lead whose turn it is. */
-export interface Chosen { open: Open; lead: DueLead }
+export interface Chosen {
+  open: Open;
+  lead: DueLead;
+}
 
 /** Times that shares which a queue could not fill go round again in one pass. */
 const ROUNDS = 4;
@@ -37,7 +40,11 @@ function poolsOf({ ground, spoken }: Works, open: readonly Open[]): Map<string, 
   const at = plusMs(ground.clock.now(), PACE_AHEAD_MS);
   const pools = new Map<string, number>();
   for (const { ring, facts } of open.flatMap(ringsOf)) {
-    if (!pools.has(ring)) pools.set(ring, Math.max(0, roomAt(facts.state, facts.limit, at).free - spoken.count(ring, ground.clock.monotonicMs())));
+    if (!pools.has(ring))
+      pools.set(
+        ring,
+        Math.max(0, roomAt(facts.state, facts.limit, at).free - spoken.count(ring, ground.clock.monotonicMs())),
+      );
   }
   return pools;
 }
@@ -59,7 +66,9 @@ const likely = ({ yields }: Works, queue: string): number => Math.max(LEAST_READ
 /** Takes turns among the queues, so that where lines are short none of them takes all. */
 function interleaved(byQueue: ReadonlyMap<Open, DueLead[]>): Chosen[] {
   const longest = Math.max(0, ...[...byQueue.values()].map((leads) => leads.length));
-  return Array.from({ length: longest }, (_, i) => [...byQueue].flatMap(([open, leads]) => (leads[i] ? [{ open, lead: leads[i] }] : []))).flat();
+  return Array.from({ length: longest }, (_, i) =>
+    [...byQueue].flatMap(([open, leads]) => (leads[i] ? [{ open, lead: leads[i] }] : [])),
+  ).flat();
 }
 
 /**
@@ -79,26 +88,47 @@ export async function choose(w: Works, open: readonly Open[], budget: number): P
   let left = budget;
 
   for (let round = 0; round < ROUNDS && left > 0; round++) {
-    const candidates = open.filter((o) => !drained.has(o)).map((o): Candidate => ({ ...o.queue, pools: ringsOf(o).map((r) => r.ring), wants: MOST_OF_A_QUEUE - 1 - (got.get(o)?.length ?? 0) }));
+    const candidates = open
+      .filter((o) => !drained.has(o))
+      .map((o): Candidate => ({
+        ...o.queue,
+        pools: ringsOf(o).map((r) => r.ring),
+        wants: MOST_OF_A_QUEUE - 1 - (got.get(o)?.length ?? 0),
+      }));
     const shares = [...fairShares(w.turns, candidates, { budget: left, pools, in_flight })].flatMap(([name, n]) => {
       const o = byName.get(name);
-      const had = o ? got.get(o)?.length ?? 0 : 0;
+      const had = o ? (got.get(o)?.length ?? 0) : 0;
       return o ? [{ o, name, had, most: had + Math.min(n, likely(w, name) * WIDER ** round), share: had + n }] : [];
     });
     if (shares.length === 0) break;
-    const { leads } = await ground.bus.call("leads.dueOf", { queues: shares.map(({ o, name, most }) => ({ queue: name, limit: o.whitelisted_only ? WHITELIST_LOOK : most + 1 })), until });
+    const { leads } = await ground.bus.call("leads.dueOf", {
+      queues: shares.map(({ o, name, most }) => ({
+        queue: name,
+        limit: o.whitelisted_only ? WHITELIST_LOOK : most + 1,
+      })),
+      until,
+    });
     const read = Map.groupBy(leads, (l) => l.queue ?? l.template_id);
     let short = 0;
     for (const { o, name, had, most, share } of shares) {
       const seen = read.get(name) ?? [];
-      const due = seen.filter((l) => new Date(l.due_at) <= now && (!o.whitelisted_only || o.facts.plan?.configuration?.rate_limit_whitelist.includes(l.phone_number)));
+      const due = seen.filter(
+        (l) =>
+          new Date(l.due_at) <= now &&
+          (!o.whitelisted_only || o.facts.plan?.configuration?.rate_limit_whitelist.includes(l.phone_number)),
+      );
       const taken = due.slice(0, most);
       got.set(o, taken);
       left -= taken.length - had;
       for (const { ring } of ringsOf(o)) pools.set(ring, (pools.get(ring) ?? 0) - (taken.length - had));
       if (taken.length < most) drained.add(o);
       if (taken.length < share) short++;
-      next.set(o, due.length > taken.length ? now.getTime() : seen.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null);
+      next.set(
+        o,
+        due.length > taken.length
+          ? now.getTime()
+          : (seen.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null),
+      );
     }
     if (short === 0) break;
   }
@@ -107,6 +137,8 @@ export async function choose(w: Works, open: readonly Open[], budget: number): P
     if (!o.whitelisted_only) agenda.learn(o.queue.queue, at);
   }
   // queues whose turn did not come are looked at again: at once when the budget was too small, a little later when what is on its way to the dialler takes all room
-  for (const o of open) if (!got.has(o) && !o.whitelisted_only) agenda.learn(o.queue.queue, now.getTime() + (left > 0 ? ROOM_RECHECK_MS : 0));
+  for (const o of open)
+    if (!got.has(o) && !o.whitelisted_only)
+      agenda.learn(o.queue.queue, now.getTime() + (left > 0 ? ROOM_RECHECK_MS : 0));
   return interleaved(got);
 }

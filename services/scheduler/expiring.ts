@@ -24,9 +24,15 @@ export function createExpiry(w: Works): Expiry {
   async function expire(template_id: string, max_age_seconds: number): Promise<void> {
     looked.delete(template_id);
     looked.set(template_id, ground.clock.monotonicMs());
-    for (const oldest of looked.keys()) { if (looked.size <= MAX_TEMPLATES) break; looked.delete(oldest); }
+    for (const oldest of looked.keys()) {
+      if (looked.size <= MAX_TEMPLATES) break;
+      looked.delete(oldest);
+    }
     const { expired } = await ground.bus.call("leads.expire", {
-      template_id, created_before: plusSeconds(ground.clock.now(), -max_age_seconds).toISOString(), reason: `not dialled within ${max_age_seconds} seconds`, limit: EXPIRED_AT_ONCE,
+      template_id,
+      created_before: plusSeconds(ground.clock.now(), -max_age_seconds).toISOString(),
+      reason: `not dialled within ${max_age_seconds} seconds`,
+      limit: EXPIRED_AT_ONCE,
     });
     if (expired === EXPIRED_AT_ONCE) looked.delete(template_id);
   }
@@ -37,13 +43,17 @@ export function createExpiry(w: Works): Expiry {
       const ages = new Map<string, number>();
       const seen = Map.groupBy(found, (f) => f.plan?.template_id);
       for (const { plan } of found) if (plan) ages.set(plan.template_id, plan.max_age_seconds);
-      for (const { plan } of held) if (plan && ages.size < TEMPLATES_AT_ONCE && isTime(plan.template_id)) ages.set(plan.template_id, plan.max_age_seconds);
+      for (const { plan } of held)
+        if (plan && ages.size < TEMPLATES_AT_ONCE && isTime(plan.template_id))
+          ages.set(plan.template_id, plan.max_age_seconds);
       for (const [template_id, max_age_seconds] of ages) {
-        await expire(template_id, max_age_seconds)
-          .catch((error: unknown) => {
-            ground.log.warn({ event: "expire.failed", template_id, ...errorForLog(error) }, "expired leads could not be ended; a later pass tries again");
-            for (const { queue } of seen.get(template_id) ?? []) putAside(w, queue.queue, error);
-          });
+        await expire(template_id, max_age_seconds).catch((error: unknown) => {
+          ground.log.warn(
+            { event: "expire.failed", template_id, ...errorForLog(error) },
+            "expired leads could not be ended; a later pass tries again",
+          );
+          for (const { queue } of seen.get(template_id) ?? []) putAside(w, queue.queue, error);
+        });
       }
     },
   };

@@ -7,7 +7,10 @@ import type { Facts } from "./gates.ts";
 const MAX_STEPS = 50;
 
 /** When no gate holds the lead any more; null: never, or nobody can tell. `ends`: what ends it before that. */
-export interface Next { at: Date | null; ends: Judged | null }
+export interface Next {
+  at: Date | null;
+  ends: Judged | null;
+}
 
 const latest = (dates: readonly Date[]): Date => new Date(Math.max(...dates.map((d) => d.getTime())));
 
@@ -33,11 +36,18 @@ export function nextEligible(facts: Facts): Next {
   return { at: null, ends: null };
 }
 
-const toGate = ({ gate, verdict, detail, values, until }: Judged): Gate => ({ gate, verdict, detail, values, until: until?.toISOString() ?? null });
+const toGate = ({ gate, verdict, detail, values, until }: Judged): Gate => ({
+  gate,
+  verdict,
+  detail,
+  values,
+  until: until?.toISOString() ?? null,
+});
 
 function summaryOf(lead: WaitingLead, gates: readonly Judged[], next: Next): string {
   const verdict = fold(gates);
-  if (lead.status === "FINISHED" || lead.status === "PROCESSING") return gates.find((g) => g.gate === "status")?.detail ?? "";
+  if (lead.status === "FINISHED" || lead.status === "PROCESSING")
+    return gates.find((g) => g.gate === "status")?.detail ?? "";
   if (verdict.verdict === "admit") return "Nothing holds the lead: the next pass of the scheduler calls it.";
   if (verdict.verdict === "drop") return `The lead will not be called: it ends ${verdict.outcome} (${verdict.reason}).`;
   const holding = gates.filter((g) => g.verdict === "hold");
@@ -54,7 +64,12 @@ export function explain(lead: WaitingLead, facts: Facts): Explanation {
   const gates = judgeAll(facts);
   const next = nextEligible(facts);
   return {
-    lead_id: lead.lead_id, at: facts.at.toISOString(), status: lead.status, eligible: fold(gates).verdict === "admit",
-    next_eligible_at: next.at?.toISOString() ?? null, summary: summaryOf(lead, gates, next), gates: gates.map(toGate),
+    lead_id: lead.lead_id,
+    at: facts.at.toISOString(),
+    status: lead.status,
+    eligible: fold(gates).verdict === "admit",
+    next_eligible_at: next.at?.toISOString() ?? null,
+    summary: summaryOf(lead, gates, next),
+    gates: gates.map(toGate),
   };
 }

@@ -13,7 +13,9 @@ type Availability = ResultOf<"numbers.availability">;
 
 /** What is known of a whole queue besides its rings. */
 export interface QueueFacts {
-  queue: Queue; plan: Plan | null; pauses: Facts["pauses"];
+  queue: Queue;
+  plan: Plan | null;
+  pauses: Facts["pauses"];
   /** What was thrown where the queue's own configuration could not be had. */
   failed?: unknown;
 }
@@ -41,7 +43,11 @@ const OVERRIDES_AT_ONCE = 10;
 const unique = (items: readonly string[]): string[] => [...new Set(items)];
 
 /** Whose numbers a call may use. */
-export const partyOf = (queue: Queue, plan: Plan) => ({ reseller_id: queue.reseller_id, merchant_id: queue.merchant_id, provider: plan.configuration?.calling_provider ?? "PROVIDER_ONE" });
+export const partyOf = (queue: Queue, plan: Plan) => ({
+  reseller_id: queue.reseller_id,
+  merchant_id: queue.merchant_id,
+  provider: plan.configuration?.calling_provider ?? "PROVIDER_ONE",
+});
 
 /** The facts over the bus. `ttlMs` 0: every answer is fresh. */
 export function createFacts(ground: ServiceGround, rates: RateWindows, ttlMs: number): FactsOf {
@@ -61,14 +67,25 @@ export function createFacts(ground: ServiceGround, rates: RateWindows, ttlMs: nu
   return {
     async queues(queues) {
       const [planOf, pauses] = await Promise.all([
-        known.plans(unique(queues.map((q) => q.template_id))), known.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
+        known.plans(unique(queues.map((q) => q.template_id))),
+        known.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
       ]);
       const facts = queues.map((queue): QueueFacts => ({
-        queue, plan: planOf.get(queue.template_id) ?? null, pauses: { deployment: pauses.deployment, merchant: pauses.of(queue.merchant_id) },
+        queue,
+        plan: planOf.get(queue.template_id) ?? null,
+        pauses: { deployment: pauses.deployment, merchant: pauses.of(queue.merchant_id) },
       }));
-      await inSlices(facts.filter((f) => f.queue.configurations_override), OVERRIDES_AT_ONCE, async (f) => {
-        try { f.plan = await known.withOverride(f.queue, f.plan); } catch (error) { f.failed = error; }
-      });
+      await inSlices(
+        facts.filter((f) => f.queue.configurations_override),
+        OVERRIDES_AT_ONCE,
+        async (f) => {
+          try {
+            f.plan = await known.withOverride(f.queue, f.plan);
+          } catch (error) {
+            f.failed = error;
+          }
+        },
+      );
       return facts;
     },
     async rings(of) {
@@ -76,23 +93,45 @@ export function createFacts(ground: ServiceGround, rates: RateWindows, ttlMs: nu
         const c = plan?.configuration;
         return c ? { own: rateLimitOf(c, null), provider: c.calling_provider } : null;
       });
-      const states = await rates.peek(unique(wanted.flatMap((w) => (w ? [carrierRing(w.provider), ...(w.own ? [configurationRing(w.own.configuration_id)] : [])] : []))));
+      const states = await rates.peek(
+        unique(
+          wanted.flatMap((w) =>
+            w ? [carrierRing(w.provider), ...(w.own ? [configurationRing(w.own.configuration_id)] : [])] : [],
+          ),
+        ),
+      );
       return wanted.map((w) => {
         if (!w) return { rate: null, carrier: null };
-        const rate: RingFacts | null = w.own && { limit: ringLimit(w.own), state: states.get(configurationRing(w.own.configuration_id)) ?? null };
-        return { rate, carrier: { limit: carrierLimit(env, w.provider), state: states.get(carrierRing(w.provider)) ?? null } };
+        const rate: RingFacts | null = w.own && {
+          limit: ringLimit(w.own),
+          state: states.get(configurationRing(w.own.configuration_id)) ?? null,
+        };
+        return {
+          rate,
+          carrier: { limit: carrierLimit(env, w.provider), state: states.get(carrierRing(w.provider)) ?? null },
+        };
       });
     },
     async lines({ queue, plan }, country) {
       const c = plan?.configuration;
       if (!plan || !c) return null;
       const party = partyOf(queue, plan);
-      const [all, home] = await Promise.all([available(party, null), c.enable_international_call || country === null ? null : available(party, country)]);
+      const [all, home] = await Promise.all([
+        available(party, null),
+        c.enable_international_call || country === null ? null : available(party, country),
+      ]);
       return { ...all, home };
     },
-    country: (phone_number) => (phone_number === null ? null : countryOf(phone_number) ?? env.DEFAULT_COUNTRY ?? null),
-    forgetTemplate: (template_id) => { known.forgetTemplate(template_id); },
-    forgetPauses: () => { known.forgetPauses(); },
-    forgetLines() { availability.clear(); },
+    country: (phone_number) =>
+      phone_number === null ? null : (countryOf(phone_number) ?? env.DEFAULT_COUNTRY ?? null),
+    forgetTemplate: (template_id) => {
+      known.forgetTemplate(template_id);
+    },
+    forgetPauses: () => {
+      known.forgetPauses();
+    },
+    forgetLines() {
+      availability.clear();
+    },
   };
 }

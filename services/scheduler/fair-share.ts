@@ -1,12 +1,21 @@
 /** A queue that could be served now. `pools`: what it draws from besides the budget, by name. `weight`: how much more than others it gets; default 1. */
 export interface Candidate {
-  queue: string; reseller_id: string; merchant_id: string | null; template_id: string; pools: readonly string[]; weight?: number;
+  queue: string;
+  reseller_id: string;
+  merchant_id: string | null;
+  template_id: string;
+  pools: readonly string[];
+  weight?: number;
   /** Most it can take; absent: nobody knows, much. */
   wants?: number;
 }
 
 /** What may be given out. `pools`: how much each named pool holds; one that is not named has no end. `in_flight`: leads under way, in all and by template. */
-export interface Supply { budget: number; pools: ReadonlyMap<string, number>; in_flight: { total: number; templates: ReadonlyMap<string, number> } }
+export interface Supply {
+  budget: number;
+  pools: ReadonlyMap<string, number>;
+  in_flight: { total: number; templates: ReadonlyMap<string, number> };
+}
 
 /** Leads of one template that may be under way while others wait; beyond it only this part of all that is under way. */
 export const CAP_AT_LEAST = 30;
@@ -17,12 +26,20 @@ const QUANTUM = 1;
 const MAX_REMEMBERED = 20_000;
 
 /** Whose turn it was, by branch (reseller, merchant): the child that was served last, and what children have left of their turns. */
-export interface Turns { last: Map<string, string>; credit: Map<string, number> }
+export interface Turns {
+  last: Map<string, string>;
+  credit: Map<string, number>;
+}
 
 /** Nobody was served yet. */
 export const newTurns = (): Turns => ({ last: new Map(), credit: new Map() });
 
-interface Branch { path: string; children: Map<string, Branch>; order: string[]; leaf: Candidate | null }
+interface Branch {
+  path: string;
+  children: Map<string, Branch>;
+  order: string[];
+  leaf: Candidate | null;
+}
 
 const branch = (path: string, leaf: Candidate | null): Branch => ({ path, children: new Map(), order: [], leaf });
 
@@ -32,11 +49,18 @@ function grow(candidates: readonly Candidate[]): Branch {
     let at = root;
     for (const name of [c.reseller_id, c.merchant_id ?? "", c.queue]) {
       let child = at.children.get(name);
-      if (!child) { child = branch(`${at.path}/${name}`, name === c.queue ? c : null); at.children.set(name, child); at.order.push(name); }
+      if (!child) {
+        child = branch(`${at.path}/${name}`, name === c.queue ? c : null);
+        at.children.set(name, child);
+        at.order.push(name);
+      }
       at = child;
     }
   }
-  const sort = (b: Branch): void => { b.order.sort(); for (const child of b.children.values()) sort(child); };
+  const sort = (b: Branch): void => {
+    b.order.sort();
+    for (const child of b.children.values()) sort(child);
+  };
   sort(root);
   return root;
 }
@@ -73,7 +97,8 @@ function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candida
     if (served) {
       turns.last.set(b.path, name);
       const left = (turns.credit.get(child.path) ?? 0) - 1;
-      if (left > 0) turns.credit.set(child.path, left); else turns.credit.delete(child.path);
+      if (left > 0) turns.credit.set(child.path, left);
+      else turns.credit.delete(child.path);
       return served;
     }
     turns.credit.delete(child.path);
@@ -84,7 +109,11 @@ function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candida
 }
 
 function forget(turns: Turns): void {
-  for (const map of [turns.last, turns.credit]) for (const key of map.keys()) { if (map.size <= MAX_REMEMBERED) break; map.delete(key); }
+  for (const map of [turns.last, turns.credit])
+    for (const key of map.keys()) {
+      if (map.size <= MAX_REMEMBERED) break;
+      map.delete(key);
+    }
 }
 
 /**
@@ -97,7 +126,9 @@ export function fairShares(turns: Turns, candidates: readonly Candidate[], suppl
   const cap = Math.max(CAP_AT_LEAST, Math.floor(supply.in_flight.total * CAP_PART));
   const flying = new Map(supply.in_flight.templates);
   let budget = supply.budget;
-  const can = (c: Candidate): boolean => (shares.get(c.queue) ?? 0) < (c.wants ?? Number.POSITIVE_INFINITY) && c.pools.every((p) => (pools.get(p) ?? 1) >= 1);
+  const can = (c: Candidate): boolean =>
+    (shares.get(c.queue) ?? 0) < (c.wants ?? Number.POSITIVE_INFINITY) &&
+    c.pools.every((p) => (pools.get(p) ?? 1) >= 1);
   const users = new Map<string, number>();
   for (const c of candidates) for (const p of c.pools) users.set(p, (users.get(p) ?? 0) + 1);
   /** Takes a unit out of the pools; true when one that many share ran dry, so that they need not be tried one by one. */

@@ -6,7 +6,9 @@ import { putAside, type Dialable } from "./judging.ts";
 import type { Works } from "./works.ts";
 
 /** A lead that every gate lets through but the line, which shows when one is taken. */
-export interface Admitted extends Chosen, Dialable { facts: Facts }
+export interface Admitted extends Chosen, Dialable {
+  facts: Facts;
+}
 
 type Drop = Extract<Admission, { verdict: "drop" }>;
 
@@ -16,7 +18,9 @@ const DROPS_AT_ONCE = 20;
 async function listed({ ground }: Works, chosen: readonly Chosen[]): Promise<(boolean | null)[]> {
   const enforced = chosen.filter((c) => c.open.facts.plan?.configuration?.enforce_blacklist);
   if (enforced.length === 0) return chosen.map(() => null);
-  const answer = await ground.bus.call("blacklist.check", { pairs: enforced.map(({ lead }) => ({ reseller_id: lead.reseller_id, phone_number: lead.phone_number })) });
+  const answer = await ground.bus.call("blacklist.check", {
+    pairs: enforced.map(({ lead }) => ({ reseller_id: lead.reseller_id, phone_number: lead.phone_number })),
+  });
   const known = new Map(enforced.map((c, i) => [c, answer.listed[i] ?? true]));
   return chosen.map((c) => known.get(c) ?? null);
 }
@@ -31,7 +35,10 @@ export async function dropLead(w: Works, { open, lead }: Chosen, { outcome, reas
 }
 
 /** Judges the chosen leads one by one. Drops are carried out here, but for expired leads, which are named in `expired`. */
-export async function gateLeads(w: Works, chosen: readonly Chosen[]): Promise<{ admitted: Admitted[]; expired: Chosen[] }> {
+export async function gateLeads(
+  w: Works,
+  chosen: readonly Chosen[],
+): Promise<{ admitted: Admitted[]; expired: Chosen[] }> {
   const now = w.ground.clock.now();
   const blacklisted = await listed(w, chosen);
   const admitted: Admitted[] = [];
@@ -39,12 +46,25 @@ export async function gateLeads(w: Works, chosen: readonly Chosen[]): Promise<{ 
   chosen.forEach((c, i) => {
     const { plan, pauses } = c.open.facts;
     const facts: Facts = {
-      at: now, lead: { ...c.lead, masked: null }, plan, pauses, blacklisted: blacklisted[i] ?? null, country: w.facts.country(c.lead.phone_number), lines: null, rate: c.open.rate, carrier: c.open.carrier,
+      at: now,
+      lead: { ...c.lead, masked: null },
+      plan,
+      pauses,
+      blacklisted: blacklisted[i] ?? null,
+      country: w.facts.country(c.lead.phone_number),
+      lines: null,
+      rate: c.open.rate,
+      carrier: c.open.carrier,
     };
     const verdict = admit(facts);
     if (verdict.verdict === "drop") drops.push({ chosen: c, verdict });
-    else if (verdict.verdict === "admit" && plan?.configuration) admitted.push({ ...c, plan, configuration: plan.configuration, facts });
+    else if (verdict.verdict === "admit" && plan?.configuration)
+      admitted.push({ ...c, plan, configuration: plan.configuration, facts });
   });
-  await inSlices(drops.filter((d) => d.verdict.outcome !== "EXPIRED"), DROPS_AT_ONCE, (d) => dropLead(w, d.chosen, d.verdict));
+  await inSlices(
+    drops.filter((d) => d.verdict.outcome !== "EXPIRED"),
+    DROPS_AT_ONCE,
+    (d) => dropLead(w, d.chosen, d.verdict),
+  );
   return { admitted, expired: drops.filter((d) => d.verdict.outcome === "EXPIRED").map((d) => d.chosen) };
 }

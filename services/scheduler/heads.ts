@@ -12,7 +12,10 @@ const UNKNOWN_AT_ONCE = 500;
 /** How far ahead due leads are looked for: a lead that becomes due before the next scan is called in its time. */
 export const lookAheadMs = (intervalMs: number): number => intervalMs + MARGIN_MS;
 
-interface Place { own: boolean; after: string | null }
+interface Place {
+  own: boolean;
+  after: string | null;
+}
 
 /** The full scan: every queue with a lead that is due soon comes onto the agenda, whatever was heard of it. */
 export function createScan({ ground, agenda }: Works): () => Promise<void> {
@@ -21,7 +24,12 @@ export function createScan({ ground, agenda }: Works): () => Promise<void> {
     const until = plusMs(ground.clock.now(), lookAheadMs(ground.env.SCHEDULER_INTERVAL_MS)).toISOString();
     const began = place;
     for (let i = 0; i < PAGES_AT_ONCE; i++) {
-      const { heads, next } = await ground.bus.call("leads.heads", { until, own: place.own, after: place.after, limit: HEADS_AT_ONCE });
+      const { heads, next } = await ground.bus.call("leads.heads", {
+        until,
+        own: place.own,
+        after: place.after,
+        limit: HEADS_AT_ONCE,
+      });
       for (const { due_at, ...queue } of heads) {
         agenda.know(queue);
         agenda.hear(queue.queue, Date.parse(due_at));
@@ -38,8 +46,12 @@ export async function knownQueues({ ground, agenda }: Works, names: readonly str
   const unknown = names.filter((name) => agenda.owner(name) === null);
   const until = plusMs(ground.clock.now(), lookAheadMs(ground.env.SCHEDULER_INTERVAL_MS)).toISOString();
   for (let i = 0; i < unknown.length; i += UNKNOWN_AT_ONCE) {
-    const { leads } = await ground.bus.call("leads.dueOf", { queues: unknown.slice(i, i + UNKNOWN_AT_ONCE).map((queue) => ({ queue, limit: 1 })), until });
-    for (const { queue = "", template_id, reseller_id, merchant_id, configurations_override } of leads) agenda.know({ queue, template_id, reseller_id, merchant_id, configurations_override });
+    const { leads } = await ground.bus.call("leads.dueOf", {
+      queues: unknown.slice(i, i + UNKNOWN_AT_ONCE).map((queue) => ({ queue, limit: 1 })),
+      until,
+    });
+    for (const { queue = "", template_id, reseller_id, merchant_id, configurations_override } of leads)
+      agenda.know({ queue, template_id, reseller_id, merchant_id, configurations_override });
   }
   return names.flatMap((name) => {
     const queue = agenda.owner(name);

@@ -16,7 +16,9 @@ import { reserveLines, type Lined } from "./reserving.ts";
 import type { Works } from "./works.ts";
 
 type Order = ParamsOf<"dialer.dialMany">["orders"][number];
-interface Claimed extends Lined { claimed: ClaimedLead }
+interface Claimed extends Lined {
+  claimed: ClaimedLead;
+}
 
 /** Orders offered to one dialler in one go; several go side by side, so that several diallers share a pass. */
 const ORDERS_AT_ONCE = 50;
@@ -37,25 +39,55 @@ async function claimSome({ ground }: Works, lined: readonly Lined[]): Promise<Cl
   const { claimed } = await ground.bus.call("leads.claimMany", {
     lease_seconds: ground.env.LEASE_SECONDS,
     items: lined.map(({ admitted: { lead, plan, configuration }, line }) => ({
-      lead_id: lead.lead_id, due_at: lead.due_at, claim_no: lead.claim_no,
+      lead_id: lead.lead_id,
+      due_at: lead.due_at,
+      claim_no: lead.claim_no,
       attempt: {
-        number_id: line.id, provider: line.provider, template_version: plan.version,
-        policy: { max_retry: configuration.max_retry, retry_offset: configuration.retry_offset, retry_on: plan.retry_on },
+        number_id: line.id,
+        provider: line.provider,
+        template_version: plan.version,
+        policy: {
+          max_retry: configuration.max_retry,
+          retry_offset: configuration.retry_offset,
+          retry_on: plan.retry_on,
+        },
       },
     })),
   });
-  return lined.flatMap((l, i) => { const won = claimed[i]; return won ? [{ ...l, claimed: won }] : []; });
+  return lined.flatMap((l, i) => {
+    const won = claimed[i];
+    return won ? [{ ...l, claimed: won }] : [];
+  });
 }
 
 function orderOf({ ground }: Works, { claimed, admitted: { plan, configuration }, line }: Claimed): Order {
-  const window = ringableState({ start: configuration.call_start_time, end: configuration.call_end_time, zone: configuration.timezone }, ground.clock.now());
+  const window = ringableState(
+    { start: configuration.call_start_time, end: configuration.call_end_time, zone: configuration.timezone },
+    ground.clock.now(),
+  );
   return {
-    lead_id: claimed.lead_id, claim_no: claimed.claim_no, reseller_id: claimed.reseller_id, merchant_id: claimed.merchant_id, template_id: claimed.template_id,
-    template_version: plan.version, execution_mode: claimed.execution_mode, to: claimed.phone_number, from: line.phone_number, number_id: line.id, provider: line.provider,
+    lead_id: claimed.lead_id,
+    claim_no: claimed.claim_no,
+    reseller_id: claimed.reseller_id,
+    merchant_id: claimed.merchant_id,
+    template_id: claimed.template_id,
+    template_version: plan.version,
+    execution_mode: claimed.execution_mode,
+    to: claimed.phone_number,
+    from: line.phone_number,
+    number_id: line.id,
+    provider: line.provider,
     // shut since it was judged: the dialler gives it back
-    payload: claimed.payload, dial_until: window.open ? window.closes_at?.toISOString() ?? null : ground.clock.now().toISOString(),
-    record: configuration.record_calls, ...(configuration.engine === null ? {} : { engine: configuration.engine }), voicemail_action: configuration.voicemail_action, enforce_blacklist: configuration.enforce_blacklist, max_call_seconds: plan.max_call_seconds, rate_limit: rateLimitOf(configuration, claimed.phone_number),
-    pre_checks: configuration.pre_checks, pre_check_defers: claimed.pre_check_defers,
+    payload: claimed.payload,
+    dial_until: window.open ? (window.closes_at?.toISOString() ?? null) : ground.clock.now().toISOString(),
+    record: configuration.record_calls,
+    ...(configuration.engine === null ? {} : { engine: configuration.engine }),
+    voicemail_action: configuration.voicemail_action,
+    enforce_blacklist: configuration.enforce_blacklist,
+    max_call_seconds: plan.max_call_seconds,
+    rate_limit: rateLimitOf(configuration, claimed.phone_number),
+    pre_checks: configuration.pre_checks,
+    pre_check_defers: claimed.pre_check_defers,
   };
 }
 
@@ -64,20 +96,36 @@ async function giveBack({ ground }: Works, of: readonly Claimed[], afterMs: numb
   if (of.length === 0) return;
   const due_at = plusMs(ground.clock.now(), afterMs).toISOString();
   await inSlices(of, RELEASES_AT_ONCE, async ({ claimed: { lead_id, claim_no } }) => {
-    await ground.bus.call("leads.release", { lead_id, claim_no, due_at, reason })
-      .catch((error: unknown) => { ground.log.warn({ event: "release.failed", lead_id, ...errorForLog(error) }, "a lead could not be given back; its lease runs out"); });
+    await ground.bus.call("leads.release", { lead_id, claim_no, due_at, reason }).catch((error: unknown) => {
+      ground.log.warn(
+        { event: "release.failed", lead_id, ...errorForLog(error) },
+        "a lead could not be given back; its lease runs out",
+      );
+    });
   });
   await ground.bus.call("numbers.releaseMany", { holders: of.map((c) => c.holder) });
 }
 
 /** The dialler went away with the orders in hand: it may have taken them, and may still be alive beyond a broken bus. */
-const mayBeTaken = (error: unknown): boolean => error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
+const mayBeTaken = (error: unknown): boolean =>
+  error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
 
 /** Ends the attempt of a lead whose order no dialler takes, so that it does not come back for ever. */
-async function refuse({ ground }: Works, { claimed: { lead_id, claim_no }, holder }: Claimed, error: unknown): Promise<void> {
+async function refuse(
+  { ground }: Works,
+  { claimed: { lead_id, claim_no }, holder }: Claimed,
+  error: unknown,
+): Promise<void> {
   const message = error instanceof Error ? error.message : String(error);
-  ground.log.error({ event: "order.invalid", lead_id, ...errorForLog(error) }, "a lead can't be offered to the dialler; its attempt ends");
-  await ground.bus.call("leads.settle", { lead_id, claim_no, facts: { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } } });
+  ground.log.error(
+    { event: "order.invalid", lead_id, ...errorForLog(error) },
+    "a lead can't be offered to the dialler; its attempt ends",
+  );
+  await ground.bus.call("leads.settle", {
+    lead_id,
+    claim_no,
+    facts: { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } },
+  });
   await ground.bus.call("numbers.releaseMany", { holders: [holder] });
 }
 
@@ -86,11 +134,21 @@ async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
   const nowMs = (): number => w.ground.clock.monotonicMs();
   try {
     const { taken } = await w.ground.bus.call("dialer.dialMany", { orders: orders.map((c) => orderOf(w, c)) });
-    orders.forEach((c, i) => { if (taken[i] === true) for (const { ring } of ringsOf(c.admitted.open)) w.spoken.add(ring, nowMs()); });
+    orders.forEach((c, i) => {
+      if (taken[i] === true) for (const { ring } of ringsOf(c.admitted.open)) w.spoken.add(ring, nowMs());
+    });
     w.pace.told(orders.length, taken.filter(Boolean).length, nowMs());
-    await giveBack(w, orders.filter((_, i) => taken[i] !== true), NO_ROOM_MS, "dialler_busy");
+    await giveBack(
+      w,
+      orders.filter((_, i) => taken[i] !== true),
+      NO_ROOM_MS,
+      "dialler_busy",
+    );
   } catch (error) {
-    w.ground.log.warn({ event: "dial.refused", leads: orders.length, ...errorForLog(error) }, "the dialler did not take leads");
+    w.ground.log.warn(
+      { event: "dial.refused", leads: orders.length, ...errorForLog(error) },
+      "the dialler did not take leads",
+    );
     if (isFailure(error, "VALIDATION_FAILED")) {
       // one of them is at fault; the others must not wait for it
       if (orders.length > 1) await inSlices(orders, OFFERS_AT_ONCE, (c) => offer(w, [c]));
@@ -100,7 +158,8 @@ async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
     for (const name of new Set(orders.map((c) => c.admitted.open.queue.queue))) putAside(w, name, error);
     w.pace.told(orders.length, 0, nowMs());
     if (mayBeTaken(error)) return;
-    if (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN")) await giveBack(w, orders, REFUSED_MS, "dialler_refused");
+    if (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN"))
+      await giveBack(w, orders, REFUSED_MS, "dialler_refused");
   }
 }
 

@@ -41,7 +41,10 @@ export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: numbe
     for (const some of inParts(asked, PLANS_AT_ONCE)) {
       const answer = await bus.call("config.plans", { template_ids: some });
       const byId = new Map(answer.plans.map((p) => [p.template_id, p]));
-      for (const id of some) { plans.set(id, byId.get(id) ?? null); found.set(id, byId.get(id) ?? null); }
+      for (const id of some) {
+        plans.set(id, byId.get(id) ?? null);
+        found.set(id, byId.get(id) ?? null);
+      }
     }
     return found;
   }
@@ -57,7 +60,7 @@ export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: numbe
       const answer = await bus.call("merchants.pauses", { merchant_ids: some.filter((id) => id !== DEPLOYMENT) });
       const paused = new Map(answer.merchants.map((m) => [m.id, m.pause]));
       for (const id of some) {
-        const pause = id === DEPLOYMENT ? answer.deployment : paused.get(id) ?? null;
+        const pause = id === DEPLOYMENT ? answer.deployment : (paused.get(id) ?? null);
         pauses.set(id, pause);
         found.set(id, pause);
       }
@@ -71,16 +74,27 @@ export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: numbe
       if (!plan?.configuration || !queue.configurations_override) return plan;
       const known = owns.get(queue.queue);
       if (known !== undefined) return known;
-      const { configuration } = await bus.call("config.overridden", { template_id: queue.template_id, override: queue.configurations_override });
+      const { configuration } = await bus.call("config.overridden", {
+        template_id: queue.template_id,
+        override: queue.configurations_override,
+      });
       const own = { ...plan, configuration };
       owns.set(queue.queue, own);
       return own;
     },
     async pauses(merchant_ids) {
       const found = await pausesOf(merchant_ids);
-      return { deployment: found.get(DEPLOYMENT) ?? null, of: (merchant_id) => (merchant_id === null ? null : found.get(merchant_id) ?? null) };
+      return {
+        deployment: found.get(DEPLOYMENT) ?? null,
+        of: (merchant_id) => (merchant_id === null ? null : (found.get(merchant_id) ?? null)),
+      };
     },
-    forgetTemplate(template_id) { plans.forget(template_id); owns.clear(); },
-    forgetPauses() { pauses.clear(); },
+    forgetTemplate(template_id) {
+      plans.forget(template_id);
+      owns.clear();
+    },
+    forgetPauses() {
+      pauses.clear();
+    },
   };
 }

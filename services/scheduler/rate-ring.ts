@@ -1,13 +1,23 @@
 import { GRANT_VALID_MS } from "../../shared/contracts/scheduler.ts";
 
 /** At most `max` calls in any sliding window of this length. */
-export interface RateLimit { max: number; window_ms: number }
+export interface RateLimit {
+  max: number;
+  window_ms: number;
+}
 
 /**
  * The last grants of a limit, oldest first. Every entry stands for `group` grants by the time of their last one; the newest holds `filled` of them and was
  * opened at `opened`. Up to RING_ENTRIES grants are kept one by one. `closed_until`: nothing is granted before.
  */
-export interface RingState { ring: Date[]; group: number; filled: number; opened: Date; closed_until: Date | null; closed_why: string | null }
+export interface RingState {
+  ring: Date[];
+  group: number;
+  filled: number;
+  opened: Date;
+  closed_until: Date | null;
+  closed_why: string | null;
+}
 
 /** Most entries of a ring: 1,000 dates are 13 kB. */
 export const RING_ENTRIES = 1000;
@@ -47,7 +57,8 @@ export function laidOutFor(state: RingState | null, max: number): RingState {
   const { group, entries } = layoutOf(max);
   const known = state ?? { ring: [], group: 1, filled: 1, opened: EPOCH, closed_until: null, closed_why: null };
   if (state && fits(state, max)) return state;
-  const keep = group === 1 ? Math.max(entries, Math.min(RING_ENTRIES, known.ring.length * known.group)) : entries * group;
+  const keep =
+    group === 1 ? Math.max(entries, Math.min(RING_ENTRIES, known.ring.length * known.group)) : entries * group;
   const grants = singles(known, keep);
   const ring: Date[] = [];
   for (let i = 0; i < keep; i += group) ring.push(grants[i] ?? EPOCH);
@@ -55,10 +66,18 @@ export function laidOutFor(state: RingState | null, max: number): RingState {
 }
 
 /** How many grants are to be had at an instant, and, when there is none, from when on there is one. A limit of null knows only the closing. */
-export function roomAt(state: RingState | null, limit: RateLimit | null, at: Date): { free: number; next: Date | null } {
+export function roomAt(
+  state: RingState | null,
+  limit: RateLimit | null,
+  at: Date,
+): { free: number; next: Date | null } {
   const closed = state?.closed_until ?? null;
-  const after = (next: Date): { free: 0; next: Date } => ({ free: 0, next: closed !== null && closed > next ? closed : next });
-  if (limit === null) return closed !== null && closed > at ? after(closed) : { free: Number.POSITIVE_INFINITY, next: null };
+  const after = (next: Date): { free: 0; next: Date } => ({
+    free: 0,
+    next: closed !== null && closed > next ? closed : next,
+  });
+  if (limit === null)
+    return closed !== null && closed > at ? after(closed) : { free: Number.POSITIVE_INFINITY, next: null };
   const laid = laidOutFor(state, limit.max);
   const { entries } = layoutOf(limit.max);
   const window = widened(limit);

@@ -19,9 +19,16 @@ export function remembered<T>(clock: Clock, ttlMs: number, max: number): Remembe
     set(key, value) {
       known.delete(key);
       known.set(key, { value, until: clock.monotonicMs() + ttlMs });
-      for (const oldest of known.keys()) { if (known.size <= max) return; known.delete(oldest); }
+      for (const oldest of known.keys()) {
+        if (known.size <= max) return;
+        known.delete(oldest);
+      }
     },
-    forget: (key) => { known.delete(key); },
-    clear: () => { known.clear(); },
+    forget: (key) => {
+      known.delete(key);
+    },
+    clear: () => {
+      known.clear();
+    },
   };
 }

@@ -14,12 +14,17 @@ export function createSpokenFor(): SpokenFor {
   const rings = new Map<string, number[]>();
   const live = (ring: string, nowMs: number): number[] => {
     const times = (rings.get(ring) ?? []).filter((at) => at > nowMs - EXPECTED_WITHIN_MS);
-    if (times.length > 0) rings.set(ring, times); else rings.delete(ring);
+    if (times.length > 0) rings.set(ring, times);
+    else rings.delete(ring);
     return times;
   };
   return {
-    add(ring, nowMs) { rings.set(ring, [...live(ring, nowMs), nowMs]); },
-    asked(ring) { rings.get(ring)?.shift(); },
+    add(ring, nowMs) {
+      rings.set(ring, [...live(ring, nowMs), nowMs]);
+    },
+    asked(ring) {
+      rings.get(ring)?.shift();
+    },
     count: (ring, nowMs) => live(ring, nowMs).length,
   };
 }

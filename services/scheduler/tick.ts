@@ -25,7 +25,8 @@ export function createTicker(w: Works): Ticker {
   let scanned = Number.NEGATIVE_INFINITY;
   let wanted = true;
 
-  const scanAt = (): number => scanned + (wanted ? Math.min(SCAN_GAP_MS, ground.env.SCHEDULER_INTERVAL_MS) : ground.env.SCHEDULER_INTERVAL_MS);
+  const scanAt = (): number =>
+    scanned + (wanted ? Math.min(SCAN_GAP_MS, ground.env.SCHEDULER_INTERVAL_MS) : ground.env.SCHEDULER_INTERVAL_MS);
 
   async function serve(budget: number, thorough: boolean): Promise<void> {
     const queues = await knownQueues(w, agenda.take(ground.clock.now().getTime()));
@@ -34,11 +35,16 @@ export function createTicker(w: Works): Ticker {
     const chosen = open.length === 0 ? [] : await choose(w, open, budget);
     const { admitted, expired } = chosen.length === 0 ? { admitted: [], expired: [] } : await gateLeads(w, chosen);
     await launch(w, admitted);
-    await expiry.run(held, expired.map((c) => c.open.facts));
+    await expiry.run(
+      held,
+      expired.map((c) => c.open.facts),
+    );
   }
 
   return {
-    scanSoon() { wanted = true; },
+    scanSoon() {
+      wanted = true;
+    },
     async pass() {
       const began = ground.clock.monotonicMs();
       const thorough = began >= scanAt();

@@ -9,7 +9,13 @@ import { createSpokenFor, type SpokenFor } from "./spoken-for.ts";
 
 /** What the steps of a pass share. All of it may be lost: it is what this process happens to know. */
 export interface Works {
-  ground: ServiceGround; rates: RateWindows; facts: FactsOf; agenda: Agenda; turns: Turns; pace: Pace; spoken: SpokenFor;
+  ground: ServiceGround;
+  rates: RateWindows;
+  facts: FactsOf;
+  agenda: Agenda;
+  turns: Turns;
+  pace: Pace;
+  spoken: SpokenFor;
   /** Parties (facts.ts partyOf, as JSON) that were refused a line a moment ago. */
   lineless: Remembered<true>;
   /** How many due leads the last look at a queue found. */
@@ -27,6 +33,14 @@ const MAX_QUEUES = 50_000;
 
 /** The works of one process. */
 export const createWorks = (ground: ServiceGround, rates: RateWindows): Works => ({
-  ground, rates, facts: createFacts(ground, rates, REMEMBERED_MS), agenda: createAgenda(), turns: newTurns(), pace: createPace(ground.env.SCHEDULER_BATCH), spoken: createSpokenFor(),
-  lineless: remembered<true>(ground.clock, LINELESS_MS, MAX_PARTIES), yields: remembered<number>(ground.clock, YIELD_MS, MAX_QUEUES), inFlight: remembered<Supply["in_flight"]>(ground.clock, IN_FLIGHT_MS, 1),
+  ground,
+  rates,
+  facts: createFacts(ground, rates, REMEMBERED_MS),
+  agenda: createAgenda(),
+  turns: newTurns(),
+  pace: createPace(ground.env.SCHEDULER_BATCH),
+  spoken: createSpokenFor(),
+  lineless: remembered<true>(ground.clock, LINELESS_MS, MAX_PARTIES),
+  yields: remembered<number>(ground.clock, YIELD_MS, MAX_QUEUES),
+  inFlight: remembered<Supply["in_flight"]>(ground.clock, IN_FLIGHT_MS, 1),
 });

@@ -8,7 +8,13 @@ import type { Hosts, Place } from "./hosts.ts";
 import { LEASE_MS, type Trying } from "./trying.ts";
 
 /** What taking reports over stands on. */
-export interface Desk { deliveries: DeliveriesRepository; hosts: Hosts; work: Trying; /** False while the process goes down: others send what comes in now. */ open(): boolean; onWaiting(): void }
+export interface Desk {
+  deliveries: DeliveriesRepository;
+  hosts: Hosts;
+  work: Trying;
+  /** False while the process goes down: others send what comes in now. */ open(): boolean;
+  onWaiting(): void;
+}
 
 /** The webhook-id of a lead's report: the same however often it is handed over. */
 export const deliveryId = (lead_id: string): string => `msg_${lead_id}`;
@@ -18,7 +24,13 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 function documentOf(report: Report, place: Place | null, now: Date): DeliveryDoc {
   const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = report;
   return {
-    _id: deliveryId(lead_id), lead_id, reseller_id, merchant_id, url, host: hostOf(url), body: JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data }),
+    _id: deliveryId(lead_id),
+    lead_id,
+    reseller_id,
+    merchant_id,
+    url,
+    host: hostOf(url),
+    body: JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data }),
     ...begun(place ? plusMs(now, LEASE_MS) : null, now),
   };
 }

@@ -10,7 +10,11 @@ import { giveUp, take, type Move } from "./delivery-machine.ts";
 /** What taking a delivery must know of it. */
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at">;
 /** Whose deliveries, within the scope. */
-export interface ListFilter { state: DeliveryState | undefined; reseller_id: string | undefined; merchant_id: string | undefined }
+export interface ListFilter {
+  state: DeliveryState | undefined;
+  reseller_id: string | undefined;
+  merchant_id: string | undefined;
+}
 
 /** Reads and guarded writes of the collection `deliveries`. What a person reads takes a scope. */
 export interface DeliveriesRepository {
@@ -41,32 +45,57 @@ const LOOK = 20;
 /** Moves of one moment that go to the database together. */
 const MOVED_AT_ONCE = 100;
 
-const newestFirst = (a: BodilessDelivery, b: BodilessDelivery): number => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
+const newestFirst = (a: BodilessDelivery, b: BodilessDelivery): number =>
+  b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
 /** The repository over a mongoose model. */
 export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepository {
-  const writeAll = (moves: readonly Move[]) => model.bulkWrite(moves.map(({ filter, update }) => ({ updateOne: { filter, update } })), { ordered: false });
+  const writeAll = (moves: readonly Move[]) =>
+    model.bulkWrite(
+      moves.map(({ filter, update }) => ({ updateOne: { filter, update } })),
+      { ordered: false },
+    );
   const runJoined = joining(async (moves: Move[]) => {
     await writeAll(moves);
     return moves.map(() => true);
   }, MOVED_AT_ONCE);
-  const list = (filter: Record<string, unknown>) => model.find(filter, { body: 0 }).maxTimeMS(MAX_QUERY_MS).lean<BodilessDelivery[]>();
+  const list = (filter: Record<string, unknown>) =>
+    model.find(filter, { body: 0 }).maxTimeMS(MAX_QUERY_MS).lean<BodilessDelivery[]>();
   return {
     insert: (docs) => insertNew(model, docs),
     async hostsDue(from, now) {
-      const looked = await model.find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
-        .sort({ host: 1, next_try_at: 1 }).limit(LOOK).maxTimeMS(MAX_QUERY_MS).lean<{ host: string }[]>();
+      const looked = await model
+        .find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
+        .sort({ host: 1, next_try_at: 1 })
+        .limit(LOOK)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<{ host: string }[]>();
       const hosts = [...new Set(looked.map((d) => d.host))];
-      return { hosts, next: looked.length === LOOK ? hosts.at(-1) ?? null : null };
+      return { hosts, next: looked.length === LOOK ? (hosts.at(-1) ?? null) : null };
     },
-    dueOf: (host, now, limit) => model.find({ host, next_try_at: { $lte: now } }, { next_try_at: 1 }).sort({ next_try_at: 1 }).limit(limit).maxTimeMS(MAX_QUERY_MS).lean<DueDelivery[]>(),
+    dueOf: (host, now, limit) =>
+      model
+        .find({ host, next_try_at: { $lte: now } }, { next_try_at: 1 })
+        .sort({ next_try_at: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<DueDelivery[]>(),
     async take(due, until, taker) {
       if (due.length === 0) return [];
       await writeAll(due.map((d) => take(d, until, taker)));
-      return model.find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker }).maxTimeMS(MAX_QUERY_MS).lean<DeliveryDoc[]>();
+      return model
+        .find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<DeliveryDoc[]>();
     },
-    run: async (m) => { await runJoined(m); },
-    move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after" }).maxTimeMS(MAX_QUERY_MS).lean<DeliveryDoc>(),
+    run: async (m) => {
+      await runJoined(m);
+    },
+    move: (m) =>
+      model
+        .findOneAndUpdate(m.filter, m.update, { returnDocument: "after" })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<DeliveryDoc>(),
     async giveUp(dueBefore, now) {
       const m = giveUp(dueBefore, now);
       return (await model.updateMany(m.filter, m.update).maxTimeMS(MAX_QUERY_MS)).modifiedCount;
@@ -77,7 +106,13 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
       const owner = Object.fromEntries(Object.entries(owners).filter(([, id]) => id !== undefined));
       const states = state === undefined ? DELIVERY_STATES : [state];
       // One read per state, each in the order of its index: merged, none needs sorting in the database.
-      const pages = await Promise.all(states.map((of) => list({ $and: [within(scope), owner, { state: of }, after] }).sort(PAGE_ORDER).limit(size)));
+      const pages = await Promise.all(
+        states.map((of) =>
+          list({ $and: [within(scope), owner, { state: of }, after] })
+            .sort(PAGE_ORDER)
+            .limit(size),
+        ),
+      );
       return pages.flat().sort(newestFirst).slice(0, size);
     },
   };

@@ -46,11 +46,13 @@ export function delivering(ground: ServiceGround, deliveries: DeliveriesReposito
     if (next.length === 0) return;
     const places = new Map(next.map((n) => [n.host, n.places]));
     try {
-      const due = await Promise.all(next.map(async ({ host, places: { length } }) => {
-        const found = await deliveries.dueOf(host, clock.now(), length);
-        if (found.length === length) hosts.wait(host);
-        return found;
-      }));
+      const due = await Promise.all(
+        next.map(async ({ host, places: { length } }) => {
+          const found = await deliveries.dueOf(host, clock.now(), length);
+          if (found.length === length) hosts.wait(host);
+          return found;
+        }),
+      );
       const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), ground.ids.uuid());
       for (const d of taken) {
         const place = places.get(d.host)?.pop();
@@ -69,7 +71,11 @@ export function delivering(ground: ServiceGround, deliveries: DeliveriesReposito
     giveUpAt = clock.monotonicMs() + GIVE_UP_EVERY_MS;
     const now = clock.now();
     const given = await deliveries.giveUp(plusMs(now, -GIVE_UP_MS), now);
-    if (given > 0) ground.log.warn({ event: "webhook.given_up", deliveries: given }, "reports could not be tried for days, as their hosts are unwell; they are listed as exhausted");
+    if (given > 0)
+      ground.log.warn(
+        { event: "webhook.given_up", deliveries: given },
+        "reports could not be tried for days, as their hosts are unwell; they are listed as exhausted",
+      );
   }
 
   return async () => {

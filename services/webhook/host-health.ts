@@ -2,7 +2,11 @@ import { exponentialMs, jitterMs } from "../../shared/backoff.ts";
 import type { TryResult } from "./verdict.ts";
 
 /** How a host has been doing: failures in a row, and once there were too many, until when it is left alone (monotonic milliseconds) and how often it was in a row. */
-export interface HostHealth { failures: number; pauses: number; paused_until: number | null }
+export interface HostHealth {
+  failures: number;
+  pauses: number;
+  paused_until: number | null;
+}
 
 /** Failures in a row after which a host is left alone. */
 export const FAILURES_TO_PAUSE = 5;
@@ -40,6 +44,9 @@ export function after(health: HostHealth | null, result: TryResult, nowMs: numbe
   const failures = before.failures + 1;
   if (failures < FAILURES_TO_PAUSE) return { ...before, failures };
   const asked = result.status === null ? 0 : (result.retry_after_seconds ?? 0) * SECOND_MS;
-  const pause = Math.min(Math.max(jitterMs(exponentialMs(before.pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random), asked), LONGEST_PAUSE_MS);
+  const pause = Math.min(
+    Math.max(jitterMs(exponentialMs(before.pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random), asked),
+    LONGEST_PAUSE_MS,
+  );
   return { failures, pauses: before.pauses + 1, paused_until: nowMs + pause };
 }

@@ -42,7 +42,9 @@ export function hostRecords(clock: Clock, random: () => number): HostRecords {
       if (health) {
         remember(unwell, host, health);
         proven.delete(host);
-        return health.paused_until !== null && health.paused_until !== before?.paused_until ? { began_ms: health.paused_until - now } : null;
+        return health.paused_until !== null && health.paused_until !== before?.paused_until
+          ? { began_ms: health.paused_until - now }
+          : null;
       }
       unwell.delete(host);
       if (result.status !== null) remember(proven, host, true);

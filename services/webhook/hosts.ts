@@ -46,10 +46,13 @@ export function hosts(clock: Clock, random: () => number): Hosts {
   }
   const count = (host: string, by: number): void => {
     const n = (under.get(host) ?? 0) + by;
-    if (n > 0) under.set(host, n); else under.delete(host);
+    if (n > 0) under.set(host, n);
+    else under.delete(host);
   };
 
-  const wait = (host: string): void => { if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.add(host); };
+  const wait = (host: string): void => {
+    if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.add(host);
+  };
 
   function take(host: string): Place {
     let [asking, open] = [true, true];
@@ -57,9 +60,17 @@ export function hosts(clock: Clock, random: () => number): Hosts {
     count(host, 1);
     inFlight++;
     unproven += doubtful;
-    const leave = (): void => { if (asking) { asking = false; count(host, -1); } };
+    const leave = (): void => {
+      if (asking) {
+        asking = false;
+        count(host, -1);
+      }
+    };
     return {
-      answered: (result) => { leave(); return records.learn(host, result); },
+      answered: (result) => {
+        leave();
+        return records.learn(host, result);
+      },
       done() {
         leave();
         if (!open) return;

@@ -6,7 +6,10 @@ import type { SecretsDoc } from "./secrets.model.ts";
 import { SECRET_PREFIX } from "./signing.ts";
 
 /** Whose secret signs. */
-export interface Owner { reseller_id: string; merchant_id: string | null }
+export interface Owner {
+  reseller_id: string;
+  merchant_id: string | null;
+}
 
 /** Signing secrets by owner. */
 export interface Secrets {
@@ -30,15 +33,19 @@ const ROTATION_TRIES = 5;
 
 /** The repository over its model. */
 export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clock): Secrets {
-  const idOf = ({ reseller_id, merchant_id }: Owner): string => (merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`);
+  const idOf = ({ reseller_id, merchant_id }: Owner): string =>
+    merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
   const made = () => ({ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null });
   const remembered = new Map<string, { until: number; doc: Promise<SecretsDoc | null> }>();
-  const valid = (doc: SecretsDoc | null, now: Date) => (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
+  const valid = (doc: SecretsDoc | null, now: Date) =>
+    (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
 
   async function read(_id: string): Promise<SecretsDoc | null> {
     const doc = await model.findById(_id).lean<SecretsDoc>();
     if (doc) return doc;
-    await model.create({ _id, secrets: [made()] }).catch((error: unknown) => { if (!isDuplicateKey(error)) throw error; });
+    await model.create({ _id, secrets: [made()] }).catch((error: unknown) => {
+      if (!isDuplicateKey(error)) throw error;
+    });
     return model.findById(_id).lean<SecretsDoc>();
   }
 
@@ -64,7 +71,10 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
         const next = made();
         const previous_valid_until = newest === undefined ? null : plusSeconds(now, ROTATION_SECONDS);
         const secrets = [next, ...(newest === undefined ? [] : [{ value: newest, valid_until: previous_valid_until }])];
-        const { matchedCount } = await model.updateOne({ _id, "secrets.0.value": newest ?? null }, { $set: { secrets } });
+        const { matchedCount } = await model.updateOne(
+          { _id, "secrets.0.value": newest ?? null },
+          { $set: { secrets } },
+        );
         remembered.delete(_id);
         if (matchedCount > 0) return { secret: next.value, previous_valid_until };
       }

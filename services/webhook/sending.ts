@@ -5,10 +5,19 @@ import { refusalOf, type AddressPolicy } from "../../shared/egress-address.ts";
 import { retryAfterSeconds, type TryResult } from "./verdict.ts";
 
 /** One signed request, ready to go. */
-export interface Outgoing { url: string; id: string; timestampSeconds: number; signature: string; body: string }
+export interface Outgoing {
+  url: string;
+  id: string;
+  timestampSeconds: number;
+  signature: string;
+  body: string;
+}
 
 /** Sends requests to addresses that clients name. */
-export interface Sender { send(outgoing: Outgoing): Promise<TryResult>; close(): Promise<void> }
+export interface Sender {
+  send(outgoing: Outgoing): Promise<TryResult>;
+  close(): Promise<void>;
+}
 
 /** Until the connection stands, TLS included. */
 export const CONNECT_TIMEOUT_MS = 5000;
@@ -18,9 +27,13 @@ export const TOTAL_TIMEOUT_MS = 15_000;
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** What may be other than usual: how names are resolved, and how long a connection may take. */
-export interface SendingBounds { connectTimeoutMs?: number; resolve?: Resolve }
+export interface SendingBounds {
+  connectTimeoutMs?: number;
+  resolve?: Resolve;
+}
 
-const fieldOf = (value: unknown, name: "cause" | "code"): unknown => (typeof value === "object" && value !== null && name in value ? (value as Record<string, unknown>)[name] : undefined);
+const fieldOf = (value: unknown, name: "cause" | "code"): unknown =>
+  typeof value === "object" && value !== null && name in value ? (value as Record<string, unknown>)[name] : undefined;
 /** A system's or client's word for a failure, `ECONNREFUSED`. */
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/;
 
@@ -35,16 +48,32 @@ function failureOf(error: unknown, cut: boolean): TryResult {
 
 /** A sender over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read, and not unpacked. The total bound runs on the clock given. */
 export function httpSender(policy: AddressPolicy, clock: Clock, bounds: SendingBounds = {}): Sender {
-  const agent = egressAgent(policy, { connectTimeoutMs: bounds.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES }, bounds.resolve);
+  const agent = egressAgent(
+    policy,
+    { connectTimeoutMs: bounds.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
+    bounds.resolve,
+  );
 
   async function exchange(o: Outgoing, signal: AbortSignal): Promise<TryResult> {
     const answer = await request(o.url, {
-      method: "POST", dispatcher: agent, body: o.body, signal,
-      headers: { "content-type": "application/json", "user-agent": "callagent", "webhook-id": o.id, "webhook-timestamp": String(o.timestampSeconds), "webhook-signature": o.signature },
+      method: "POST",
+      dispatcher: agent,
+      body: o.body,
+      signal,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "callagent",
+        "webhook-id": o.id,
+        "webhook-timestamp": String(o.timestampSeconds),
+        "webhook-signature": o.signature,
+      },
     });
     await answer.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
     const after = answer.headers["retry-after"];
-    return { status: answer.statusCode, retry_after_seconds: retryAfterSeconds(Array.isArray(after) ? after[0] : after, clock.now()) };
+    return {
+      status: answer.statusCode,
+      retry_after_seconds: retryAfterSeconds(Array.isArray(after) ? after[0] : after, clock.now()),
+    };
   }
 
   return {

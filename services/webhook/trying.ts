@@ -14,7 +14,12 @@ import { verdict, type TryResult } from "./verdict.ts";
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 
 /** What sending stands on. */
-export interface Tools { deliveries: DeliveriesRepository; secrets: Secrets; sender: Sender; hosts: Hosts }
+export interface Tools {
+  deliveries: DeliveriesRepository;
+  secrets: Secrets;
+  sender: Sender;
+  hosts: Hosts;
+}
 
 /** Tries under way. */
 export interface Trying {
@@ -25,35 +30,64 @@ export interface Trying {
 }
 
 /** Sends deliveries that were taken. `onRoom` is called when a request ended and others wait for its place. */
-export function trying(ground: ServiceGround, { deliveries, secrets, sender, hosts }: Tools, onRoom: () => void): Trying {
+export function trying(
+  ground: ServiceGround,
+  { deliveries, secrets, sender, hosts }: Tools,
+  onRoom: () => void,
+): Trying {
   const { clock, log } = ground;
   const underWay = new Set<Promise<void>>();
 
   function noteHost(host: string, place: Place, result: TryResult): void {
     const change = place.answered(result);
     if (!change) return;
-    if ("ended" in change) log.info({ event: "webhook.host_resumed", host }, "a receiver answers again; its reports go out");
-    else log.warn({ event: "webhook.host_paused", host, pause_ms: Math.round(change.began_ms) }, "a receiver failed too often in a row; its reports wait, and no try is spent");
+    if ("ended" in change)
+      log.info({ event: "webhook.host_resumed", host }, "a receiver answers again; its reports go out");
+    else
+      log.warn(
+        { event: "webhook.host_paused", host, pause_ms: Math.round(change.began_ms) },
+        "a receiver failed too often in a row; its reports wait, and no try is spent",
+      );
   }
 
   async function send(d: DeliveryDoc, place: Place): Promise<void> {
     const valid = await secrets.toSignFor(d);
     const [started, now] = [clock.monotonicMs(), clock.now()];
     const timestampSeconds = Math.floor(now.getTime() / 1000);
-    const result = await sender.send({ url: d.url, id: d._id, timestampSeconds, signature: sign(valid, d._id, timestampSeconds, d.body), body: d.body });
+    const result = await sender.send({
+      url: d.url,
+      id: d._id,
+      timestampSeconds,
+      signature: sign(valid, d._id, timestampSeconds, d.body),
+      body: d.body,
+    });
     noteHost(d.host, place, result);
     const decided = verdict(result, d.try_count - (d.tries_before ?? 0), clock.now(), ground.random());
     if (decided.kind === "delivered") crashPoint(ground.env, "K11");
     await deliveries.run(record(d, result, decided, now, Math.round(clock.monotonicMs() - started)));
     const how = { lead_id: d.lead_id, delivery_id: d._id, tries: d.try_count, status: result.status };
     if (decided.kind === "delivered") log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
-    else log.warn({ event: `webhook.${decided.kind}`, ...how, error: result.status === null ? result.error : null, ...(decided.kind === "again" ? { at: decided.at } : {}) }, "webhook not delivered");
+    else
+      log.warn(
+        {
+          event: `webhook.${decided.kind}`,
+          ...how,
+          error: result.status === null ? result.error : null,
+          ...(decided.kind === "again" ? { at: decided.at } : {}),
+        },
+        "webhook not delivered",
+      );
   }
 
   return {
     begin(d, place) {
       const running = send(d, place)
-        .catch((error: unknown) => log.error({ event: "webhook.failed", delivery_id: d._id, ...errorForLog(error) }, "a try broke off; the lease brings it back"))
+        .catch((error: unknown) =>
+          log.error(
+            { event: "webhook.failed", delivery_id: d._id, ...errorForLog(error) },
+            "a try broke off; the lease brings it back",
+          ),
+        )
         .finally(() => {
           place.done();
           underWay.delete(running);
@@ -61,6 +95,8 @@ export function trying(ground: ServiceGround, { deliveries, secrets, sender, hos
         });
       underWay.add(running);
     },
-    async idle() { while (underWay.size > 0) await Promise.all(underWay); },
+    async idle() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
   };
 }

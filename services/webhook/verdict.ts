@@ -1,17 +1,33 @@
 import { jitterMs } from "../../shared/backoff.ts";
 
 /** What came of one try: an HTTP status with its Retry-After (seconds), or no answer at all. */
-export type TryResult = { status: number; retry_after_seconds: number | null } | { status: null; error: string; refused: boolean };
+export type TryResult =
+  | { status: number; retry_after_seconds: number | null }
+  | { status: null; error: string; refused: boolean };
 
 /** What becomes of the delivery. */
-export type DeliveryVerdict = { kind: "delivered" } | { kind: "again"; at: Date } | { kind: "exhausted" } | { kind: "refused" };
+export type DeliveryVerdict =
+  | { kind: "delivered" }
+  | { kind: "again"; at: Date }
+  | { kind: "exhausted" }
+  | { kind: "refused" };
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Pauses before the tries after the first (decisions.md, Webhook; Standard Webhooks 1.0). */
-export const RETRY_DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR] as const;
+export const RETRY_DELAYS_MS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+] as const;
 /** Spread of a pause, so that a failed receiver is not met by everybody at once. */
 export const RETRY_JITTER = 0.1;
 /** The longest a receiver's Retry-After is obeyed. */

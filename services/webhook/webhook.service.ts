@@ -40,15 +40,29 @@ export default service("webhook", (ground) => {
       enqueueMany: async ({ reports }) => ({ delivery_ids: await accept(ground, desk, reports) }),
       checkAddress({ url }) {
         const refusal = refusalOf(url, policy);
-        if (refusal) fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${refusal}`, { errors: [{ path: "reporting_webhook_url", message: refusal }] });
+        if (refusal)
+          fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${refusal}`, {
+            errors: [{ path: "reporting_webhook_url", message: refusal }],
+          });
         return {};
       },
       checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => refusalOf(url, policy)) }),
-      deliveries: async ({ lead_id }) => ({ deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown) }),
+      deliveries: async ({ lead_id }) => ({
+        deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown),
+      }),
       async list({ by, state, reseller_id, merchant_id, limit, cursor }) {
-        const read = await deliveries.page(scopeOf(by), { state, reseller_id, merchant_id }, pageFilter(cursor), pageSize(limit));
+        const read = await deliveries.page(
+          scopeOf(by),
+          { state, reseller_id, merchant_id },
+          pageFilter(cursor),
+          pageSize(limit),
+        );
         const page = pageOf(read, limit, (d) => JSON.stringify(d).length);
-        return { count: page.items.length, deliveries: page.items.map((d) => toListed(d, hosts.pausedUntil(d.host))), next_cursor: page.next_cursor };
+        return {
+          count: page.items.length,
+          deliveries: page.items.map((d) => toListed(d, hosts.pausedUntil(d.host))),
+          next_cursor: page.next_cursor,
+        };
       },
       async replay({ lead_id }) {
         const replayed = await replay(ground, deliveries, lead_id.toLowerCase());
@@ -61,8 +75,15 @@ export default service("webhook", (ground) => {
     },
     started() {
       loop = startLoop({
-        name: "webhook", clock, intervalMs: LOOP_MS, pass,
-        onError: (error) => ground.log.error({ event: "loop.failed", loop: "webhook", ...errorForLog(error) }, "a delivery pass failed; it goes on at the next interval"),
+        name: "webhook",
+        clock,
+        intervalMs: LOOP_MS,
+        pass,
+        onError: (error) =>
+          ground.log.error(
+            { event: "loop.failed", loop: "webhook", ...errorForLog(error) },
+            "a delivery pass failed; it goes on at the next interval",
+          ),
       });
     },
     async stopped() {

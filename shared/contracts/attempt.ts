@@ -5,7 +5,13 @@ export const MAX_SUMMARY_CHARS = 2000;
 
 /** How the carrier's side of an attempt ended, in our words (voice.md 1.4). */
 export const CARRIER_ENDS = [
-  "completed", "no_answer", "busy", "rejected", "failed", "canceled", "time_limit",
+  "completed",
+  "no_answer",
+  "busy",
+  "rejected",
+  "failed",
+  "canceled",
+  "time_limit",
   /** The carrier refused the number itself. */ "invalid_number",
   /** The request was sent and nobody can tell whether the phone rang. */ "unknown",
   /** Ended before any carrier was asked. */ "not_dialled",
@@ -66,10 +72,23 @@ export const AttemptFacts = Type.Object({
 export type AttemptFacts = Static<typeof AttemptFacts>;
 
 /** Retry policy as it stood when the lead was claimed. `retry_on` null: the closed list's own "retried?". */
-export const RetryPolicy = Strict({ max_retry: Type.Integer({ minimum: 0 }), retry_offset: Type.Integer({ minimum: 0 }), retry_on: Nullable(Type.Array(Type.String())) });
+export const RetryPolicy = Strict({
+  max_retry: Type.Integer({ minimum: 0 }),
+  retry_offset: Type.Integer({ minimum: 0 }),
+  retry_on: Nullable(Type.Array(Type.String())),
+});
 export type RetryPolicy = Static<typeof RetryPolicy>;
 
 /** Facts with nothing in them yet, to be overridden. */
 export const noFacts = (ended: CarrierEnd): AttemptFacts => ({
-  ended, call_id: null, started_at: null, answered_at: null, ended_at: null, machine: false, talk: null, dropped_as: null, error: null, pre_check_results: [],
+  ended,
+  call_id: null,
+  started_at: null,
+  answered_at: null,
+  ended_at: null,
+  machine: false,
+  talk: null,
+  dropped_as: null,
+  error: null,
+  pre_check_results: [],
 });

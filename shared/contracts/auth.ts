@@ -1,15 +1,26 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
 import { By, PageParams, ROLES } from "./identity.ts";
 
-const User = Type.Object({ id: Type.String(), email: Type.String(), role: Type.Enum([...ROLES]), reseller_id: Nullable(Type.String()) });
+const User = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  role: Type.Enum([...ROLES]),
+  reseller_id: Nullable(Type.String()),
+});
 
 const Password = Type.String({ minLength: 12, maxLength: 1024 });
 const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
 
 /** A person who logs in. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password never comes back. */
 export const UserRecord = Type.Object({
-  id: Type.String(), email: Type.String(), role: Type.Enum([...ROLES]), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()),
-  is_active: Type.Boolean(), created_at: IsoTime, updated_at: IsoTime,
+  id: Type.String(),
+  email: Type.String(),
+  role: Type.Enum([...ROLES]),
+  reseller_id: Nullable(Type.String()),
+  merchant_id: Nullable(Type.String()),
+  is_active: Type.Boolean(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
 });
 export type UserRecord = Static<typeof UserRecord>;
 
@@ -17,8 +28,16 @@ const TokenRole = Type.Enum(["reseller", "merchant", "user"]);
 
 /** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is nowhere. */
 export const S2sTokenRecord = Type.Object({
-  id: Type.String(), prefix: Type.String(), name: Type.String(), role: TokenRole, reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
-  created_at: IsoTime, last_seen_at: Nullable(IsoTime), expires_at: IsoTime, revoked_at: Nullable(IsoTime),
+  id: Type.String(),
+  prefix: Type.String(),
+  name: Type.String(),
+  role: TokenRole,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  created_at: IsoTime,
+  last_seen_at: Nullable(IsoTime),
+  expires_at: IsoTime,
+  revoked_at: Nullable(IsoTime),
 });
 export type S2sTokenRecord = Static<typeof S2sTokenRecord>;
 
@@ -32,8 +51,14 @@ const MAX_DETAILS = 50;
 
 /** An entry of the audit log: who did what to which thing, and whose the thing is (null: nobody's in particular). */
 export const AuditRecord = Type.Object({
-  id: Type.String(), actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Type.String(), role: Type.Enum([...ROLES]) }),
-  action: Type.String(), subject: Type.String(), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), details: Json, at: IsoTime,
+  id: Type.String(),
+  actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Type.String(), role: Type.Enum([...ROLES]) }),
+  action: Type.String(),
+  subject: Type.String(),
+  reseller_id: Nullable(Type.String()),
+  merchant_id: Nullable(Type.String()),
+  details: Json,
+  at: IsoTime,
 });
 export type AuditRecord = Static<typeof AuditRecord>;
 
@@ -49,39 +74,78 @@ export const auth = {
     /** Issues an opaque token; only its hash is kept. FORBIDDEN, RESELLER_UNKNOWN, VALIDATION_FAILED. */
     issueS2s: action(
       Strict({
-        by: By, name: Text(200), role: TokenRole,
-        reseller_id: Text(64), merchant_id: Type.Optional(Text(64)),
+        by: By,
+        name: Text(200),
+        role: TokenRole,
+        reseller_id: Text(64),
+        merchant_id: Type.Optional(Text(64)),
       }),
       Type.Object({
-        token: Type.String(), name: Type.String(), role: Type.String(), reseller_id: Type.String(),
-        merchant_id: Nullable(Type.String()), created_at: IsoTime,
+        token: Type.String(),
+        name: Type.String(),
+        role: Type.String(),
+        reseller_id: Type.String(),
+        merchant_id: Nullable(Type.String()),
+        created_at: IsoTime,
       }),
     ),
     /** Tokens of the asker's scope, revoked and expired ones too. */
     listS2s: action(
-      Strict({ by: By, role: Type.Optional(TokenRole), reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), s2s_tokens: Type.Array(S2sTokenRecord), next_cursor: Nullable(Type.String()) })),
+      Strict({
+        by: By,
+        role: Type.Optional(TokenRole),
+        reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Type.Integer(),
+        s2s_tokens: Type.Array(S2sTokenRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** Revokes a token for good, on every node within 5 s; doing so twice is no fault. TOKEN_NOT_FOUND, FORBIDDEN. */
     revokeS2s: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** FORBIDDEN outside the asker's reseller and for the role admin; VALIDATION_FAILED, EMAIL_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY. */
     createUser: action(
       Strict({
-        by: By, email: Email, password: Password, role: Type.Enum([...ROLES]), reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))),
-      }), UserRecord),
+        by: By,
+        email: Email,
+        password: Password,
+        role: Type.Enum([...ROLES]),
+        reseller_id: Type.Optional(Nullable(Text(64))),
+        merchant_id: Type.Optional(Nullable(Text(64))),
+      }),
+      UserRecord,
+    ),
     listUsers: action(
       Strict({
-        by: By, role: Type.Optional(Type.Enum([...ROLES])), email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })), reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()), ...PageParams,
+        by: By,
+        role: Type.Optional(Type.Enum([...ROLES])),
+        email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
+        reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        is_active: Type.Optional(Type.Boolean()),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: Nullable(Type.String()) })),
+      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: Nullable(Type.String()) }),
+    ),
     /** USER_NOT_FOUND when it is unknown or foreign. */
     getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
     /** A new password and switching off end the access tokens the user holds. As createUser; RESOURCE_IN_USE for the last active admin. */
     updateUser: action(
       Strict({
-        by: By, id: Text(64), email: Type.Optional(Email), password: Type.Optional(Password), role: Type.Optional(Type.Enum([...ROLES])),
-        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), is_active: Type.Optional(Type.Boolean()),
-      }), UserRecord),
+        by: By,
+        id: Text(64),
+        email: Type.Optional(Email),
+        password: Type.Optional(Password),
+        role: Type.Optional(Type.Enum([...ROLES])),
+        reseller_id: Type.Optional(Nullable(Text(64))),
+        merchant_id: Type.Optional(Nullable(Text(64))),
+        is_active: Type.Optional(Type.Boolean()),
+      }),
+      UserRecord,
+    ),
     /** USER_NOT_FOUND, FORBIDDEN, RESOURCE_IN_USE for the last active admin. */
     deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** Who a bearer token stands for; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
@@ -91,16 +155,28 @@ export const auth = {
      *  reseller_id and merchant_id say whose it is; `details` hold no secret, no transcript and no full phone number. */
     record: action(
       Strict({
-        by: By, action: AuditAction, subject: Text(200), reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)),
+        by: By,
+        action: AuditAction,
+        subject: Text(200),
+        reseller_id: Nullable(Text(64)),
+        merchant_id: Nullable(Text(64)),
         details: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_DETAILS })),
-      }), Nothing),
+      }),
+      Nothing,
+    ),
     /** Entries of the asker's reseller (an admin: all), newest first; `from` inclusive, `to` exclusive. */
     listAudit: action(
       Strict({
-        by: By, action: Type.Optional(AuditAction), subject: Type.Optional(Text(200)), reseller_id: Type.Optional(Text(64)),
-        from: Type.Optional(IsoTime), to: Type.Optional(IsoTime), ...PageParams,
+        by: By,
+        action: Type.Optional(AuditAction),
+        subject: Type.Optional(Text(200)),
+        reseller_id: Type.Optional(Text(64)),
+        from: Type.Optional(IsoTime),
+        to: Type.Optional(IsoTime),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(AuditRecord), next_cursor: Nullable(Type.String()) })),
+      Type.Object({ count: Type.Integer(), entries: Type.Array(AuditRecord), next_cursor: Nullable(Type.String()) }),
+    ),
   },
   events: {},
 };

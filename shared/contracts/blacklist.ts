@@ -2,11 +2,19 @@ import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Stat
 import { By, PageParams } from "./identity.ts";
 
 /** A listed number. `reseller_id` null: listed by an admin, holds for everybody. */
-export const BlacklistEntry = Type.Object({ phone_number: Type.String(), reseller_id: Nullable(Type.String()), created_at: IsoTime });
+export const BlacklistEntry = Type.Object({
+  phone_number: Type.String(),
+  reseller_id: Nullable(Type.String()),
+  created_at: IsoTime,
+});
 export type BlacklistEntry = Static<typeof BlacklistEntry>;
 
 /** What add and remove take. `reseller_id`: whose list; absent: the asker's own, an admin's holds for everybody. */
-const written = { by: By, phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }), reseller_id: Type.Optional(Text(64)) };
+const written = {
+  by: By,
+  phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }),
+  reseller_id: Type.Optional(Text(64)),
+};
 
 /** Numbers that must not be called. */
 export const blacklist = {
@@ -14,15 +22,22 @@ export const blacklist = {
   actions: {
     /** Adds numbers, each checked and normalised; numbers already listed are counted. INVALID_PHONE_NUMBER lists every bad one and adds none;
      *  NUMBER_EXISTS when all of them were listed already. */
-    add: action(Strict(written), Type.Object({ added: Type.Integer(), already_listed: Type.Integer(), phone_numbers: Type.Array(Type.String()) })),
+    add: action(
+      Strict(written),
+      Type.Object({ added: Type.Integer(), already_listed: Type.Integer(), phone_numbers: Type.Array(Type.String()) }),
+    ),
     /** Lifts numbers; those not listed are passed over. INVALID_PHONE_NUMBER lists every bad one and lifts none; BLACKLIST_ENTRY_NOT_FOUND when none of
      *  them is on the list; FORBIDDEN when one of them is listed by an admin only. */
     remove: action(Strict(written), Nothing),
-    list: action(Strict({ by: By, phone_number: Type.Optional(Text(32)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: Nullable(Type.String()) })),
+    list: action(
+      Strict({ by: By, phone_number: Type.Optional(Text(32)), ...PageParams }),
+      Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: Nullable(Type.String()) }),
+    ),
     /** Internal: for each pair whether it is listed, in order. */
-    check: action(Strict({ pairs: Type.Array(Strict({ reseller_id: Text(64), phone_number: E164 }), { maxItems: 500 }) }),
-      Type.Object({ listed: Type.Array(Type.Boolean()) })),
+    check: action(
+      Strict({ pairs: Type.Array(Strict({ reseller_id: Text(64), phone_number: E164 }), { maxItems: 500 }) }),
+      Type.Object({ listed: Type.Array(Type.Boolean()) }),
+    ),
   },
   events: {},
 };

@@ -5,27 +5,53 @@ import { TemplateInput, TemplatePatch, TemplateRecord } from "./template.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
 export const Plan = Type.Object({
-  template_id: Uuid, version: Type.Integer(), is_active: Type.Boolean(), max_age_seconds: Type.Integer(), max_call_seconds: Type.Integer(),
-  retry_on: Nullable(Type.Array(Type.String())), configuration: Nullable(ConfigurationRecord),
+  template_id: Uuid,
+  version: Type.Integer(),
+  is_active: Type.Boolean(),
+  max_age_seconds: Type.Integer(),
+  max_call_seconds: Type.Integer(),
+  retry_on: Nullable(Type.Array(Type.String())),
+  configuration: Nullable(ConfigurationRecord),
 });
 export type Plan = Static<typeof Plan>;
 
 /** What a call to one of our numbers is judged and led by; `configuration` is null where the template has none. Owner and language are the template's. */
 export const InboundPlan = Type.Object({
-  template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()), is_active: Type.Boolean(),
-  language: Type.String(), max_call_seconds: Type.Integer(), configuration: Nullable(ConfigurationRecord),
+  template_id: Uuid,
+  version: Type.Integer(),
+  name: Type.String(),
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  is_active: Type.Boolean(),
+  language: Type.String(),
+  max_call_seconds: Type.Integer(),
+  configuration: Nullable(ConfigurationRecord),
 });
 export type InboundPlan = Static<typeof InboundPlan>;
 
-const PushQuestion = Strict({ template_id: Text(64), reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), payload: Json });
+const PushQuestion = Strict({
+  template_id: Text(64),
+  reseller_id: Text(64),
+  merchant_id: Type.Optional(Text(64)),
+  payload: Json,
+});
 
 /** A template as a push needs it; `initial_offset` in seconds, null where it has no configuration. */
 const Resolved = Type.Object({
-  template_id: Uuid, version: Type.Integer(), name: Type.String(), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
-  initial_offset: Nullable(Type.Integer()), max_age_seconds: Type.Integer(),
+  template_id: Uuid,
+  version: Type.Integer(),
+  name: Type.String(),
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  initial_offset: Nullable(Type.Integer()),
+  max_age_seconds: Type.Integer(),
 });
 
-const PushRefusal = Type.Object({ code: Type.String(), message: Type.String(), errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) });
+const PushRefusal = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+});
 
 /** Templates with their versions, and call execution configurations. */
 export const config = {
@@ -35,11 +61,20 @@ export const config = {
     createTemplate: action(Strict({ by: By, template: TemplateInput }), TemplateRecord),
     listTemplates: action(
       Strict({
-        by: By, reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), is_active: Type.Optional(Type.Boolean()),
+        by: By,
+        reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        is_active: Type.Optional(Type.Boolean()),
         /** Beginning of the name, as it is written. */
-        name: Type.Optional(Text(200)), ...PageParams,
+        name: Type.Optional(Text(200)),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), templates: Type.Array(TemplateRecord), next_cursor: Nullable(Type.String()) })),
+      Type.Object({
+        count: Type.Integer(),
+        templates: Type.Array(TemplateRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** TEMPLATE_NOT_FOUND when it is unknown or foreign. */
     getTemplate: action(Strict({ by: By, id: Text(64) }), TemplateRecord),
     /** Saves a new immutable version; a change of is_active alone makes none. FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY after lost races. */
@@ -47,42 +82,80 @@ export const config = {
     /** Deletes the template and its configuration; its versions stay for leads that ran with them. RESOURCE_IN_USE while it has unfinished leads. */
     deleteTemplate: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** Every version of a template, whole, the newest first; is_active is that of its time. TEMPLATE_NOT_FOUND. */
-    listVersions: action(Strict({ by: By, id: Text(64), ...PageParams }),
-      Type.Object({ count: Type.Integer(), versions: Type.Array(TemplateRecord), next_cursor: Nullable(Type.String()) })),
+    listVersions: action(
+      Strict({ by: By, id: Text(64), ...PageParams }),
+      Type.Object({
+        count: Type.Integer(),
+        versions: Type.Array(TemplateRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** TEMPLATE_NOT_FOUND, FORBIDDEN, CONFIGURATION_EXISTS, VALIDATION_FAILED. */
     createConfiguration: action(Strict({ by: By, configuration: ConfigurationInput }), ConfigurationRecord),
     listConfigurations: action(
-      Strict({ by: By, reseller_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), configurations: Type.Array(ConfigurationRecord), next_cursor: Nullable(Type.String()) })),
+      Strict({
+        by: By,
+        reseller_id: Type.Optional(Text(64)),
+        template_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Type.Integer(),
+        configurations: Type.Array(ConfigurationRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** CONFIGURATION_NOT_FOUND when it is unknown or foreign. */
     getConfiguration: action(Strict({ by: By, config_id: Text(64) }), ConfigurationRecord),
     /** The change is judged together with what stays. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, BUSY after lost races. */
-    updateConfiguration: action(Strict({ by: By, config_id: Text(64), configuration: ConfigurationPatch }), ConfigurationRecord),
+    updateConfiguration: action(
+      Strict({ by: By, config_id: Text(64), configuration: ConfigurationPatch }),
+      ConfigurationRecord,
+    ),
     /** The template's leads wait until it has a configuration again. FORBIDDEN, CONFIGURATION_NOT_FOUND. */
     deleteConfiguration: action(Strict({ by: By, config_id: Text(64) }), Nothing),
     /** Internal: whether this reseller (and merchant) owns any template. */
-    owns: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
+    owns: action(
+      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ any: Type.Boolean() }),
+    ),
     /** Internal, for push: the template if it belongs to this reseller (and merchant), and its payload checked against its schema.
      *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every fault. */
     resolveForPush: action(PushQuestion, Resolved),
     /** Internal, for bulk push: the same for up to 500 leads, each by itself, in order; `refusal` says what resolveForPush would fail with. */
-    resolveManyForPush: action(Strict({ pushes: Type.Array(PushQuestion, { maxItems: 500 }) }),
-      Type.Object({ results: Type.Array(Type.Object({ resolved: Nullable(Resolved), refusal: Nullable(PushRefusal) })) })),
+    resolveManyForPush: action(
+      Strict({ pushes: Type.Array(PushQuestion, { maxItems: 500 }) }),
+      Type.Object({
+        results: Type.Array(Type.Object({ resolved: Nullable(Resolved), refusal: Nullable(PushRefusal) })),
+      }),
+    ),
     /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. */
-    plans: action(Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }), Type.Object({ plans: Type.Array(Plan) })),
+    plans: action(
+      Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }),
+      Type.Object({ plans: Type.Array(Plan) }),
+    ),
     /** Internal: the template that takes calls to a number of this owner (nulls: of the shared pool): the one named, if the owner may use it; else that of the merchant's, then
      *  the reseller's own, oldest configuration that takes inbound calls; else that of their oldest configuration at all, so that its block action holds; null: there is none. */
-    inboundFor: action(Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Nullable(Uuid) }), Type.Object({ plan: Nullable(InboundPlan) })),
+    inboundFor: action(
+      Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Nullable(Uuid) }),
+      Type.Object({ plan: Nullable(InboundPlan) }),
+    ),
     /** Internal: whether the owner of a number may have its calls taken by this template. */
-    mayTakeCalls: action(Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Uuid }), Type.Object({ may: Type.Boolean() })),
+    mayTakeCalls: action(
+      Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Uuid }),
+      Type.Object({ may: Type.Boolean() }),
+    ),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
     templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
     /** Internal: the template's configuration with a playground lead's override merged over it (effective.ts); null where it has none. */
-    overridden: action(Strict({ template_id: Uuid, override: Json }), Type.Object({ configuration: Nullable(ConfigurationRecord) })),
+    overridden: action(
+      Strict({ template_id: Uuid, override: Json }),
+      Type.Object({ configuration: Nullable(ConfigurationRecord) }),
+    ),
   },
   events: {
     /** A configuration or template changed: caches drop it, the scheduler looks again. */
     "config.changed": Type.Object({ template_id: Uuid }),
   },
 };
-

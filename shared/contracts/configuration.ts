@@ -66,20 +66,48 @@ export const ConfigurationInput = Strict({ template_id: Uuid, ...configurationFi
 export type ConfigurationInput = Static<typeof ConfigurationInput>;
 
 /** A change of a configuration: null gives a field its default back. */
-export const ConfigurationPatch = Patch({ ...Type.Partial(Type.Object(requiredFields)).properties, ...Clearable(otherFields) });
+export const ConfigurationPatch = Patch({
+  ...Type.Partial(Type.Object(requiredFields)).properties,
+  ...Clearable(otherFields),
+});
 export type ConfigurationPatch = Static<typeof ConfigurationPatch>;
 
 /** A configuration in full, every default filled in. */
 export const ConfigurationRecord = Type.Object({
-  id: Uuid, reseller_id: Type.String(), merchant_id: Nullable(Type.String()), template_id: Uuid, template: Type.String(),
-  initial_offset: Offset, retry_offset: Offset, call_start_time: HourMinute, call_end_time: HourMinute, timezone: Type.String(),
-  max_retry: Type.Integer(), calling_provider: ProviderWord, enable_calling: Type.Boolean(), enable_international_call: Type.Boolean(),
-  enable_inbound: Type.Boolean(), inbound_call_start_time: Nullable(HourMinute), inbound_call_end_time: Nullable(HourMinute),
-  inbound_call_timezone: Nullable(Type.String()), inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
-  inbound_redirect_number: Nullable(Type.String()), inbound_block_message: Nullable(Type.String()), inbound_webhook_url: Nullable(Type.String()),
-  inbound_max_calls_per_caller: Type.Integer(), inbound_caller_window_seconds: Type.Integer(), record_calls: Type.Boolean(), voicemail_action: VoicemailActionWord, engine: Nullable(EngineWord),
-  enforce_blacklist: Type.Boolean(), rate_limit_enabled: Type.Boolean(), rate_limit_max_calls: Nullable(Type.Integer()),
-  rate_limit_window_seconds: Type.Integer(), rate_limit_whitelist: Type.Array(Type.String()), pre_checks: Type.Array(Json),
-  created_at: IsoTime, updated_at: IsoTime,
+  id: Uuid,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template_id: Uuid,
+  template: Type.String(),
+  initial_offset: Offset,
+  retry_offset: Offset,
+  call_start_time: HourMinute,
+  call_end_time: HourMinute,
+  timezone: Type.String(),
+  max_retry: Type.Integer(),
+  calling_provider: ProviderWord,
+  enable_calling: Type.Boolean(),
+  enable_international_call: Type.Boolean(),
+  enable_inbound: Type.Boolean(),
+  inbound_call_start_time: Nullable(HourMinute),
+  inbound_call_end_time: Nullable(HourMinute),
+  inbound_call_timezone: Nullable(Type.String()),
+  inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
+  inbound_redirect_number: Nullable(Type.String()),
+  inbound_block_message: Nullable(Type.String()),
+  inbound_webhook_url: Nullable(Type.String()),
+  inbound_max_calls_per_caller: Type.Integer(),
+  inbound_caller_window_seconds: Type.Integer(),
+  record_calls: Type.Boolean(),
+  voicemail_action: VoicemailActionWord,
+  engine: Nullable(EngineWord),
+  enforce_blacklist: Type.Boolean(),
+  rate_limit_enabled: Type.Boolean(),
+  rate_limit_max_calls: Nullable(Type.Integer()),
+  rate_limit_window_seconds: Type.Integer(),
+  rate_limit_whitelist: Type.Array(Type.String()),
+  pre_checks: Type.Array(Json),
+  created_at: IsoTime,
+  updated_at: IsoTime,
 });
 export type ConfigurationRecord = Static<typeof ConfigurationRecord>;

@@ -6,8 +6,15 @@ import { EngineWord } from "./models.ts";
 
 /** What a talk is made ready with. */
 export const Preparation = Strict({
-  call_ref: CallRef, lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), provider: ProviderWord, template_id: Uuid, template_version: Type.Integer({ minimum: 1 }),
-  payload: Json, max_call_seconds: Type.Integer({ minimum: 1 }), voicemail_action: VoicemailActionWord,
+  call_ref: CallRef,
+  lead_id: Uuid,
+  claim_no: Type.Integer({ minimum: 1 }),
+  provider: ProviderWord,
+  template_id: Uuid,
+  template_version: Type.Integer({ minimum: 1 }),
+  payload: Json,
+  max_call_seconds: Type.Integer({ minimum: 1 }),
+  voicemail_action: VoicemailActionWord,
   /** The carrier behind the provider word: how its media stream speaks. */
   carrier: Type.Enum(["twilio", "plivo", "telnyx", "none"]),
   /** The configuration's engine; null: the deployment's. The template's own wins. */
@@ -20,7 +27,16 @@ export const Preparation = Strict({
 export type Preparation = Static<typeof Preparation>;
 
 /** Where the talk waits for its call: a one-use WebSocket address (its token is the last part of the path), and how the carrier is to speak there. */
-export const Prepared = Type.Object({ media_url: Type.String(), token: Type.String(), /** `text`: the carrier does the speech; `audio`: its stream of sound is to be connected. */ kind: Type.Enum(["text", "audio"]), language: Type.String(), voice: Nullable(Type.String()) });
+export const Prepared = Type.Object({
+  media_url: Type.String(),
+  token: Type.String(),
+  /** `text`: the carrier does the speech; `audio`: its stream of sound is to be connected. */ kind: Type.Enum([
+    "text",
+    "audio",
+  ]),
+  language: Type.String(),
+  voice: Nullable(Type.String()),
+});
 export type Prepared = Static<typeof Prepared>;
 
 /**
@@ -38,14 +54,19 @@ export const TurnReply = Type.Object({
     Type.Object({ kind: Type.Literal("hang_up") }),
     Type.Object({ kind: Type.Literal("nothing") }),
   ]),
-  language: Type.String(), voice: Nullable(Type.String()),
+  language: Type.String(),
+  voice: Nullable(Type.String()),
 });
 export type TurnReply = Static<typeof TurnReply>;
 
 /** A turn of a call that is led by documents. `token` only with the first one, the answer: it admits the call, once. */
 export const Turn = Strict({
-  call_ref: CallRef, provider: ProviderWord, call_id: Type.String(), token: Nullable(Type.String({ maxLength: 64 })),
-  heard: Nullable(Type.String({ maxLength: 10_000 })), digits: Nullable(Type.String({ maxLength: 64 })),
+  call_ref: CallRef,
+  provider: ProviderWord,
+  call_id: Type.String(),
+  token: Nullable(Type.String({ maxLength: 64 })),
+  heard: Nullable(Type.String({ maxLength: 10_000 })),
+  digits: Nullable(Type.String({ maxLength: 64 })),
   /** The reply that this turn follows; null: the answer itself, or not known. */
   follows: Nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
 });
@@ -57,13 +78,25 @@ export const conversation = {
   actions: {
     /** Makes ready for calls, each by itself, in order: the one-use WebSocket address for the carrier, or a refusal: TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY where the talk
      *  has begun. Made ready again, the address given before is void. */
-    prepareMany: action(Strict({ calls: Type.Array(Preparation, { minItems: 1, maxItems: 500 }) }),
-      Type.Object({ results: Type.Array(Type.Object({ prepared: Nullable(Prepared), refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })) })) })),
+    prepareMany: action(
+      Strict({ calls: Type.Array(Preparation, { minItems: 1, maxItems: 500 }) }),
+      Type.Object({
+        results: Type.Array(
+          Type.Object({
+            prepared: Nullable(Prepared),
+            refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+          }),
+        ),
+      }),
+    ),
     /** A turn of a call that is led by documents: what it does next. With a token on any node, which keeps the talk; after that it must be sent to that node.
      *  UNAUTHENTICATED: the token is unknown or used. Unknown calls are answered `nothing`. Answers within 8 s, with `again` when the talk still thinks. */
     turn: action(Turn, TurnReply, { timeout_ms: 12_000 }),
     /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */
-    stop: action(Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }), Nothing),
+    stop: action(
+      Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }),
+      Nothing,
+    ),
     /** What is known of a talk whose node died; null: nothing was said. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(TalkFacts) })),
   },

@@ -1,7 +1,20 @@
-import { Type, type Static, type TNull, type TObject, type TOptional, type TProperties, type TSchema, type TUnion } from "typebox";
+import {
+  Type,
+  type Static,
+  type TNull,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+} from "typebox";
 
 /** One action of a contract: JSON Schemas of what it takes and gives. Only `params` is checked at run time, in the callee. */
-export interface ActionContract<P extends TSchema = TSchema, R extends TSchema = TSchema> { params: P; result: R; timeout_ms?: number }
+export interface ActionContract<P extends TSchema = TSchema, R extends TSchema = TSchema> {
+  params: P;
+  result: R;
+  timeout_ms?: number;
+}
 
 /** All a service offers: its actions and the events it emits. */
 export interface Contract {
@@ -11,21 +24,28 @@ export interface Contract {
 }
 
 /** Declares an action. `timeout_ms` overrides the bus's time-out where the work is known to be long. */
-export const action = <P extends TSchema, R extends TSchema>(params: P, result: R, options: { timeout_ms?: number } = {}): ActionContract<P, R> =>
-  ({ params, result, ...options });
+export const action = <P extends TSchema, R extends TSchema>(
+  params: P,
+  result: R,
+  options: { timeout_ms?: number } = {},
+): ActionContract<P, R> => ({ params, result, ...options });
 
 /** An object that refuses unknown fields: for everything that comes in. */
-export const Strict = <T extends TProperties>(properties: T): TObject<T> => Type.Object(properties, { additionalProperties: false });
+export const Strict = <T extends TProperties>(properties: T): TObject<T> =>
+  Type.Object(properties, { additionalProperties: false });
 
 /** A value or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Fields that a change may leave out, or set to null to go back to what holds where nothing was set. */
 export const Clearable = <T extends TProperties>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(Nullable(schema))])) as { [K in keyof T]: TOptional<TUnion<[T[K], TNull]>> };
+  Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(Nullable(schema))])) as {
+    [K in keyof T]: TOptional<TUnion<[T[K], TNull]>>;
+  };
 
 /** A change of some fields: any of them, but one at least; unknown fields are refused. */
-export const Patch = <T extends TProperties>(fields: T): TObject<T> => Type.Object(fields, { additionalProperties: false, minProperties: 1 });
+export const Patch = <T extends TProperties>(fields: T): TObject<T> =>
+  Type.Object(fields, { additionalProperties: false, minProperties: 1 });
 
 /** A free-form JSON object. */
 export const Json = Type.Record(Type.String(), Type.Unknown());

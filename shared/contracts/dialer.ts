@@ -12,28 +12,45 @@ export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$"
 
 /** All a dial needs, snapshotted by the scheduler, so that later edits touch only later claims. */
 export const DialOrder = Strict({
-  lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }), reseller_id: Text(64), merchant_id: Nullable(Text(64)),
-  template_id: Uuid, template_version: Type.Integer({ minimum: 1 }), execution_mode: Type.Enum([...EXECUTION_MODES]),
-  to: E164, from: E164, number_id: Uuid, provider: ProviderWord, payload: Json,
+  lead_id: Uuid,
+  claim_no: Type.Integer({ minimum: 1 }),
+  reseller_id: Text(64),
+  merchant_id: Nullable(Text(64)),
+  template_id: Uuid,
+  template_version: Type.Integer({ minimum: 1 }),
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  to: E164,
+  from: E164,
+  number_id: Uuid,
+  provider: ProviderWord,
+  payload: Json,
   /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
   dial_until: Nullable(IsoTime),
   /** The carrier records the call; what is done when a machine answers. */
-  record: Type.Boolean(), voicemail_action: VoicemailActionWord,
+  record: Type.Boolean(),
+  voicemail_action: VoicemailActionWord,
   /** The configuration's way of holding talks; absent: the deployment's. The template's own wins. */
   engine: Type.Optional(EngineWord),
-  enforce_blacklist: Type.Boolean(), max_call_seconds: Type.Integer({ minimum: 1 }),
+  enforce_blacklist: Type.Boolean(),
+  max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),
   /** The configuration's pre-checks, and how often each has put the lead off. */
-  pre_checks: Type.Array(Json, { maxItems: 10 }), pre_check_defers: Type.Record(Type.String(), Type.Integer()),
+  pre_checks: Type.Array(Json, { maxItems: 10 }),
+  pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
 export type DialOrder = Static<typeof DialOrder>;
 
 /** A carrier's callback as it came in: the body's exact bytes as text, the path and query as asked for. */
 export const RawCallback = Strict({
-  provider: ProviderWord, kind: Text(32), ref: Text(80), method: Type.Enum(["GET", "POST"]),
+  provider: ProviderWord,
+  kind: Text(32),
+  ref: Text(80),
+  method: Type.Enum(["GET", "POST"]),
   /** Path and query, as received; signatures are checked against PUBLIC_HTTP_URL + this. */
-  path: Text(4000), headers: Type.Record(Type.String(), Type.String()), body: Type.String({ maxLength: 262_144 }),
+  path: Text(4000),
+  headers: Type.Record(Type.String(), Type.String()),
+  body: Type.String({ maxLength: 262_144 }),
 });
 export type RawCallback = Static<typeof RawCallback>;
 
@@ -49,16 +66,35 @@ export type Verdict = Static<typeof Verdict>;
 export const CallHistory = Type.Object({
   /** Absent: OUTBOUND. */
   direction: Type.Optional(Type.Enum(["OUTBOUND", "INBOUND"])),
-  call_ref: CallRef, claim_no: Type.Integer(), state: Type.String(), provider: Nullable(ProviderWord), call_id: Nullable(Type.String()),
-  intended_at: IsoTime, placed_at: Nullable(IsoTime), ringing_at: Nullable(IsoTime), answered_at: Nullable(IsoTime), joined_at: Nullable(IsoTime), ended_at: Nullable(IsoTime), closed_at: Nullable(IsoTime),
-  ended: Nullable(Type.String()), cause: Nullable(Type.String()), machine: Nullable(Type.String()), hang_up: Nullable(Type.String()), talk_seconds: Nullable(Type.Number()),
-  cost: Nullable(Type.Number()), cost_currency: Nullable(Type.String()),
+  call_ref: CallRef,
+  claim_no: Type.Integer(),
+  state: Type.String(),
+  provider: Nullable(ProviderWord),
+  call_id: Nullable(Type.String()),
+  intended_at: IsoTime,
+  placed_at: Nullable(IsoTime),
+  ringing_at: Nullable(IsoTime),
+  answered_at: Nullable(IsoTime),
+  joined_at: Nullable(IsoTime),
+  ended_at: Nullable(IsoTime),
+  closed_at: Nullable(IsoTime),
+  ended: Nullable(Type.String()),
+  cause: Nullable(Type.String()),
+  machine: Nullable(Type.String()),
+  hang_up: Nullable(Type.String()),
+  talk_seconds: Nullable(Type.Number()),
+  cost: Nullable(Type.Number()),
+  cost_currency: Nullable(Type.String()),
 });
 export type CallHistory = Static<typeof CallHistory>;
 
 /** A callback of the carrier as it was taken: the steps it told of, and whether they have been acted on. Kept for a week. */
 export const CarrierEventHistory = Type.Object({
-  call_ref: CallRef, kind: Type.String(), received_at: IsoTime, applied: Type.Boolean(), note: Nullable(Type.String()),
+  call_ref: CallRef,
+  kind: Type.String(),
+  received_at: IsoTime,
+  applied: Type.Boolean(),
+  note: Nullable(Type.String()),
   steps: Type.Array(Type.Object({ type: Type.String(), at: Nullable(IsoTime) })),
 });
 export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
@@ -78,45 +114,95 @@ export const dialer = {
   actions: {
     /** Takes batons and answers at once, for each whether it was taken; the attempts run on. One that was not, for want of room, is still the caller's. Where the
      *  call itself fails after it was sent (no answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
-    dialMany: action(Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }), Type.Object({ taken: Type.Array(Type.Boolean()) })),
+    dialMany: action(
+      Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }),
+      Type.Object({ taken: Type.Array(Type.Boolean()) }),
+    ),
     /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
-    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() }), { timeout_ms: 15_000 }),
+    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() }), {
+      timeout_ms: 15_000,
+    }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
-    verifyUpgrade: action(Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }), Type.Object({ valid: Type.Boolean() })),
+    verifyUpgrade: action(
+      Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }),
+      Type.Object({ valid: Type.Boolean() }),
+    ),
     /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
      *  told before; what it tells later comes by conversation.stop. `tells_beep`: it tells when a machine's greeting is over. */
-    joined: action(Strict({ call_ref: CallRef, node_id: Text(200) }),
-      Type.Object({ go: Type.Boolean(), reason: Nullable(Type.String()), answered_at: Nullable(IsoTime), machine: Type.Boolean(), beep: Type.Boolean(), tells_beep: Type.Boolean() })),
+    joined: action(
+      Strict({ call_ref: CallRef, node_id: Text(200) }),
+      Type.Object({
+        go: Type.Boolean(),
+        reason: Nullable(Type.String()),
+        answered_at: Nullable(IsoTime),
+        machine: Type.Boolean(),
+        beep: Type.Boolean(),
+        tells_beep: Type.Boolean(),
+      }),
+    ),
     /** Ends the carrier's call if it still lives; idempotent. */
     hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
     /** Hands the live call to another number. */
     transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
     /** Presses keys towards the callee, where the talk's own channel can't. VALIDATION_FAILED: the call is not in progress. */
-    sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, { timeout_ms: 20_000 }),
+    sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, {
+      timeout_ms: 20_000,
+    }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
-    reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, { timeout_ms: 25_000 }),
+    reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {
+      timeout_ms: 25_000,
+    }),
     /** Calls to the asker's numbers, taken and blocked, newest first; `from` inclusive, `to` exclusive, by created_at. */
     inboundCalls: action(
       Strict({
-        by: By, merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)), verdict: Type.Optional(InboundVerdictWord),
-        from: Type.Optional(IsoTime), to: Type.Optional(IsoTime), ...PageParams,
+        by: By,
+        merchant_id: Type.Optional(Text(64)),
+        template_id: Type.Optional(Text(64)),
+        verdict: Type.Optional(InboundVerdictWord),
+        from: Type.Optional(IsoTime),
+        to: Type.Optional(IsoTime),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), inbound_calls: Type.Array(InboundCallRecord), next_cursor: Nullable(Type.String()) })),
+      Type.Object({
+        count: Type.Integer(),
+        inbound_calls: Type.Array(InboundCallRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** Internal, before the lead's scope is checked by its owner: where the recording of a carrier's call is; null: no call has this name. `key` is in the local folder or in the
      *  bucket (`where`), null while it is nowhere yet. */
-    recordingOf: action(Strict({ call_id: Text(200) }), Type.Object({
-      recording: Nullable(Type.Object({
-        lead_id: Uuid, state: Type.Enum([...RECORDING_STATES]), key: Nullable(Type.String()), content_type: Nullable(Type.String()), bytes: Nullable(Type.Integer()),
-        where: Nullable(Type.Enum([...RECORDING_PLACES])),
-      })),
-    })),
+    recordingOf: action(
+      Strict({ call_id: Text(200) }),
+      Type.Object({
+        recording: Nullable(
+          Type.Object({
+            lead_id: Uuid,
+            state: Type.Enum([...RECORDING_STATES]),
+            key: Nullable(Type.String()),
+            content_type: Nullable(Type.String()),
+            bytes: Nullable(Type.Integer()),
+            where: Nullable(Type.Enum([...RECORDING_PLACES])),
+          }),
+        ),
+      }),
+    ),
     /** The conversation has put its own recording of a talk into the local folder, at `key`. Idempotent. wanted false: nobody needs the file there, it is to be removed:
      *  there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
     recorded: action(
-      Strict({ call_ref: CallRef, key: Text(300), bytes: Type.Integer({ minimum: 1 }), content_type: Type.Enum(["audio/wav"]), seconds: Type.Integer({ minimum: 0 }) }),
-      Type.Object({ wanted: Type.Boolean() })),
+      Strict({
+        call_ref: CallRef,
+        key: Text(300),
+        bytes: Type.Integer({ minimum: 1 }),
+        content_type: Type.Enum(["audio/wav"]),
+        seconds: Type.Integer({ minimum: 0 }),
+      }),
+      Type.Object({ wanted: Type.Boolean() }),
+    ),
     /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
-    history: action(Strict({ lead_id: Uuid }), Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) })),
+    history: action(
+      Strict({ lead_id: Uuid }),
+      Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) }),
+    ),
   },
   events: {
     /** The carrier's side of a call ended: a hint for whoever shows or waits. */

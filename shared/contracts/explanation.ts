@@ -24,18 +24,24 @@ export type GateName = (typeof GATES)[number];
 
 /** One gate as it was judged. `until`: from when it may let the lead through; null: it does, or nobody can tell. */
 export const Gate = Type.Object({
-  gate: Type.Enum([...GATES]), verdict: Type.Enum(["pass", "hold", "drop", "not_judged"]),
+  gate: Type.Enum([...GATES]),
+  verdict: Type.Enum(["pass", "hold", "drop", "not_judged"]),
   /** A sentence for a person. */
   detail: Type.String(),
-  values: Json, until: Nullable(IsoTime),
+  values: Json,
+  until: Nullable(IsoTime),
 });
 export type Gate = Static<typeof Gate>;
 
 /** Why a lead has not been called yet. `eligible`: the next pass of the scheduler claims it. */
 export const Explanation = Type.Object({
-  lead_id: Uuid, at: IsoTime, status: Type.Enum([...LEAD_STATUSES]), eligible: Type.Boolean(),
+  lead_id: Uuid,
+  at: IsoTime,
+  status: Type.Enum([...LEAD_STATUSES]),
+  eligible: Type.Boolean(),
   /** The first instant at which, as things stand, no gate holds it; null: somebody must act first, or it will not be called. */
   next_eligible_at: Nullable(IsoTime),
-  summary: Type.String(), gates: Type.Array(Gate),
+  summary: Type.String(),
+  gates: Type.Array(Gate),
 });
 export type Explanation = Static<typeof Explanation>;

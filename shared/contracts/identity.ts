@@ -15,7 +15,10 @@ export const By = Strict({
 export type By = Static<typeof By>;
 
 /** What a reader may see: null stands for "all". */
-export interface Scope { reseller_id: string | null; merchant_id: string | null }
+export interface Scope {
+  reseller_id: string | null;
+  merchant_id: string | null;
+}
 
 /** The scope that an asker's role gives. */
 export const scopeOf = (by: By): Scope => {
@@ -25,8 +28,8 @@ export const scopeOf = (by: By): Scope => {
 
 /** True when something that belongs to this reseller and merchant lies inside the scope. A merchant-less thing is a reseller's. */
 export const inScope = (scope: Scope, owner: { reseller_id: string | null; merchant_id?: string | null }): boolean =>
-  (scope.reseller_id === null || scope.reseller_id === owner.reseller_id)
-  && (scope.merchant_id === null || scope.merchant_id === (owner.merchant_id ?? null));
+  (scope.reseller_id === null || scope.reseller_id === owner.reseller_id) &&
+  (scope.merchant_id === null || scope.merchant_id === (owner.merchant_id ?? null));
 
 /** The filter of a scope over documents that name their reseller and merchant; an admin's lets everything through. */
 export const within = (scope: Scope): { reseller_id?: string; merchant_id?: string } => ({
@@ -35,7 +38,10 @@ export const within = (scope: Scope): { reseller_id?: string; merchant_id?: stri
 });
 
 /** Page of a list: `limit` 1–500, `cursor` as the page before gave it. */
-export const PageParams = { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })), cursor: Type.Optional(Type.String({ maxLength: 200 })) };
+export const PageParams = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+};
 
 /** Items in a page when the client names no number. */
 export const DEFAULT_PAGE = 50;

@@ -22,8 +22,18 @@ export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 /** A call to one of our numbers. Times ISO. Nulls: the caller withheld the number; the called number is nobody's; the call was not accepted (lead_id); not judged yet (verdict). */
 export const InboundCallRecord = Type.Object({
-  id: Uuid, provider: ProviderWord, call_id: Type.String(), caller_number: Nullable(Type.String()), called_number: Type.String(),
-  number_id: Nullable(Type.String()), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), template_id: Nullable(Type.String()),
-  verdict: Nullable(InboundVerdictWord), reason: Nullable(Type.Enum([...BLOCK_REASONS])), lead_id: Nullable(Type.String()), created_at: IsoTime,
+  id: Uuid,
+  provider: ProviderWord,
+  call_id: Type.String(),
+  caller_number: Nullable(Type.String()),
+  called_number: Type.String(),
+  number_id: Nullable(Type.String()),
+  reseller_id: Nullable(Type.String()),
+  merchant_id: Nullable(Type.String()),
+  template_id: Nullable(Type.String()),
+  verdict: Nullable(InboundVerdictWord),
+  reason: Nullable(Type.Enum([...BLOCK_REASONS])),
+  lead_id: Nullable(Type.String()),
+  created_at: IsoTime,
 });
 export type InboundCallRecord = Static<typeof InboundCallRecord>;

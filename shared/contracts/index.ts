@@ -22,6 +22,18 @@ import { webhook } from "./webhook.ts";
 const gateway = { name: "gateway", actions: {}, events: {} };
 
 /** Every contract by its service's name. */
-export const contracts = { auth, blacklist, config, conversation, dialer, gateway, leads, merchants, numbers, scheduler, webhook };
+export const contracts = {
+  auth,
+  blacklist,
+  config,
+  conversation,
+  dialer,
+  gateway,
+  leads,
+  merchants,
+  numbers,
+  scheduler,
+  webhook,
+};
 
 export type Contracts = typeof contracts;

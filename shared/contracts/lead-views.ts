@@ -2,10 +2,14 @@ import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "./define.ts";
 
 /** What became of one row of a bulk push; `index` is its place among the rows. */
 export const PushOutcome = Type.Object({
-  index: Type.Integer(), status: Type.Enum(["queued", "refused"]),
-  lead_call_tracker_id: Type.Optional(Uuid), order_id: Type.Optional(Type.String()), message: Type.Optional(Type.String()),
+  index: Type.Integer(),
+  status: Type.Enum(["queued", "refused"]),
+  lead_call_tracker_id: Type.Optional(Uuid),
+  order_id: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
   /** Of a refused row: as a push of it alone would fail. */
-  code: Type.Optional(Type.String()), errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+  code: Type.Optional(Type.String()),
+  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
 });
 export type PushOutcome = Static<typeof PushOutcome>;
 
@@ -13,12 +17,18 @@ export type PushOutcome = Static<typeof PushOutcome>;
 export const TIMELINE_SOURCES = ["leads", "dialer", "carrier", "conversation", "webhook"] as const;
 
 /** One recorded fact of a lead. */
-export const TimelineEvent = Type.Object({ at: IsoTime, source: Type.Enum([...TIMELINE_SOURCES]), event: Type.String(), details: Json });
+export const TimelineEvent = Type.Object({
+  at: IsoTime,
+  source: Type.Enum([...TIMELINE_SOURCES]),
+  event: Type.String(),
+  details: Json,
+});
 export type TimelineEvent = Static<typeof TimelineEvent>;
 
 const Counts = Type.Record(Type.String(), Type.Integer());
 const Figures = {
-  leads: Type.Integer(), finished: Type.Integer(),
+  leads: Type.Integer(),
+  finished: Type.Integer(),
   /** Calls that were placed. */
   attempts: Type.Integer(),
   /** Calls that a person answered. */
@@ -34,7 +44,12 @@ const Figures = {
 
 /** Figures of leads. `templates`: the same for each, the one with most leads first; at most 500 are listed, the totals are of all. */
 export const Summary = Type.Object({
-  from: IsoTime, to: IsoTime, cost_currency: Type.String(), ...Figures, by_status: Counts, by_outcome: Counts,
+  from: IsoTime,
+  to: IsoTime,
+  cost_currency: Type.String(),
+  ...Figures,
+  by_status: Counts,
+  by_outcome: Counts,
   templates: Type.Array(Type.Object({ template_id: Uuid, template: Type.String(), ...Figures, by_outcome: Counts })),
 });
 export type Summary = Static<typeof Summary>;

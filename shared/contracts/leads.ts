@@ -4,7 +4,16 @@ import { ProviderWord } from "./configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
 import { By, PageParams } from "./identity.ts";
 import { Explanation } from "./explanation.ts";
-import { AttemptPlan, ClaimedLead, DueLead, EXECUTION_MODES, LEAD_STATUSES, LeadRecord, LeadSummary, QueueHead } from "./lead.ts";
+import {
+  AttemptPlan,
+  ClaimedLead,
+  DueLead,
+  EXECUTION_MODES,
+  LEAD_STATUSES,
+  LeadRecord,
+  LeadSummary,
+  QueueHead,
+} from "./lead.ts";
 import { PushOutcome, Summary, TimelineEvent } from "./lead-views.ts";
 
 const Baton = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
@@ -20,16 +29,25 @@ const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
 
 /** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
 export const CostItem = Strict({
-  what: Type.Enum(["carrier", "price_table"]), minutes: Nullable(Type.Integer({ minimum: 0 })), price_per_minute: Nullable(Type.Number({ minimum: 0 })), amount: Type.Number(),
+  what: Type.Enum(["carrier", "price_table"]),
+  minutes: Nullable(Type.Integer({ minimum: 0 })),
+  price_per_minute: Nullable(Type.Number({ minimum: 0 })),
+  amount: Type.Number(),
   currency: Type.String({ minLength: 1, maxLength: 10 }),
 });
 export type CostItem = Static<typeof CostItem>;
 
 /** Body of POST /leads (4.2). */
 export const PushInput = Strict({
-  request_id: Text(200), template_id: Text(64), payload: Json, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)),
-  reporting_webhook_url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })), execution_mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
-  is_playground: Type.Optional(Type.Boolean()), configurations_override: Type.Optional(Json),
+  request_id: Text(200),
+  template_id: Text(64),
+  payload: Json,
+  reseller_id: Text(64),
+  merchant_id: Type.Optional(Text(64)),
+  reporting_webhook_url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
+  execution_mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
+  is_playground: Type.Optional(Type.Boolean()),
+  configurations_override: Type.Optional(Json),
 });
 
 /** Leads: the queue, the machine, the record. A move answers done: false when the race was lost, which is no fault. */
@@ -39,26 +57,50 @@ export const leads = {
     /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, VALIDATION_FAILED, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE.
      *  The same `idempotency_key` of the same asker within 24 h: with the same lead the first answer, replayed; with another one IDEMPOTENCY_KEY_REUSED.
      *  Failures are not remembered. */
-    push: action(Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }),
-      Type.Object({ status: Type.Literal("queued"), lead_call_tracker_id: Uuid, order_id: Type.String(), message: Type.String(), replayed: Type.Optional(Type.Boolean()) })),
+    push: action(
+      Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }),
+      Type.Object({
+        status: Type.Literal("queued"),
+        lead_call_tracker_id: Uuid,
+        order_id: Type.String(),
+        message: Type.String(),
+        replayed: Type.Optional(Type.Boolean()),
+      }),
+    ),
     /** Many pushes, each row judged by itself; `results` in the rows' order. A refused row has the code and errors that push would fail with; the key holds for
      *  each row in its place. `replayed`: every row that is queued was so before. */
-    pushMany: action(Strict({ by: By, rows: Type.Array(Type.Unknown(), { maxItems: 500 }), idempotency_key: Type.Optional(BatchKey) }),
-      Type.Object({ results: Type.Array(PushOutcome), replayed: Type.Optional(Type.Boolean()) }), { timeout_ms: 30_000 }),
+    pushMany: action(
+      Strict({ by: By, rows: Type.Array(Type.Unknown(), { maxItems: 500 }), idempotency_key: Type.Optional(BatchKey) }),
+      Type.Object({ results: Type.Array(PushOutcome), replayed: Type.Optional(Type.Boolean()) }),
+      { timeout_ms: 30_000 },
+    ),
     /** LEAD_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, lead_id: Text(64) }), LeadRecord),
     /** LEAD_NOT_FOUND when there is none in the asker's scope. */
-    byRequest: action(Strict({ by: By, request_id: Text(200) }),
-      Type.Object({ request_id: Type.String(), count: Type.Integer(), leads: Type.Array(LeadSummary) })),
+    byRequest: action(
+      Strict({ by: By, request_id: Text(200) }),
+      Type.Object({ request_id: Type.String(), count: Type.Integer(), leads: Type.Array(LeadSummary) }),
+    ),
     /** Newest first; `from` inclusive, `to` exclusive, by created_at. Without include_test no playground and test leads. INVALID_PHONE_NUMBER. */
     list: action(
       Strict({
-        by: By, status: Type.Optional(Type.Enum([...LEAD_STATUSES])), outcome: Type.Optional(Text(64)), mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
-        phone: Type.Optional(Text(32)), ...Owned, ...Period, include_test: Type.Optional(Type.Boolean()), ...PageParams,
+        by: By,
+        status: Type.Optional(Type.Enum([...LEAD_STATUSES])),
+        outcome: Type.Optional(Text(64)),
+        mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
+        phone: Type.Optional(Text(32)),
+        ...Owned,
+        ...Period,
+        include_test: Type.Optional(Type.Boolean()),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: Nullable(Type.String()) })),
+      Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: Nullable(Type.String()) }),
+    ),
     /** Everything recorded of a lead, in order of time. LEAD_NOT_FOUND. */
-    timeline: action(Strict({ by: By, lead_id: Text(64) }), Type.Object({ lead_id: Uuid, count: Type.Integer(), events: Type.Array(TimelineEvent) })),
+    timeline: action(
+      Strict({ by: By, lead_id: Text(64) }),
+      Type.Object({ lead_id: Uuid, count: Type.Integer(), events: Type.Array(TimelineEvent) }),
+    ),
     /** Figures of the leads created in a period, test and playground leads left out: `from` inclusive, default 30 days before `to`; `to` exclusive, default now.
      *  VALIDATION_FAILED for more than 366 days. */
     summary: action(Strict({ by: By, ...Owned, ...Period }), Summary, { timeout_ms: 20_000 }),
@@ -69,60 +111,157 @@ export const leads = {
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
     speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
-    recording: action(Strict({ by: By, call_sid: Type.String({ maxLength: 16_384 }) }),
-      Type.Object({ key: Type.String(), content_type: Type.String(), bytes: Type.Integer(), where: Type.Enum([...RECORDING_PLACES]) })),
+    recording: action(
+      Strict({ by: By, call_sid: Type.String({ maxLength: 16_384 }) }),
+      Type.Object({
+        key: Type.String(),
+        content_type: Type.String(),
+        bytes: Type.Integer(),
+        where: Type.Enum([...RECORDING_PLACES]),
+      }),
+    ),
     abort: action(
-      Strict({ by: By, leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), { minItems: 1, maxItems: 1000 }) }),
-      Type.Object({ leads: Type.Array(Type.Object({ id: Type.String(), status: Type.Enum(["success", "already_aborted", "processing", "error"]), message: Type.String() })) })),
+      Strict({
+        by: By,
+        leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), {
+          minItems: 1,
+          maxItems: 1000,
+        }),
+      }),
+      Type.Object({
+        leads: Type.Array(
+          Type.Object({
+            id: Type.String(),
+            status: Type.Enum(["success", "already_aborted", "processing", "error"]),
+            message: Type.String(),
+          }),
+        ),
+      }),
+    ),
 
     /** Internal: whether any lead of this reseller (and merchant, and template) is not FINISHED yet. */
     unfinished: action(
-      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }), Type.Object({ any: Type.Boolean() })),
+      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }),
+      Type.Object({ any: Type.Boolean() }),
+    ),
     /** Internal, read only: queues whose first lead is due by `until`, in the order of their names from `after` on; costs by queues, not by leads. `own`: playground leads' own queues.
      *  `next`: where to go on; null: that was all. */
-    heads: action(Strict({ until: IsoTime, own: Type.Boolean(), after: Nullable(Text(64)), limit: Type.Integer({ minimum: 1, maximum: 1000 }) }),
-      Type.Object({ heads: Type.Array(QueueHead), next: Nullable(Type.String()) })),
+    heads: action(
+      Strict({
+        until: IsoTime,
+        own: Type.Boolean(),
+        after: Nullable(Text(64)),
+        limit: Type.Integer({ minimum: 1, maximum: 1000 }),
+      }),
+      Type.Object({ heads: Type.Array(QueueHead), next: Nullable(Type.String()) }),
+    ),
     /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. */
-    dueOf: action(Strict({ queues: Type.Array(Strict({ queue: Text(64), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), { maxItems: 500 }), until: IsoTime }),
-      Type.Object({ leads: Type.Array(DueLead) })),
+    dueOf: action(
+      Strict({
+        queues: Type.Array(Strict({ queue: Text(64), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), {
+          maxItems: 500,
+        }),
+        until: IsoTime,
+      }),
+      Type.Object({ leads: Type.Array(DueLead) }),
+    ),
     /** Internal: takes leads into PROCESSING, each by compare-and-set; null where the race was lost. `claim_no` is the one seen, the claim raises it. */
-    claimMany: action(Strict({ lease_seconds: Lease, items: Type.Array(Strict({ ...Seen, claim_no: Type.Integer({ minimum: 0 }), attempt: AttemptPlan }), { maxItems: 500 }) }),
-      Type.Object({ claimed: Type.Array(Nullable(ClaimedLead)) })),
+    claimMany: action(
+      Strict({
+        lease_seconds: Lease,
+        items: Type.Array(Strict({ ...Seen, claim_no: Type.Integer({ minimum: 0 }), attempt: AttemptPlan }), {
+          maxItems: 500,
+        }),
+      }),
+      Type.Object({ claimed: Type.Array(Nullable(ClaimedLead)) }),
+    ),
     /** Internal: leads being dialled or talked to, by template. */
-    inFlight: action(Strict({}), Type.Object({ total: Type.Integer(), templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })) })),
+    inFlight: action(
+      Strict({}),
+      Type.Object({
+        total: Type.Integer(),
+        templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })),
+      }),
+    ),
     /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` in one go. */
-    expire: action(Strict({ template_id: Uuid, created_before: IsoTime, reason: Text(500), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), Type.Object({ expired: Type.Integer() })),
+    expire: action(
+      Strict({
+        template_id: Uuid,
+        created_before: IsoTime,
+        reason: Text(500),
+        limit: Type.Integer({ minimum: 1, maximum: 500 }),
+      }),
+      Type.Object({ expired: Type.Integer() }),
+    ),
     /** Internal: a lead that must not be dialled ends with this outcome. Guard: not claimed, due_at as seen. */
-    drop: action(Strict({ ...Seen, outcome: Type.Enum(["BLACKLISTED", "EXPIRED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE", "failed"]), reason: Text(500) }), Done),
+    drop: action(
+      Strict({
+        ...Seen,
+        outcome: Type.Enum(["BLACKLISTED", "EXPIRED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE", "failed"]),
+        reason: Text(500),
+      }),
+      Done,
+    ),
     /** Internal: keeps the lease alive; done false: the baton is lost, stop. */
     extend: action(Strict({ ...Baton, lease_seconds: Lease }), Done),
     /** Internal: gives a lead back that provably rang nowhere; the attempt is not spent. */
-    release: action(Strict({
-      ...Baton, due_at: IsoTime, reason: Text(200),
-      /** A pre-check put it off: its name is counted, and the results so far are kept. */
-      pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
-    }), Done),
+    release: action(
+      Strict({
+        ...Baton,
+        due_at: IsoTime,
+        reason: Text(200),
+        /** A pre-check put it off: its name is counted, and the results so far are kept. */
+        pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
+      }),
+      Done,
+    ),
     /** Internal: ends the attempt; decides RETRY or FINISHED once, by settling.ts. */
-    settle: action(Strict({ ...Baton, facts: AttemptFacts }), Type.Object({ done: Type.Boolean(), status: Nullable(Type.Enum([...LEAD_STATUSES])), outcome: Nullable(Type.String()) })),
+    settle: action(
+      Strict({ ...Baton, facts: AttemptFacts }),
+      Type.Object({
+        done: Type.Boolean(),
+        status: Nullable(Type.Enum([...LEAD_STATUSES])),
+        outcome: Nullable(Type.String()),
+      }),
+    ),
     /** Internal: a lead for a call of somebody to us, in its only attempt from the start; its holder is the asker. The same lead_id again makes no second one (made: false). */
     receive: action(
       Strict({
-        lead_id: Uuid, call_id: Text(300), provider: ProviderWord, number_id: Uuid, reseller_id: Text(64), merchant_id: Nullable(Text(64)),
-        template_id: Uuid, template: Text(200), template_version: Type.Integer({ minimum: 1 }),
+        lead_id: Uuid,
+        call_id: Text(300),
+        provider: ProviderWord,
+        number_id: Uuid,
+        reseller_id: Text(64),
+        merchant_id: Nullable(Text(64)),
+        template_id: Uuid,
+        template: Text(200),
+        template_version: Type.Integer({ minimum: 1 }),
         /** The caller, null when withheld; our number. */
-        from: Nullable(E164), to: E164, reporting_webhook_url: Nullable(Text(2000)), lease_seconds: Lease,
+        from: Nullable(E164),
+        to: E164,
+        reporting_webhook_url: Nullable(Text(2000)),
+        lease_seconds: Lease,
       }),
-      Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() })),
+      Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() }),
+    ),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({
-        ...Baton, call_id: Type.Optional(Type.String()), call_initiated_time: Type.Optional(IsoTime), call_end_time: Type.Optional(IsoTime),
-        cost: Type.Optional(Type.Number()), cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })), recording_url: Type.Optional(Nullable(Type.String())),
+        ...Baton,
+        call_id: Type.Optional(Type.String()),
+        call_initiated_time: Type.Optional(IsoTime),
+        call_end_time: Type.Optional(IsoTime),
+        cost: Type.Optional(Type.Number()),
+        cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })),
+        recording_url: Type.Optional(Nullable(Type.String())),
         /** What the pre-checks found out, and the variables they give the payload. */
-        pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })), exported: Type.Optional(Json),
+        pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })),
+        exported: Type.Optional(Json),
         /** What a model made of the talk, after the attempt was settled; taken whole, and only while no other attempt has begun. */
         evaluation: Type.Optional(Evaluation),
-      }), Done),
+      }),
+      Done,
+    ),
   },
   events: {
     /** A lead waits: pushed, given back or to be tried again. */
@@ -130,4 +269,3 @@ export const leads = {
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: Type.String() }),
   },
 };
-

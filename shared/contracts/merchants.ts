@@ -2,7 +2,13 @@ import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } f
 import { By, PageParams } from "./identity.ts";
 
 /** A reseller, the top of the scope tree. */
-export const ResellerRecord = Type.Object({ id: Type.String(), name: Type.String(), is_active: Type.Boolean(), created_at: IsoTime, updated_at: IsoTime });
+export const ResellerRecord = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  is_active: Type.Boolean(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
+});
 export type ResellerRecord = Static<typeof ResellerRecord>;
 
 /** Calling was stopped by a person: when, by whom (kind:id) and why. */
@@ -11,8 +17,14 @@ export type Pause = Static<typeof Pause>;
 
 /** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
-  id: Type.String(), name: Type.String(), reseller_id: Type.String(), contact_email: Type.String(),
-  is_active: Type.Boolean(), paused: Type.Optional(Nullable(Pause)), created_at: IsoTime, updated_at: IsoTime,
+  id: Type.String(),
+  name: Type.String(),
+  reseller_id: Type.String(),
+  contact_email: Type.String(),
+  is_active: Type.Boolean(),
+  paused: Type.Optional(Nullable(Pause)),
+  created_at: IsoTime,
+  updated_at: IsoTime,
 });
 export type MerchantRecord = Static<typeof MerchantRecord>;
 
@@ -27,23 +39,52 @@ export const merchants = {
   name: "merchants",
   actions: {
     createReseller: action(Strict({ by: By, name: Text(200) }), ResellerRecord),
-    listResellers: action(Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
-      Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: Nullable(Type.String()) })),
+    listResellers: action(
+      Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
+      Type.Object({
+        count: Type.Integer(),
+        resellers: Type.Array(ResellerRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** RESELLER_NOT_FOUND when it is unknown or foreign. */
     getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
     /** Switched off, nobody acts for the reseller or any of its merchants within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
-    updateReseller: action(Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), is_active: Type.Optional(Type.Boolean()) }), ResellerRecord),
+    updateReseller: action(
+      Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), is_active: Type.Optional(Type.Boolean()) }),
+      ResellerRecord,
+    ),
     /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
     deleteReseller: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** FORBIDDEN outside the asker's reseller, RESELLER_NOT_FOUND when it does not exist. */
     create: action(Strict({ by: By, name: Text(200), reseller_id: Text(64), contact_email: Email }), MerchantRecord),
-    list: action(Strict({ by: By, reseller_id: Type.Optional(Text(64)), name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
-      Type.Object({ count: Type.Integer(), merchants: Type.Array(MerchantRecord), next_cursor: Nullable(Type.String()) })),
+    list: action(
+      Strict({
+        by: By,
+        reseller_id: Type.Optional(Text(64)),
+        name: NameStart,
+        is_active: Type.Optional(Type.Boolean()),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Type.Integer(),
+        merchants: Type.Array(MerchantRecord),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** MERCHANT_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
     /** Switched off, nobody acts for the merchant within 5 s. MERCHANT_NOT_FOUND, FORBIDDEN. */
     update: action(
-      Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), contact_email: Type.Optional(Email), is_active: Type.Optional(Type.Boolean()) }), MerchantRecord),
+      Strict({
+        by: By,
+        id: Text(64),
+        name: Type.Optional(Text(200)),
+        contact_email: Type.Optional(Email),
+        is_active: Type.Optional(Type.Boolean()),
+      }),
+      MerchantRecord,
+    ),
     /** RESOURCE_IN_USE while it owns templates or unfinished leads; MERCHANT_NOT_FOUND, FORBIDDEN. */
     remove: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** No lead of the merchant is dialled from now on; calls under way go on. Pausing twice keeps the first. MERCHANT_NOT_FOUND, FORBIDDEN. */
@@ -56,13 +97,23 @@ export const merchants = {
     pauseDeployment: action(Strict({ by: By, reason: Type.Optional(Text(500)) }), Deployment),
     resumeDeployment: action(Strict({ by: By }), Deployment),
     /** Internal: what is paused; merchants that are not are left out. */
-    pauses: action(Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
-      Type.Object({ deployment: Nullable(Pause), merchants: Type.Array(Type.Object({ id: Type.String(), pause: Pause })) })),
+    pauses: action(
+      Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
+      Type.Object({
+        deployment: Nullable(Pause),
+        merchants: Type.Array(Type.Object({ id: Type.String(), pause: Pause })),
+      }),
+    ),
     /** Internal: whether the ids exist and belong together. */
-    lookup: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() })),
+    lookup: action(
+      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() }),
+    ),
     /** Internal: whether the ids exist, belong together and are switched on, so that somebody may act for them. */
-    active: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ active: Type.Boolean() })),
+    active: action(
+      Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ active: Type.Boolean() }),
+    ),
   },
   events: {
     /** Calling was paused or resumed for a merchant, or (null) for the deployment. */

@@ -15,7 +15,10 @@ export type ModelUse = Static<typeof ModelUse>;
 
 /** The models a template wants; absent: the deployment's. */
 export const ModelUses = Strict({
-  chat: Type.Optional(ModelUse), transcription: Type.Optional(ModelUse), speech: Type.Optional(ModelUse), realtime: Type.Optional(ModelUse),
+  chat: Type.Optional(ModelUse),
+  transcription: Type.Optional(ModelUse),
+  speech: Type.Optional(ModelUse),
+  realtime: Type.Optional(ModelUse),
   /** The model that judges and sums up after the call; absent: the one of the talk. */
   evaluation: Type.Optional(ModelUse),
 });

@@ -8,9 +8,17 @@ export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 /** An outbound number (caller id), which people may call too. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
  *  owner's configuration that takes inbound calls decides. */
 export const NumberRecord = Type.Object({
-  id: Uuid, phone_number: Type.String(), provider: ProviderWord, status: Type.Enum([...NUMBER_STATUSES]), channel: Type.String(),
-  max_concurrent_calls: Type.Integer(), reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), inbound_template_id: Nullable(Type.String()),
-  created_at: IsoTime, updated_at: IsoTime,
+  id: Uuid,
+  phone_number: Type.String(),
+  provider: ProviderWord,
+  status: Type.Enum([...NUMBER_STATUSES]),
+  channel: Type.String(),
+  max_concurrent_calls: Type.Integer(),
+  reseller_id: Nullable(Type.String()),
+  merchant_id: Nullable(Type.String()),
+  inbound_template_id: Nullable(Type.String()),
+  created_at: IsoTime,
+  updated_at: IsoTime,
 });
 export type NumberRecord = Static<typeof NumberRecord>;
 
@@ -20,8 +28,13 @@ const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
 
 /** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
 export const NumberPatch = Patch({
-  provider: Type.Optional(ProviderWord), status: Type.Optional(NumberStatus), channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
-  reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), inbound_template_id: Type.Optional(Nullable(Uuid)),
+  provider: Type.Optional(ProviderWord),
+  status: Type.Optional(NumberStatus),
+  channel: Type.Optional(Text(32)),
+  max_concurrent_calls: Type.Optional(Lines),
+  reseller_id: Type.Optional(Nullable(Text(64))),
+  merchant_id: Type.Optional(Nullable(Text(64))),
+  inbound_template_id: Type.Optional(Nullable(Uuid)),
 });
 export type NumberPatch = Static<typeof NumberPatch>;
 
@@ -32,42 +45,87 @@ export const numbers = {
     /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. TEMPLATE_NOT_FOUND: inbound_template_id names none that its owner may use. */
     create: action(
       Strict({
-        by: By, phone_number: Text(32), provider: ProviderWord, status: Type.Optional(NumberStatus),
-        channel: Type.Optional(Text(32)), max_concurrent_calls: Type.Optional(Lines),
-        reseller_id: Type.Optional(Nullable(Text(64))), merchant_id: Type.Optional(Nullable(Text(64))), inbound_template_id: Type.Optional(Nullable(Uuid)),
-      }), NumberRecord),
+        by: By,
+        phone_number: Text(32),
+        provider: ProviderWord,
+        status: Type.Optional(NumberStatus),
+        channel: Type.Optional(Text(32)),
+        max_concurrent_calls: Type.Optional(Lines),
+        reseller_id: Type.Optional(Nullable(Text(64))),
+        merchant_id: Type.Optional(Nullable(Text(64))),
+        inbound_template_id: Type.Optional(Nullable(Uuid)),
+      }),
+      NumberRecord,
+    ),
     list: action(
       Strict({
-        by: By, provider: Type.Optional(ProviderWord), status: Type.Optional(Type.Enum([...NUMBER_STATUSES])), phone_number: Type.Optional(Text(32)),
-        reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams,
+        by: By,
+        provider: Type.Optional(ProviderWord),
+        status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
+        phone_number: Type.Optional(Text(32)),
+        reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) })),
+      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) }),
+    ),
     /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
     get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),
     /** FORBIDDEN, NUMBER_NOT_FOUND, NUMBER_EXISTS, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND, TEMPLATE_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
      *  given another provider during one. `force` lets live calls finish and takes no new ones. */
-    update: action(Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }), NumberRecord),
+    update: action(
+      Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }),
+      NumberRecord,
+    ),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
     /** Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest. null: nobody's. */
-    called: action(Strict({ phone_number: E164, provider: ProviderWord }),
-      Type.Object({ number: Nullable(Type.Object({ id: Uuid, reseller_id: Nullable(Type.String()), merchant_id: Nullable(Type.String()), inbound_template_id: Nullable(Type.String()) })) })),
+    called: action(
+      Strict({ phone_number: E164, provider: ProviderWord }),
+      Type.Object({
+        number: Nullable(
+          Type.Object({
+            id: Uuid,
+            reseller_id: Nullable(Type.String()),
+            merchant_id: Nullable(Type.String()),
+            inbound_template_id: Nullable(Type.String()),
+          }),
+        ),
+      }),
+    ),
     /** Internal: a line for each holder until the lease's end, all of one scope, in order; null where none is free; the same holder gets the same line again.
      *  `same_country`: only numbers of the callee's country (each want's own). */
     reserveMany: action(
       Strict({
-        reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, lease_seconds: LeaseSeconds, same_country: Type.Boolean(),
+        reseller_id: Text(64),
+        merchant_id: Nullable(Text(64)),
+        provider: ProviderWord,
+        lease_seconds: LeaseSeconds,
+        same_country: Type.Boolean(),
         wants: Type.Array(Strict({ to: E164, holder: Text(80) }), { minItems: 1, maxItems: 500 }),
       }),
-      Type.Object({ lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))) })),
+      Type.Object({
+        lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))),
+      }),
+    ),
     /** Internal: prolongs the lines taken in these names (`<holder>~…`) to at least this long from now, in order; false: the line's time was over, it may be another's. */
     keepMany: action(
-      Strict({ lines: Type.Array(Strict({ holder: Text(80), lease_seconds: LeaseSeconds }), { minItems: 1, maxItems: 500 }) }),
-      Type.Object({ kept: Type.Array(Type.Boolean()) })),
+      Strict({
+        lines: Type.Array(Strict({ holder: Text(80), lease_seconds: LeaseSeconds }), { minItems: 1, maxItems: 500 }),
+      }),
+      Type.Object({ kept: Type.Array(Type.Boolean()) }),
+    ),
     /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not), to tell "wait" from "never", and how many of their lines are free now;
      *  `country`: only numbers of that country (ISO). */
-    availability: action(Strict({ reseller_id: Text(64), merchant_id: Nullable(Text(64)), provider: ProviderWord, country: Type.Optional(Text(2)) }),
-      Type.Object({ numbers: Type.Integer(), free_lines: Type.Integer() })),
+    availability: action(
+      Strict({
+        reseller_id: Text(64),
+        merchant_id: Nullable(Text(64)),
+        provider: ProviderWord,
+        country: Type.Optional(Text(2)),
+      }),
+      Type.Object({ numbers: Type.Integer(), free_lines: Type.Integer() }),
+    ),
     /** Internal: frees the holders' lines, and for each every line taken in its name as `<holder>~<who>` (schedulers that race for one lead each take their own,
      *  so that the loser can't free the winner's); freeing twice is no fault. */
     releaseMany: action(Strict({ holders: Type.Array(Text(80), { maxItems: 500 }) }), Nothing),

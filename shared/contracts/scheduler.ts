@@ -9,7 +9,11 @@ export const SHORTEST_RING_SECONDS = 5;
 export const GRANT_VALID_MS = 100;
 
 /** A configuration's rate limit, as it was when the lead was claimed. */
-export const RateLimit = Strict({ configuration_id: Uuid, max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }), window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) });
+export const RateLimit = Strict({
+  configuration_id: Uuid,
+  max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+});
 
 /** The scheduler: decides who is called when; owns the rate windows. */
 export const scheduler = {
@@ -20,11 +24,22 @@ export const scheduler = {
      * the moment of asking + send_in_ms + GRANT_VALID_MS, or not at all. The instant lies min_wait_ms or more ahead: what
      * the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Grants never go back.
      */
-    grant: action(Strict({ provider: ProviderWord, rate_limit: Nullable(RateLimit), max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }), min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })) }),
+    grant: action(
+      Strict({
+        provider: ProviderWord,
+        rate_limit: Nullable(RateLimit),
+        max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }),
+        min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
+      }),
       Type.Union([
         Type.Object({ granted: Type.Literal(true), send_in_ms: Type.Number() }),
-        Type.Object({ granted: Type.Literal(false), why: Type.Enum(["rate_limit", "carrier_limit"]), retry_at: IsoTime }),
-      ])),
+        Type.Object({
+          granted: Type.Literal(false),
+          why: Type.Enum(["rate_limit", "carrier_limit"]),
+          retry_at: IsoTime,
+        }),
+      ]),
+    ),
     /** Internal: no call goes through this provider's account until then (429 with Retry-After, connection refused, a queue at the carrier). Never shortens a longer pause. */
     slow: action(Strict({ provider: ProviderWord, until: IsoTime, why: Text(200) }), Nothing),
     /** Internal, after the lead's scope was checked by its owner: the gates as a pass would judge them now, or at another instant. */

@@ -106,7 +106,12 @@ export const Evaluator = Strict({
   name: Name,
   question: Text(1000),
   /** Worst and best answer; absent: 0 to 10. */
-  scale: Type.Optional(Strict({ min: Type.Integer({ minimum: -1000, maximum: 1000 }), max: Type.Integer({ minimum: -1000, maximum: 1000 }) })),
+  scale: Type.Optional(
+    Strict({
+      min: Type.Integer({ minimum: -1000, maximum: 1000 }),
+      max: Type.Integer({ minimum: -1000, maximum: 1000 }),
+    }),
+  ),
 });
 export type Evaluator = Static<typeof Evaluator>;
 
@@ -149,17 +154,38 @@ export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.O
 export type TemplateInput = Static<typeof TemplateInput>;
 
 /** A change of a template: merged over what it is, `limits` field by field; null gives a field its default back. Its owner never changes. */
-export const TemplatePatch = Patch({ ...Type.Partial(Type.Object(required)).properties, is_active, ...Clearable(others) });
+export const TemplatePatch = Patch({
+  ...Type.Partial(Type.Object(required)).properties,
+  is_active,
+  ...Clearable(others),
+});
 export type TemplatePatch = Static<typeof TemplatePatch>;
 
 /** A template as it is kept and shown: one immutable version. Defaults are filled in. */
 export const TemplateRecord = Type.Object({
-  id: Uuid, version: Type.Integer({ minimum: 1 }), reseller_id: Type.String(), merchant_id: Nullable(Type.String()),
-  name: Type.String(), is_active: Type.Boolean(), payload_schema: Nullable(Json), variables: Type.Array(Type.String()),
-  initial_node: Type.String(), nodes: Type.Array(FlowNode), global_functions: Type.Array(FlowFunction),
-  greeting: Nullable(Type.String()), voicemail_message: Nullable(Type.String()), voice: Nullable(Type.String()), language: Type.String(),
-  limits: Type.Object(LimitsFields), retry_on: Nullable(Type.Array(Type.String())),
-  engine: Nullable(EngineWord), models: ModelUses, evaluators: Type.Array(Evaluator), summary: Type.Boolean(), evaluation_wait_seconds: Type.Integer(),
-  created_at: IsoTime, updated_at: IsoTime,
+  id: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  name: Type.String(),
+  is_active: Type.Boolean(),
+  payload_schema: Nullable(Json),
+  variables: Type.Array(Type.String()),
+  initial_node: Type.String(),
+  nodes: Type.Array(FlowNode),
+  global_functions: Type.Array(FlowFunction),
+  greeting: Nullable(Type.String()),
+  voicemail_message: Nullable(Type.String()),
+  voice: Nullable(Type.String()),
+  language: Type.String(),
+  limits: Type.Object(LimitsFields),
+  retry_on: Nullable(Type.Array(Type.String())),
+  engine: Nullable(EngineWord),
+  models: ModelUses,
+  evaluators: Type.Array(Evaluator),
+  summary: Type.Boolean(),
+  evaluation_wait_seconds: Type.Integer(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
 });
 export type TemplateRecord = Static<typeof TemplateRecord>;

@@ -6,22 +6,44 @@ export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One try of a delivery. */
-export const DeliveryTry = Type.Object({ at: IsoTime, status: Nullable(Type.Integer()), error: Nullable(Type.String()), duration_ms: Type.Integer() });
+export const DeliveryTry = Type.Object({
+  at: IsoTime,
+  status: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  duration_ms: Type.Integer(),
+});
 
 const delivery = {
-  id: Type.String(), lead_id: Uuid, url: Type.String(), state: Type.Enum([...DELIVERY_STATES]),
-  next_try_at: Nullable(IsoTime), host_paused_until: Type.Optional(IsoTime), tries: Type.Array(DeliveryTry), created_at: IsoTime,
+  id: Type.String(),
+  lead_id: Uuid,
+  url: Type.String(),
+  state: Type.Enum([...DELIVERY_STATES]),
+  next_try_at: Nullable(IsoTime),
+  host_paused_until: Type.Optional(IsoTime),
+  tries: Type.Array(DeliveryTry),
+  created_at: IsoTime,
 };
 /** A delivery of a lead. `host_paused_until`: its host failed too often in a row and is left alone until then, as the answering process sees it; no try is spent meanwhile. */
 export const DeliveryRecord = Type.Object(delivery);
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
 /** A delivery in the list of all, with whose it is. */
-export const ListedDelivery = Type.Object({ ...delivery, reseller_id: Type.String(), merchant_id: Nullable(Type.String()) });
+export const ListedDelivery = Type.Object({
+  ...delivery,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+});
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
 /** The report of a finished lead; `data` is the webhook's. */
-export const Report = Strict({ lead_id: Uuid, reseller_id: Text(64), merchant_id: Nullable(Text(64)), url: Text(2000), occurred_at: IsoTime, data: Json });
+export const Report = Strict({
+  lead_id: Uuid,
+  reseller_id: Text(64),
+  merchant_id: Nullable(Text(64)),
+  url: Text(2000),
+  occurred_at: IsoTime,
+  data: Json,
+});
 export type Report = Static<typeof Report>;
 
 /** Reports handed over in one go, at most. */
@@ -32,24 +54,47 @@ export const webhook = {
   name: "webhook",
   actions: {
     /** Internal: takes over reports of finished leads, all or none acknowledged; the same lead twice makes one delivery. The caller minds the size of a message on the bus. */
-    enqueueMany: action(Strict({ reports: Type.Array(Report, { minItems: 1, maxItems: REPORTS_AT_ONCE }) }), Type.Object({ delivery_ids: Type.Array(Type.String()) })),
+    enqueueMany: action(
+      Strict({ reports: Type.Array(Report, { minItems: 1, maxItems: REPORTS_AT_ONCE }) }),
+      Type.Object({ delivery_ids: Type.Array(Type.String()) }),
+    ),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
     checkAddress: action(Strict({ url: Text(2000) }), Nothing),
     /** Internal: for each address why it would be refused, in order; null: it would not. */
-    checkAddresses: action(Strict({ urls: Type.Array(Text(2000), { maxItems: 500 }) }), Type.Object({ refusals: Type.Array(Nullable(Type.String())) })),
+    checkAddresses: action(
+      Strict({ urls: Type.Array(Text(2000), { maxItems: 500 }) }),
+      Type.Object({ refusals: Type.Array(Nullable(Type.String())) }),
+    ),
     /** Internal, after the lead's scope was checked by its owner. */
     deliveries: action(Strict({ lead_id: Uuid }), Type.Object({ deliveries: Type.Array(DeliveryRecord) })),
     /** The deliveries of the asker's scope, newest first: those of one state, or all. */
-    list: action(Strict({ by: By, state: Type.Optional(Type.Enum([...DELIVERY_STATES])), reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), deliveries: Type.Array(ListedDelivery), next_cursor: Nullable(Type.String()) })),
+    list: action(
+      Strict({
+        by: By,
+        state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+        reseller_id: Type.Optional(Text(64)),
+        merchant_id: Type.Optional(Text(64)),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Type.Integer(),
+        deliveries: Type.Array(ListedDelivery),
+        next_cursor: Nullable(Type.String()),
+      }),
+    ),
     /** After the lead's scope was checked by its owner: sends the report of a lead again, with the same webhook-id and bytes, whatever became of it.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
     replay: action(Strict({ lead_id: Uuid }), DeliveryRecord),
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */
-    secret: action(Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Type.Object({ secret: Type.String() })),
+    secret: action(
+      Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ secret: Type.String() }),
+    ),
     /** Makes a new signing secret; the one before goes on signing beside it for 24 h. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY after lost races. */
-    rotateSecret: action(Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ secret: Type.String(), previous_valid_until: Nullable(IsoTime) })),
+    rotateSecret: action(
+      Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Type.Object({ secret: Type.String(), previous_valid_until: Nullable(IsoTime) }),
+    ),
   },
   events: {},
 };

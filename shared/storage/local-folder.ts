@@ -8,14 +8,19 @@ import type { Ids } from "../ids.ts";
 import { checkKey, type Storage } from "./port.ts";
 
 /** What a folder of objects stands on. */
-export interface LocalFolderOptions { dir: string; clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> }
+export interface LocalFolderOptions {
+  dir: string;
+  clock: Pick<Clock, "now">;
+  ids: Pick<Ids, "uuid">;
+}
 
 /** Objects that are still coming in; no key begins with a dot. */
 const INCOMING = ".incoming";
 /** Half objects of processes that died are cleared away after this long. */
 const ABANDONED_MS = 24 * 3_600_000;
 
-const wordOf = (error: unknown): string => (typeof error === "object" && error !== null && "code" in error ? String(error.code) : "a fault");
+const wordOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "a fault";
 const isGone = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(wordOf(error));
 
 /** A fault of the disk in our words; the system's word (ENOSPC, EACCES) says what is wrong, its path nothing that may be told. */
@@ -27,7 +32,11 @@ function broken(what: string, error: unknown): never {
 /** A rename lasts only once its folder is on the disk too. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
-  try { await folder.sync(); } finally { await folder.close(); }
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 async function clearAbandoned(folder: string, now: Date): Promise<void> {
@@ -64,7 +73,8 @@ export function localFolder({ dir, clock, ids }: LocalFolderOptions): Storage {
       try {
         await prepare();
         const written = await fill(await open(half, "wx"), body);
-        if (bytes !== null && written !== bytes) throw new Failure("DEPENDENCY_DOWN", `Of ${bytes} bytes ${written} came.`);
+        if (bytes !== null && written !== bytes)
+          throw new Failure("DEPENDENCY_DOWN", `Of ${bytes} bytes ${written} came.`);
         await mkdir(dirname(path), { recursive: true });
         await rename(half, path);
         await syncFolder(dirname(path));
@@ -80,7 +90,10 @@ export function localFolder({ dir, clock, ids }: LocalFolderOptions): Storage {
       try {
         const file = await open(path, "r");
         const found = await file.stat();
-        if (!found.isFile()) { await file.close(); return null; }
+        if (!found.isFile()) {
+          await file.close();
+          return null;
+        }
         return { bytes: found.size, body: file.createReadStream({ ...range }) };
       } catch (error) {
         return isGone(error) ? null : broken("read", error);
@@ -88,7 +101,9 @@ export function localFolder({ dir, clock, ids }: LocalFolderOptions): Storage {
     },
     async remove(key) {
       const path = pathOf(key);
-      await unlink(path).catch((error: unknown) => { if (!isGone(error)) broken("changed", error); });
+      await unlink(path).catch((error: unknown) => {
+        if (!isGone(error)) broken("changed", error);
+      });
     },
   };
 }

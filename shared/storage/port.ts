@@ -2,10 +2,16 @@ import type { Readable } from "node:stream";
 import { fail } from "../errors.ts";
 
 /** Bytes of an object, both ends included, counted from 0. */
-export interface ByteRange { start: number; end: number }
+export interface ByteRange {
+  start: number;
+  end: number;
+}
 
 /** An object being read; whoever opened it must read `body` to its end or destroy it. `bytes`: of the whole object, whatever the range. */
-export interface Opened { body: Readable; bytes: number }
+export interface Opened {
+  body: Readable;
+  bytes: number;
+}
 
 /** A place for large immutable objects. Everything throws DEPENDENCY_DOWN when the place can't be reached or does not work, VALIDATION_FAILED for a key that is none. */
 export interface Storage {

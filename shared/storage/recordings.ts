@@ -20,10 +20,18 @@ export const recordingKey = (call_ref: string, day: Date, content_type: string):
   `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
 
 /** What of the environment says where recordings are kept; each service reads its own. */
-export interface RecordingSettings { dir: string; upload: boolean; bucket: string | undefined; s3: Omit<S3Options, "bucket"> }
+export interface RecordingSettings {
+  dir: string;
+  upload: boolean;
+  bucket: string | undefined;
+  s3: Omit<S3Options, "bucket">;
+}
 
 /** The stores a deployment configured. */
-export const recordingStores = ({ dir, upload, bucket, s3: how }: RecordingSettings, ground: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> }): RecordingStores => {
+export const recordingStores = (
+  { dir, upload, bucket, s3: how }: RecordingSettings,
+  ground: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> },
+): RecordingStores => {
   const cloud = bucket === undefined ? null : s3({ bucket, ...how });
   return { local: localFolder({ dir, ...ground }), cloud, upload: upload && cloud !== null };
 };

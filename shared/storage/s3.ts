@@ -4,7 +4,13 @@ import { Failure, fail } from "../errors.ts";
 import { checkKey, type ByteRange, type Storage } from "./port.ts";
 
 /** A bucket and how to reach it. Without `endpoint` it is AWS's own; without keys the SDK looks for them (instance role, shared file). */
-export interface S3Options { bucket: string; region: string; endpoint?: string | undefined; access_key_id?: string | undefined; secret_access_key?: string | undefined }
+export interface S3Options {
+  bucket: string;
+  region: string;
+  endpoint?: string | undefined;
+  access_key_id?: string | undefined;
+  secret_access_key?: string | undefined;
+}
 
 const CONNECT_MS = 5_000;
 /** A connection on which nothing moves is given up. */
@@ -15,9 +21,16 @@ const PUT_MS = 5 * 60_000;
 const TRIES = 3;
 
 /** What the SDK has to say is in what it throws. */
-const SILENT = { trace: () => undefined, debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const SILENT = {
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
-const nameOf = (error: unknown): string => (typeof error === "object" && error !== null && "name" in error ? String(error.name) : "a fault");
+const nameOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "name" in error ? String(error.name) : "a fault";
 const isGone = (error: unknown): boolean => ["NoSuchKey", "NotFound"].includes(nameOf(error));
 
 /** The bucket's no in our words: its own name for it says enough, and no address or key is told. */
@@ -26,22 +39,33 @@ function broken(what: string, error: unknown): never {
   throw new Failure("DEPENDENCY_DOWN", `The object storage did not ${what}: ${nameOf(error)}.`);
 }
 
-const rangeOf = (range: ByteRange | undefined) => (range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` });
+const rangeOf = (range: ByteRange | undefined) =>
+  range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
 
 /** Bytes of the whole object: of an answer with a part of it, what stands behind the slash. */
 function wholeBytes(contentRange: string | undefined, length: number | undefined): number {
   const total = contentRange === undefined ? length : Number(contentRange.split("/")[1]);
-  return total !== undefined && Number.isSafeInteger(total) ? total : fail("DEPENDENCY_DOWN", "The object storage did not say how long the object is.");
+  return total !== undefined && Number.isSafeInteger(total)
+    ? total
+    : fail("DEPENDENCY_DOWN", "The object storage did not say how long the object is.");
 }
 
 async function connect({ region, endpoint, access_key_id, secret_access_key }: S3Options) {
   const sdk = await import("@aws-sdk/client-s3");
-  const keys = access_key_id === undefined || secret_access_key === undefined ? {} : { credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } };
+  const keys =
+    access_key_id === undefined || secret_access_key === undefined
+      ? {}
+      : { credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } };
   const client: S3Client = new sdk.S3Client({
-    region, ...keys, ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }), maxAttempts: TRIES,
+    region,
+    ...keys,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    maxAttempts: TRIES,
     // what is optional is not understood by every compatible storage
-    requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED",
-    logger: SILENT, requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    logger: SILENT,
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
   });
   return { sdk, client };
 }
@@ -62,7 +86,10 @@ export function s3(options: S3Options): Storage {
         const broke = new AbortController();
         body.once("error", () => broke.abort());
         const abortSignal = AbortSignal.any([broke.signal, AbortSignal.timeout(PUT_MS)]);
-        await client.send(new sdk.PutObjectCommand({ Bucket, Key, Body: body, ContentLength: bytes, ContentType: content_type }), { abortSignal });
+        await client.send(
+          new sdk.PutObjectCommand({ Bucket, Key, Body: body, ContentLength: bytes, ContentType: content_type }),
+          { abortSignal },
+        );
         const { ContentLength: stored } = await client.send(new sdk.HeadObjectCommand({ Bucket, Key }));
         if (stored !== bytes) fail("DEPENDENCY_DOWN", `Of ${bytes} bytes the object storage kept ${stored ?? "none"}.`);
         return bytes;
@@ -75,7 +102,9 @@ export function s3(options: S3Options): Storage {
       const Key = checkKey(key);
       try {
         const { sdk, client } = await at();
-        const { Body, ContentLength, ContentRange } = await client.send(new sdk.GetObjectCommand({ Bucket, Key, ...rangeOf(range) }));
+        const { Body, ContentLength, ContentRange } = await client.send(
+          new sdk.GetObjectCommand({ Bucket, Key, ...rangeOf(range) }),
+        );
         if (!(Body instanceof Readable)) fail("DEPENDENCY_DOWN", "The object storage sent nothing to read.");
         return { body: Body, bytes: wholeBytes(ContentRange, ContentLength) };
       } catch (error) {

@@ -19,12 +19,32 @@ const BUSY_AFTER_MS = 200;
 const CALLBACK_SOCKETS = 50;
 const UUID_CHARS = 36;
 
-interface Placed { sid: string; to: string; from: string; callback: string; over: boolean }
+interface Placed {
+  sid: string;
+  to: string;
+  from: string;
+  callback: string;
+  over: boolean;
+}
 
 const resource = (account: string, c: Placed): Record<string, unknown> => ({
-  sid: c.sid, account_sid: account, to: c.to, from: c.from, status: c.over ? "busy" : "queued", direction: "outbound-api", api_version: "2010-04-01", date_created: new Date().toUTCString(),
-  date_updated: null, start_time: null, end_time: c.over ? new Date().toUTCString() : null, duration: c.over ? "0" : null, price: c.over ? "-0.01" : null, price_unit: "USD", queue_time: "0",
-  uri: `/2010-04-01/Accounts/${account}/Calls/${c.sid}.json`, subresource_uris: {},
+  sid: c.sid,
+  account_sid: account,
+  to: c.to,
+  from: c.from,
+  status: c.over ? "busy" : "queued",
+  direction: "outbound-api",
+  api_version: "2010-04-01",
+  date_created: new Date().toUTCString(),
+  date_updated: null,
+  start_time: null,
+  end_time: c.over ? new Date().toUTCString() : null,
+  duration: c.over ? "0" : null,
+  price: c.over ? "-0.01" : null,
+  price_unit: "USD",
+  queue_time: "0",
+  uri: `/2010-04-01/Accounts/${account}/Calls/${c.sid}.json`,
+  subresource_uris: {},
 });
 
 async function bodyOf(req: IncomingMessage): Promise<URLSearchParams> {
@@ -47,10 +67,30 @@ export async function startRecorder(account: string, token: string): Promise<Rec
 
   const busy = async (call: Placed): Promise<void> => {
     call.over = true;
-    const params = { CallSid: call.sid, AccountSid: account, From: call.from, To: call.to, CallStatus: "busy", SequenceNumber: "0", Timestamp: new Date().toUTCString(), ApiVersion: "2010-04-01", Direction: "outbound-api" };
-    const headers = { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": twilio.getExpectedTwilioSignature(token, call.callback, params) };
+    const params = {
+      CallSid: call.sid,
+      AccountSid: account,
+      From: call.from,
+      To: call.to,
+      CallStatus: "busy",
+      SequenceNumber: "0",
+      Timestamp: new Date().toUTCString(),
+      ApiVersion: "2010-04-01",
+      Direction: "outbound-api",
+    };
+    const headers = {
+      "content-type": "application/x-www-form-urlencoded",
+      "x-twilio-signature": twilio.getExpectedTwilioSignature(token, call.callback, params),
+    };
     // a service that is killed in a row of the bench asks for the call itself later
-    await request(call.callback, { method: "POST", headers, body: new URLSearchParams(params).toString(), dispatcher: agent }).then((answer) => answer.body.dump()).catch(() => undefined);
+    await request(call.callback, {
+      method: "POST",
+      headers,
+      body: new URLSearchParams(params).toString(),
+      dispatcher: agent,
+    })
+      .then((answer) => answer.body.dump())
+      .catch(() => undefined);
   };
 
   const server = createServer((req, res) => {
@@ -58,21 +98,48 @@ export async function startRecorder(account: string, token: string): Promise<Rec
     void (async () => {
       const sid = /\/Calls\/(CA[0-9a-f]{32})\.json/.exec(req.url ?? "")?.[1];
       const known = sid === undefined ? undefined : calls.get(sid);
-      if (known) { json(res, 200, resource(account, known)); return; }
-      if (req.method !== "POST") { json(res, sid === undefined ? 200 : 404, { calls: [], code: 20_404, message: "not found" }); return; }
+      if (known) {
+        json(res, 200, resource(account, known));
+        return;
+      }
+      if (req.method !== "POST") {
+        json(res, sid === undefined ? 200 : 404, { calls: [], code: 20_404, message: "not found" });
+        return;
+      }
       const form = await bodyOf(req);
-      const call = { sid: `CA${randomBytes(16).toString("hex")}`, to: form.get("To") ?? "", from: form.get("From") ?? "", callback: form.get("StatusCallback") ?? "", over: false };
+      const call = {
+        sid: `CA${randomBytes(16).toString("hex")}`,
+        to: form.get("To") ?? "",
+        from: form.get("From") ?? "",
+        callback: form.get("StatusCallback") ?? "",
+        over: false,
+      };
       const lead = (call.callback.split("/").at(-1) ?? "").slice(0, UUID_CHARS);
-      if (dialled.has(lead)) again++; else dialled.set(lead, at);
+      if (dialled.has(lead)) again++;
+      else dialled.set(lead, at);
       calls.set(call.sid, call);
       json(res, 201, resource(account, call));
-      setTimeout(() => { void busy(call); }, BUSY_AFTER_MS);
+      setTimeout(() => {
+        void busy(call);
+      }, BUSY_AFTER_MS);
     })();
   });
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, dialled, again: () => again,
-    clear() { dialled.clear(); },
-    async close() { server.closeAllConnections(); await new Promise<void>((resolve) => { server.close(() => resolve()); }); await agent.close(); },
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    dialled,
+    again: () => again,
+    clear() {
+      dialled.clear();
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      await agent.close();
+    },
   };
 }

@@ -1,11 +1,16 @@
 /** Rounds of one contestant. */
-export interface Figures { name: string; rounds: number[] }
+export interface Figures {
+  name: string;
+  rounds: number[];
+}
 
 /** The middle value; of two middle values the lower. */
-export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 
 /** The value below which the share `q` (0.99) of the values lies. */
-export const quantile = (values: readonly number[], q: number): number => [...values].sort((a, b) => a - b)[Math.max(0, Math.ceil(values.length * q) - 1)] ?? 0;
+export const quantile = (values: readonly number[], q: number): number =>
+  [...values].sort((a, b) => a - b)[Math.max(0, Math.ceil(values.length * q) - 1)] ?? 0;
 
 const figure = (n: number): string => (n >= 100 ? Math.round(n).toLocaleString("en") : n.toFixed(1));
 
@@ -15,7 +20,11 @@ export function lineOf(f: Figures, reference?: Figures, unit = "/s"): string {
   return `${f.name.padEnd(34)} ${figure(median(f.rounds)).padStart(9)} ${unit}  [${figure(Math.min(...f.rounds))} – ${figure(Math.max(...f.rounds))}]${ratio}`;
 }
 
-interface CpuProfile { nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]; samples: number[]; timeDeltas: number[] }
+interface CpuProfile {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
 
 const TOP = 10;
 
@@ -28,12 +37,18 @@ export function topOf(profile: CpuProfile): string[] {
     const node = nodes.get(id);
     if (!node || node.callFrame.functionName === "(idle)" || node.callFrame.functionName === "(root)") return;
     const { url, functionName } = node.callFrame;
-    const place = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/(services\/[^/]+|shared)\//.exec(url)?.[1] ?? (url === "" ? functionName : url.replace(/^.*\//, ""));
+    const place =
+      /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ??
+      /\/(services\/[^/]+|shared)\//.exec(url)?.[1] ??
+      (url === "" ? functionName : url.replace(/^.*\//, ""));
     const delta = profile.timeDeltas[i] ?? 0;
     total += delta;
     self.set(place, (self.get(place) ?? 0) + delta);
   });
-  return [...self].sort((a, b) => b[1] - a[1]).slice(0, TOP).map(([place, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
+  return [...self]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, TOP)
+    .map(([place, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
 }
 
 const TOP_FUNCTIONS = 15;
@@ -51,5 +66,8 @@ export function topFunctions(profile: CpuProfile): string[] {
     total += delta;
     self.set(name, (self.get(name) ?? 0) + delta);
   });
-  return [...self].sort((a, b) => b[1] - a[1]).slice(0, TOP_FUNCTIONS).map(([name, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${name}`);
+  return [...self]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, TOP_FUNCTIONS)
+    .map(([name, us]) => `${((us / total) * 100).toFixed(1).padStart(5)} %  ${name}`);
 }

@@ -3,7 +3,12 @@ import { benchSchedule } from "./schedule.ts";
 import { benchVoice } from "./voice.ts";
 import { benchWebhook } from "./webhook.ts";
 
-const BENCHES: Record<string, () => Promise<void>> = { push: benchPush, schedule: benchSchedule, voice: benchVoice, webhook: benchWebhook };
+const BENCHES: Record<string, () => Promise<void>> = {
+  push: benchPush,
+  schedule: benchSchedule,
+  voice: benchVoice,
+  webhook: benchWebhook,
+};
 
 const [, , name = ""] = process.argv;
 const bench = BENCHES[name];

@@ -6,7 +6,10 @@ const TICK_US = 10_000;
 /** Processor time of a process and of its children that have ended, microseconds; 0 where there is no /proc. On a busy machine it says more than a rate. */
 export function processorOf(pid: number | undefined): number {
   try {
-    const fields = readFileSync(`/proc/${pid ?? 0}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    const fields =
+      readFileSync(`/proc/${pid ?? 0}/stat`, "utf8")
+        .split(") ")[1]
+        ?.split(" ") ?? [];
     return [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0) * TICK_US;
   } catch {
     return 0;

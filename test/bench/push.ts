@@ -20,24 +20,56 @@ const A_DAY_SECONDS = 86_400;
 
 const quiet = { onLog: () => undefined, onDeath: (said: string) => console.error(said) };
 
-interface Shot { perSecond: number; p99: number; failed: number }
+interface Shot {
+  perSecond: number;
+  p99: number;
+  failed: number;
+}
 
-async function shoot(url: string, token: string | null, body: string, seconds: number, connections = CONNECTIONS): Promise<Shot> {
-  const result = await autocannon({ url, method: "POST", connections, duration: seconds, body, headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
+async function shoot(
+  url: string,
+  token: string | null,
+  body: string,
+  seconds: number,
+  connections = CONNECTIONS,
+): Promise<Shot> {
+  const result = await autocannon({
+    url,
+    method: "POST",
+    connections,
+    duration: seconds,
+    body,
+    headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
+  });
   return { perSecond: result.requests.average, p99: result.latency.p99, failed: result.non2xx + result.errors };
 }
 
-const leadBody = (sample: Sample): string => JSON.stringify({
-  request_id: "bench", template_id: sample.templates[0]?.id, reseller_id: sample.reseller_id, merchant_id: sample.merchant_id,
-  payload: { customer_mobile_number: "+14155552601", customer_name: "Ada", order_id: "A-17", amount: "42.00", delivery_date: "Monday, June 9" },
-});
+const leadBody = (sample: Sample): string =>
+  JSON.stringify({
+    request_id: "bench",
+    template_id: sample.templates[0]?.id,
+    reseller_id: sample.reseller_id,
+    merchant_id: sample.merchant_id,
+    payload: {
+      customer_mobile_number: "+14155552601",
+      customer_name: "Ada",
+      order_id: "A-17",
+      amount: "42.00",
+      delivery_date: "Monday, June 9",
+    },
+  });
 
 async function bulk(stack: Stack, token: string, sample: Sample): Promise<number> {
   const rows = Array.from({ length: BULK_ROWS }, () => leadBody(sample)).join("\n");
   const began = performance.now();
-  const answer = await fetch(`${stack.baseUrl}/leads/bulk`, { method: "POST", headers: { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" }, body: rows });
+  const answer = await fetch(`${stack.baseUrl}/leads/bulk`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
+    body: rows,
+  });
   const lines = (await answer.text()).trim().split("\n");
-  if (lines.length !== BULK_ROWS || !lines.every((l) => l.includes("queued"))) throw new Error(`the bulk push answered ${answer.status} with ${lines.length} lines: ${lines[0]?.slice(0, 300)}`);
+  if (lines.length !== BULK_ROWS || !lines.every((l) => l.includes("queued")))
+    throw new Error(`the bulk push answered ${answer.status} with ${lines.length} lines: ${lines[0]?.slice(0, 300)}`);
   return BULK_ROWS / ((performance.now() - began) / 1000);
 }
 
@@ -45,11 +77,26 @@ async function contest(split: boolean): Promise<void> {
   const folder = openFolder(mkdtempSync(join(tmpdir(), "callagent-bench-")), false);
   const profiles = folder.at("profiles");
   const stack = await startStack({
-    folder, split, httpPort: await freePort(), mediaPort: await freePort(), carrierPort: await freePort(), timeScale: 1, seed: "bench", ...quiet,
+    folder,
+    split,
+    httpPort: await freePort(),
+    mediaPort: await freePort(),
+    carrierPort: await freePort(),
+    timeScale: 1,
+    seed: "bench",
+    ...quiet,
     env: { LOG_LEVEL: "warn", ...(split ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }) },
   });
   const { sample, client } = await seed(stack, folder, { initial_offset: A_DAY_SECONDS, retry_offset: 1 });
-  const bare = await startChild({ name: "bare", args: [join(ROOT, "test/bench/bare-server.ts"), stack.mongoUri, "0"], env: {}, ready: "line", restart: false, onLine: () => undefined, onDeath: (said) => console.error(said) });
+  const bare = await startChild({
+    name: "bare",
+    args: [join(ROOT, "test/bench/bare-server.ts"), stack.mongoUri, "0"],
+    env: {},
+    ready: "line",
+    restart: false,
+    onLine: () => undefined,
+    onDeath: (said) => console.error(said),
+  });
   try {
     await race(stack, bare.url, sample, client, split);
   } finally {
@@ -58,12 +105,17 @@ async function contest(split: boolean): Promise<void> {
   }
   if (!split) {
     const [file] = readdirSync(profiles).filter((f) => f.endsWith(".cpuprofile"));
-    if (file) console.log(`\nwhere the service process spends its time (self time):\n${topOf(JSON.parse(readFileSync(join(profiles, file), "utf8"))).join("\n")}`);
+    if (file)
+      console.log(
+        `\nwhere the service process spends its time (self time):\n${topOf(JSON.parse(readFileSync(join(profiles, file), "utf8"))).join("\n")}`,
+      );
   }
 }
 
 async function race(stack: Stack, bareUrl: string, sample: Sample, client: Client, split: boolean): Promise<void> {
-  const { token } = await client.ask("POST", "/s2s-token", { body: { name: "bench", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id } });
+  const { token } = await client.ask("POST", "/s2s-token", {
+    body: { name: "bench", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id },
+  });
   const body = leadBody(sample);
   const ours: Figures = { name: split ? "POST /leads, split over NATS" : "POST /leads, one process", rounds: [] };
   const floor: Figures = { name: "bare node:http + same insert", rounds: [] };
@@ -81,12 +133,23 @@ async function race(stack: Stack, bareUrl: string, sample: Sample, client: Clien
     alone.rounds.push((await shoot(`${stack.baseUrl}/leads`, token, body, ALONE_SECONDS, 1)).perSecond);
     rows.rounds.push(await bulk(stack, token, sample));
   }
-  console.log([lineOf(floor), lineOf(ours, floor), `${"  its p99".padEnd(34)} ${Math.max(...p99)} ms at most`, lineOf(alone), lineOf(rows, ours), lineOf(rows, alone)].join("\n"));
+  console.log(
+    [
+      lineOf(floor),
+      lineOf(ours, floor),
+      `${"  its p99".padEnd(34)} ${Math.max(...p99)} ms at most`,
+      lineOf(alone),
+      lineOf(rows, ours),
+      lineOf(rows, alone),
+    ].join("\n"),
+  );
 }
 
 /** `npm run bench -- push`: POST /leads with token, tenancy, blacklist, template and schema checks and the durable write, against a bare server doing only the insert. */
 export async function benchPush(): Promise<void> {
-  console.log(`push: ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_SECONDS} s each, alternating; node ${process.versions.node}; the embedded store, client and servers share this machine`);
+  console.log(
+    `push: ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_SECONDS} s each, alternating; node ${process.versions.node}; the embedded store, client and servers share this machine`,
+  );
   await contest(false);
   console.log("");
   await contest(true);

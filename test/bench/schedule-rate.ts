@@ -14,7 +14,12 @@ import { startGraphile } from "./schedule-peers.ts";
 import { seedLeads, startWorld, type Tenant, type World } from "./schedule-world.ts";
 
 /** What is measured: leads of a round, and rounds. */
-export interface RateOptions { leads: number; burst: number; rounds: number; jobs: number }
+export interface RateOptions {
+  leads: number;
+  burst: number;
+  rounds: number;
+  jobs: number;
+}
 
 const QUEUES = 10;
 /** Schedulers side by side, each with its own queues, as two replicas would share them. */
@@ -26,15 +31,35 @@ const DEADLINE_MS = 120_000;
 const POLL_MS = 50;
 const LEASE_SECONDS = 300;
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const wait = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 const number_id = randomIds.uuid();
 const policy = { max_retry: 1, retry_offset: 60, retry_on: [] };
 
 function orderOf(c: ClaimedLead): ParamsOf<"dialer.dialMany">["orders"][number] {
   return {
-    lead_id: c.lead_id, claim_no: c.claim_no, reseller_id: c.reseller_id, merchant_id: c.merchant_id, template_id: c.template_id, template_version: 1, execution_mode: c.execution_mode,
-    to: c.phone_number, from: "+14155550100", number_id, provider: "PROVIDER_ONE", payload: c.payload, dial_until: null, record: true, voicemail_action: "hangup", enforce_blacklist: false, max_call_seconds: 600, rate_limit: null,
-    pre_checks: [], pre_check_defers: {},
+    lead_id: c.lead_id,
+    claim_no: c.claim_no,
+    reseller_id: c.reseller_id,
+    merchant_id: c.merchant_id,
+    template_id: c.template_id,
+    template_version: 1,
+    execution_mode: c.execution_mode,
+    to: c.phone_number,
+    from: "+14155550100",
+    number_id,
+    provider: "PROVIDER_ONE",
+    payload: c.payload,
+    dial_until: null,
+    record: true,
+    voicemail_action: "hangup",
+    enforce_blacklist: false,
+    max_call_seconds: 600,
+    rate_limit: null,
+    pre_checks: [],
+    pre_check_defers: {},
   };
 }
 
@@ -43,29 +68,63 @@ async function drain(bus: Bus, calls: Calls, queues: readonly string[]): Promise
   let n = 0;
   for (;;) {
     const now = new Date();
-    const { leads } = await bus.call("leads.dueOf", { queues: queues.map((queue) => ({ queue, limit: OF_A_QUEUE })), until: now.toISOString() });
+    const { leads } = await bus.call("leads.dueOf", {
+      queues: queues.map((queue) => ({ queue, limit: OF_A_QUEUE })),
+      until: now.toISOString(),
+    });
     if (leads.length === 0) return n;
-    const items = leads.map((l: DueLead) => ({ lead_id: l.lead_id, due_at: l.due_at, claim_no: l.claim_no, attempt: { number_id, provider: "PROVIDER_ONE" as const, template_version: 1, policy } }));
+    const items = leads.map((l: DueLead) => ({
+      lead_id: l.lead_id,
+      due_at: l.due_at,
+      claim_no: l.claim_no,
+      attempt: { number_id, provider: "PROVIDER_ONE" as const, template_version: 1, policy },
+    }));
     const { claimed } = await bus.call("leads.claimMany", { lease_seconds: LEASE_SECONDS, items });
-    const written = await Promise.all(claimed.filter((c) => c !== null).map((c) => calls.insert(intent(orderOf(c), "bench", now, new Date(now.getTime() + INTENT_DEADLINE_MS)))));
+    const written = await Promise.all(
+      claimed
+        .filter((c) => c !== null)
+        .map((c) => calls.insert(intent(orderOf(c), "bench", now, new Date(now.getTime() + INTENT_DEADLINE_MS)))),
+    );
     n += written.filter(Boolean).length;
   }
 }
 
-interface Measured { rate: Figures; processor: Figures }
+interface Measured {
+  rate: Figures;
+  processor: Figures;
+}
 
-const measured = (name: string): Measured => ({ rate: { name, rounds: [] }, processor: { name: `${name}: processor`, rounds: [] } });
+const measured = (name: string): Measured => ({
+  rate: { name, rounds: [] },
+  processor: { name: `${name}: processor`, rounds: [] },
+});
 
 /** The claim road alone: the leads service's own actions over JSON, the dialer's own writing of intents, nothing behind them. */
-async function claims(world: World, tenant: Tenant, alone: Measured, o: RateOptions, other: () => Promise<void>): Promise<void> {
+async function claims(
+  world: World,
+  tenant: Tenant,
+  alone: Measured,
+  o: RateOptions,
+  other: () => Promise<void>,
+): Promise<void> {
   const uri = new URL(world.stack.mongoUri);
   uri.pathname = "/claims";
-  const stage = await setStage({ services: [leadsService, ...(["auth", "config", "blacklist", "webhook", "dialer", "scheduler", "conversation"] as const).map((name) => standIn(name, {}))], env: { MONGODB_URI: uri.href } });
+  const stage = await setStage({
+    services: [
+      leadsService,
+      ...(["auth", "config", "blacklist", "webhook", "dialer", "scheduler", "conversation"] as const).map((name) =>
+        standIn(name, {}),
+      ),
+    ],
+    env: { MONGODB_URI: uri.href },
+  });
   const db = await mongoose.createConnection(uri.href).asPromise();
   const model = db.model("calls", callSchema, "calls");
   await model.init();
   const own = { ...world, leads: db.collection("leads") as unknown as World["leads"] };
-  const halves = Array.from({ length: SCHEDULERS }, (_, i) => tenant.queues.filter((__, q) => q % SCHEDULERS === i).map((q) => q.template_id));
+  const halves = Array.from({ length: SCHEDULERS }, (_, i) =>
+    tenant.queues.filter((__, q) => q % SCHEDULERS === i).map((q) => q.template_id),
+  );
   for (let i = 0; i <= o.rounds; i++) {
     await seedLeads(own, tenant, o.leads, () => new Date(Date.now() - 1000), false);
     const calls = createCalls(model as never, () => "");
@@ -73,7 +132,8 @@ async function claims(world: World, tenant: Tenant, alone: Measured, o: RateOpti
     const [began, before] = [performance.now(), used()];
     const done = await Promise.all(halves.map((queues) => drain(stage.bus, calls, queues)));
     const perSecond = o.leads / ((performance.now() - began) / 1000);
-    if (done.reduce((a, b) => a + b, 0) !== o.leads) throw new Error(`${done.join(" + ")} of ${o.leads} intents were written`);
+    if (done.reduce((a, b) => a + b, 0) !== o.leads)
+      throw new Error(`${done.join(" + ")} of ${o.leads} intents were written`);
     // the first round warms up
     if (i === 0) continue;
     alone.rate.rounds.push(perSecond);
@@ -91,8 +151,11 @@ async function burst(world: World, tenant: Tenant, count: number): Promise<numbe
   const due = await seedLeads(world, tenant, count, () => at);
   const end = Date.now() + DEADLINE_MS;
   while (world.recorder.dialled.size < count && Date.now() < end) await wait(POLL_MS);
-  if (world.recorder.dialled.size < count) throw new Error(`only ${world.recorder.dialled.size} of ${count} leads were dialled`);
-  const written = await world.calls.find({ created_at: { $gte: at }, lead_id: { $in: [...due.keys()] } }, { projection: { created_at: 1 } }).toArray();
+  if (world.recorder.dialled.size < count)
+    throw new Error(`only ${world.recorder.dialled.size} of ${count} leads were dialled`);
+  const written = await world.calls
+    .find({ created_at: { $gte: at }, lead_id: { $in: [...due.keys()] } }, { projection: { created_at: 1 } })
+    .toArray();
   const last = Math.max(...written.map((c) => c.created_at.getTime()));
   return count / ((last - at.getTime()) / 1000);
 }
@@ -112,7 +175,17 @@ export async function benchRate(o: RateOptions): Promise<void> {
     peer.processor.rounds.push((graphile.processor() - before) / o.jobs);
   });
   for (let i = 0; i < o.rounds; i++) whole.rounds.push(await burst(world, tenant, o.burst));
-  console.log(`due -> intent written: ${o.leads} due leads in ${QUEUES} queues, claims of 200, ${SCHEDULERS} schedulers; graphile-worker: ${o.jobs} jobs, 50 at a time, tasks that do nothing`);
-  console.log([lineOf(peer.rate), lineOf(alone.rate, peer.rate), lineOf(whole, peer.rate), lineOf(peer.processor, undefined, "µs each"), lineOf(alone.processor, peer.processor, "µs each")].join("\n"));
+  console.log(
+    `due -> intent written: ${o.leads} due leads in ${QUEUES} queues, claims of 200, ${SCHEDULERS} schedulers; graphile-worker: ${o.jobs} jobs, 50 at a time, tasks that do nothing`,
+  );
+  console.log(
+    [
+      lineOf(peer.rate),
+      lineOf(alone.rate, peer.rate),
+      lineOf(whole, peer.rate),
+      lineOf(peer.processor, undefined, "µs each"),
+      lineOf(alone.processor, peer.processor, "µs each"),
+    ].join("\n"),
+  );
   await Promise.all([world.stop(), graphile.stop()]);
 }

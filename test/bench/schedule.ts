@@ -7,7 +7,10 @@ import { benchRate } from "./schedule-rate.ts";
 const MANY = 1_000_000;
 const FEW = 10_000;
 
-const busy = (): string => `load ${loadavg().map((n) => n.toFixed(1)).join(" ")}`;
+const busy = (): string =>
+  `load ${loadavg()
+    .map((n) => n.toFixed(1))
+    .join(" ")}`;
 
 async function row(name: string, run: () => Promise<void>): Promise<void> {
   console.log(`\n== ${name} (${busy()})`);
@@ -19,7 +22,9 @@ const PER_SECOND = 200;
 
 async function parkedRows(perSecond = PER_SECOND): Promise<void> {
   const latency = await parkedWorld(MANY);
-  await row("due -> carrier request", () => benchLatency({ perSecond, seconds: 10, rounds: 5, parked: MANY, few: FEW }, latency));
+  await row("due -> carrier request", () =>
+    benchLatency({ perSecond, seconds: 10, rounds: 5, parked: MANY, few: FEW }, latency),
+  );
   await row("a quiet tenant", () => benchQuiet(latency, { quietSeconds: 60, equalSeconds: 0 }));
   await latency.world.stop();
 }
@@ -37,7 +42,11 @@ const ROWS: Record<string, (perSecond?: number) => Promise<void>> = {
  */
 export async function benchSchedule(): Promise<void> {
   const [, , , only, perSecond] = process.argv;
-  if (only !== undefined && !ROWS[only]) throw new Error(`there is no row "${only}"; there are ${Object.keys(ROWS).join(", ")}`);
-  console.log(`schedule: node ${process.versions.node}; embedded store as a process of its own, carrier that takes notes and finds every phone busy; all of it shares this machine`);
-  for (const [name, run] of Object.entries(ROWS)) if (only === undefined || only === name) await run(perSecond === undefined ? undefined : Number(perSecond));
+  if (only !== undefined && !ROWS[only])
+    throw new Error(`there is no row "${only}"; there are ${Object.keys(ROWS).join(", ")}`);
+  console.log(
+    `schedule: node ${process.versions.node}; embedded store as a process of its own, carrier that takes notes and finds every phone busy; all of it shares this machine`,
+  );
+  for (const [name, run] of Object.entries(ROWS))
+    if (only === undefined || only === name) await run(perSecond === undefined ? undefined : Number(perSecond));
 }

@@ -17,7 +17,12 @@ const WORDS_APART = 1;
 /** What follows goes to Node in the process under measurement. */
 const V8 = "--v8=";
 
-interface Size { calls: number; turns: number; interrupted: number; load_seconds: number }
+interface Size {
+  calls: number;
+  turns: number;
+  interrupted: number;
+  load_seconds: number;
+}
 const FULL: Size = { calls: 10, turns: 5, interrupted: 20, load_seconds: 60 };
 const QUICK: Size = { calls: 5, turns: 4, interrupted: 8, load_seconds: 10 };
 
@@ -28,10 +33,34 @@ async function turnRows({ calls, turns }: Size): Promise<Row[]> {
   const bound = ENDPOINTING_MS + ALL_DELAYS_MS + ROOM_MS;
   const gain = median(slow) - median(fast);
   return [
-    { name: "1 end of speech -> first frame, models 100/250/120, waits", unit: "ms", values: slow, asked: `p95 <= ${bound}`, met: quantile(slow, 0.95) <= bound },
-    { name: "1 the same, thinks ahead (the default)", unit: "ms", values: fast, asked: `p95 <= ${bound}`, met: quantile(fast, 0.95) <= bound },
-    { name: "1 gained by thinking ahead, of the medians", unit: "ms", values: [gain], asked: `>= ${PREEMPTIVE_GAIN_MS}`, met: gain >= PREEMPTIVE_GAIN_MS },
-    { name: "2 added by our code: models at once, less the 300 ms", unit: "ms", values: own, asked: `p95 <= ${OWN_MS}`, met: quantile(own, 0.95) <= OWN_MS },
+    {
+      name: "1 end of speech -> first frame, models 100/250/120, waits",
+      unit: "ms",
+      values: slow,
+      asked: `p95 <= ${bound}`,
+      met: quantile(slow, 0.95) <= bound,
+    },
+    {
+      name: "1 the same, thinks ahead (the default)",
+      unit: "ms",
+      values: fast,
+      asked: `p95 <= ${bound}`,
+      met: quantile(fast, 0.95) <= bound,
+    },
+    {
+      name: "1 gained by thinking ahead, of the medians",
+      unit: "ms",
+      values: [gain],
+      asked: `>= ${PREEMPTIVE_GAIN_MS}`,
+      met: gain >= PREEMPTIVE_GAIN_MS,
+    },
+    {
+      name: "2 added by our code: models at once, less the 300 ms",
+      unit: "ms",
+      values: own,
+      asked: `p95 <= ${OWN_MS}`,
+      met: quantile(own, 0.95) <= OWN_MS,
+    },
   ];
 }
 
@@ -39,10 +68,34 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
   const { bargeIns, coughs } = await measureInterruptions(interrupted);
   const apart = bargeIns.apart.map(Math.abs);
   return [
-    { name: "3 onset of speech over ours -> clear at the carrier", unit: "ms", values: bargeIns.clear_ms, asked: `all <= ${CLEAR_MS}`, met: Math.max(...bargeIns.clear_ms) <= CLEAR_MS },
-    { name: "3 transcript against what the carrier played", unit: "words", values: apart, asked: `within ${WORDS_APART}`, met: Math.max(...apart) <= WORDS_APART },
-    { name: "4 end of a cough of 350 ms -> playback goes on", unit: "ms", values: coughs.resumed_ms, asked: "it goes on", met: coughs.resumed_ms.length + coughs.unmoved === coughs.of },
-    { name: "4 of so many coughs, the sentence was heard to its end", unit: "of all", values: [coughs.complete / coughs.of], asked: "all", met: coughs.complete === coughs.of },
+    {
+      name: "3 onset of speech over ours -> clear at the carrier",
+      unit: "ms",
+      values: bargeIns.clear_ms,
+      asked: `all <= ${CLEAR_MS}`,
+      met: Math.max(...bargeIns.clear_ms) <= CLEAR_MS,
+    },
+    {
+      name: "3 transcript against what the carrier played",
+      unit: "words",
+      values: apart,
+      asked: `within ${WORDS_APART}`,
+      met: Math.max(...apart) <= WORDS_APART,
+    },
+    {
+      name: "4 end of a cough of 350 ms -> playback goes on",
+      unit: "ms",
+      values: coughs.resumed_ms,
+      asked: "it goes on",
+      met: coughs.resumed_ms.length + coughs.unmoved === coughs.of,
+    },
+    {
+      name: "4 of so many coughs, the sentence was heard to its end",
+      unit: "of all",
+      values: [coughs.complete / coughs.of],
+      asked: "all",
+      met: coughs.complete === coughs.of,
+    },
   ];
 }
 
@@ -53,13 +106,25 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
  */
 export async function benchVoice(): Promise<void> {
   const args = process.argv.slice(3);
-  const strange = args.find((arg, n) => !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) && args[n - 1] !== "--calls" && !arg.startsWith(V8));
-  if (strange !== undefined) throw new Error(`there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [${V8}--v8-pool-size=1,…]`);
+  const strange = args.find(
+    (arg, n) =>
+      !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) &&
+      args[n - 1] !== "--calls" &&
+      !arg.startsWith(V8),
+  );
+  if (strange !== undefined)
+    throw new Error(
+      `there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [${V8}--v8-pool-size=1,…]`,
+    );
   const size = args.includes("--quick") ? QUICK : FULL;
   const only = args.find((arg) => arg === "rows" || arg === "load");
   const json = args.includes("--json");
-  const say = (text: string): void => { if (!json) console.log(text); };
-  say(`voice: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; the models are the simulator in a process of its own, all of it shares this machine`);
+  const say = (text: string): void => {
+    if (!json) console.log(text);
+  };
+  say(
+    `voice: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; the models are the simulator in a process of its own, all of it shares this machine`,
+  );
   const rows: Row[] = [];
   if (only !== "load") {
     for (const part of [turnRows, interruptionRows]) {
@@ -69,7 +134,20 @@ export async function benchVoice(): Promise<void> {
     }
   }
   const counts = args[args.indexOf("--calls") + 1]?.split(",").map(Number);
-  const v8 = args.find((arg) => arg.startsWith(V8))?.slice(V8.length).split(",") ?? [];
-  const steps = only === "rows" ? [] : await benchLoad({ seconds: size.load_seconds, say, profile: args.includes("--profile"), v8, ...(args.includes("--calls") && counts ? { counts } : {}) });
+  const v8 =
+    args
+      .find((arg) => arg.startsWith(V8))
+      ?.slice(V8.length)
+      .split(",") ?? [];
+  const steps =
+    only === "rows"
+      ? []
+      : await benchLoad({
+          seconds: size.load_seconds,
+          say,
+          profile: args.includes("--profile"),
+          v8,
+          ...(args.includes("--calls") && counts ? { counts } : {}),
+        });
   if (json) console.log(JSON.stringify({ rows: rows.map(factsOf), load: steps }, null, 2));
 }

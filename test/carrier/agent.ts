@@ -8,7 +8,12 @@ import type { Entry } from "../../deploy/local/carrier/ledger.ts";
 import type { CallRow } from "../../deploy/local/carrier/ledger-calls.ts";
 
 /** A request the carrier made to the service. */
-export interface Posted { path: string; url: string; signature: string; form: Record<string, string> }
+export interface Posted {
+  path: string;
+  url: string;
+  signature: string;
+  form: Record<string, string>;
+}
 
 /** A message of the relay, loosely typed on purpose: the tests assert its fields. */
 export type Frame = Record<string, unknown> & { type: string };
@@ -42,7 +47,11 @@ export interface Agent {
 export const account = DEFAULT_ACCOUNT;
 
 /** Polls until `probe` gives something; fails after the deadline. */
-export async function until<T>(probe: () => T | null | undefined | false | Promise<T | null | undefined | false>, what: string, deadlineMs = 30_000): Promise<T> {
+export async function until<T>(
+  probe: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  what: string,
+  deadlineMs = 30_000,
+): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     const value = await probe();
@@ -53,19 +62,33 @@ export async function until<T>(probe: () => T | null | undefined | false | Promi
 }
 
 /** `seen`: shown every request as it came, for carriers that send no forms. */
-export async function startAgent(seen: (path: string, headers: Record<string, string>, body: string) => void = () => undefined): Promise<Agent> {
+export async function startAgent(
+  seen: (path: string, headers: Record<string, string>, body: string) => void = () => undefined,
+): Promise<Agent> {
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const path = request.url ?? "";
       const text = Buffer.concat(chunks).toString();
-      seen(path, Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])), text);
+      seen(
+        path,
+        Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+        text,
+      );
       const form = Object.fromEntries(new URLSearchParams(text));
-      const posted = { path, url: `${agent.http}${path}`, signature: String(request.headers["x-twilio-signature"]), form };
+      const posted = {
+        path,
+        url: `${agent.http}${path}`,
+        signature: String(request.headers["x-twilio-signature"]),
+        form,
+      };
       agent.posted.push(posted);
       const { status, body } = agent.reply(path, posted);
-      if (status === 0) { response.destroy(); return; }
+      if (status === 0) {
+        response.destroy();
+        return;
+      }
       response.writeHead(status).end(body ?? "");
     });
   });
@@ -73,24 +96,35 @@ export async function startAgent(seen: (path: string, headers: Record<string, st
   const { port } = server.address() as AddressInfo;
   const sockets = new WebSocketServer({ server });
   const agent: Agent = {
-    http: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}`, posted: [], sessions: [],
+    http: `http://127.0.0.1:${port}`,
+    ws: `ws://127.0.0.1:${port}`,
+    posted: [],
+    sessions: [],
     reply: () => ({ status: 204 }),
     script: () => undefined,
-    close: () => new Promise((resolve) => {
-      for (const socket of sockets.clients) socket.terminate();
-      sockets.close();
-      server.closeAllConnections();
-      server.close(() => resolve());
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets.clients) socket.terminate();
+        sockets.close();
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
   };
   sockets.on("connection", (socket, request) => {
     const session: Session = {
-      socket, setup: { type: "none" }, frames: [], signature: String(request.headers["x-twilio-signature"]), closeCode: null,
+      socket,
+      setup: { type: "none" },
+      frames: [],
+      signature: String(request.headers["x-twilio-signature"]),
+      closeCode: null,
       say: (text, more = {}) => socket.send(JSON.stringify({ type: "text", token: text, last: true, ...more })),
-      end: (handoff) => socket.send(JSON.stringify({ type: "end", ...(handoff ? { handoffData: JSON.stringify(handoff) } : {}) })),
+      end: (handoff) =>
+        socket.send(JSON.stringify({ type: "end", ...(handoff ? { handoffData: JSON.stringify(handoff) } : {}) })),
     };
     agent.sessions.push(session);
-    socket.on("close", (code) => { session.closeCode = code; });
+    socket.on("close", (code) => {
+      session.closeCode = code;
+    });
     socket.on("message", (data) => {
       const frame = JSON.parse(String(data)) as Frame;
       session.frames.push(frame);
@@ -133,18 +167,26 @@ export async function startBench(options: Partial<CarrierOptions> = {}): Promise
   const client = sdk(carrier.url);
   const get = async <T>(path: string): Promise<T> => (await fetch(`${carrier.url}${path}`)).json() as Promise<T>;
   const bench: Bench = {
-    carrier, agent, client,
+    carrier,
+    agent,
+    client,
     async call(to, more = {}, relayAttributes = "") {
       const twiml = `<Response><Connect action="${agent.http}/action"><ConversationRelay url="${agent.ws}/relay/t0" ${relayAttributes}><Parameter name="who" value="a &amp; b"/></ConversationRelay></Connect></Response>`;
       const created = await client.calls.create({
-        to, from: FROM, twiml, statusCallback: `${agent.http}/status/7a1c1a2e-0000-4000-8000-000000000001.1?x=a%20b`,
-        statusCallbackEvent: ["initiated", "ringing", "answered", "completed"], ...more,
+        to,
+        from: FROM,
+        twiml,
+        statusCallback: `${agent.http}/status/7a1c1a2e-0000-4000-8000-000000000001.1?x=a%20b`,
+        statusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
+        ...more,
       });
       return created.sid;
     },
     async entries(kind, sid) {
       const { entries } = await get<{ entries: Entry[] }>("/ledger?limit=10000");
-      return entries.filter((e) => (kind === undefined || e.kind === kind) && (sid === undefined || e.call_sid === sid));
+      return entries.filter(
+        (e) => (kind === undefined || e.kind === kind) && (sid === undefined || e.call_sid === sid),
+      );
     },
     async row(sid) {
       const { calls } = await get<{ calls: CallRow[] }>("/ledger/calls");
@@ -152,7 +194,11 @@ export async function startBench(options: Partial<CarrierOptions> = {}): Promise
       if (!row) throw new Error("the ledger does not know the call");
       return row;
     },
-    ended: (sid) => until(async () => { const row = await bench.row(sid); return row.ended_at !== null && row; }, `the end of ${sid}`),
+    ended: (sid) =>
+      until(async () => {
+        const row = await bench.row(sid);
+        return row.ended_at !== null && row;
+      }, `the end of ${sid}`),
     fault: (asked) => fetch(`${carrier.url}/faults`, { method: "POST", body: JSON.stringify(asked) }),
     async close() {
       await carrier.close();
@@ -164,8 +210,12 @@ export async function startBench(options: Partial<CarrierOptions> = {}): Promise
 
 /** An agent that leads an order confirmation as the sample template does: greets and asks, understands, says goodbye, ends. */
 export const orderAgent: Script = (session, frame) => {
-  const bye = (text: string): void => { session.say(text); session.end({ reason: "done" }); };
-  if (frame.type === "setup") session.say("Hello Ada, this is the shop calling about order 4711 for 20 euros. Shall we deliver it on Monday?");
+  const bye = (text: string): void => {
+    session.say(text);
+    session.end({ reason: "done" });
+  };
+  if (frame.type === "setup")
+    session.say("Hello Ada, this is the shop calling about order 4711 for 20 euros. Shall we deliver it on Monday?");
   if (frame.type === "dtmf") bye("Thank you, your order is confirmed. Goodbye.");
   if (frame.type !== "prompt" || frame["last"] !== true) return;
   const text = String(frame["voicePrompt"]);

@@ -10,18 +10,22 @@ beforeAll(async () => {
   bench = await startBench({ timeScale: 100 });
   bench.agent.script = orderAgent;
   for (const suffix of Object.keys(BEHAVIOURS)) {
-    if (suffix !== "10") sids[suffix] = await bench.call(`+155500000${suffix}`, { timeout: 5 }, "dtmfDetection=\"true\"");
+    if (suffix !== "10") sids[suffix] = await bench.call(`+155500000${suffix}`, { timeout: 5 }, 'dtmfDetection="true"');
   }
 });
 afterAll(() => bench.close());
 
 const ended = (suffix: string): Promise<CallRow> => bench.ended(sids[suffix]!);
 const session = (suffix: string): Session => bench.agent.sessions.find((s) => s.setup["callSid"] === sids[suffix])!;
-const prompts = (suffix: string): string[] => session(suffix).frames.filter((f: Frame) => f.type === "prompt").map((f) => String(f["voicePrompt"]));
+const prompts = (suffix: string): string[] =>
+  session(suffix)
+    .frames.filter((f: Frame) => f.type === "prompt")
+    .map((f) => String(f["voicePrompt"]));
 
 test("the table names every behaviour the README prints", () => {
   expect(Object.keys(BEHAVIOURS).sort()).toEqual(Array.from({ length: 19 }, (_, n) => String(n + 1).padStart(2, "0")));
-  for (const { name, description } of Object.values(BEHAVIOURS)) expect(name.length * description.length).toBeGreaterThan(0);
+  for (const { name, description } of Object.values(BEHAVIOURS))
+    expect(name.length * description.length).toBeGreaterThan(0);
 });
 
 test("01 confirms", async () => {
@@ -77,7 +81,10 @@ test("08 does not answer the first ring, answers the second and confirms", async
 });
 
 test("09 is a machine that speaks its greeting", async () => {
-  const row = await until(async () => { const r = await bench.row(sids["09"]!); return r.transcript.some((t) => t.who === "person") && r; }, "the greeting");
+  const row = await until(async () => {
+    const r = await bench.row(sids["09"]!);
+    return r.transcript.some((t) => t.who === "person") && r;
+  }, "the greeting");
   expect(row.transcript.find((t) => t.who === "person")?.text).toMatch(/leave a message after the tone/);
   await bench.client.calls(sids["09"]!).update({ status: "completed" });
 });
@@ -93,7 +100,11 @@ test("11 asks who is calling, then confirms", async () => {
 });
 
 test("12 talks over the agent, then confirms", async () => {
-  await Promise.all(Object.keys(sids).filter((suffix) => suffix !== "05" && suffix !== "09").map(ended)); // a quiet machine keeps the compressed moment exact
+  await Promise.all(
+    Object.keys(sids)
+      .filter((suffix) => suffix !== "05" && suffix !== "09")
+      .map(ended),
+  ); // a quiet machine keeps the compressed moment exact
   sids["12"] = await bench.call("+15550000012");
   const row = await ended("12");
   const cut = row.transcript.find((t) => t.interrupted)!;
@@ -142,9 +153,16 @@ test("the same seed gives the same words, another seed others", async () => {
     const other = await startBench({ seed });
     other.agent.script = orderAgent;
     try {
-      const placed = await Promise.all(["02", "11", "13", "16", "01"].map((suffix) => other.call(`+155511000${suffix}`)));
+      const placed = await Promise.all(
+        ["02", "11", "13", "16", "01"].map((suffix) => other.call(`+155511000${suffix}`)),
+      );
       const rows = await Promise.all(placed.map((sid) => other.ended(sid)));
-      return rows.map((row) => row.transcript.filter((t) => t.who === "person").map((t) => t.text).join(" / "));
+      return rows.map((row) =>
+        row.transcript
+          .filter((t) => t.who === "person")
+          .map((t) => t.text)
+          .join(" / "),
+      );
     } finally {
       await other.close();
     }

@@ -4,11 +4,20 @@ import { createPlayout } from "../../deploy/local/carrier/stream/playout.ts";
 import { startLineTime } from "../../deploy/local/carrier/line-time.ts";
 import { startTime } from "../../deploy/local/carrier/time.ts";
 
-const FORMATS: SoundFormat[] = [{ codec: "pcmu", rate: 8000 }, { codec: "pcma", rate: 8000 }, { codec: "s16le", rate: 16000 }];
+const FORMATS: SoundFormat[] = [
+  { codec: "pcmu", rate: 8000 },
+  { codec: "pcma", rate: 8000 },
+  { codec: "s16le", rate: 16000 },
+];
 
 test("G.711's landmarks", () => {
-  const [mu, a] = [{ codec: "pcmu", rate: 8000 }, { codec: "pcma", rate: 8000 }] as const;
-  expect([...decodeSound(mu, Uint8Array.from([0xff, 0x7f, 0x80, 0x00]))].map((n) => n + 0)).toEqual([0, 0, 32124, -32124]);
+  const [mu, a] = [
+    { codec: "pcmu", rate: 8000 },
+    { codec: "pcma", rate: 8000 },
+  ] as const;
+  expect([...decodeSound(mu, Uint8Array.from([0xff, 0x7f, 0x80, 0x00]))].map((n) => n + 0)).toEqual([
+    0, 0, 32124, -32124,
+  ]);
   expect([...decodeSound(a, Uint8Array.from([0xd5, 0x55, 0xaa, 0x2a]))]).toEqual([8, -8, 32256, -32256]);
 });
 
@@ -18,7 +27,9 @@ test.each(FORMATS)("$codec: every code comes back as it went, and a sine within 
     const again = encodeSound(format, decodeSound(format, codes));
     for (const code of codes) if (decodeSound(format, Uint8Array.of(code))[0] !== 0) expect(again[code]).toBe(code);
   }
-  const sine = Int16Array.from({ length: 8000 }, (_, n) => Math.round(14_654 * Math.sin((2 * Math.PI * 1000 * n) / 8_010)));
+  const sine = Int16Array.from({ length: 8000 }, (_, n) =>
+    Math.round(14_654 * Math.sin((2 * Math.PI * 1000 * n) / 8_010)),
+  );
   const back = decodeSound(format, encodeSound(format, sine));
   const noise = sine.reduce((sum, sample, n) => sum + (sample - (back[n] ?? 0)) ** 2, 0);
   const power = sine.reduce((sum, sample) => sum + sample ** 2, 0);
@@ -30,7 +41,13 @@ test("the carrier's queue: pieces of any length become frames, marks come behind
   playout.push(new Uint8Array(400), 0);
   playout.mark("a");
   expect(playout.waiting_ms()).toBe(50);
-  expect([playout.next(0), playout.next(20), playout.next(40)].map(({ frame, reached }) => [frame?.length, reached.length])).toEqual([[160, 0], [160, 0], [80, 0]]);
+  expect(
+    [playout.next(0), playout.next(20), playout.next(40)].map(({ frame, reached }) => [frame?.length, reached.length]),
+  ).toEqual([
+    [160, 0],
+    [160, 0],
+    [80, 0],
+  ]);
   expect(playout.next(60)).toEqual({ frame: null, reached: ["a"] });
   playout.push(new Uint8Array(160), 110); // silence from 50 to 110
   expect(playout.facts()).toMatchObject({ frames: 2, gap_ms: 110, underruns: 1, underrun_ms: 60, played_ms: 50 });
@@ -48,7 +65,12 @@ test("a call's time is compressed until sound comes; what is waited for then tak
   const waiting = time.wait(20_000, over.signal); // 20 ms of ours
   time.turnReal();
   expect([time.real, time.scale]).toEqual([true, 1]);
-  const outcome = await Promise.race([waiting, new Promise((resolve) => { base.after(0, () => resolve("still waiting"), 60); })]);
+  const outcome = await Promise.race([
+    waiting,
+    new Promise((resolve) => {
+      base.after(0, () => resolve("still waiting"), 60);
+    }),
+  ]);
   expect(outcome).toBe("still waiting");
   over.abort();
   expect(await waiting).toBe(false);

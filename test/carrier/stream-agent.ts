@@ -63,11 +63,16 @@ function framesOf(pcm: Int16Array, format: SoundFormat): string[] {
 
 export async function startStreamAgent(dialect: Dialect): Promise<StreamAgent> {
   const server = createServer();
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   const { port } = server.address() as AddressInfo;
   const sockets = new WebSocketServer({ noServer: true });
   server.on("upgrade", (request, socket, head) => {
-    if (agent.refuse !== null) { socket.end(`HTTP/1.1 ${agent.refuse} no\r\n\r\n`); return; }
+    if (agent.refuse !== null) {
+      socket.end(`HTTP/1.1 ${agent.refuse} no\r\n\r\n`);
+      return;
+    }
     sockets.handleUpgrade(request, socket, head, (ws) => open(ws, request));
   });
   const timers = new Set<NodeJS.Timeout>();
@@ -89,42 +94,77 @@ export async function startStreamAgent(dialect: Dialect): Promise<StreamAgent> {
       };
       const timer = setInterval(pump, 10);
       timers.add(timer);
-      const stop = (): void => { clearInterval(timer); timers.delete(timer); };
+      const stop = (): void => {
+        clearInterval(timer);
+        timers.delete(timer);
+      };
       pump();
       return { stop };
     };
     const session: StreamSession = {
-      socket, request, id: "", format: { codec: "pcmu", rate: 8000 }, messages: [], media: [], words: [], closeCode: null,
-      send: (message) => { if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message)); },
+      socket,
+      request,
+      id: "",
+      format: { codec: "pcmu", rate: 8000 },
+      messages: [],
+      media: [],
+      words: [],
+      closeCode: null,
+      send: (message) => {
+        if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+      },
       speak: (text, mark) => paced(framesOf(encodeSpeech(text, session.format.rate), session.format), mark),
-      play: (pcm) => { paced(framesOf(pcm, session.format), undefined); },
+      play: (pcm) => {
+        paced(framesOf(pcm, session.format), undefined);
+      },
     };
     agent.sessions.push(session);
-    socket.on("close", (code) => { session.closeCode = code; });
+    socket.on("close", (code) => {
+      session.closeCode = code;
+    });
     socket.on("message", (data) => {
       const message = JSON.parse(String(data)) as Message;
-      if (message.event !== "media") session.messages.push(message); else session.media.push(message);
+      if (message.event !== "media") session.messages.push(message);
+      else session.media.push(message);
       if (message.event === "start") {
         Object.assign(session, dialect.started(message));
         decoder = createDecoder(session.format.rate, {
-          heard: (word) => { session.words.push(word); fresh.push(word); },
-          ended: () => { const text = fresh.join(" "); fresh = []; agent.onWords(session, text); },
+          heard: (word) => {
+            session.words.push(word);
+            fresh.push(word);
+          },
+          ended: () => {
+            const text = fresh.join(" ");
+            fresh = [];
+            agent.onWords(session, text);
+          },
         });
         agent.onStart(session);
       }
-      if (message.event === "media") decoder?.push(decodeSound(session.format, Buffer.from(String((message["media"] as Record<string, unknown>)["payload"]), "base64")));
+      if (message.event === "media")
+        decoder?.push(
+          decodeSound(
+            session.format,
+            Buffer.from(String((message["media"] as Record<string, unknown>)["payload"]), "base64"),
+          ),
+        );
     });
   }
 
   const agent: StreamAgent = {
-    ws: `ws://127.0.0.1:${port}`, sessions: [], onWords: () => undefined, onStart: () => undefined, refuse: null,
+    ws: `ws://127.0.0.1:${port}`,
+    sessions: [],
+    onWords: () => undefined,
+    onStart: () => undefined,
+    refuse: null,
     session: (match) => until(() => agent.sessions.find(match), "the stream"),
-    close: () => new Promise((resolve) => {
-      for (const timer of timers) clearInterval(timer);
-      for (const socket of sockets.clients) socket.terminate();
-      server.closeAllConnections();
-      server.close(() => resolve());
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        for (const timer of timers) clearInterval(timer);
+        for (const socket of sockets.clients) socket.terminate();
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
   };
   return agent;
 }

@@ -5,13 +5,19 @@ import { closedStream, startStreamAgent, type Dialect, type StreamAgent, type St
 
 const record = (value: unknown): Record<string, unknown> => value as Record<string, unknown>;
 const DIALECT: Dialect = {
-  media: ({ format }, payload) => ({ event: "playAudio", media: { contentType: format.codec === "pcmu" ? "audio/x-mulaw" : "audio/x-l16", sampleRate: format.rate, payload } }),
+  media: ({ format }, payload) => ({
+    event: "playAudio",
+    media: { contentType: format.codec === "pcmu" ? "audio/x-mulaw" : "audio/x-l16", sampleRate: format.rate, payload },
+  }),
   mark: ({ id }, name) => ({ event: "checkpoint", streamId: id, name }),
   clear: ({ id }) => ({ event: "clearAudio", streamId: id }),
   started(message) {
     const start = record(message["start"]);
     const { encoding, sampleRate } = record(start["mediaFormat"]);
-    return { id: String(start["streamId"]), format: { codec: encoding === "audio/x-mulaw" ? "pcmu" : "s16le", rate: sampleRate === 16000 ? 16000 : 8000 } };
+    return {
+      id: String(start["streamId"]),
+      format: { codec: encoding === "audio/x-mulaw" ? "pcmu" : "s16le", rate: sampleRate === 16000 ? 16000 : 8000 },
+    };
   },
 };
 
@@ -27,10 +33,19 @@ beforeAll(async () => {
       : "",
   });
 });
-afterEach(() => { agent.onStart = () => undefined; agent.onWords = () => undefined; });
-afterAll(async () => { await bench.close(); await agent.close(); });
+afterEach(() => {
+  agent.onStart = () => undefined;
+  agent.onWords = () => undefined;
+});
+afterAll(async () => {
+  await bench.close();
+  await agent.close();
+});
 
-const newest = async (calls: number): Promise<StreamSession> => { await until(() => agent.sessions.length > calls && agent.sessions.at(-1)!.id !== "", "the stream"); return agent.sessions.at(-1)!; };
+const newest = async (calls: number): Promise<StreamSession> => {
+  await until(() => agent.sessions.length > calls && agent.sessions.at(-1)!.id !== "", "the stream");
+  return agent.sessions.at(-1)!;
+};
 const place = async (to: string): Promise<{ request: string; session: StreamSession }> => {
   const before = agent.sessions.length;
   const request = await bench.call(to);
@@ -38,20 +53,32 @@ const place = async (to: string): Promise<{ request: string; session: StreamSess
 };
 
 test("a talk by sound: checkpoints come back, keys reach the agent, status callbacks are sent, the end follows the XML", async () => {
-  agent.onStart = (session) => { session.speak("Please press one to confirm?", "asked"); };
+  agent.onStart = (session) => {
+    session.speak("Please press one to confirm?", "asked");
+  };
   const { request, session } = await place("+15554440014");
   const key = await until(() => session.messages.find((m) => m.event === "dtmf"), "the key");
   expect(key).toMatchObject({ streamId: session.id, dtmf: { track: "inbound", digit: "1" } });
-  expect(session.messages.find((m) => m.event === "playedStream")).toMatchObject({ name: "asked", streamId: session.id });
+  expect(session.messages.find((m) => m.event === "playedStream")).toMatchObject({
+    name: "asked",
+    streamId: session.id,
+  });
   const start = session.messages[0]!;
-  expect(start).toMatchObject({ event: "start", extra_headers: "{\"attempt\":\"a1\"}", start: { tracks: ["inbound"], mediaFormat: { encoding: "audio/x-mulaw", sampleRate: 8000 } } });
+  expect(start).toMatchObject({
+    event: "start",
+    extra_headers: '{"attempt":"a1"}',
+    start: { tracks: ["inbound"], mediaFormat: { encoding: "audio/x-mulaw", sampleRate: 8000 } },
+  });
   expect(session.media[0]).toMatchObject({ streamId: session.id, media: { track: "inbound", chunk: 1 } });
   session.send({ event: "sendDTMF", dtmf: "42#" });
   const sid = String(record(start["start"])["callId"]);
   await until(async () => (await bench.entries("heard", sid)).find((e) => e["media"] === "keys:42#"), "the keys");
   session.socket.close(1000);
   expect((await bench.hangup(request)).form).toMatchObject({ HangupCauseCode: "4010" });
-  const events = await until(() => { const all = bench.of(request, "/stream"); return all.length >= 2 && all; }, "the status callbacks");
+  const events = await until(() => {
+    const all = bench.of(request, "/stream");
+    return all.length >= 2 && all;
+  }, "the status callbacks");
   expect(events.map((p) => p.form["Event"])).toEqual(["StartStream", "StopStream"]);
   expect(events[0]!.form).toMatchObject({ StreamID: session.id, CallUUID: sid });
 }, 40_000);
@@ -68,14 +95,24 @@ test("audio that was cleared sends no playedStream, but clearedAudio; what is wr
   expect(session.messages.some((m) => m.event === "playedStream" && m["name"] === "pending")).toBe(false);
   session.socket.terminate();
   await bench.hangup(request);
-  await until(() => bench.of(request, "/stream").find((p) => p.form["Event"] === "DroppedStream"), "the dropped stream");
+  await until(
+    () => bench.of(request, "/stream").find((p) => p.form["Event"] === "DroppedStream"),
+    "the dropped stream",
+  );
 }, 30_000);
 
 test("linear sound of 16 kHz goes both ways, and the document goes on when the socket is closed", async () => {
   const before = agent.sessions.length;
   const reply = bench.reply;
-  bench.reply = ({ path }) => ({ status: 200, body: path.startsWith("/answer") ? `<Response><Stream bidirectional="true" keepCallAlive="true" contentType="audio/x-l16;rate=16000">${agent.ws}/media/plivo/t1</Stream><Speak>Good night.</Speak></Response>` : "" });
-  agent.onStart = (session) => { session.speak("Shall I confirm it?"); };
+  bench.reply = ({ path }) => ({
+    status: 200,
+    body: path.startsWith("/answer")
+      ? `<Response><Stream bidirectional="true" keepCallAlive="true" contentType="audio/x-l16;rate=16000">${agent.ws}/media/plivo/t1</Stream><Speak>Good night.</Speak></Response>`
+      : "",
+  });
+  agent.onStart = (session) => {
+    session.speak("Shall I confirm it?");
+  };
   agent.onWords = (session) => session.socket.close(1000);
   const request = await bench.call("+15554440001");
   const session = await newest(before);

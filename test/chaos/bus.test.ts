@@ -27,7 +27,9 @@ describe("the bus fails, two schedulers", () => {
   const people = (): string[] => PEOPLE.map((who) => callee(numbers++, who));
   beforeAll(async () => {
     product = await startProduct({
-      split: true, replicas: { scheduler: 2 }, env: ENV,
+      split: true,
+      replicas: { scheduler: 2 },
+      env: ENV,
       between: { bus: (url, child) => (bus ??= startBusProxy(url)).urlFor(child) },
     });
     pusher = await startPushing(product);
@@ -36,57 +38,90 @@ describe("the bus fails, two schedulers", () => {
     if (product) await product.stop();
     await bus?.close();
   }, START_MS);
-  const theBus = (): BusProxy => bus ?? (() => { throw new Error("no bus"); })();
+  const theBus = (): BusProxy =>
+    bus ??
+    (() => {
+      throw new Error("no bus");
+    })();
 
-  test("F30: all events lost; polls and sweeps do the work, reports come within seconds", async () => {
-    theBus().events(() => []);
-    const lost = theBus().counts().lost;
-    const ids = await pusher.insistAll(people());
-    const { leads, delivered } = await invariants(product);
-    theBus().events(null);
-    expect(theBus().counts().lost - lost).toBeGreaterThan(ids.length);
-    for (const lead of leads) {
-      const first = Math.min(...delivered.filter((d) => d.lead_id === lead._id).map((d) => d.at));
-      expect(first - (lead.finished_at?.getTime() ?? 0)).toBeLessThanOrEqual(REPORT_LAG_MS);
-    }
-  }, TEST_MS);
+  test(
+    "F30: all events lost; polls and sweeps do the work, reports come within seconds",
+    async () => {
+      theBus().events(() => []);
+      const lost = theBus().counts().lost;
+      const ids = await pusher.insistAll(people());
+      const { leads, delivered } = await invariants(product);
+      theBus().events(null);
+      expect(theBus().counts().lost - lost).toBeGreaterThan(ids.length);
+      for (const lead of leads) {
+        const first = Math.min(...delivered.filter((d) => d.lead_id === lead._id).map((d) => d.at));
+        expect(first - (lead.finished_at?.getTime() ?? 0)).toBeLessThanOrEqual(REPORT_LAG_MS);
+      }
+    },
+    TEST_MS,
+  );
 
-  test("F31: every event twice, and in any order; no effect", async () => {
-    theBus().events(() => [Math.random() * SHUFFLE_MS, Math.random() * SHUFFLE_MS]);
-    const before = theBus().counts().repeated;
-    const ids = await pusher.insistAll(people());
-    const { delivered } = await invariants(product);
-    theBus().events(null);
-    expect(theBus().counts().repeated).toBeGreaterThan(before);
-    for (const id of ids) expect(delivered.filter((d) => d.lead_id === id)).toHaveLength(1);
-  }, TEST_MS);
+  test(
+    "F31: every event twice, and in any order; no effect",
+    async () => {
+      theBus().events(() => [Math.random() * SHUFFLE_MS, Math.random() * SHUFFLE_MS]);
+      const before = theBus().counts().repeated;
+      const ids = await pusher.insistAll(people());
+      const { delivered } = await invariants(product);
+      theBus().events(null);
+      expect(theBus().counts().repeated).toBeGreaterThan(before);
+      for (const id of ids) expect(delivered.filter((d) => d.lead_id === id)).toHaveLength(1);
+    },
+    TEST_MS,
+  );
 
-  test("F32: one scheduler is cut off from the bus; the other goes on, and never both dial", async () => {
-    const parted = after(PARTED_MS);
-    theBus().partition("scheduler-2", true);
-    await pusher.insistAll(people());
-    await until("calls to be placed without it", async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined, TEST_MS, 100);
-    await parted;
-    theBus().partition("scheduler-2", false);
-    await pusher.insistAll(people().slice(0, 4));
-    await invariants(product);
-  }, TEST_MS);
+  test(
+    "F32: one scheduler is cut off from the bus; the other goes on, and never both dial",
+    async () => {
+      const parted = after(PARTED_MS);
+      theBus().partition("scheduler-2", true);
+      await pusher.insistAll(people());
+      await until(
+        "calls to be placed without it",
+        async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined,
+        TEST_MS,
+        100,
+      );
+      await parted;
+      theBus().partition("scheduler-2", false);
+      await pusher.insistAll(people().slice(0, 4));
+      await invariants(product);
+    },
+    TEST_MS,
+  );
 
-  test("F29: the bus server is killed and away for 10 s; pushes are taken or refused, nothing is lost", async () => {
-    await pusher.insistAll(people());
-    await until("calls to be under way", async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined, TEST_MS, 100);
-    const nats = product.stack.children.get("nats");
-    const away = after(AWAY_MS);
-    theBus().away(true);
-    await nats?.down("SIGKILL");
-    const asked = performance.now();
-    const refusal = await pusher.push(callee(numbers++, "01"), { request_id: "while-away" }).then(() => 201, (error: { status?: number }) => error.status ?? 0);
-    expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
-    expect([201, 503, 504]).toContain(refusal);
-    await away;
-    await nats?.up();
-    theBus().away(false);
-    await pusher.insistAll(people().slice(0, 4));
-    await invariants(product);
-  }, TEST_MS);
+  test(
+    "F29: the bus server is killed and away for 10 s; pushes are taken or refused, nothing is lost",
+    async () => {
+      await pusher.insistAll(people());
+      await until(
+        "calls to be under way",
+        async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined,
+        TEST_MS,
+        100,
+      );
+      const nats = product.stack.children.get("nats");
+      const away = after(AWAY_MS);
+      theBus().away(true);
+      await nats?.down("SIGKILL");
+      const asked = performance.now();
+      const refusal = await pusher.push(callee(numbers++, "01"), { request_id: "while-away" }).then(
+        () => 201,
+        (error: { status?: number }) => error.status ?? 0,
+      );
+      expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
+      expect([201, 503, 504]).toContain(refusal);
+      await away;
+      await nats?.up();
+      theBus().away(false);
+      await pusher.insistAll(people().slice(0, 4));
+      await invariants(product);
+    },
+    TEST_MS,
+  );
 });

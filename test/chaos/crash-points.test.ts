@@ -18,7 +18,13 @@ const POLL_MS = 100;
 const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
 
 /** Where a process dies, whose it is, who is called, and what must have become of the lead beyond the invariants. */
-interface Row { point: CrashPoint; child: string; who: string; fault: string; judge(lead: LeadDoc, evidence: Evidence): void }
+interface Row {
+  point: CrashPoint;
+  child: string;
+  who: string;
+  fault: string;
+  judge(lead: LeadDoc, evidence: Evidence): void;
+}
 
 const callsOf = (lead: LeadDoc, { calls }: Evidence) => calls.filter((c) => c.reference?.startsWith(lead._id));
 
@@ -31,13 +37,15 @@ const dialledOnce = (lead: LeadDoc, evidence: Evidence): void => {
  * The call that the dialer died over is found again and is the attempt's only one. Where the restart took so long that whoever answered was joined by nobody, the line
  * was dropped before a decision, and one more attempt is what the lead is owed: each rings once.
  */
-const foundAgain = (least: number) => (lead: LeadDoc, evidence: Evidence): void => {
-  const calls = callsOf(lead, evidence);
-  expect(calls.length).toBeGreaterThanOrEqual(least);
-  expect(calls.length).toBeLessThanOrEqual(lead.attempt_count);
-  expect(lead.attempt_count).toBeLessThanOrEqual(2);
-  expect(new Set(calls.map((c) => c.reference)).size).toBe(calls.length);
-};
+const foundAgain =
+  (least: number) =>
+  (lead: LeadDoc, evidence: Evidence): void => {
+    const calls = callsOf(lead, evidence);
+    expect(calls.length).toBeGreaterThanOrEqual(least);
+    expect(calls.length).toBeLessThanOrEqual(lead.attempt_count);
+    expect(lead.attempt_count).toBeLessThanOrEqual(2);
+    expect(new Set(calls.map((c) => c.reference)).size).toBe(calls.length);
+  };
 const reportedAgain = (lead: LeadDoc, { delivered }: Evidence): void => {
   expect(lead.outcome).toBe("confirmed");
   expect(delivered.filter((d) => d.lead_id === lead._id).length).toBeGreaterThanOrEqual(2);
@@ -49,10 +57,45 @@ const ROWS: Row[] = [
   { point: "K3", child: "dialer", who: "01", fault: "F04", judge: dialledOnce },
   { point: "K5", child: "dialer", who: "01", fault: "F06", judge: foundAgain(0) },
   { point: "K6", child: "dialer", who: "01", fault: "F07", judge: foundAgain(1) },
-  { point: "K7", child: "dialer", who: "07", fault: "F08", judge: (lead) => { expect(lead.outcome).toBe("no_answer"); } },
-  { point: "K8", child: "conversation", who: "16", fault: "F09", judge: (lead) => { expect(lead).toMatchObject({ outcome: "call_error", meta: { call_ended_by: "error", transcription: expect.any(Array) } }); } },
-  { point: "K9", child: "dialer", who: "06", fault: "F10", judge: (lead) => { expect(lead.outcome).toBe("busy"); } },
-  { point: "K10", child: "leads", who: "01", fault: "F11", judge: (lead) => { expect(lead.outcome).toBe("confirmed"); } },
+  {
+    point: "K7",
+    child: "dialer",
+    who: "07",
+    fault: "F08",
+    judge: (lead) => {
+      expect(lead.outcome).toBe("no_answer");
+    },
+  },
+  {
+    point: "K8",
+    child: "conversation",
+    who: "16",
+    fault: "F09",
+    judge: (lead) => {
+      expect(lead).toMatchObject({
+        outcome: "call_error",
+        meta: { call_ended_by: "error", transcription: expect.any(Array) },
+      });
+    },
+  },
+  {
+    point: "K9",
+    child: "dialer",
+    who: "06",
+    fault: "F10",
+    judge: (lead) => {
+      expect(lead.outcome).toBe("busy");
+    },
+  },
+  {
+    point: "K10",
+    child: "leads",
+    who: "01",
+    fault: "F11",
+    judge: (lead) => {
+      expect(lead.outcome).toBe("confirmed");
+    },
+  },
   { point: "K11", child: "webhook", who: "01", fault: "F12", judge: reportedAgain },
 ];
 
@@ -61,8 +104,13 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
   let pusher: Pusher;
   let numbers = 0;
   let unsent = "";
-  beforeAll(async () => { product = await startProduct({ split: true, env: ENV }); pusher = await startPushing(product); }, START_MS);
-  afterAll(async () => { if (product) await product.stop(); }, START_MS);
+  beforeAll(async () => {
+    product = await startProduct({ split: true, env: ENV });
+    pusher = await startPushing(product);
+  }, START_MS);
+  afterAll(async () => {
+    if (product) await product.stop();
+  }, START_MS);
 
   /** The process is started anew so that it dies at this point, once. */
   const arm = async (child: string, point: CrashPoint): Promise<void> => {
@@ -70,62 +118,108 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
     await process?.down("SIGTERM");
     await process?.up({ CRASH_AT: point });
   };
-  const died = (child: string, before: number): Promise<true> => until(`${child} to die`, () => product.deaths(child) > before || undefined, DEATH_MS, POLL_MS);
-  const leadIn = (id: string, { leads }: Evidence): LeadDoc => leads.find((l) => l._id === id) ?? (() => { throw new Error(`lead ${id} is gone`); })();
+  const died = (child: string, before: number): Promise<true> =>
+    until(`${child} to die`, () => product.deaths(child) > before || undefined, DEATH_MS, POLL_MS);
+  const leadIn = (id: string, { leads }: Evidence): LeadDoc =>
+    leads.find((l) => l._id === id) ??
+    (() => {
+      throw new Error(`lead ${id} is gone`);
+    })();
 
-  test("K4 of the dialer: it dies between intent and request", async () => {
-    const before = product.deaths("dialer");
-    await arm("dialer", "K4");
-    unsent = await pusher.insist(callee(numbers++, "01"));
-    await died("dialer", before);
-  }, POINT_MS);
+  test(
+    "K4 of the dialer: it dies between intent and request",
+    async () => {
+      const before = product.deaths("dialer");
+      await arm("dialer", "K4");
+      unsent = await pusher.insist(callee(numbers++, "01"));
+      await died("dialer", before);
+    },
+    POINT_MS,
+  );
 
-  test("K0 (F01): the lead is there although nobody was told; pushing it again makes a second one, with an Idempotency-Key it does not", async () => {
-    const before = product.deaths("leads");
-    await arm("leads", "K0");
-    const to = callee(numbers++, "01");
-    await until("a push to kill the service", async () => { await pusher.push(to, { request_id: "without-key" }).catch(() => undefined); return product.deaths("leads") > before || undefined; }, DEATH_MS, POLL_MS);
-    await pusher.insist(to, { request_id: "without-key-again" });
-    await arm("leads", "K0");
-    const keyed = await pusher.insist(callee(numbers++, "01"), { request_id: "with-key" });
-    expect(product.deaths("leads")).toBe(before + 2);
-    const evidence = await ended(product, [keyed]);
-    expect(evidence.leads.filter((l) => l.request_id === "without-key")).toHaveLength(1);
-    expect(evidence.leads.filter((l) => l.request_id === "with-key").map((l) => l._id)).toEqual([keyed]);
-  }, POINT_MS);
+  test(
+    "K0 (F01): the lead is there although nobody was told; pushing it again makes a second one, with an Idempotency-Key it does not",
+    async () => {
+      const before = product.deaths("leads");
+      await arm("leads", "K0");
+      const to = callee(numbers++, "01");
+      await until(
+        "a push to kill the service",
+        async () => {
+          await pusher.push(to, { request_id: "without-key" }).catch(() => undefined);
+          return product.deaths("leads") > before || undefined;
+        },
+        DEATH_MS,
+        POLL_MS,
+      );
+      await pusher.insist(to, { request_id: "without-key-again" });
+      await arm("leads", "K0");
+      const keyed = await pusher.insist(callee(numbers++, "01"), { request_id: "with-key" });
+      expect(product.deaths("leads")).toBe(before + 2);
+      const evidence = await ended(product, [keyed]);
+      expect(evidence.leads.filter((l) => l.request_id === "without-key")).toHaveLength(1);
+      expect(evidence.leads.filter((l) => l.request_id === "with-key").map((l) => l._id)).toEqual([keyed]);
+    },
+    POINT_MS,
+  );
 
-  test.each(ROWS)("$point of the $child ($fault): nobody is called twice, nothing is lost", async ({ point, child, who, judge }) => {
-    const before = product.deaths(child);
-    let wrong: unknown = null;
-    await arm(child, point);
-    const id = await pusher.insist(callee(numbers++, who));
-    await died(child, before);
-    await ended(product, [id]);
-    await until("the lead to have become what it must", async () => {
-      const evidence = await gather(product);
-      try { judge(leadIn(id, evidence), evidence); return true; } catch (error) { wrong = error; return undefined; }
-    }, SETTLED_MS, POLL_MS * 5).catch(() => { throw wrong; });
-    expect(product.deaths(child)).toBe(before + 1);
-  }, POINT_MS);
+  test.each(ROWS)(
+    "$point of the $child ($fault): nobody is called twice, nothing is lost",
+    async ({ point, child, who, judge }) => {
+      const before = product.deaths(child);
+      let wrong: unknown = null;
+      await arm(child, point);
+      const id = await pusher.insist(callee(numbers++, who));
+      await died(child, before);
+      await ended(product, [id]);
+      await until(
+        "the lead to have become what it must",
+        async () => {
+          const evidence = await gather(product);
+          try {
+            judge(leadIn(id, evidence), evidence);
+            return true;
+          } catch (error) {
+            wrong = error;
+            return undefined;
+          }
+        },
+        SETTLED_MS,
+        POLL_MS * 5,
+      ).catch(() => {
+        throw wrong;
+      });
+      expect(product.deaths(child)).toBe(before + 1);
+    },
+    POINT_MS,
+  );
 
-  test("F54: a lead that takes its worker down three times is parked; others go on", async () => {
-    const before = product.deaths("scheduler");
-    await arm("scheduler", "K1");
-    const id = await pusher.insist(callee(numbers++, "01"));
-    for (let time = 1; time <= 3; time++) {
-      await died("scheduler", before + time - 1);
-      if (time < 3) await arm("scheduler", "K1");
-    }
-    const [other = ""] = await pusher.insistAll([callee(numbers++, "01")]);
-    const evidence = await ended(product, [id, other]);
-    expect(leadIn(id, evidence)).toMatchObject({ status: "FINISHED", recoveries: 2, attempt_count: 0 });
-    expect(callsOf(leadIn(id, evidence), evidence)).toEqual([]);
-    expect(leadIn(other, evidence).outcome).toBe("confirmed");
-  }, POINT_MS);
+  test(
+    "F54: a lead that takes its worker down three times is parked; others go on",
+    async () => {
+      const before = product.deaths("scheduler");
+      await arm("scheduler", "K1");
+      const id = await pusher.insist(callee(numbers++, "01"));
+      for (let time = 1; time <= 3; time++) {
+        await died("scheduler", before + time - 1);
+        if (time < 3) await arm("scheduler", "K1");
+      }
+      const [other = ""] = await pusher.insistAll([callee(numbers++, "01")]);
+      const evidence = await ended(product, [id, other]);
+      expect(leadIn(id, evidence)).toMatchObject({ status: "FINISHED", recoveries: 2, attempt_count: 0 });
+      expect(callsOf(leadIn(id, evidence), evidence)).toEqual([]);
+      expect(leadIn(other, evidence).outcome).toBe("confirmed");
+    },
+    POINT_MS,
+  );
 
-  test("K4 (F05): the carrier never got the call; it was asked until there was no hope, and the attempt counts", async () => {
-    const evidence = await invariants(product, [], { quietMs: GIVEN_UP_MS });
-    expect(callsOf(leadIn(unsent, evidence), evidence)).toEqual([]);
-    expect(leadIn(unsent, evidence)).toMatchObject({ outcome: "PLACEMENT_UNKNOWN", attempt_count: 1 });
-  }, GIVEN_UP_MS + POINT_MS);
+  test(
+    "K4 (F05): the carrier never got the call; it was asked until there was no hope, and the attempt counts",
+    async () => {
+      const evidence = await invariants(product, [], { quietMs: GIVEN_UP_MS });
+      expect(callsOf(leadIn(unsent, evidence), evidence)).toEqual([]);
+      expect(leadIn(unsent, evidence)).toMatchObject({ outcome: "PLACEMENT_UNKNOWN", attempt_count: 1 });
+    },
+    GIVEN_UP_MS + POINT_MS,
+  );
 });

@@ -20,25 +20,48 @@ const ANSWER_MS = 15_000;
 describe("the process may open no more files and sockets", () => {
   let product: Product;
   let pusher: Pusher;
-  beforeAll(async () => { product = await startProduct({ env: ENV, openFiles: OPEN_FILES, timeScale: TIME_SCALE }); pusher = await startPushing(product); }, START_MS);
-  afterAll(async () => { if (product) await product.stop(); }, START_MS);
+  beforeAll(async () => {
+    product = await startProduct({ env: ENV, openFiles: OPEN_FILES, timeScale: TIME_SCALE });
+    pusher = await startPushing(product);
+  }, START_MS);
+  afterAll(async () => {
+    if (product) await product.stop();
+  }, START_MS);
 
-  test("F55: new work is refused, calls that live go on, and all recovers when there is room", async () => {
-    const first = await pusher.insistAll(Array.from({ length: 6 }, (_, i) => callee(i, "16")));
-    await until("talks to be live", async () => (await gather(product)).calls.filter((c) => c.answered_at !== null && c.ended_at === null).length >= 3 || undefined, TEST_MS, 50);
-    const { hostname, port } = new URL(product.stack.httpUrl);
-    const hogs: Socket[] = Array.from({ length: IDLE_CONNECTIONS }, () => connect(Number(port), hostname).on("error", () => undefined));
-    await after(STARVED_MS / 2);
-    const asked = performance.now();
-    const refused = await pusher.push(callee(100, "01")).then(() => "taken", () => "refused");
-    expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
-    expect(hogs.filter((h) => h.destroyed || h.readyState !== "open").length + (refused === "refused" ? 1 : 0)).toBeGreaterThan(0);
-    await after(STARVED_MS / 2);
-    for (const hog of hogs) hog.destroy();
-    const later = await pusher.insistAll([callee(200, "01"), callee(201, "06")]);
-    const { leads } = await invariants(product, [], { quietMs: QUIET_MS });
-    expect(product.deaths("services")).toBe(0);
-    expect(product.log.filter((l) => l.level === "death")).toEqual([]);
-    for (const id of [...first, later[0]]) expect(leads.find((l) => l._id === id)?.outcome).toBe("confirmed");
-  }, TEST_MS);
+  test(
+    "F55: new work is refused, calls that live go on, and all recovers when there is room",
+    async () => {
+      const first = await pusher.insistAll(Array.from({ length: 6 }, (_, i) => callee(i, "16")));
+      await until(
+        "talks to be live",
+        async () =>
+          (await gather(product)).calls.filter((c) => c.answered_at !== null && c.ended_at === null).length >= 3 ||
+          undefined,
+        TEST_MS,
+        50,
+      );
+      const { hostname, port } = new URL(product.stack.httpUrl);
+      const hogs: Socket[] = Array.from({ length: IDLE_CONNECTIONS }, () =>
+        connect(Number(port), hostname).on("error", () => undefined),
+      );
+      await after(STARVED_MS / 2);
+      const asked = performance.now();
+      const refused = await pusher.push(callee(100, "01")).then(
+        () => "taken",
+        () => "refused",
+      );
+      expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
+      expect(
+        hogs.filter((h) => h.destroyed || h.readyState !== "open").length + (refused === "refused" ? 1 : 0),
+      ).toBeGreaterThan(0);
+      await after(STARVED_MS / 2);
+      for (const hog of hogs) hog.destroy();
+      const later = await pusher.insistAll([callee(200, "01"), callee(201, "06")]);
+      const { leads } = await invariants(product, [], { quietMs: QUIET_MS });
+      expect(product.deaths("services")).toBe(0);
+      expect(product.log.filter((l) => l.level === "death")).toEqual([]);
+      for (const id of [...first, later[0]]) expect(leads.find((l) => l._id === id)?.outcome).toBe("confirmed");
+    },
+    TEST_MS,
+  );
 });

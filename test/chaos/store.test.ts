@@ -20,7 +20,9 @@ const LOST_REPLIES = 40;
 const ANSWER_MS = 15_000;
 const PILE = 40;
 
-const isWrite = (request: Buffer): boolean => ["update\u0000", "findAndModify\u0000", "insert\u0000", "bulkWrite\u0000"].some((word) => request.includes(word)) && ["leads", "calls", "numbers", "deliveries"].some((word) => request.includes(`${word}\u0000`));
+const isWrite = (request: Buffer): boolean =>
+  ["update\u0000", "findAndModify\u0000", "insert\u0000", "bulkWrite\u0000"].some((word) => request.includes(word)) &&
+  ["leads", "calls", "numbers", "deliveries"].some((word) => request.includes(`${word}\u0000`));
 
 describe("the database fails", () => {
   let product: Product;
@@ -30,7 +32,15 @@ describe("the database fails", () => {
   let numbers = 0;
   const people = (): string[] => PEOPLE.map((who) => callee(numbers++, who));
   beforeAll(async () => {
-    product = await startProduct({ env: ENV, between: { store: async (url) => { store = await startTcpProxy(url); return through(store, url); } } });
+    product = await startProduct({
+      env: ENV,
+      between: {
+        store: async (url) => {
+          store = await startTcpProxy(url);
+          return through(store, url);
+        },
+      },
+    });
     pusher = await startPushing(product);
     direct = await MongoClient.connect(product.stack.mongoUri);
   }, START_MS);
@@ -39,49 +49,83 @@ describe("the database fails", () => {
     if (product) await product.stop();
     await store?.close();
   }, START_MS);
-  afterEach(async () => { await store.heal(); await failPoint("off"); });
-  const failPoint = (mode: unknown, data: Record<string, unknown> = {}) => direct.db("admin").command({ configureFailPoint: "failCommand", mode, ...(mode === "off" ? {} : { data }) });
-  const callsUnderWay = () => until("calls to be under way", async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined, TEST_MS, 100);
-
-  test("F25: writes are applied and their replies lost; no step is made twice", async () => {
-    store.loseReplies(isWrite, LOST_REPLIES);
-    const ids = await pusher.insistAll(people());
-    const evidence = await invariants(product);
-    expect(store.lost()).toBe(LOST_REPLIES);
-    expect(evidence.leads).toHaveLength(ids.length);
-  }, TEST_MS);
-
-  test("F24: no primary for 12 s in the middle of calls; then all go on", async () => {
-    await pusher.insistAll(people());
-    await callsUnderWay();
-    const failOver = after(FAIL_OVER_MS);
-    await failPoint("alwaysOn", { failCommands: WRITES, errorCode: NOT_WRITABLE_PRIMARY });
-    const refusal = await pusher.push(callee(numbers++, "01")).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ status: 500, code: "STORE_UNAVAILABLE" }); // the contract's answer of a push whose database is away
-    await failOver;
-    await failPoint("off");
-    await pusher.insistAll(people().slice(0, 2));
-    await invariants(product);
-  }, TEST_MS);
-
-  test("every connection to the database is reset again and again", async () => {
-    const pushing = pusher.insistAll(people());
-    for (let time = 0; time < 10; time++) { await after(500); store.reset(); }
-    await pushing;
-    await invariants(product);
-  }, TEST_MS);
-
-  test("F27: the database stands still; pushes are refused in time and do not pile up, then all recovers", async () => {
-    const before = await pusher.insistAll(people());
-    await callsUnderWay();
-    store.set("down", { mode: "pause" });
-    const asked = performance.now();
-    const answers = await Promise.all(Array.from({ length: PILE }, () => pusher.push(callee(numbers++, "01")).catch((error: unknown) => error)));
-    expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
-    for (const answer of answers) expect(["STORE_UNAVAILABLE", "TIMEOUT", "DEPENDENCY_DOWN", "BUSY"]).toContain(answer instanceof ApiFailure ? answer.code : answer);
+  afterEach(async () => {
     await store.heal();
-    await pusher.insistAll(people().slice(0, 2));
-    const { leads } = await invariants(product);
-    expect(leads.filter((l) => before.includes(l._id))).toHaveLength(before.length);
-  }, TEST_MS);
+    await failPoint("off");
+  });
+  const failPoint = (mode: unknown, data: Record<string, unknown> = {}) =>
+    direct.db("admin").command({ configureFailPoint: "failCommand", mode, ...(mode === "off" ? {} : { data }) });
+  const callsUnderWay = () =>
+    until(
+      "calls to be under way",
+      async () => (await gather(product)).calls.some((c) => c.ended_at === null) || undefined,
+      TEST_MS,
+      100,
+    );
+
+  test(
+    "F25: writes are applied and their replies lost; no step is made twice",
+    async () => {
+      store.loseReplies(isWrite, LOST_REPLIES);
+      const ids = await pusher.insistAll(people());
+      const evidence = await invariants(product);
+      expect(store.lost()).toBe(LOST_REPLIES);
+      expect(evidence.leads).toHaveLength(ids.length);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "F24: no primary for 12 s in the middle of calls; then all go on",
+    async () => {
+      await pusher.insistAll(people());
+      await callsUnderWay();
+      const failOver = after(FAIL_OVER_MS);
+      await failPoint("alwaysOn", { failCommands: WRITES, errorCode: NOT_WRITABLE_PRIMARY });
+      const refusal = await pusher.push(callee(numbers++, "01")).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ status: 500, code: "STORE_UNAVAILABLE" }); // the contract's answer of a push whose database is away
+      await failOver;
+      await failPoint("off");
+      await pusher.insistAll(people().slice(0, 2));
+      await invariants(product);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "every connection to the database is reset again and again",
+    async () => {
+      const pushing = pusher.insistAll(people());
+      for (let time = 0; time < 10; time++) {
+        await after(500);
+        store.reset();
+      }
+      await pushing;
+      await invariants(product);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "F27: the database stands still; pushes are refused in time and do not pile up, then all recovers",
+    async () => {
+      const before = await pusher.insistAll(people());
+      await callsUnderWay();
+      store.set("down", { mode: "pause" });
+      const asked = performance.now();
+      const answers = await Promise.all(
+        Array.from({ length: PILE }, () => pusher.push(callee(numbers++, "01")).catch((error: unknown) => error)),
+      );
+      expect(performance.now() - asked).toBeLessThan(ANSWER_MS);
+      for (const answer of answers)
+        expect(["STORE_UNAVAILABLE", "TIMEOUT", "DEPENDENCY_DOWN", "BUSY"]).toContain(
+          answer instanceof ApiFailure ? answer.code : answer,
+        );
+      await store.heal();
+      await pusher.insistAll(people().slice(0, 2));
+      const { leads } = await invariants(product);
+      expect(leads.filter((l) => before.includes(l._id))).toHaveLength(before.length);
+    },
+    TEST_MS,
+  );
 });

@@ -23,30 +23,49 @@ describe("SIGKILL of the conversation process in the middle of talks over sound"
     product = await startProduct({ split: true, engine: "cascade", providers: PROVIDERS, env: ENV });
     stage = await voiceStage(product);
   }, START_MS);
-  afterAll(async () => { if (product) await product.stop(); }, START_MS);
+  afterAll(async () => {
+    if (product) await product.stop();
+  }, START_MS);
 
-  test("19: every call is ended at its carrier, every lead settled, every number free; new talks are held by the process that takes its place", async () => {
-    const talks: Called[] = [];
-    for (const provider of PROVIDERS) talks.push(await stage.call(await stage.campaign(`stays ${provider}`, provider, TALKS.short), STAYS));
-    talks.push(await stage.call(await stage.campaign("stays, realtime", "PROVIDER_ONE", TALKS.short, { template: { engine: "realtime" } }), STAYS));
-    await until("everybody to have spoken", async () => {
-      const said = new Set((await product.ledger()).filter((l) => l.kind === "said").map((l) => l.to));
-      return talks.every((t) => said.has(t.number)) || undefined;
-    }, TEST_MS, POLL_MS);
-    const live = (await gather(product)).calls.filter((c) => c.ended_at === null);
-    expect(live).toHaveLength(talks.length);
+  test(
+    "19: every call is ended at its carrier, every lead settled, every number free; new talks are held by the process that takes its place",
+    async () => {
+      const talks: Called[] = [];
+      for (const provider of PROVIDERS)
+        talks.push(await stage.call(await stage.campaign(`stays ${provider}`, provider, TALKS.short), STAYS));
+      talks.push(
+        await stage.call(
+          await stage.campaign("stays, realtime", "PROVIDER_ONE", TALKS.short, { template: { engine: "realtime" } }),
+          STAYS,
+        ),
+      );
+      await until(
+        "everybody to have spoken",
+        async () => {
+          const said = new Set((await product.ledger()).filter((l) => l.kind === "said").map((l) => l.to));
+          return talks.every((t) => said.has(t.number)) || undefined;
+        },
+        TEST_MS,
+        POLL_MS,
+      );
+      const live = (await gather(product)).calls.filter((c) => c.ended_at === null);
+      expect(live).toHaveLength(talks.length);
 
-    product.stack.children.get("conversation")?.kill("SIGKILL");
-    const killed = Date.now();
-    const leads = await Promise.all(talks.map((t) => stage.finished(t.lead_id)));
-    const { calls } = await invariants(product);
-    for (const call of calls) expect(Date.parse(call.ended_at ?? "") - killed).toBeLessThan(MOST_AFTER_MS);
-    // what had been said is not lost
-    for (const lead of leads) expect(transcriptOf(lead).length).toBeGreaterThan(0);
+      product.stack.children.get("conversation")?.kill("SIGKILL");
+      const killed = Date.now();
+      const leads = await Promise.all(talks.map((t) => stage.finished(t.lead_id)));
+      const { calls } = await invariants(product);
+      for (const call of calls) expect(Date.parse(call.ended_at ?? "") - killed).toBeLessThan(MOST_AFTER_MS);
+      // what had been said is not lost
+      for (const lead of leads) expect(transcriptOf(lead).length).toBeGreaterThan(0);
 
-    const again = await stage.call(await stage.campaign("after it", "PROVIDER_ONE", TALKS.short), [{ wait_for: "question", say: "Yes, please." }]);
-    const lead = await stage.finished(again.lead_id);
-    expect(["call_error", "failed"]).not.toContain(lead.outcome);
-    expect(transcriptOf(lead).some((line) => line.role === "user")).toBe(true);
-  }, TEST_MS);
+      const again = await stage.call(await stage.campaign("after it", "PROVIDER_ONE", TALKS.short), [
+        { wait_for: "question", say: "Yes, please." },
+      ]);
+      const lead = await stage.finished(again.lead_id);
+      expect(["call_error", "failed"]).not.toContain(lead.outcome);
+      expect(transcriptOf(lead).some((line) => line.role === "user")).toBe(true);
+    },
+    TEST_MS,
+  );
 });

@@ -4,6 +4,8 @@ import { expect, test } from "@jest/globals";
 import { ROOT } from "../../deploy/local/stack.ts";
 
 test("deploy/client/api.ts is what the OpenAPI document says now", () => {
-  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, "deploy", "client", "generate.ts"), "--check"], { encoding: "utf8" });
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, "deploy", "client", "generate.ts"), "--check"], {
+    encoding: "utf8",
+  });
   expect([status, stderr]).toEqual([0, ""]);
 }, 60_000);

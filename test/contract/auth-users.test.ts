@@ -10,8 +10,13 @@ const ROOT = { email: "root@example.com", password: "a long first password" };
 const clock = virtualClock();
 const inactive = new Set<string>();
 const merchants = standIn("merchants", {
-  lookup: ({ reseller_id, merchant_id }) => ({ reseller: reseller_id !== "r9", merchant: reseller_id !== "r9" && (merchant_id === undefined || merchant_id.startsWith(`${reseller_id}-`)) }),
-  active: ({ reseller_id, merchant_id }) => ({ active: !inactive.has(reseller_id) && !inactive.has(merchant_id ?? "") }),
+  lookup: ({ reseller_id, merchant_id }) => ({
+    reseller: reseller_id !== "r9",
+    merchant: reseller_id !== "r9" && (merchant_id === undefined || merchant_id.startsWith(`${reseller_id}-`)),
+  }),
+  active: ({ reseller_id, merchant_id }) => ({
+    active: !inactive.has(reseller_id) && !inactive.has(merchant_id ?? ""),
+  }),
 });
 
 let stage: Stage;
@@ -19,35 +24,70 @@ let client: MongoClient;
 let db: Db;
 beforeAll(async () => {
   const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  stage = await setStage({ services: [auth, merchants], env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ROOT.email, ADMIN_PASSWORD: ROOT.password }, clock });
+  stage = await setStage({
+    services: [auth, merchants],
+    env: { JWT_PRIVATE_KEY: pem, ADMIN_EMAIL: ROOT.email, ADMIN_PASSWORD: ROOT.password },
+    clock,
+  });
   client = await MongoClient.connect(stage.uri);
   db = client.db();
 });
-afterAll(async () => { await client.close(); await stage.stop(); });
+afterAll(async () => {
+  await client.close();
+  await stage.stop();
+});
 
 const failure = (type: string) => expect.objectContaining({ type });
 const PASSWORD = "correct horse battery";
 type By = ParamsOf<"auth.createUser">["by"];
 let count = 0;
-const create = (over: Partial<ParamsOf<"auth.createUser">> = {}) => stage.bus.call("auth.createUser", {
-  by: asAdmin, email: `person${++count}@example.com`, password: PASSWORD, role: "reseller", reseller_id: "r1", ...over,
-});
-const update = (id: string, change: Partial<ParamsOf<"auth.updateUser">>, by: By = asAdmin) => stage.bus.call("auth.updateUser", { by, id, ...change });
+const create = (over: Partial<ParamsOf<"auth.createUser">> = {}) =>
+  stage.bus.call("auth.createUser", {
+    by: asAdmin,
+    email: `person${++count}@example.com`,
+    password: PASSWORD,
+    role: "reseller",
+    reseller_id: "r1",
+    ...over,
+  });
+const update = (id: string, change: Partial<ParamsOf<"auth.updateUser">>, by: By = asAdmin) =>
+  stage.bus.call("auth.updateUser", { by, id, ...change });
 const remove = (id: string, by: By = asAdmin) => stage.bus.call("auth.deleteUser", { by, id });
-const login = async (email: string, password = PASSWORD) => (await stage.bus.call("auth.login", { email, password })).access_token;
+const login = async (email: string, password = PASSWORD) =>
+  (await stage.bus.call("auth.login", { email, password })).access_token;
 const identify = (token: string) => stage.bus.call("auth.identify", { token });
 const isNobody = (token: string) => expect(identify(token)).rejects.toEqual(failure("UNAUTHENTICATED"));
-const auditOf = async (subject: string) => (await stage.bus.call("auth.listAudit", { by: asAdmin, subject })).entries.map((e) => [e.action, e.details]);
+const auditOf = async (subject: string) =>
+  (await stage.bus.call("auth.listAudit", { by: asAdmin, subject })).entries.map((e) => [e.action, e.details]);
 
 describe("creating", () => {
   test("gives the record without password; the user logs in and is who it is; the password is kept as argon2id only", async () => {
-    const made = await create({ by: asReseller("r1"), email: "Desk@Shop.example", role: "merchant", merchant_id: "r1-m1" });
-    expect(made).toEqual({
-      id: expect.any(String), email: "desk@shop.example", role: "merchant", reseller_id: "r1", merchant_id: "r1-m1", is_active: true,
-      created_at: clock.now().toISOString(), updated_at: clock.now().toISOString(),
+    const made = await create({
+      by: asReseller("r1"),
+      email: "Desk@Shop.example",
+      role: "merchant",
+      merchant_id: "r1-m1",
     });
-    expect(await identify(await login("DESK@shop.example"))).toEqual({ kind: "user", id: made.id, role: "merchant", reseller_id: "r1", merchant_id: "r1-m1" });
-    expect((await db.collection<{ _id: string; password_hash: string }>("users").findOne({ _id: made.id }))?.password_hash).toMatch(/^\$argon2id\$/);
+    expect(made).toEqual({
+      id: expect.any(String),
+      email: "desk@shop.example",
+      role: "merchant",
+      reseller_id: "r1",
+      merchant_id: "r1-m1",
+      is_active: true,
+      created_at: clock.now().toISOString(),
+      updated_at: clock.now().toISOString(),
+    });
+    expect(await identify(await login("DESK@shop.example"))).toEqual({
+      kind: "user",
+      id: made.id,
+      role: "merchant",
+      reseller_id: "r1",
+      merchant_id: "r1-m1",
+    });
+    expect(
+      (await db.collection<{ _id: string; password_hash: string }>("users").findOne({ _id: made.id }))?.password_hash,
+    ).toMatch(/^\$argon2id\$/);
     expect(await auditOf(made.id)).toEqual([["user.created", { email: "desk@shop.example", role: "merchant" }]]);
   });
 
@@ -74,7 +114,11 @@ describe("reading", () => {
     expect((await stage.bus.call("auth.listUsers", { by: asReseller("r3") })).users).toEqual([mine]);
     expect((await stage.bus.call("auth.listUsers", { by: asReseller("r3"), reseller_id: "r4" })).count).toBe(0);
     expect(await stage.bus.call("auth.getUser", { by: asReseller("r3"), id: mine.id })).toEqual(mine);
-    const words = (id: string) => stage.bus.call("auth.getUser", { by: asReseller("r3"), id }).then(() => "found", (e: { type: string; message: string }) => `${e.type} ${e.message}`);
+    const words = (id: string) =>
+      stage.bus.call("auth.getUser", { by: asReseller("r3"), id }).then(
+        () => "found",
+        (e: { type: string; message: string }) => `${e.type} ${e.message}`,
+      );
     expect(await words(other.id)).toBe(await words("nobody"));
     expect(await words("nobody")).toMatch(/^USER_NOT_FOUND /);
   });
@@ -83,7 +127,8 @@ describe("reading", () => {
     const user = await create({ reseller_id: "r5", role: "user", merchant_id: "r5-m1" });
     const off = await create({ reseller_id: "r5" });
     await update(off.id, { is_active: false });
-    const ids = async (filter: Partial<ParamsOf<"auth.listUsers">>) => (await stage.bus.call("auth.listUsers", { by: asReseller("r5"), ...filter })).users.map((u) => u.id);
+    const ids = async (filter: Partial<ParamsOf<"auth.listUsers">>) =>
+      (await stage.bus.call("auth.listUsers", { by: asReseller("r5"), ...filter })).users.map((u) => u.id);
     expect(await ids({ role: "user" })).toEqual([user.id]);
     expect(await ids({ is_active: false })).toEqual([off.id]);
     expect(await ids({ merchant_id: "r5-m1" })).toEqual([user.id]);
@@ -107,18 +152,38 @@ describe("changing", () => {
 
   test("a new role takes what it needs", async () => {
     const made = await create({ role: "user", merchant_id: "r1-m1" });
-    expect(await update(made.id, { role: "reseller" })).toMatchObject({ role: "reseller", reseller_id: "r1", merchant_id: null });
-    await expect(update(made.id, { role: "merchant" })).rejects.toMatchObject({ type: "VALIDATION_FAILED", data: { errors: [{ path: "merchant_id" }] } });
-    await expect(update(made.id, { role: "merchant", merchant_id: "r2-m1" })).rejects.toEqual(failure("MERCHANT_NOT_FOUND"));
-    expect(await update(made.id, { role: "merchant", merchant_id: "r1-m2" })).toMatchObject({ role: "merchant", merchant_id: "r1-m2" });
+    expect(await update(made.id, { role: "reseller" })).toMatchObject({
+      role: "reseller",
+      reseller_id: "r1",
+      merchant_id: null,
+    });
+    await expect(update(made.id, { role: "merchant" })).rejects.toMatchObject({
+      type: "VALIDATION_FAILED",
+      data: { errors: [{ path: "merchant_id" }] },
+    });
+    await expect(update(made.id, { role: "merchant", merchant_id: "r2-m1" })).rejects.toEqual(
+      failure("MERCHANT_NOT_FOUND"),
+    );
+    expect(await update(made.id, { role: "merchant", merchant_id: "r1-m2" })).toMatchObject({
+      role: "merchant",
+      merchant_id: "r1-m2",
+    });
   });
 
   test("writing in another's scope is FORBIDDEN; nobody raises itself", async () => {
     const made = await create({ reseller_id: "r4" });
-    for (const work of [update(made.id, { is_active: false }, asReseller("r3")), remove(made.id, asReseller("r3"))]) await expect(work).rejects.toEqual(failure("FORBIDDEN"));
+    for (const work of [update(made.id, { is_active: false }, asReseller("r3")), remove(made.id, asReseller("r3"))])
+      await expect(work).rejects.toEqual(failure("FORBIDDEN"));
     const root = (await stage.bus.call("auth.listUsers", { by: asAdmin, role: "admin" })).users[0]!;
-    for (const work of [update(root.id, { password: PASSWORD }, asReseller("r3")), remove(root.id, asReseller("r3"))]) await expect(work).rejects.toEqual(failure("FORBIDDEN"));
-    await expect(update(made.id, { role: "admin" }, { kind: "user", id: made.id, role: "reseller", reseller_id: "r4", merchant_id: null })).rejects.toEqual(failure("FORBIDDEN"));
+    for (const work of [update(root.id, { password: PASSWORD }, asReseller("r3")), remove(root.id, asReseller("r3"))])
+      await expect(work).rejects.toEqual(failure("FORBIDDEN"));
+    await expect(
+      update(
+        made.id,
+        { role: "admin" },
+        { kind: "user", id: made.id, role: "reseller", reseller_id: "r4", merchant_id: null },
+      ),
+    ).rejects.toEqual(failure("FORBIDDEN"));
   });
 });
 
@@ -126,10 +191,26 @@ describe("access tokens end", () => {
   const ends: [string, (id: string) => Promise<unknown>][] = [
     ["with a new password", (id) => update(id, { password: "another good password" })],
     ["when the user is switched off", (id) => update(id, { is_active: false })],
-    ["and stay ended when it is switched on again", async (id) => { await update(id, { is_active: false }); await update(id, { is_active: true }); }],
+    [
+      "and stay ended when it is switched on again",
+      async (id) => {
+        await update(id, { is_active: false });
+        await update(id, { is_active: true });
+      },
+    ],
     ["when the user is deleted", (id) => remove(id)],
-    ["with their merchant", async () => { inactive.add("r1-m7"); }],
-    ["with their reseller", async () => { inactive.add("r1"); }],
+    [
+      "with their merchant",
+      async () => {
+        inactive.add("r1-m7");
+      },
+    ],
+    [
+      "with their reseller",
+      async () => {
+        inactive.add("r1");
+      },
+    ],
   ];
   test.each(ends)("%s", async (_, end) => {
     const { id, email } = await create({ role: "user", merchant_id: "r1-m7" });
@@ -150,12 +231,17 @@ describe("access tokens end", () => {
 });
 
 describe("the last active admin", () => {
-  const admins = async () => (await stage.bus.call("auth.listUsers", { by: asAdmin, role: "admin", is_active: true })).users;
+  const admins = async () =>
+    (await stage.bus.call("auth.listUsers", { by: asAdmin, role: "admin", is_active: true })).users;
 
   test("can't be deleted, switched off or demoted, and is left as it was", async () => {
     const [root] = await admins();
     const token = await login(ROOT.email, ROOT.password);
-    for (const work of [remove(root!.id), update(root!.id, { is_active: false }), update(root!.id, { role: "reseller", reseller_id: "r1", email: "else@example.com" })]) {
+    for (const work of [
+      remove(root!.id),
+      update(root!.id, { is_active: false }),
+      update(root!.id, { role: "reseller", reseller_id: "r1", email: "else@example.com" }),
+    ]) {
       await expect(work).rejects.toEqual(failure("RESOURCE_IN_USE"));
     }
     expect(await admins()).toEqual([root]);
@@ -167,7 +253,10 @@ describe("the last active admin", () => {
     for (let round = 0; round < 5; round++) {
       const [root] = await admins();
       const second = await create({ role: "admin", reseller_id: null });
-      const [a, b] = round % 2 ? [remove(root!.id), update(second.id, { is_active: false })] : [update(root!.id, { role: "reseller", reseller_id: "r1" }), remove(second.id)];
+      const [a, b] =
+        round % 2
+          ? [remove(root!.id), update(second.id, { is_active: false })]
+          : [update(root!.id, { role: "reseller", reseller_id: "r1" }), remove(second.id)];
       await Promise.allSettled([a, b]);
       expect((await admins()).length).toBeGreaterThanOrEqual(1);
       for (const spare of (await admins()).slice(1)) await remove(spare.id);
@@ -177,14 +266,26 @@ describe("the last active admin", () => {
 
 describe("every filter has an index", () => {
   const cases: ["users" | "s2s_tokens", object, string][] = [
-    ["users", {}, "newest"], ["users", { role: "user" }, "by_role"], ["users", { is_active: false }, "by_active"], ["users", { email: "a@b.c" }, "email"],
-    ["users", { merchant_id: "m" }, "by_merchant"], ["users", { reseller_id: "r" }, "by_reseller"], ["users", { reseller_id: "r", role: "user" }, "by_reseller_role"],
+    ["users", {}, "newest"],
+    ["users", { role: "user" }, "by_role"],
+    ["users", { is_active: false }, "by_active"],
+    ["users", { email: "a@b.c" }, "email"],
+    ["users", { merchant_id: "m" }, "by_merchant"],
+    ["users", { reseller_id: "r" }, "by_reseller"],
+    ["users", { reseller_id: "r", role: "user" }, "by_reseller_role"],
     ["users", { reseller_id: "r", is_active: true }, "by_reseller_active"],
-    ["s2s_tokens", {}, "newest"], ["s2s_tokens", { role: "user" }, "by_role"], ["s2s_tokens", { merchant_id: "m" }, "by_merchant"], ["s2s_tokens", { reseller_id: "r" }, "by_reseller"],
+    ["s2s_tokens", {}, "newest"],
+    ["s2s_tokens", { role: "user" }, "by_role"],
+    ["s2s_tokens", { merchant_id: "m" }, "by_merchant"],
+    ["s2s_tokens", { reseller_id: "r" }, "by_reseller"],
     ["s2s_tokens", { reseller_id: "r", role: "user" }, "by_reseller_role"],
   ];
   test.each(cases)("%s %j: %s", async (collection, filter, index) => {
-    const { queryPlanner } = await db.collection(collection).find(filter).sort({ created_at: -1, _id: -1 }).explain("queryPlanner") as { queryPlanner: { winningPlan: object } };
+    const { queryPlanner } = (await db
+      .collection(collection)
+      .find(filter)
+      .sort({ created_at: -1, _id: -1 })
+      .explain("queryPlanner")) as { queryPlanner: { winningPlan: object } };
     const plan = JSON.stringify(queryPlanner.winningPlan);
     expect(/"indexName":"(\w+)"/.exec(plan)?.[1]).toBe(index);
     if (index !== "email") expect(plan).not.toContain('"SORT"'); // of one document there is nothing to sort

@@ -15,18 +15,32 @@ const audited: ParamsOf<"auth.record">[] = [];
 let deaf = false;
 const others = [
   standIn("merchants", { lookup: ({ reseller_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: false }) }),
-  standIn("auth", { record: (entry) => { if (deaf) throw new Error("the log is full"); audited.push(entry); return {}; } }),
+  standIn("auth", {
+    record: (entry) => {
+      if (deaf) throw new Error("the log is full");
+      audited.push(entry);
+      return {};
+    },
+  }),
 ];
 
-beforeAll(async () => { stage = await setStage({ services: [blacklist, ...others] }); });
+beforeAll(async () => {
+  stage = await setStage({ services: [blacklist, ...others] });
+});
 afterAll(() => stage.stop());
 
 const failing = async (call: Promise<unknown>): Promise<{ code: string; data: FailureData }> => {
-  const error: unknown = await call.then(() => { throw new Error("it was taken"); }, (e: unknown) => e);
+  const error: unknown = await call.then(
+    () => {
+      throw new Error("it was taken");
+    },
+    (e: unknown) => e,
+  );
   return { code: codeOf(error), data: (error as { data?: FailureData }).data ?? {} };
 };
 const listed = async (reseller_id: string, ...phones: string[]): Promise<boolean[]> =>
-  (await stage.bus.call("blacklist.check", { pairs: phones.map((phone_number) => ({ reseller_id, phone_number })) })).listed;
+  (await stage.bus.call("blacklist.check", { pairs: phones.map((phone_number) => ({ reseller_id, phone_number })) }))
+    .listed;
 
 describe("add", () => {
   test("normalises, and a number given twice is listed once", async () => {
@@ -39,41 +53,73 @@ describe("add", () => {
 
   test("is idempotent and counts exactly", async () => {
     const [one, two, three] = [fresh(), fresh(), fresh()] as const;
-    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] })).toMatchObject({ added: 2, already_listed: 0 });
-    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [two, three, one] })).toMatchObject({ added: 1, already_listed: 2 });
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] })).toMatchObject({
+      added: 2,
+      already_listed: 0,
+    });
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [two, three, one] })).toMatchObject({
+      added: 1,
+      already_listed: 2,
+    });
     const again = await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two, three] }));
-    expect([again.code, again.data.errors]).toEqual(["NUMBER_EXISTS", [{ path: "phone_numbers", message: "are all already listed" }]]);
-    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, one] }))).code).toBe("NUMBER_EXISTS");
+    expect([again.code, again.data.errors]).toEqual([
+      "NUMBER_EXISTS",
+      [{ path: "phone_numbers", message: "are all already listed" }],
+    ]);
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, one] }))).code).toBe(
+      "NUMBER_EXISTS",
+    );
   });
 
   test("counts exactly when many list the same numbers at once", async () => {
     const phones = Array.from({ length: 40 }, fresh);
-    const added = await Promise.all(Array.from({ length: 8 }, (_, i) => stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) })
-      .then((a) => a.added, (error: unknown) => { expect(codeOf(error)).toBe("NUMBER_EXISTS"); return 0; })));
+    const added = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) }).then(
+          (a) => a.added,
+          (error: unknown) => {
+            expect(codeOf(error)).toBe("NUMBER_EXISTS");
+            return 0;
+          },
+        ),
+      ),
+    );
     expect(added.reduce((sum, n) => sum + n, 0)).toBe(40);
     expect(await listed("rs-a", ...phones)).toEqual(phones.map(() => true));
   });
 
   test("one bad number: every bad one is named and none is listed", async () => {
     const good = fresh();
-    const { code, data } = await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [good, "12345", fresh(), "+1415555010\u0660"] }));
+    const { code, data } = await failing(
+      stage.bus.call("blacklist.add", { by: A, phone_numbers: [good, "12345", fresh(), "+1415555010\u0660"] }),
+    );
     expect(code).toBe("INVALID_PHONE_NUMBER");
     expect(data.errors?.map((e) => e.path)).toEqual(["phone_numbers.1", "phone_numbers.3"]);
     expect(await listed("rs-a", good)).toEqual([false]);
   });
 
-  test.each([["merchant", asMerchant("rs-a", "m-1")], ["user", asUser("rs-a", "m-1")]])("a %s may not write", async (_role, by) => {
+  test.each([
+    ["merchant", asMerchant("rs-a", "m-1")],
+    ["user", asUser("rs-a", "m-1")],
+  ])("a %s may not write", async (_role, by) => {
     expect((await failing(stage.bus.call("blacklist.add", { by, phone_numbers: [fresh()] }))).code).toBe("FORBIDDEN");
   });
 
   test("an empty list is refused", async () => {
-    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [] }))).code).toBe("VALIDATION_FAILED");
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [] }))).code).toBe(
+      "VALIDATION_FAILED",
+    );
   });
 
   test("ten thousand at once, twice", async () => {
     const phones = Array.from({ length: 10_000 }, (_, i) => `+1206${String(2_000_000 + i)}`);
-    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({ added: 10_000, already_listed: 0 });
-    expect((await failing(stage.bus.call("blacklist.add", { by: B, phone_numbers: phones }))).code).toBe("NUMBER_EXISTS");
+    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({
+      added: 10_000,
+      already_listed: 0,
+    });
+    expect((await failing(stage.bus.call("blacklist.add", { by: B, phone_numbers: phones }))).code).toBe(
+      "NUMBER_EXISTS",
+    );
   });
 });
 
@@ -126,12 +172,18 @@ describe("remove", () => {
     expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [true]]);
     await remove(asAdmin, [phone], "rs-b");
     expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [false]]);
-    expect(await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [phone], reseller_id: "rs-b" })).toMatchObject({ added: 1 });
+    expect(
+      await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [phone], reseller_id: "rs-b" }),
+    ).toMatchObject({ added: 1 });
     expect(await listed("rs-b", phone)).toEqual([true]);
     expect((await failing(remove(asAdmin, [phone], "nobody"))).code).toBe("RESELLER_NOT_FOUND");
   });
 
-  test.each([["a merchant", asMerchant("rs-a", "m-1"), undefined], ["a user", asUser("rs-a", "m-1"), undefined], ["a reseller for another", A, "rs-b"]])("%s may not", async (_who, by, named) => {
+  test.each([
+    ["a merchant", asMerchant("rs-a", "m-1"), undefined],
+    ["a user", asUser("rs-a", "m-1"), undefined],
+    ["a reseller for another", A, "rs-b"],
+  ])("%s may not", async (_who, by, named) => {
     expect((await failing(remove(by, [fresh()], named))).code).toBe("FORBIDDEN");
   });
 });
@@ -146,8 +198,18 @@ describe("the audit log", () => {
     await failing(stage.bus.call("blacklist.remove", { by: A, phone_numbers: [one] }));
     expect(audited.map((e) => [e.action, e.subject, e.reseller_id, e.details])).toEqual([
       ["blacklist.added", "blacklist:rs-a", "rs-a", { added: 1, already_listed: 0, phone_numbers: [maskPhone(one)] }],
-      ["blacklist.added", "blacklist:rs-a", "rs-a", { added: 1, already_listed: 1, phone_numbers: [maskPhone(one), maskPhone(two)] }],
-      ["blacklist.removed", "blacklist:rs-a", "rs-a", { removed: 1, not_listed: 1, phone_numbers: [maskPhone(one), expect.stringContaining("***")] }],
+      [
+        "blacklist.added",
+        "blacklist:rs-a",
+        "rs-a",
+        { added: 1, already_listed: 1, phone_numbers: [maskPhone(one), maskPhone(two)] },
+      ],
+      [
+        "blacklist.removed",
+        "blacklist:rs-a",
+        "rs-a",
+        { removed: 1, not_listed: 1, phone_numbers: [maskPhone(one), expect.stringContaining("***")] },
+      ],
     ]);
     expect(JSON.stringify(audited)).not.toContain(one);
   });
@@ -155,7 +217,9 @@ describe("the audit log", () => {
   test("that can't be written undoes nothing", async () => {
     const phone = fresh();
     deaf = true;
-    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] }).finally(() => { deaf = false; });
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] }).finally(() => {
+      deaf = false;
+    });
     expect(await listed("rs-a", phone)).toEqual([true]);
   });
 });
@@ -171,7 +235,8 @@ describe("check", () => {
 
   test("the same number by several resellers is several entries", async () => {
     const phone = fresh();
-    for (const by of [A, B, asAdmin]) expect(await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] })).toMatchObject({ added: 1 });
+    for (const by of [A, B, asAdmin])
+      expect(await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] })).toMatchObject({ added: 1 });
   });
 
   test("another spelling of a number does not slip through", async () => {
@@ -181,7 +246,9 @@ describe("check", () => {
 
   test("no pairs, no answers; five hundred pairs are one call", async () => {
     expect(await listed("rs-a")).toEqual([]);
-    expect(await listed("rs-b", ...Array.from({ length: 500 }, (_, i) => `+1206${String(2_000_000 + i)}`))).toEqual(Array.from({ length: 500 }, () => true));
+    expect(await listed("rs-b", ...Array.from({ length: 500 }, (_, i) => `+1206${String(2_000_000 + i)}`))).toEqual(
+      Array.from({ length: 500 }, () => true),
+    );
   });
 });
 
@@ -193,8 +260,11 @@ describe("list", () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
-      const page: { count: number; entries: { phone_number: string; reseller_id: string | null; created_at: string }[]; next_cursor: string | null } =
-        await stage.bus.call("blacklist.list", { by: mine, limit: 3, ...(cursor ? { cursor } : {}) });
+      const page: {
+        count: number;
+        entries: { phone_number: string; reseller_id: string | null; created_at: string }[];
+        next_cursor: string | null;
+      } = await stage.bus.call("blacklist.list", { by: mine, limit: 3, ...(cursor ? { cursor } : {}) });
       expect(page.count).toBe(page.entries.length);
       for (const e of page.entries) expect([null, "rs-list"]).toContain(e.reseller_id);
       seen.push(...page.entries.filter((e) => e.reseller_id !== null).map((e) => e.phone_number));
@@ -214,7 +284,10 @@ describe("list", () => {
     }
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null && seen.length < phones.length;) {
-      const page: { entries: { phone_number: string }[]; next_cursor: string | null } = await stage.bus.call("blacklist.list", { by: mine, limit: 2, ...(cursor ? { cursor } : {}) });
+      const page: { entries: { phone_number: string }[]; next_cursor: string | null } = await stage.bus.call(
+        "blacklist.list",
+        { by: mine, limit: 2, ...(cursor ? { cursor } : {}) },
+      );
       seen.push(...page.entries.map((e) => e.phone_number));
       cursor = page.next_cursor;
     }
@@ -225,13 +298,21 @@ describe("list", () => {
     const phone = fresh();
     await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
     const written = `${phone.slice(0, 5)} ${phone.slice(5)}`;
-    const { entries } = await stage.bus.call("blacklist.list", { by: asMerchant("rs-a", "m-1"), phone_number: written });
-    expect(entries).toEqual([{ phone_number: phone, reseller_id: "rs-a", created_at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+    const { entries } = await stage.bus.call("blacklist.list", {
+      by: asMerchant("rs-a", "m-1"),
+      phone_number: written,
+    });
+    expect(entries).toEqual([
+      { phone_number: phone, reseller_id: "rs-a", created_at: expect.stringMatching(/^\d{4}-.*Z$/) },
+    ]);
     expect((await stage.bus.call("blacklist.list", { by: B, phone_number: phone })).count).toBe(0);
     expect((await stage.bus.call("blacklist.list", { by: asAdmin, phone_number: phone })).count).toBe(1);
   });
 
-  test.each([["phone_number", { phone_number: "nonsense" }, "INVALID_PHONE_NUMBER"], ["cursor", { cursor: "nonsense" }, "VALIDATION_FAILED"]])("a nonsense %s is refused", async (_what, params, code) => {
+  test.each([
+    ["phone_number", { phone_number: "nonsense" }, "INVALID_PHONE_NUMBER"],
+    ["cursor", { cursor: "nonsense" }, "VALIDATION_FAILED"],
+  ])("a nonsense %s is refused", async (_what, params, code) => {
     expect((await failing(stage.bus.call("blacklist.list", { by: A, ...params }))).code).toBe(code);
   });
 
@@ -239,8 +320,15 @@ describe("list", () => {
     ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
     ["a reseller's: its own and everybody's", A, {}, { index: "reseller_id_1_created_at_-1__id_-1", sorted: false }],
     ["by phone number", asAdmin, { phone_number: "+14155550100" }, { index: "phone_number_1", sorted: true }],
-    ["a merchant's by phone number", asMerchant("rs-a", "m-1"), { phone_number: "+14155550100" }, { index: "phone_number_1", sorted: true }],
+    [
+      "a merchant's by phone number",
+      asMerchant("rs-a", "m-1"),
+      { phone_number: "+14155550100" },
+      { index: "phone_number_1", sorted: true },
+    ],
   ])("%s: served by an index", async (_what, by, filter, served) => {
-    expect(await servedBy(stage.uri, "blacklist", () => stage.bus.call("blacklist.list", { by, ...filter }))).toEqual(served);
+    expect(await servedBy(stage.uri, "blacklist", () => stage.bus.call("blacklist.list", { by, ...filter }))).toEqual(
+      served,
+    );
   });
 });

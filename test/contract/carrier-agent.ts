@@ -22,17 +22,28 @@ const GOODBYE = "Thank you, it is confirmed. Goodbye.";
 const LISTENS_SECONDS = 30;
 let turns = 1;
 
-const reply = (say: string[], next: TurnReply["next"]): TurnReply => ({ turn: turns++, say: say.map((text) => ({ text, interruptible: true })), next, language: "en-US", voice: null });
+const reply = (say: string[], next: TurnReply["next"]): TurnReply => ({
+  turn: turns++,
+  say: say.map((text) => ({ text, interruptible: true })),
+  next,
+  language: "en-US",
+  voice: null,
+});
 const LISTEN: TurnReply["next"] = { kind: "listen", seconds: LISTENS_SECONDS, keys_only: false };
 
 /** An agent with nothing on its mind. */
 export function createAgent(): Agent {
   const sockets = new Map<string, WebSocket>();
   const agent: Agent = {
-    holds: new Set(), heard: [], digits: [], began: new Map(),
+    holds: new Set(),
+    heard: [],
+    digits: [],
+    began: new Map(),
     onSocket(ref, socket) {
       sockets.set(ref, socket);
-      const send = (frame: object): void => { socket.send(JSON.stringify(frame)); };
+      const send = (frame: object): void => {
+        socket.send(JSON.stringify(frame));
+      };
       const goodbye = (): void => {
         if (agent.holds.has(ref)) return;
         send({ type: "text", token: GOODBYE, last: true, interruptible: false });
@@ -44,8 +55,14 @@ export function createAgent(): Agent {
           agent.began.set(ref, Date.now());
           if (!agent.holds.has(ref)) send({ type: "text", token: GREETING, last: true, interruptible: true });
         }
-        if (frame["type"] === "prompt" && frame["last"] === true) { agent.heard.push({ ref, text: String(frame["voicePrompt"]) }); goodbye(); }
-        if (frame["type"] === "dtmf") { agent.digits.push({ ref, digit: String(frame["digit"]) }); goodbye(); }
+        if (frame["type"] === "prompt" && frame["last"] === true) {
+          agent.heard.push({ ref, text: String(frame["voicePrompt"]) });
+          goodbye();
+        }
+        if (frame["type"] === "dtmf") {
+          agent.digits.push({ ref, digit: String(frame["digit"]) });
+          goodbye();
+        }
       });
     },
     onTurn(ref, { token, heard, digits }) {
@@ -53,9 +70,13 @@ export function createAgent(): Agent {
       if (heard !== null) agent.heard.push({ ref, text: heard });
       if (digits !== null) agent.digits.push(...[...digits].map((digit) => ({ ref, digit })));
       if (agent.holds.has(ref)) return reply([], LISTEN);
-      return heard === null && digits === null ? reply(token === null ? [] : [GREETING], LISTEN) : reply([GOODBYE], { kind: "hang_up" });
+      return heard === null && digits === null
+        ? reply(token === null ? [] : [GREETING], LISTEN)
+        : reply([GOODBYE], { kind: "hang_up" });
     },
-    press(ref, digits) { sockets.get(ref)?.send(JSON.stringify({ type: "sendDigits", digits })); },
+    press(ref, digits) {
+      sockets.get(ref)?.send(JSON.stringify({ type: "sendDigits", digits }));
+    },
   };
   return agent;
 }

@@ -3,7 +3,18 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 import type { Entry } from "../../deploy/local/carrier/ledger.ts";
-import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind, type CallProgress, type CarrierPort, type DialAnswer, type DialRequest, type InboundCall, type InboundDecision, type Translated } from "../../services/dialer/carriers/port.ts";
+import {
+  CALLBACK_KINDS,
+  type AnswerDocument,
+  type CallbackKind,
+  type CallProgress,
+  type CarrierPort,
+  type DialAnswer,
+  type DialRequest,
+  type InboundCall,
+  type InboundDecision,
+  type Translated,
+} from "../../services/dialer/carriers/port.ts";
 import type { RawCallback } from "../../shared/contracts/dialer.ts";
 import { until } from "../support/stage.ts";
 import { createAgent, type Agent } from "./carrier-agent.ts";
@@ -12,7 +23,12 @@ import type { CallNames, CarrierDriver, Golden } from "./carrier-driver.ts";
 /** A request of the adapter as it reached the carrier's door. */
 export type Asked = Golden;
 /** A callback as it came in. `translated` null: it was forged, or the beginning of an inbound call. */
-export interface Received { raw: RawCallback; verified: boolean; translated: Translated | null; at: number }
+export interface Received {
+  raw: RawCallback;
+  verified: boolean;
+  translated: Translated | null;
+  at: number;
+}
 
 /** An adapter between its simulated carrier and a service that is nothing but the port: every callback is verified, translated and answered. */
 export interface CarrierBench {
@@ -49,7 +65,9 @@ const FROM = "+14155550999";
 const TIMEOUT_MS = 8000;
 
 const listen = async (server: Server): Promise<string> => {
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 const read = async (request: IncomingMessage): Promise<string> => {
@@ -57,14 +75,17 @@ const read = async (request: IncomingMessage): Promise<string> => {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
 };
-const headersOf = (request: IncomingMessage): Record<string, string> => Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
+const headersOf = (request: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
 const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) => k === kind);
 
 function bodyOf(text: string, type: string): Record<string, unknown> | null {
   if (text === "") return null;
   if (type.includes("json")) return JSON.parse(text) as Record<string, unknown>;
   const form = new URLSearchParams(text);
-  return Object.fromEntries([...new Set(form.keys())].map((name) => [name, form.getAll(name).length > 1 ? form.getAll(name) : form.get(name)]));
+  return Object.fromEntries(
+    [...new Set(form.keys())].map((name) => [name, form.getAll(name).length > 1 ? form.getAll(name) : form.get(name)]),
+  );
 }
 
 /** The carrier's door: notes what the adapter asks and passes it on. */
@@ -74,10 +95,27 @@ function recorder(simulator: string, asked: Asked[]): Server {
       const body = await read(request);
       const { authorization = "", "content-type": type = "" } = request.headers;
       const url = new URL(request.url ?? "/", "http://door");
-      asked.push({ method: request.method ?? "", path: url.pathname + decodeURIComponent(url.search), authorization, body: bodyOf(body, type) });
-      const answer = await fetch(simulator + request.url, { method: request.method ?? "GET", redirect: "manual", headers: { authorization, "x-forwarded-host": String(request.headers.host), ...(type === "" ? {} : { "content-type": type }) }, ...(body === "" ? {} : { body }) });
+      asked.push({
+        method: request.method ?? "",
+        path: url.pathname + decodeURIComponent(url.search),
+        authorization,
+        body: bodyOf(body, type),
+      });
+      const answer = await fetch(simulator + request.url, {
+        method: request.method ?? "GET",
+        redirect: "manual",
+        headers: {
+          authorization,
+          "x-forwarded-host": String(request.headers.host),
+          ...(type === "" ? {} : { "content-type": type }),
+        },
+        ...(body === "" ? {} : { body }),
+      });
       const bytes = Buffer.from(await answer.arrayBuffer());
-      const passed = ["content-type", "retry-after", "location"].flatMap((name) => { const value = answer.headers.get(name); return value === null ? [] : [[name, value] as const]; });
+      const passed = ["content-type", "retry-after", "location"].flatMap((name) => {
+        const value = answer.headers.get(name);
+        return value === null ? [] : [[name, value] as const];
+      });
       response.writeHead(answer.status, { ...Object.fromEntries(passed), "content-length": bytes.length }).end(bytes);
     })().catch(() => response.destroy()); // as the carrier does when its reply is to be lost
   });
@@ -89,13 +127,24 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
   const asked: Asked[] = [];
   const door = recorder(driver.simulator.url, asked);
   const box: { bench?: CarrierBench } = {};
-  const b = (): CarrierBench => { if (!box.bench) throw new Error("the bench is not set yet"); return box.bench; };
+  const b = (): CarrierBench => {
+    if (!box.bench) throw new Error("the bench is not set yet");
+    return box.bench;
+  };
   const answer = async (raw: RawCallback): Promise<AnswerDocument | null> => {
     const { carrier, agent, callback_base } = b();
     const verified = carrier.verify(raw, new Date());
-    const note = (translated: Translated | null): void => { b().received.push({ raw, verified, translated, at: Date.now() }); };
-    if (!verified || !isKind(raw.kind)) { note(null); return null; }
-    const calling = raw.kind === "inbound" || (raw.kind === "event" && (raw.ref === "new" || raw.ref === "inbound")) ? carrier.inbound(raw) : null;
+    const note = (translated: Translated | null): void => {
+      b().received.push({ raw, verified, translated, at: Date.now() });
+    };
+    if (!verified || !isKind(raw.kind)) {
+      note(null);
+      return null;
+    }
+    const calling =
+      raw.kind === "inbound" || (raw.kind === "event" && (raw.ref === "new" || raw.ref === "inbound"))
+        ? carrier.inbound(raw)
+        : null;
     if (calling) {
       note(null);
       b().inbound.push(calling);
@@ -112,10 +161,22 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
     void (async () => {
       const path = request.url ?? "";
       const [, , , kind = "", ref = ""] = path.split("?")[0]?.split("/") ?? [];
-      const raw: RawCallback = { provider: "PROVIDER_ONE", kind, ref, method: request.method === "GET" ? "GET" : "POST", path, headers: headersOf(request), body: await read(request) };
+      const raw: RawCallback = {
+        provider: "PROVIDER_ONE",
+        kind,
+        ref,
+        method: request.method === "GET" ? "GET" : "POST",
+        path,
+        headers: headersOf(request),
+        body: await read(request),
+      };
       const document = await answer(raw);
-      response.writeHead(document ? 200 : 403, document ? { "content-type": document.content_type } : {}).end(document?.body ?? "");
-    })().catch((error: unknown) => { response.writeHead(500).end(String(error)); });
+      response
+        .writeHead(document ? 200 : 403, document ? { "content-type": document.content_type } : {})
+        .end(document?.body ?? "");
+    })().catch((error: unknown) => {
+      response.writeHead(500).end(String(error));
+    });
   });
   const sockets = new WebSocketServer({ server: service });
   sockets.on("connection", (socket, request) => {
@@ -135,24 +196,60 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
   let people = 0;
   const about = (ref: string): Received[] => b().received.filter((r) => r.raw.ref === ref);
   box.bench = {
-    driver, asked, received: [], inbound: [], upgrades: [], agent: createAgent(), public_http_url, callback_base,
+    driver,
+    asked,
+    received: [],
+    inbound: [],
+    upgrades: [],
+    agent: createAgent(),
+    public_http_url,
+    callback_base,
     carrier: driver.adapter({ api_base, public_http_url, public_ws_url }),
     decide: () => ({ kind: "reject", message: null, language: "en-US" }),
     request(ending, over = {}) {
       people += 1;
       const call_ref = `${randomUUID()}.1`;
       return {
-        call_ref, to: `+1415${20_000 + people}${ending}`, from: FROM, ring_seconds: 20, talk_seconds: 600,
-        media: { kind: "text", url: `${public_ws_url}/media/PROVIDER_ONE/${call_ref}`, token: call_ref, language: "en-US", voice: null }, record: false, await_beep: false, callback_base, ...over,
+        call_ref,
+        to: `+1415${20_000 + people}${ending}`,
+        from: FROM,
+        ring_seconds: 20,
+        talk_seconds: 600,
+        media: {
+          kind: "text",
+          url: `${public_ws_url}/media/PROVIDER_ONE/${call_ref}`,
+          token: call_ref,
+          language: "en-US",
+          voice: null,
+        },
+        record: false,
+        await_beep: false,
+        callback_base,
+        ...over,
       };
     },
     async dial(request, how = { holds: false }) {
       if (how.holds) b().agent.holds.add(request.call_ref);
       const answered = await b().carrier.dial(request);
-      return { ...answered, names: { call_ref: request.call_ref, call_id: answered.kind === "placed" ? answered.call_id : "", leg_id: null } };
+      return {
+        ...answered,
+        names: {
+          call_ref: request.call_ref,
+          call_id: answered.kind === "placed" ? answered.call_id : "",
+          leg_id: null,
+        },
+      };
     },
     steps: (ref) => about(ref).flatMap((r) => r.translated?.progress ?? []),
-    step: <T extends CallProgress["type"]>(ref: string, type: T) => until(`${type} of ${ref}`, () => b().steps(ref).find((s): s is CallProgress & { type: T } => s.type === type), TIMEOUT_MS),
+    step: <T extends CallProgress["type"]>(ref: string, type: T) =>
+      until(
+        `${type} of ${ref}`,
+        () =>
+          b()
+            .steps(ref)
+            .find((s): s is CallProgress & { type: T } => s.type === type),
+        TIMEOUT_MS,
+      ),
     async rings({ call_ref, to }) {
       if (driver.told("queued", b().names(call_ref))) await b().step(call_ref, "queued");
       if (driver.told("ringing", b().names(call_ref))) await b().step(call_ref, "ringing");
@@ -160,20 +257,33 @@ export async function startBench(make: () => Promise<CarrierDriver>): Promise<Ca
     },
     names(ref) {
       const all = about(ref).flatMap((r) => (r.translated ? [r.translated] : []));
-      return { call_ref: ref, call_id: all[0]?.call_id ?? "", leg_id: all.find((t) => t.leg_id !== null)?.leg_id ?? null };
+      return {
+        call_ref: ref,
+        call_id: all[0]?.call_id ?? "",
+        leg_id: all.find((t) => t.leg_id !== null)?.leg_id ?? null,
+      };
     },
     async ledger(kind, to) {
-      const { entries } = await (await fetch(`${driver.simulator.url}/ledger?limit=10000`)).json() as { entries: Entry[] };
+      const { entries } = (await (await fetch(`${driver.simulator.url}/ledger?limit=10000`)).json()) as {
+        entries: Entry[];
+      };
       return entries.filter((e) => e.kind === kind && e.to === to);
     },
     fault: (kind, more = {}) => post("/faults", { kind, ...more }),
     callIn: (from, to, more = {}) => post("/inbound", { carrier: driver.carrier, from, to, ...more }),
     async close() {
       for (const socket of sockets.clients) socket.terminate();
-      for (const server of [door, service]) { server.closeAllConnections(); server.close(); }
+      for (const server of [door, service]) {
+        server.closeAllConnections();
+        server.close();
+      }
       await driver.simulator.close();
     },
   };
-  await post("/inbound-address", { carrier: driver.carrier, url: public_http_url + driver.inbound_path, ...(driver.inbound_status_path === null ? {} : { status_url: public_http_url + driver.inbound_status_path }) });
+  await post("/inbound-address", {
+    carrier: driver.carrier,
+    url: public_http_url + driver.inbound_path,
+    ...(driver.inbound_status_path === null ? {} : { status_url: public_http_url + driver.inbound_status_path }),
+  });
   return box.bench;
 }

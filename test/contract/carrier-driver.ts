@@ -3,19 +3,42 @@ import type { CallbackKind, CarrierPort, DialRequest, SignedRequest } from "../.
 import type { CarrierEnd } from "../../shared/contracts/attempt.ts";
 
 /** How the adapter under test reaches its carrier, and how the carrier reaches us. */
-export interface Addresses { api_base: string; public_http_url: string; public_ws_url: string }
+export interface Addresses {
+  api_base: string;
+  public_http_url: string;
+  public_ws_url: string;
+}
 
 /** The names of a call as callbacks carry them. */
-export interface CallNames { call_ref: string; call_id: string; leg_id: string | null }
+export interface CallNames {
+  call_ref: string;
+  call_id: string;
+  leg_id: string | null;
+}
 
 /** A callback before it is signed. It goes to `/carriers/PROVIDER_ONE/<kind>/<call_ref>`, `query` (without "?") behind it. */
-export interface Unsigned { kind: CallbackKind; query?: string; content_type: string; body: string }
+export interface Unsigned {
+  kind: CallbackKind;
+  query?: string;
+  content_type: string;
+  body: string;
+}
 
 /** What is signed: as a carrier would send it, `path` with query. */
-export interface Sent { method: "GET" | "POST"; path: string; content_type: string; body: string }
+export interface Sent {
+  method: "GET" | "POST";
+  path: string;
+  content_type: string;
+  body: string;
+}
 
 /** A request of the adapter as it must look. A form or JSON body as an object (a form's repeated field as a list), null for none. `path`: with query, decoded. */
-export interface Golden { method: string; path: string; authorization: string; body: Record<string, unknown> | null }
+export interface Golden {
+  method: string;
+  path: string;
+  authorization: string;
+  body: Record<string, unknown> | null;
+}
 
 /** Steps that are told by callbacks; `ended` has words of its own. */
 export type ToldStep = "queued" | "ringing" | "answered" | "human" | "machine" | "beep";

@@ -10,7 +10,10 @@ export function requestTests({ b, proved }: Suite): void {
   const since = () => b().asked.length;
   const askedFrom = (from: number): Golden[] => b().asked.slice(from);
 
-  test.each([{ record: false, await_beep: false }, { record: true, await_beep: true }])("a dial, %j, is one request, byte for byte", async (over) => {
+  test.each([
+    { record: false, await_beep: false },
+    { record: true, await_beep: true },
+  ])("a dial, %j, is one request, byte for byte", async (over) => {
     const request = b().request("07", over);
     const from = since();
     const { kind, names } = await b().dial(request);
@@ -47,9 +50,14 @@ export function requestTests({ b, proved }: Suite): void {
     if (recording) await expectAsked(() => carrier.record(names, how), [recording]);
     else await expect(carrier.record(names, how)).rejects.toMatchObject({ type: "NOT_AVAILABLE" });
     const to = "+14155550701";
-    await expectAsked(() => carrier.transfer(names, to, request.from, { base: callback_base, call_ref: request.call_ref }), [driver.golden.transfer(names, to, request.from, callback_base)]);
+    await expectAsked(
+      () => carrier.transfer(names, to, request.from, { base: callback_base, call_ref: request.call_ref }),
+      [driver.golden.transfer(names, to, request.from, callback_base)],
+    );
     await b().step(request.call_ref, "ended");
-    expect(await b().ledger("dial", request.to)).toEqual([expect.objectContaining({ number: to, status: "completed" })]);
+    expect(await b().ledger("dial", request.to)).toEqual([
+      expect.objectContaining({ number: to, status: "completed" }),
+    ]);
     proved.set("transfer to another number", "yes");
   });
 
@@ -71,23 +79,40 @@ export function requestTests({ b, proved }: Suite): void {
     await carrier.hangUp(answered, true);
     expect(askedFrom(from)).toEqual(driver.golden.hangUp(answered, true));
     expect((await b().step(talking.call_ref, "ended")).end).toBe("completed");
-    for (const over of [known, answered, { call_ref: "x", ...driver.names(1) }]) await carrier.hangUp(over, over === answered);
+    for (const over of [known, answered, { call_ref: "x", ...driver.names(1) }])
+      await carrier.hangUp(over, over === answered);
   });
 
   test("a carrier that can't be reached: nothing was placed; the rest is asked again later", async () => {
     const { public_http_url } = b();
-    const nowhere = b().driver.adapter({ api_base: NOWHERE, public_http_url, public_ws_url: public_http_url.replace("http", "ws") });
+    const nowhere = b().driver.adapter({
+      api_base: NOWHERE,
+      public_http_url,
+      public_ws_url: public_http_url.replace("http", "ws"),
+    });
     expect(await nowhere.dial(b().request("01"))).toMatchObject({ kind: "not_placed", retry_after_seconds: null });
     const names = b().driver.names(2);
-    for (const work of [nowhere.hangUp(names, true), nowhere.fetch(names), nowhere.find({ call_ref: "x.1", to: "+14155550101", from: "+14155550999", since: new Date(), until: new Date() })]) {
+    for (const work of [
+      nowhere.hangUp(names, true),
+      nowhere.fetch(names),
+      nowhere.find({ call_ref: "x.1", to: "+14155550101", from: "+14155550999", since: new Date(), until: new Date() }),
+    ]) {
       await expect(work).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
     }
   });
   test("wrong credentials are no verdict on the call: nothing was placed, and they are named", async () => {
     const { driver, public_http_url } = b();
-    const wrong = driver.adapter({ api_base: driver.simulator.url, public_http_url, public_ws_url: public_http_url.replace("http", "ws") }, "wrong");
+    const wrong = driver.adapter(
+      { api_base: driver.simulator.url, public_http_url, public_ws_url: public_http_url.replace("http", "ws") },
+      "wrong",
+    );
     const request = b().request("01");
-    expect(await wrong.dial(request)).toEqual({ kind: "not_placed", retry_after_seconds: null, reason: "the carrier refuses the credentials (HTTP 401)", credentials_refused: true });
+    expect(await wrong.dial(request)).toEqual({
+      kind: "not_placed",
+      retry_after_seconds: null,
+      reason: "the carrier refuses the credentials (HTTP 401)",
+      credentials_refused: true,
+    });
     expect(await b().ledger("placed", request.to)).toEqual([]);
     await expect(wrong.fetch(driver.names(3))).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
   });
@@ -100,29 +125,41 @@ export function requestTests({ b, proved }: Suite): void {
   test("too many calls: nothing was placed, and Retry-After is passed on", async () => {
     const request = b().request("01");
     await b().fault("rate_limit", { to: request.to, seconds: RETRY_AFTER_SECONDS });
-    expect(await b().carrier.dial(request)).toMatchObject({ kind: "not_placed", retry_after_seconds: RETRY_AFTER_SECONDS });
+    expect(await b().carrier.dial(request)).toMatchObject({
+      kind: "not_placed",
+      retry_after_seconds: RETRY_AFTER_SECONDS,
+    });
     expect(await b().ledger("placed", request.to)).toEqual([]);
   });
 
-  test.each(["drop_reply", "error_after_placing"])("a dial whose answer is lost (%s) is asked once, found again, and rings once", async (fault) => {
-    const [request, other] = [b().request("07"), b().request("07")];
-    const sought = { call_ref: request.call_ref, to: request.to, from: request.from, since: new Date() };
-    await b().fault(fault, { to: request.to });
-    const from = since();
-    expect(await b().carrier.dial(request)).toMatchObject({ kind: "uncertain" });
-    expect(askedFrom(from)).toHaveLength(1);
-    const { names: others } = await b().dial(other);
-    await b().rings(request);
-    const found = await b().carrier.find({ ...sought, until: new Date() });
-    expect(found).toEqual([expect.objectContaining({ live: true })]);
-    const names = { ...b().names(request.call_ref) };
-    expect(found[0]?.call_id).toBe(names.call_id);
-    const hour = 3_600_000;
-    const earlier = { ...sought, call_ref: `${sought.call_ref}1`, to: "+14155550188", since: new Date(Date.now() - 2 * hour), until: new Date(Date.now() - hour) };
-    expect(await b().carrier.find(earlier)).toEqual([]);
-    await Promise.all([b().carrier.hangUp(names, false), b().carrier.hangUp(others, false)]);
-    await b().step(request.call_ref, "ended");
-    expect(await b().ledger("ring", request.to)).toHaveLength(1);
-    proved.set("lost dial reply found again", "yes");
-  });
+  test.each(["drop_reply", "error_after_placing"])(
+    "a dial whose answer is lost (%s) is asked once, found again, and rings once",
+    async (fault) => {
+      const [request, other] = [b().request("07"), b().request("07")];
+      const sought = { call_ref: request.call_ref, to: request.to, from: request.from, since: new Date() };
+      await b().fault(fault, { to: request.to });
+      const from = since();
+      expect(await b().carrier.dial(request)).toMatchObject({ kind: "uncertain" });
+      expect(askedFrom(from)).toHaveLength(1);
+      const { names: others } = await b().dial(other);
+      await b().rings(request);
+      const found = await b().carrier.find({ ...sought, until: new Date() });
+      expect(found).toEqual([expect.objectContaining({ live: true })]);
+      const names = { ...b().names(request.call_ref) };
+      expect(found[0]?.call_id).toBe(names.call_id);
+      const hour = 3_600_000;
+      const earlier = {
+        ...sought,
+        call_ref: `${sought.call_ref}1`,
+        to: "+14155550188",
+        since: new Date(Date.now() - 2 * hour),
+        until: new Date(Date.now() - hour),
+      };
+      expect(await b().carrier.find(earlier)).toEqual([]);
+      await Promise.all([b().carrier.hangUp(names, false), b().carrier.hangUp(others, false)]);
+      await b().step(request.call_ref, "ended");
+      expect(await b().ledger("ring", request.to)).toHaveLength(1);
+      proved.set("lost dial reply found again", "yes");
+    },
+  );
 }

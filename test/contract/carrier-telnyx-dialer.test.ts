@@ -9,16 +9,28 @@ beforeAll(async () => {
   d = await setDialerStage({
     clock: systemClock,
     more: ({ telnyxPublicKey, url }) => ({
-      PROVIDER_THREE: "telnyx", PROVIDER_THREE_CALLS_PER_SECOND: "0", TELNYX_CONNECTION_ID: DEFAULT_TELNYX_ACCOUNT.connectionId, TELNYX_API_KEY: DEFAULT_TELNYX_ACCOUNT.apiKey,
-      TELNYX_PUBLIC_KEY: telnyxPublicKey, TELNYX_API_BASE: url,
+      PROVIDER_THREE: "telnyx",
+      PROVIDER_THREE_CALLS_PER_SECOND: "0",
+      TELNYX_CONNECTION_ID: DEFAULT_TELNYX_ACCOUNT.connectionId,
+      TELNYX_API_KEY: DEFAULT_TELNYX_ACCOUNT.apiKey,
+      TELNYX_PUBLIC_KEY: telnyxPublicKey,
+      TELNYX_API_BASE: url,
     }),
   });
 });
-beforeEach(async () => { d.reset(); await fetch(`${d.carrier}/faults`, { method: "DELETE" }); });
+beforeEach(async () => {
+  d.reset();
+  await fetch(`${d.carrier}/faults`, { method: "DELETE" });
+});
 afterAll(() => d.stop());
 
-const order = (ending: string, over: Partial<DialOrder> = {}): DialOrder => d.order(ending, { provider: "PROVIDER_THREE", record: false, ...over });
-const dialled = async (ending: string, over: Partial<DialOrder> = {}): Promise<DialOrder> => { const o = order(ending, over); await d.dial(o); return o; };
+const order = (ending: string, over: Partial<DialOrder> = {}): DialOrder =>
+  d.order(ending, { provider: "PROVIDER_THREE", record: false, ...over });
+const dialled = async (ending: string, over: Partial<DialOrder> = {}): Promise<DialOrder> => {
+  const o = order(ending, over);
+  await d.dial(o);
+  return o;
+};
 const facts = async (o: DialOrder) => (await toldIs(d, o, "leads.settle"))["facts"];
 
 test("a call is dialled, joined and ended by us, for the relay's end leaves the line open; its price is told", async () => {
@@ -32,7 +44,11 @@ test("a call is dialled, joined and ended by us, for the relay's end leaves the 
   expect(await callIs(d, o, "the price", (c) => c.cost !== undefined)).toMatchObject({ cost_currency: "USD" });
 });
 
-test.each([["06", "busy"], ["15", "failed"], ["10", "invalid_number"]])("%s is settled as %s", async (ending, ended) => {
+test.each([
+  ["06", "busy"],
+  ["15", "failed"],
+  ["10", "invalid_number"],
+])("%s is settled as %s", async (ending, ended) => {
   expect(await facts(await dialled(ending))).toMatchObject({ ended });
 });
 
@@ -60,7 +76,14 @@ test("a machine ends the call; forged, doubled and late events change nothing", 
   await d.dial(o);
   await callIs(d, o, "the verdict", (c) => c.machine === "machine");
   // a talk that has begun is stopped by its own node; before that the call is ended at once
-  await callIs(d, o, "what follows", (c) => c.hang_up === "machine" || d.toldOf(o).some((t) => t.what === "conversation.stop" && t.params["reason"] === "machine"));
+  await callIs(
+    d,
+    o,
+    "what follows",
+    (c) =>
+      c.hang_up === "machine" ||
+      d.toldOf(o).some((t) => t.what === "conversation.stop" && t.params["reason"] === "machine"),
+  );
   await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(o) });
   await callIs(d, o, "the end", (c) => c.state === "ENDED");
 });

@@ -8,7 +8,10 @@ import { requestTests } from "./carrier-suite-requests.ts";
 import { columnOf, expectColumn, type Proofs } from "./carrier-table.ts";
 
 /** What every part of the suite works with. `proved`: what a passed test has shown, for the README's table. */
-export interface Suite { b(): CarrierBench; proved: Proofs }
+export interface Suite {
+  b(): CarrierBench;
+  proved: Proofs;
+}
 
 /**
  * What every carrier must do, over real sockets against its simulator: one call for each carrier, in its own test file. `name` is the carrier's column in the README's table
@@ -17,13 +20,23 @@ export interface Suite { b(): CarrierBench; proved: Proofs }
 export function carrierSuite(name: string, make: () => Promise<CarrierDriver>): void {
   jest.setTimeout(20_000);
   const box: { bench?: CarrierBench } = {};
-  const suite: Suite = { b: () => { if (!box.bench) throw new Error("the bench is not set yet"); return box.bench; }, proved: new Map() };
-  beforeAll(async () => { box.bench = await startBench(make); await suite.b().carrier.warm(); });
+  const suite: Suite = {
+    b: () => {
+      if (!box.bench) throw new Error("the bench is not set yet");
+      return box.bench;
+    },
+    proved: new Map(),
+  };
+  beforeAll(async () => {
+    box.bench = await startBench(make);
+    await suite.b().carrier.warm();
+  });
   afterAll(() => box.bench?.close());
 
   describe(`${name}: requests`, () => requestTests(suite));
   describe(`${name}: callbacks`, () => callbackTests(suite));
   describe(`${name}: calls`, () => liveTests(suite));
   describe(`${name}: calls to our numbers`, () => inboundTests(suite));
-  test(`${name}: the README's table says what was shown`, () => expectColumn(name, columnOf(suite.b().carrier.capabilities, suite.proved)));
+  test(`${name}: the README's table says what was shown`, () =>
+    expectColumn(name, columnOf(suite.b().carrier.capabilities, suite.proved)));
 }

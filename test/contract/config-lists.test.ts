@@ -4,7 +4,10 @@ import { servedBy } from "../support/explained.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../support/stage.ts";
 
 type By = ParamsOf<"config.createTemplate">["by"];
-const others = [standIn("merchants", { lookup: () => ({ reseller: true, merchant: true }) }), standIn("auth", { record: () => ({}) })];
+const others = [
+  standIn("merchants", { lookup: () => ({ reseller: true, merchant: true }) }),
+  standIn("auth", { record: () => ({}) }),
+];
 
 let stage: Stage;
 beforeAll(async () => {
@@ -15,13 +18,19 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
-const save = (reseller_id: string, name: string) => stage.bus.call("config.createTemplate", { by: asAdmin, template: { reseller_id, name, initial_node: "a", nodes: [{ name: "a", say: "Hello." }] } });
+const save = (reseller_id: string, name: string) =>
+  stage.bus.call("config.createTemplate", {
+    by: asAdmin,
+    template: { reseller_id, name, initial_node: "a", nodes: [{ name: "a", say: "Hello." }] },
+  });
 
 describe("lists", () => {
   test("templates by the beginning of their name, whatever characters it holds", async () => {
     const r = "rs-2";
-    for (const name of ["Reminder A", "Reminder", "reminder", "Remind", "Rem.*", "Reminder\u{1F600}"]) await save(r, name);
-    const names = async (name: string) => (await stage.bus.call("config.listTemplates", { by: asReseller(r), name })).templates.map((t) => t.name).sort();
+    for (const name of ["Reminder A", "Reminder", "reminder", "Remind", "Rem.*", "Reminder\u{1F600}"])
+      await save(r, name);
+    const names = async (name: string) =>
+      (await stage.bus.call("config.listTemplates", { by: asReseller(r), name })).templates.map((t) => t.name).sort();
     expect(await names("Reminder")).toEqual(["Reminder", "Reminder A", "Reminder\u{1F600}"]);
     expect(await names("Rem.*")).toEqual(["Rem.*"]);
     expect(await names("reminder")).toEqual(["reminder"]);
@@ -38,7 +47,9 @@ describe("lists", () => {
     ["by name", asAdmin, { name: "Rem" }, { index: "name_1", sorted: true }],
     ["a reseller's by name", asReseller("rs-1"), { name: "Rem" }, { index: "reseller_id_1_name_1", sorted: true }],
   ])("templates, %s: served by the index of this filter", async (_what, by, filter, served) => {
-    expect(await servedBy(stage.uri, "templates", () => stage.bus.call("config.listTemplates", { by, ...filter }))).toEqual(served);
+    expect(
+      await servedBy(stage.uri, "templates", () => stage.bus.call("config.listTemplates", { by, ...filter })),
+    ).toEqual(served);
   });
   test.each<[string, By, object, object]>([
     ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
@@ -46,16 +57,22 @@ describe("lists", () => {
     ["a merchant's", asMerchant("rs-1", "rs-1.m"), {}, byTime("reseller_id_1_merchant_id")],
     ["by merchant", asAdmin, { merchant_id: "rs-1.m" }, byTime("merchant_id")],
   ])("configurations, %s: served by the index of this filter", async (_what, by, filter, served) => {
-    expect(await servedBy(stage.uri, "configurations", () => stage.bus.call("config.listConfigurations", { by, ...filter }))).toEqual(served);
+    expect(
+      await servedBy(stage.uri, "configurations", () => stage.bus.call("config.listConfigurations", { by, ...filter })),
+    ).toEqual(served);
   });
   test("configurations by template: the one there is is looked at", async () => {
     for (const by of [asAdmin, asReseller("rs-1")]) {
-      const { index } = await servedBy(stage.uri, "configurations", () => stage.bus.call("config.listConfigurations", { by, template_id: UNKNOWN }));
+      const { index } = await servedBy(stage.uri, "configurations", () =>
+        stage.bus.call("config.listConfigurations", { by, template_id: UNKNOWN }),
+      );
       expect(index).toBe("one_of_a_template");
     }
   });
   test("versions of a template", async () => {
     const { id } = await save("rs-1", "reminder");
-    expect(await servedBy(stage.uri, "template_versions", () => stage.bus.call("config.listVersions", { by: asAdmin, id }))).toEqual(byTime("template_id"));
+    expect(
+      await servedBy(stage.uri, "template_versions", () => stage.bus.call("config.listVersions", { by: asAdmin, id })),
+    ).toEqual(byTime("template_id"));
   });
 });

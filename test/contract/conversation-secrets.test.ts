@@ -12,13 +12,30 @@ const SECOND_KEY = "sk-endpoint-secret-4711";
 const PIN = "482915";
 const PHONES = ["+14155550100", "+4915123456789"];
 const PIN_NODE: FlowNode = {
-  name: "pin", prompt: "Ask for the pin.", collect: "dtmf", collection: { max_digits: 6, secret: true },
+  name: "pin",
+  prompt: "Ask for the pin.",
+  collect: "dtmf",
+  collection: { max_digits: 6, secret: true },
   functions: [
-    { name: "check_pin", description: "They keyed it.", parameters: { type: "object", properties: { pin: { type: "string" } }, required: ["pin"] }, set: { pin: "pin" }, action: "http", http: { method: "POST", url: "https://127.0.0.1/pins/{{pin}}?of={{phone}}", body: { pin: "{{pin}}" } } },
+    {
+      name: "check_pin",
+      description: "They keyed it.",
+      parameters: { type: "object", properties: { pin: { type: "string" } }, required: ["pin"] },
+      set: { pin: "pin" },
+      action: "http",
+      http: { method: "POST", url: "https://127.0.0.1/pins/{{pin}}?of={{phone}}", body: { pin: "{{pin}}" } },
+    },
     { name: "agent", description: "They want a person.", action: "transfer", transfer_to: "{{desk}}" },
   ],
 };
-const NODES_WITH_PIN = NODES.map((n) => (n.name === "ask" ? { ...n, functions: [...n.functions ?? [], { name: "to_pin", description: "They have a pin.", next_node: "pin" }] } : n)).concat(PIN_NODE);
+const NODES_WITH_PIN = NODES.map((n) =>
+  n.name === "ask"
+    ? {
+        ...n,
+        functions: [...(n.functions ?? []), { name: "to_pin", description: "They have a pin.", next_node: "pin" }],
+      }
+    : n,
+).concat(PIN_NODE);
 
 let model: ScriptedModel;
 let world: World;
@@ -30,14 +47,25 @@ beforeAll(async () => {
   world = new World();
   world.transferFails = true;
   stage = await setStage({
-    services: [conversation, ...world.services], onLog: (line) => { lines.push(line); },
+    services: [conversation, ...world.services],
+    onLog: (line) => {
+      lines.push(line);
+    },
     env: {
-      LOG_LEVEL: "trace", OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: KEY, LEASE_SECONDS: "5", SHUTDOWN_GRACE_SECONDS: "6",
+      LOG_LEVEL: "trace",
+      OPENAI_BASE_URL: model.url,
+      OPENAI_MODEL: "m",
+      OPENAI_API_KEY: KEY,
+      LEASE_SECONDS: "5",
+      SHUTDOWN_GRACE_SECONDS: "6",
       MODEL_ENDPOINTS: JSON.stringify({ other: { base_url: model.url, key: SECOND_KEY, model: "m" } }),
     },
   });
 });
-afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
+afterAll(async () => {
+  await stage?.stop();
+  await model?.close();
+}, 30_000);
 
 /** A model that is led through the pin, a person who can't be reached, and its own failures. */
 const answer = (q: Question): Reply => {
@@ -52,11 +80,16 @@ const answer = (q: Question): Reply => {
 };
 
 /** What must be nowhere, found in a text. */
-const found = (text: string, tokens: readonly string[]): string[] => [KEY, SECOND_KEY, PIN, ...PHONES, ...tokens, "Bearer "].filter((secret) => text.includes(secret));
+const found = (text: string, tokens: readonly string[]): string[] =>
+  [KEY, SECOND_KEY, PIN, ...PHONES, ...tokens, "Bearer "].filter((secret) => text.includes(secret));
 
 test("a talk with a secret, a failing request, a failed transfer and a model that refuses leaves none of it in log and errors", async () => {
   model.reply = answer;
-  const p = await world.prepare(stage, { nodes: NODES_WITH_PIN }, { payload: { ...PAYLOAD, desk: PHONES[0], phone: PHONES[1], customer_mobile_number: PHONES[1] } });
+  const p = await world.prepare(
+    stage,
+    { nodes: NODES_WITH_PIN },
+    { payload: { ...PAYLOAD, desk: PHONES[0], phone: PHONES[1], customer_mobile_number: PHONES[1] } },
+  );
   const stranger = "f".repeat(32);
   expect(await refused(p.media_url.replace(p.token, stranger))).toBe("answered 401");
   expect(await refused(p.media_url, { "x-twilio-signature": "bad" })).toBe("answered 401");
@@ -79,11 +112,27 @@ test("a talk with a secret, a failing request, a failed transfer and a model tha
   expect(found(lines.join(""), [p.token, stranger])).toEqual([]);
   expect(found(JSON.stringify(facts), [p.token, stranger])).toEqual([]);
   // not a word of the talk is in the log either
-  expect(["Xylophone", "Zeppelin", "put you through", "key your pin", "Ada"].filter((word) => lines.some((l) => l.includes(word)))).toEqual([]);
-  expect(lines.map((l) => (JSON.parse(l) as { event?: string }).event)).toEqual(expect.arrayContaining(["talk.started", "talk.turn", "talk.fault", "talk.not_transferred", "talk.ended", "talk.settled"]));
+  expect(
+    ["Xylophone", "Zeppelin", "put you through", "key your pin", "Ada"].filter((word) =>
+      lines.some((l) => l.includes(word)),
+    ),
+  ).toEqual([]);
+  expect(lines.map((l) => (JSON.parse(l) as { event?: string }).event)).toEqual(
+    expect.arrayContaining([
+      "talk.started",
+      "talk.turn",
+      "talk.fault",
+      "talk.not_transferred",
+      "talk.ended",
+      "talk.settled",
+    ]),
+  );
 
   const client = await MongoClient.connect(stage.uri);
-  const doc = await client.db().collection<{ _id: string; talk: unknown }>("conversation_sessions").findOne({ _id: p.call_ref });
+  const doc = await client
+    .db()
+    .collection<{ _id: string; talk: unknown }>("conversation_sessions")
+    .findOne({ _id: p.call_ref });
   await client.close();
   expect(found(JSON.stringify(doc?.talk), [p.token])).toEqual([]);
   expect(JSON.stringify(doc)).not.toContain(p.token);

@@ -15,16 +15,29 @@ let stage: Stage;
 beforeAll(async () => {
   model = await startScriptedModel();
   world = new World();
-  stage = await setStage({ services: [conversation, ...world.services], env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5" } });
+  stage = await setStage({
+    services: [conversation, ...world.services],
+    env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5" },
+  });
 });
-beforeEach(() => { model.reply = obedient; Object.assign(world, { machine: false, beep: false, tellsBeep: true, whileJoining: () => Promise.resolve() }); });
-afterAll(async () => { await stage?.stop(); await model?.close(); }, 30_000);
+beforeEach(() => {
+  model.reply = obedient;
+  Object.assign(world, { machine: false, beep: false, tellsBeep: true, whileJoining: () => Promise.resolve() });
+});
+afterAll(async () => {
+  await stage?.stop();
+  await model?.close();
+}, 30_000);
 
 const MESSAGE = "Hello {{customer}}, please call us back.";
 const SAID = "Hello Ada, please call us back.";
-const prepare = (on: Stage, voicemail_action: VoicemailAction, provider: "PROVIDER_ONE" | "PROVIDER_TWO" = "PROVIDER_ONE"): Promise<Prepared> =>
-  world.prepare(on, { voicemail_message: MESSAGE }, { voicemail_action, provider });
-const tell = (p: Prepared, reason: "machine" | "beep" | "carrier_ended") => stage.bus.call("conversation.stop", { call_ref: p.call_ref, reason });
+const prepare = (
+  on: Stage,
+  voicemail_action: VoicemailAction,
+  provider: "PROVIDER_ONE" | "PROVIDER_TWO" = "PROVIDER_ONE",
+): Promise<Prepared> => world.prepare(on, { voicemail_message: MESSAGE }, { voicemail_action, provider });
+const tell = (p: Prepared, reason: "machine" | "beep" | "carrier_ended") =>
+  stage.bus.call("conversation.stop", { call_ref: p.call_ref, reason });
 const LEFT = { machine: true, talk: { machine: true, message_left: true, ended_by: "agent", decided: null } };
 
 describe("over a socket", () => {
@@ -33,7 +46,10 @@ describe("over a socket", () => {
     const caller = await opened(p);
     await tell(p, "machine");
     await caller.over();
-    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { message_left: false, ended_by: "agent" } });
+    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({
+      machine: true,
+      talk: { message_left: false, ended_by: "agent" },
+    });
     expect(caller.heard.join()).not.toContain(SAID);
   });
   test("continue: the talk goes on to its outcome", async () => {
@@ -42,7 +58,10 @@ describe("over a socket", () => {
     await tell(p, "machine");
     await tell(p, "beep");
     caller.speak("Yes.");
-    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: false, talk: { decided: "confirmed", message_left: false } });
+    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({
+      machine: false,
+      talk: { decided: "confirmed", message_left: false },
+    });
   });
   test("leave_message: silent from the verdict to the beep, then the message, not to be talked over, and the end", async () => {
     const p = await prepare(stage, "leave_message");
@@ -76,7 +95,10 @@ describe("over a socket", () => {
     const p = await prepare(stage, "leave_message");
     world.whileJoining = () => tell(p, "machine");
     const caller = await RelayCaller.connect(p.media_url);
-    await until("the call to be handed over", () => world.calls.some((c) => c.startsWith(`joined ${p.call_ref}`)) || undefined);
+    await until(
+      "the call to be handed over",
+      () => world.calls.some((c) => c.startsWith(`joined ${p.call_ref}`)) || undefined,
+    );
     await tell(p, "beep");
     caller.setup();
     await caller.over();
@@ -88,7 +110,10 @@ describe("over a socket", () => {
     const caller = await opened(p);
     await tell(p, "machine");
     caller.hangUp();
-    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { message_left: false, ended_by: "customer" } });
+    expect((await world.settledOf(p.lead_id)).facts).toMatchObject({
+      machine: true,
+      talk: { message_left: false, ended_by: "customer" },
+    });
   });
 });
 
@@ -117,7 +142,10 @@ describe("by documents", () => {
     await caller.answer();
     await tell(p, "machine");
     const asked = model.questions.length;
-    expect(await caller.says("You have reached Ada.")).toMatchObject({ say: [], next: { kind: "message", message: SAID, patience_seconds: 30 } });
+    expect(await caller.says("You have reached Ada.")).toMatchObject({
+      say: [],
+      next: { kind: "message", message: SAID, patience_seconds: 30 },
+    });
     expect(model.questions.length).toBe(asked);
     await tell(p, "carrier_ended");
     const { facts } = await world.settledOf(p.lead_id);
@@ -138,15 +166,33 @@ describe("by documents", () => {
   test("a beep that is known: said at once", async () => {
     Object.assign(world, { machine: true, beep: true });
     const p = await prepare(stage, "leave_message", "PROVIDER_TWO");
-    expect(await new TurnsCaller(stage.bus, p).answer()).toMatchObject({ say: [{ text: SAID, interruptible: false }], next: { kind: "hang_up" } });
+    expect(await new TurnsCaller(stage.bus, p).answer()).toMatchObject({
+      say: [{ text: SAID, interruptible: false }],
+      next: { kind: "hang_up" },
+    });
     await tell(p, "carrier_ended");
     expect((await world.settledOf(p.lead_id)).facts).toMatchObject(LEFT);
   });
 });
 
 describe("keys", () => {
-  const menu = { nodes: NODES.map((n) => (n.name === "ask" ? { ...n, functions: [...n.functions ?? [], { name: "press", description: "Press it.", action: "send_digits" as const, digits: "{{desk}}" }] } : n)), greeting: "Is this the switchboard?" };
-  const pressing = (): void => { model.reply = (q) => (q.messages.at(-1)?.role === "tool" ? { text: "Pressed." } : { calls: [{ name: "press" }] }); };
+  const menu = {
+    nodes: NODES.map((n) =>
+      n.name === "ask"
+        ? {
+            ...n,
+            functions: [
+              ...(n.functions ?? []),
+              { name: "press", description: "Press it.", action: "send_digits" as const, digits: "{{desk}}" },
+            ],
+          }
+        : n,
+    ),
+    greeting: "Is this the switchboard?",
+  };
+  const pressing = (): void => {
+    model.reply = (q) => (q.messages.at(-1)?.role === "tool" ? { text: "Pressed." } : { calls: [{ name: "press" }] });
+  };
   const payload = { desk: "9w12" };
   const ready = (provider: "PROVIDER_ONE" | "PROVIDER_TWO") => world.prepare(stage, menu, { provider, payload });
   test("over a socket: a frame of the carrier's", async () => {
@@ -178,15 +224,31 @@ describe("on a clock of its own", () => {
   let clock: VirtualClock;
   let still: Stage;
   const PAUSE_MS = 5;
-  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> => until(what, async () => { const found = ask(); if (found !== undefined) return found; await clock.advance(250); await new Promise((r) => setTimeout(r, PAUSE_MS)); return undefined; });
+  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> =>
+    until(what, async () => {
+      const found = ask();
+      if (found !== undefined) return found;
+      await clock.advance(250);
+      await new Promise((r) => setTimeout(r, PAUSE_MS));
+      return undefined;
+    });
 
   beforeAll(async () => {
     clock = virtualClock();
-    still = await setStage({ services: [conversation, ...world.services], clock, env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", LEASE_SECONDS: "300" } });
+    still = await setStage({
+      services: [conversation, ...world.services],
+      clock,
+      env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", LEASE_SECONDS: "300" },
+    });
   });
-  afterAll(async () => { await Promise.all([still?.stop(), passUntil("the end", () => true)]); });
+  afterAll(async () => {
+    await Promise.all([still?.stop(), passUntil("the end", () => true)]);
+  });
 
-  test.each([[true, 29_000, 32_000], [false, 4500, 7000]])("no beep comes, told of beeps %s: the message all the same", async (tellsBeep, least, most) => {
+  test.each([
+    [true, 29_000, 32_000],
+    [false, 4500, 7000],
+  ])("no beep comes, told of beeps %s: the message all the same", async (tellsBeep, least, most) => {
     world.tellsBeep = tellsBeep;
     const p = await prepare(still, "leave_message");
     const caller = await opened(p);
@@ -195,6 +257,8 @@ describe("on a clock of its own", () => {
     await passUntil("the message", () => caller.heard.includes(SAID) || undefined);
     const waited = clock.monotonicMs() - since;
     expect([waited > least, waited < most]).toEqual([true, true]);
-    expect((await passUntil("the end", () => world.settled.find((s) => s.lead_id === p.lead_id))).facts).toMatchObject(LEFT);
+    expect((await passUntil("the end", () => world.settled.find((s) => s.lead_id === p.lead_id))).facts).toMatchObject(
+      LEFT,
+    );
   });
 });

@@ -10,13 +10,23 @@ jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 // PROVIDER_TWO is the same account with a secret the carrier does not know
-beforeAll(async () => { d = await setDialerStage({ clock, env: { PROVIDER_TWO: "twilio", PROVIDER_TWO_SECRET: "not-the-token", PROVIDER_TWO_CALLS_PER_SECOND: "0" } }); });
+beforeAll(async () => {
+  d = await setDialerStage({
+    clock,
+    env: { PROVIDER_TWO: "twilio", PROVIDER_TWO_SECRET: "not-the-token", PROVIDER_TWO_CALLS_PER_SECOND: "0" },
+  });
+});
 afterAll(() => d.stop());
-beforeEach(() => { d.reset(); clock.set(new Date()); });
+beforeEach(() => {
+  d.reset();
+  clock.set(new Date());
+});
 
 const PAUSE_MS = 180_000;
-const REASON = "the carrier refuses the credentials (HTTP 401) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT, PROVIDER_TWO_SECRET, TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN";
-const many = (n: number, provider: DialOrder["provider"]): DialOrder[] => Array.from({ length: n }, () => d.order("06", { provider }));
+const REASON =
+  "the carrier refuses the credentials (HTTP 401) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT, PROVIDER_TWO_SECRET, TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN";
+const many = (n: number, provider: DialOrder["provider"]): DialOrder[] =>
+  Array.from({ length: n }, () => d.order("06", { provider }));
 const released = (order: DialOrder) => toldIs(d, order, "leads.release");
 const askedOf = (orders: DialOrder[]): number => orders.filter((o) => d.dials.includes(o.to)).length;
 
@@ -43,10 +53,32 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
 
   // and that is what explain says of every lead that waits for this account
   const facts = {
-    at: clock.now(), lead: null, pauses: { deployment: null, merchant: null }, blacklisted: null, country: null, lines: null, rate: null, plan: { configuration: { calling_provider: "PROVIDER_TWO" } as ConfigurationRecord },
-    carrier: { limit: null, state: { ring: [], group: 1, filled: 0, opened: new Date(0), closed_until: new Date(String(slow[0]?.["until"])), closed_why: why } },
+    at: clock.now(),
+    lead: null,
+    pauses: { deployment: null, merchant: null },
+    blacklisted: null,
+    country: null,
+    lines: null,
+    rate: null,
+    plan: { configuration: { calling_provider: "PROVIDER_TWO" } as ConfigurationRecord },
+    carrier: {
+      limit: null,
+      state: {
+        ring: [],
+        group: 1,
+        filled: 0,
+        opened: new Date(0),
+        closed_until: new Date(String(slow[0]?.["until"])),
+        closed_why: why,
+      },
+    },
   } as unknown as Facts;
-  expect(RULES.carrier_limit(facts)).toMatchObject({ verdict: "hold", detail: expect.stringMatching(/^The account of PROVIDER_TWO takes no calls until .*: the carrier refuses the credentials \(HTTP 401\) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT/) });
+  expect(RULES.carrier_limit(facts)).toMatchObject({
+    verdict: "hold",
+    detail: expect.stringMatching(
+      /^The account of PROVIDER_TWO takes no calls until .*: the carrier refuses the credentials \(HTTP 401\) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT/,
+    ),
+  });
 });
 
 test("other accounts of the same carrier go on", async () => {

@@ -5,7 +5,13 @@ import { openStore, SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 import { freshDatabase } from "../support/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../support/tcp-proxy.ts";
 
-interface Thing { _id: string; state: string; name?: string; moved: number; marks?: string[] }
+interface Thing {
+  _id: string;
+  state: string;
+  name?: string;
+  moved: number;
+  marks?: string[];
+}
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let proxy: TcpProxy;
@@ -13,7 +19,10 @@ let held: ReturnType<typeof openStore>;
 let things: Model<Thing>;
 let marks = 0;
 const mark = (): string => `m${marks++}`;
-const go = (_id: string, to: string, from = "new", more: object = {}): GuardedMove => ({ filter: { _id, state: from }, update: { $set: { state: to, ...more }, $inc: { moved: 1 } } as GuardedMove["update"] });
+const go = (_id: string, to: string, from = "new", more: object = {}): GuardedMove => ({
+  filter: { _id, state: from },
+  update: { $set: { state: to, ...more }, $inc: { moved: 1 } } as GuardedMove["update"],
+});
 const some = async (count: number): Promise<string[]> => {
   const ids = Array.from({ length: count }, () => randomUUID());
   await things.insertMany(ids.map((_id) => ({ _id, state: "new", moved: 0 })));
@@ -24,13 +33,26 @@ beforeAll(async () => {
   database = await freshDatabase();
   proxy = await startTcpProxy(database.uri);
   held = openStore(through(proxy, database.uri));
-  const schema = new Schema<Thing>({ _id: { type: String, required: true }, state: String, name: String, moved: Number, marks: { type: [String], default: undefined } }, SCHEMA_OPTIONS);
+  const schema = new Schema<Thing>(
+    {
+      _id: { type: String, required: true },
+      state: String,
+      name: String,
+      moved: Number,
+      marks: { type: [String], default: undefined },
+    },
+    SCHEMA_OPTIONS,
+  );
   schema.index({ name: 1 }, { unique: true, partialFilterExpression: { name: { $exists: true } } });
   things = held.model("things", schema);
   await held.open();
   await things.createIndexes();
 });
-afterAll(async () => { await held.close(); await proxy.close(); await database.drop(); });
+afterAll(async () => {
+  await held.close();
+  await proxy.close();
+  await database.drop();
+});
 
 test("many callers at once: each move is made once, whole, and answered with its own document; a shut guard is null", async () => {
   const ids = await some(250);
@@ -44,7 +66,12 @@ test("many callers at once: each move is made once, whole, and answered with its
 test("two moves of one document at the same moment happen in the order they were asked for", async () => {
   const [id = "", other = ""] = await some(2);
   const run = joinedMoves(things, { mark, projection: {} });
-  const [first, , second, twice] = await Promise.all([run(go(id, "a")), run(go(other, "x")), run(go(id, "b", "a")), run(go(id, "c", "new"))]);
+  const [first, , second, twice] = await Promise.all([
+    run(go(id, "a")),
+    run(go(other, "x")),
+    run(go(id, "b", "a")),
+    run(go(id, "c", "new")),
+  ]);
   expect([first?._id, second?.state, second?.moved, twice]).toEqual([id, "b", 2, null]);
 });
 
@@ -53,7 +80,10 @@ test("a unique key that another document has is a shut guard, and no fault of th
   const run = joinedMoves(things, { mark, projection: {} });
   expect((await run(go(a, "named", "new", { name: "n1" })))?.name).toBe("n1");
   expect(await run(go(b, "named", "new", { name: "n1" }))).toBeNull();
-  const [again, free] = await Promise.all([run(go(b, "named", "new", { name: "n1" })), run(go(c, "named", "new", { name: "n2" }))]);
+  const [again, free] = await Promise.all([
+    run(go(b, "named", "new", { name: "n1" })),
+    run(go(c, "named", "new", { name: "n2" })),
+  ]);
   expect([again, free?.name]).toEqual([null, "n2"]);
 });
 
@@ -71,7 +101,8 @@ test.each([1, 30])("moves whose answer is lost twice are known by their mark (%i
 test("a write is known again when others have moved its document since; only the last marks are kept", async () => {
   const [id = ""] = await some(1);
   await moveEach(things, [go(id, "a")], "mine", {});
-  for (let i = 0; i < 8; i++) await moveEach(things, [go(id, i % 2 === 0 ? "b" : "a", i % 2 === 0 ? "a" : "b")], `other-${i}`, {});
+  for (let i = 0; i < 8; i++)
+    await moveEach(things, [go(id, i % 2 === 0 ? "b" : "a", i % 2 === 0 ? "a" : "b")], `other-${i}`, {});
   const doc = await things.findById(id).lean();
   expect(doc?.marks).toEqual(["other-2", "other-3", "other-4", "other-5", "other-6", "other-7"]);
   expect(doc?.moved).toBe(9);

@@ -11,26 +11,79 @@ let stage: Stage;
 let client: MongoClient;
 
 beforeAll(async () => {
-  stage = await setStage({ services: [
-    leads, standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }), standIn("auth", { record: () => ({}) }),
-    standIn("config", { resolveForPush: ({ template_id, reseller_id }) => ({ template_id, version: 1, name: "t", reseller_id, merchant_id: M, initial_offset: 3600, max_age_seconds: 3600 }) }),
-  ] });
+  stage = await setStage({
+    services: [
+      leads,
+      standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
+      standIn("auth", { record: () => ({}) }),
+      standIn("config", {
+        resolveForPush: ({ template_id, reseller_id }) => ({
+          template_id,
+          version: 1,
+          name: "t",
+          reseller_id,
+          merchant_id: M,
+          initial_offset: 3600,
+          max_age_seconds: 3600,
+        }),
+      }),
+    ],
+  });
   client = await MongoClient.connect(stage.uri);
 });
-afterAll(async () => { await client.close(); await stage.stop(); });
+afterAll(async () => {
+  await client.close();
+  await stage.stop();
+});
 
-const any = async (of: { reseller_id: string; merchant_id?: string; template_id?: string }) => (await stage.bus.call("leads.unfinished", of)).any;
+const any = async (of: { reseller_id: string; merchant_id?: string; template_id?: string }) =>
+  (await stage.bus.call("leads.unfinished", of)).any;
 
 test("a reseller, merchant or template has unfinished leads from the push until the last one ended", async () => {
-  const owners = [{ reseller_id: R }, { reseller_id: R, merchant_id: M }, { reseller_id: R, template_id: T }, { reseller_id: R, merchant_id: M, template_id: T }];
+  const owners = [
+    { reseller_id: R },
+    { reseller_id: R, merchant_id: M },
+    { reseller_id: R, template_id: T },
+    { reseller_id: R, merchant_id: M, template_id: T },
+  ];
   for (const owner of owners) expect(await any(owner)).toBe(false);
-  const { lead_call_tracker_id } = await stage.bus.call("leads.push", { by: asAdmin, lead: { request_id: "o", template_id: T, reseller_id: R, merchant_id: M, payload: { customer_mobile_number: "+14155552601" } } });
+  const { lead_call_tracker_id } = await stage.bus.call("leads.push", {
+    by: asAdmin,
+    lead: {
+      request_id: "o",
+      template_id: T,
+      reseller_id: R,
+      merchant_id: M,
+      payload: { customer_mobile_number: "+14155552601" },
+    },
+  });
   for (const owner of owners) expect(await any(owner)).toBe(true);
-  for (const owner of [{ reseller_id: OTHER }, { reseller_id: R, merchant_id: OTHER }, { reseller_id: R, template_id: OTHER }]) expect(await any(owner)).toBe(false);
-  await stage.bus.call("leads.abort", { by: asAdmin, leads: [{ lead_id: lead_call_tracker_id, cancellation_reason: "x" }] });
+  for (const owner of [
+    { reseller_id: OTHER },
+    { reseller_id: R, merchant_id: OTHER },
+    { reseller_id: R, template_id: OTHER },
+  ])
+    expect(await any(owner)).toBe(false);
+  await stage.bus.call("leads.abort", {
+    by: asAdmin,
+    leads: [{ lead_id: lead_call_tracker_id, cancellation_reason: "x" }],
+  });
   for (const owner of owners) expect(await any(owner)).toBe(false);
 });
 
-test.each([["a reseller", { reseller_id: R }], ["a merchant", { reseller_id: R, merchant_id: M }], ["a template", { reseller_id: R, template_id: T }]])("%s is looked up in an index of unfinished leads", async (_, filter) => {
-  expect(JSON.stringify(await client.db().collection("leads").find({ ...filter, finished_at: null }).limit(1).explain("queryPlanner"))).toMatch(/"indexName":"unfinished_of_/);
+test.each([
+  ["a reseller", { reseller_id: R }],
+  ["a merchant", { reseller_id: R, merchant_id: M }],
+  ["a template", { reseller_id: R, template_id: T }],
+])("%s is looked up in an index of unfinished leads", async (_, filter) => {
+  expect(
+    JSON.stringify(
+      await client
+        .db()
+        .collection("leads")
+        .find({ ...filter, finished_at: null })
+        .limit(1)
+        .explain("queryPlanner"),
+    ),
+  ).toMatch(/"indexName":"unfinished_of_/);
 });

@@ -7,9 +7,17 @@ const it = setNumbersStage();
 const OTHER = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
 
 const create = (reseller_id: string | null, over: object = {}) =>
-  it.stage.bus.call("numbers.create", { by: asAdmin, phone_number: US(), provider: "PROVIDER_ONE", reseller_id, ...over });
-const called = async (phone_number: string, provider: "PROVIDER_ONE" | "PROVIDER_TWO" = "PROVIDER_ONE") => (await it.stage.bus.call("numbers.called", { phone_number, provider })).number;
-const update = (number_id: string, number: object) => it.stage.bus.call("numbers.update", { by: asAdmin, number_id, number });
+  it.stage.bus.call("numbers.create", {
+    by: asAdmin,
+    phone_number: US(),
+    provider: "PROVIDER_ONE",
+    reseller_id,
+    ...over,
+  });
+const called = async (phone_number: string, provider: "PROVIDER_ONE" | "PROVIDER_TWO" = "PROVIDER_ONE") =>
+  (await it.stage.bus.call("numbers.called", { phone_number, provider })).number;
+const update = (number_id: string, number: object) =>
+  it.stage.bus.call("numbers.update", { by: asAdmin, number_id, number });
 const codeOfFault = (work: Promise<unknown>): Promise<string> => work.then(() => "taken", codeOf);
 
 describe("the template of a number", () => {
@@ -34,7 +42,12 @@ describe("the number that was called", () => {
   test("is found by number and provider, with its owner", async () => {
     const r = tenant();
     const made = await create(r, { merchant_id: `${r}.m`, inbound_template_id: TEMPLATE });
-    expect(await called(made.phone_number)).toEqual({ id: made.id, reseller_id: r, merchant_id: `${r}.m`, inbound_template_id: TEMPLATE });
+    expect(await called(made.phone_number)).toEqual({
+      id: made.id,
+      reseller_id: r,
+      merchant_id: `${r}.m`,
+      inbound_template_id: TEMPLATE,
+    });
     expect(await called(made.phone_number, "PROVIDER_TWO")).toBeNull();
     expect(await called(US())).toBeNull();
   });
@@ -49,8 +62,16 @@ describe("the number that was called", () => {
   test("of two resellers' is the one with a template of its own, else the older one", async () => {
     const phone_number = US();
     const [first, second] = [tenant(), tenant()];
-    const older = await it.stage.bus.call("numbers.create", { by: asReseller(first), phone_number, provider: "PROVIDER_ONE" });
-    const younger = await it.stage.bus.call("numbers.create", { by: asReseller(second), phone_number, provider: "PROVIDER_ONE" });
+    const older = await it.stage.bus.call("numbers.create", {
+      by: asReseller(first),
+      phone_number,
+      provider: "PROVIDER_ONE",
+    });
+    const younger = await it.stage.bus.call("numbers.create", {
+      by: asReseller(second),
+      phone_number,
+      provider: "PROVIDER_ONE",
+    });
     expect((await called(phone_number))?.id).toBe(older.id);
     await update(younger.id, { inbound_template_id: TEMPLATE });
     expect((await called(phone_number))?.id).toBe(younger.id);

@@ -3,14 +3,18 @@ import { codeOf } from "../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, asUser, until } from "../support/stage.ts";
 import { GB, releaseOne, reserveOne, setNumbersStage, tenant, US } from "./numbers-stage.ts";
 
-
 const at = setNumbersStage();
 
 const create = (over: Partial<ParamsOf<"numbers.create">> & { by: ParamsOf<"numbers.create">["by"] }) =>
   at.stage.bus.call("numbers.create", { phone_number: US(), provider: "PROVIDER_ONE", ...over });
-const reserve = (reseller_id: string, holder: string, over: Omit<Parameters<typeof reserveOne>[2], "reseller_id"> = {}) => reserveOne(at.stage.bus, holder, { reseller_id, ...over });
+const reserve = (
+  reseller_id: string,
+  holder: string,
+  over: Omit<Parameters<typeof reserveOne>[2], "reseller_id"> = {},
+) => reserveOne(at.stage.bus, holder, { reseller_id, ...over });
 const release = (holder: string) => releaseOne(at.stage.bus, holder);
-const available = (reseller_id: string, merchant_id: string | null = null) => at.stage.bus.call("numbers.availability", { reseller_id, merchant_id, provider: "PROVIDER_ONE" });
+const available = (reseller_id: string, merchant_id: string | null = null) =>
+  at.stage.bus.call("numbers.availability", { reseller_id, merchant_id, provider: "PROVIDER_ONE" });
 const codeFrom = (call: Promise<unknown>): Promise<string> => call.then(() => "taken", codeOf);
 
 describe("create", () => {
@@ -19,8 +23,17 @@ describe("create", () => {
     const phone = US();
     const record = await create({ by: asReseller(r), phone_number: `+1 ${phone.slice(2)}` });
     expect(record).toEqual({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/), phone_number: phone, provider: "PROVIDER_ONE", status: "AVAILABLE", channel: "voice", max_concurrent_calls: 1,
-      reseller_id: r, merchant_id: null, inbound_template_id: null, created_at: expect.stringMatching(/Z$/), updated_at: record.created_at,
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      phone_number: phone,
+      provider: "PROVIDER_ONE",
+      status: "AVAILABLE",
+      channel: "voice",
+      max_concurrent_calls: 1,
+      reseller_id: r,
+      merchant_id: null,
+      inbound_template_id: null,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: record.created_at,
     });
   });
 
@@ -28,13 +41,19 @@ describe("create", () => {
     const r = tenant();
     const phone = US();
     await create({ by: asReseller(r), phone_number: phone });
-    expect(await codeFrom(create({ by: asAdmin, reseller_id: r, phone_number: `+1-${phone.slice(2)}`, provider: "PROVIDER_TWO" }))).toBe("NUMBER_EXISTS");
+    expect(
+      await codeFrom(
+        create({ by: asAdmin, reseller_id: r, phone_number: `+1-${phone.slice(2)}`, provider: "PROVIDER_TWO" }),
+      ),
+    ).toBe("NUMBER_EXISTS");
   });
 
   test("a race for the same number has one winner", async () => {
     const r = tenant();
     const phone = US();
-    const codes = await Promise.all(Array.from({ length: 10 }, () => codeFrom(create({ by: asReseller(r), phone_number: phone }))));
+    const codes = await Promise.all(
+      Array.from({ length: 10 }, () => codeFrom(create({ by: asReseller(r), phone_number: phone }))),
+    );
     expect(codes.filter((c) => c === "taken")).toHaveLength(1);
     expect(codes.filter((c) => c === "NUMBER_EXISTS")).toHaveLength(9);
   });
@@ -50,11 +69,17 @@ describe("create", () => {
     ["a merchant of another reseller", "MERCHANT_NOT_FOUND", { by: mine, merchant_id: "rs-other.m" }],
     ["a merchant without its reseller", "VALIDATION_FAILED", { by: asAdmin, merchant_id: "rs-mine.m" }],
     ["no room for a single call", "VALIDATION_FAILED", { by: mine, max_concurrent_calls: 0 }],
-  ])("%s is %s", async (_what, code, params) => { expect(await codeFrom(create(params))).toBe(code); });
+  ])("%s is %s", async (_what, code, params) => {
+    expect(await codeFrom(create(params))).toBe(code);
+  });
 
   test("an admin without reseller adds to the shared pool; whoever waits is told", async () => {
     at.freed.length = 0;
-    expect(await create({ by: asAdmin, provider: "PROVIDER_THREE", status: "DISABLED" })).toMatchObject({ reseller_id: null, merchant_id: null, status: "DISABLED" });
+    expect(await create({ by: asAdmin, provider: "PROVIDER_THREE", status: "DISABLED" })).toMatchObject({
+      reseller_id: null,
+      merchant_id: null,
+      status: "DISABLED",
+    });
     await until("numbers.freed", () => at.freed.find((e) => e.provider === "PROVIDER_THREE"));
   });
 });
@@ -65,7 +90,8 @@ describe("list", () => {
     const whole = await create({ by: asReseller(r) });
     const own = await create({ by: asReseller(r), merchant_id: `${r}.a` });
     const other = await create({ by: asReseller(r), merchant_id: `${r}.b` });
-    const ids = async (by: ParamsOf<"numbers.list">["by"]) => (await at.stage.bus.call("numbers.list", { by, limit: 500 })).numbers.map((n) => n.id);
+    const ids = async (by: ParamsOf<"numbers.list">["by"]) =>
+      (await at.stage.bus.call("numbers.list", { by, limit: 500 })).numbers.map((n) => n.id);
     expect(await ids(asReseller(r))).toEqual([other.id, own.id, whole.id]);
     expect(await ids(asMerchant(r, `${r}.a`))).toEqual([own.id, whole.id]);
     expect(await ids(asUser(r, `${r}.b`))).toEqual([other.id, whole.id]);
@@ -76,10 +102,15 @@ describe("list", () => {
   test("pages, and filters by the status that is shown", async () => {
     const r = tenant();
     const by = asReseller(r);
-    const made = [await create({ by }), await create({ by, max_concurrent_calls: 2 }), await create({ by, status: "DISABLED" })];
+    const made = [
+      await create({ by }),
+      await create({ by, max_concurrent_calls: 2 }),
+      await create({ by, status: "DISABLED" }),
+    ];
     await reserve(r, `${r}-1`);
     await reserve(r, `${r}-2`);
-    const status = async (s: "AVAILABLE" | "IN_USE" | "DISABLED") => (await at.stage.bus.call("numbers.list", { by, status: s })).numbers.map((n) => [n.id, n.status]);
+    const status = async (s: "AVAILABLE" | "IN_USE" | "DISABLED") =>
+      (await at.stage.bus.call("numbers.list", { by, status: s })).numbers.map((n) => [n.id, n.status]);
     expect(await status("IN_USE")).toEqual([[made[0]!.id, "IN_USE"]]);
     expect(await status("AVAILABLE")).toEqual([[made[1]!.id, "AVAILABLE"]]);
     expect(await status("DISABLED")).toEqual([[made[2]!.id, "DISABLED"]]);
@@ -114,7 +145,8 @@ describe("reserve", () => {
     await create({ by: asReseller(r), merchant_id: `${r}.b`, provider });
     await create({ by: asReseller(tenant()), provider });
     const taken = [];
-    for (const holder of ["1", "2", "3", "4"]) taken.push((await reserve(r, `${r}-${holder}`, { merchant_id: `${r}.a`, provider }))?.id);
+    for (const holder of ["1", "2", "3", "4"])
+      taken.push((await reserve(r, `${r}-${holder}`, { merchant_id: `${r}.a`, provider }))?.id);
     expect(taken).toEqual([own.id, whole.id, pool.id, undefined]);
     for (const holder of ["1", "2", "3"]) await release(`${r}-${holder}`);
     expect((await reserve(r, `${r}-5`, { provider }))?.id).toBe(whole.id);
@@ -163,15 +195,17 @@ describe("reserve", () => {
     await create({ by: asReseller(r), max_concurrent_calls: 1 });
     let held = 0;
     let most = 0;
-    await Promise.all(Array.from({ length: 24 }, async (_, i) => {
-      for (let turn = 0; turn < 3; turn++) {
-        if (!await reserve(r, `${r}-${i}-${turn}`)) continue;
-        most = Math.max(most, ++held);
-        await available(r);
-        held--;
-        await release(`${r}-${i}-${turn}`);
-      }
-    }));
+    await Promise.all(
+      Array.from({ length: 24 }, async (_, i) => {
+        for (let turn = 0; turn < 3; turn++) {
+          if (!(await reserve(r, `${r}-${i}-${turn}`))) continue;
+          most = Math.max(most, ++held);
+          await available(r);
+          held--;
+          await release(`${r}-${i}-${turn}`);
+        }
+      }),
+    );
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(3);
     expect(await at.stored.countDocuments({ reseller_id: r, "slots.0": { $exists: true } } as object)).toBe(0);
@@ -229,7 +263,10 @@ describe("release in somebody's name", () => {
   test("the end of an attempt frees what any scheduler took for it; a loser frees its own only", async () => {
     const r = tenant();
     for (let i = 0; i < 3; i++) await create({ by: asReseller(r), max_concurrent_calls: 2 });
-    const holders = async () => (await at.stored.find({ reseller_id: r } as object).toArray()).flatMap((d) => d.slots.map((s) => s.holder)).sort();
+    const holders = async () =>
+      (await at.stored.find({ reseller_id: r } as object).toArray())
+        .flatMap((d) => d.slots.map((s) => s.holder))
+        .sort();
     for (const holder of [`${r}.1~a`, `${r}.1~b`, `${r}.1`, `${r}.10`, `${r}.1x`, `${r}.2~a`]) await reserve(r, holder);
     await release(`${r}.1~b`);
     expect(await holders()).toEqual([`${r}.1`, `${r}.10`, `${r}.1x`, `${r}.1~a`, `${r}.2~a`].sort());

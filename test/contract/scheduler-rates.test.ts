@@ -15,30 +15,52 @@ beforeAll(async () => {
   rates = rateWindows(store.model("rate_windows", rateWindowSchema));
   await store.open();
 });
-afterAll(async () => { await store.close(); await database.drop(); });
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
 /** Askers side by side, each asking as fast as it can for `ms`; the instants of all grants, in order. */
-async function drive(id: string, limit: RateLimit, askers: number, ms: number, slack_ms: () => number): Promise<number[]> {
+async function drive(
+  id: string,
+  limit: RateLimit,
+  askers: number,
+  ms: number,
+  slack_ms: () => number,
+): Promise<number[]> {
   const end = performance.now() + ms;
   const grants: number[] = [];
-  await Promise.all(Array.from({ length: askers }, async () => {
-    while (performance.now() < end) {
-      const taken = await rates.take(id, limit, { not_before: null, slack_ms: slack_ms() });
-      if (taken.granted) { grants.push(taken.at.getTime()); expect(taken.at.getTime()).toBeGreaterThanOrEqual(taken.asked_at.getTime()); }
-      else await rest(Math.min(50, taken.next.getTime() - Date.now()));
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: askers }, async () => {
+      while (performance.now() < end) {
+        const taken = await rates.take(id, limit, { not_before: null, slack_ms: slack_ms() });
+        if (taken.granted) {
+          grants.push(taken.at.getTime());
+          expect(taken.at.getTime()).toBeGreaterThanOrEqual(taken.asked_at.getTime());
+        } else await rest(Math.min(50, taken.next.getTime() - Date.now()));
+      }
+    }),
+  );
   return grants.sort((a, b) => a - b);
 }
 
 /** The shortest time in which max + 1 grants lie. */
-const tightest = (grants: readonly number[], max: number): number => Math.min(Number.POSITIVE_INFINITY, ...grants.slice(max).map((at, i) => at - (grants[i] ?? 0)));
+const tightest = (grants: readonly number[], max: number): number =>
+  Math.min(Number.POSITIVE_INFINITY, ...grants.slice(max).map((at, i) => at - (grants[i] ?? 0)));
 
-test.each([[1, 200], [3, 250], [7, 500], [40, 300], [150, 400]])("at most %i in any window of %i ms, with many askers at once", async (max, window_ms) => {
+test.each([
+  [1, 200],
+  [3, 250],
+  [7, 500],
+  [40, 300],
+  [150, 400],
+])("at most %i in any window of %i ms, with many askers at once", async (max, window_ms) => {
   const limit = { max, window_ms };
-  const grants = await drive(`w:${max}:${window_ms}`, limit, 12, 1800, () => (Math.random() < 0.5 ? 0 : Math.floor(Math.random() * window_ms)));
+  const grants = await drive(`w:${max}:${window_ms}`, limit, 12, 1800, () =>
+    Math.random() < 0.5 ? 0 : Math.floor(Math.random() * window_ms),
+  );
   expect(tightest(grants, max)).toBeGreaterThanOrEqual(widened(limit));
   expect(grants.length).toBeGreaterThanOrEqual(Math.min(2, max) * 2);
 });
@@ -48,13 +70,15 @@ test("more than 1,000 are kept in coarse entries: never more than the limit, and
   const { group, entries } = layoutOf(limit.max);
   expect(entries * group).toBeGreaterThanOrEqual(limit.max * 0.98);
   const grants: number[] = [];
-  await Promise.all(Array.from({ length: 16 }, async () => {
-    while (grants.length < 1700) {
-      const taken = await rates.take("coarse", limit, { not_before: null, slack_ms: 200_000 });
-      expect(taken.granted).toBe(true);
-      if (taken.granted) grants.push(taken.at.getTime());
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      while (grants.length < 1700) {
+        const taken = await rates.take("coarse", limit, { not_before: null, slack_ms: 200_000 });
+        expect(taken.granted).toBe(true);
+        if (taken.granted) grants.push(taken.at.getTime());
+      }
+    }),
+  );
   grants.sort((a, b) => a - b);
   expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(widened(limit));
   const begin = grants[0] ?? 0;
@@ -87,7 +111,10 @@ test("a closed ring grants nothing before, a longer closing stays, and a look sh
   const until = new Date(Date.now() + 60_000);
   await rates.close("provider:x", until, "429 Retry-After");
   await rates.close("provider:x", new Date(until.getTime() - 30_000), "sooner");
-  expect(await rates.take("provider:x", { max: 5, window_ms: 1000 }, { not_before: null, slack_ms: 5000 })).toEqual({ granted: false, next: until });
+  expect(await rates.take("provider:x", { max: 5, window_ms: 1000 }, { not_before: null, slack_ms: 5000 })).toEqual({
+    granted: false,
+    next: until,
+  });
   const state = (await rates.peek(["provider:x"])).get("provider:x") ?? null;
   expect(roomAt(state, { max: 5, window_ms: 1000 }, new Date())).toEqual({ free: 0, next: until });
   expect(roomAt(state, null, new Date())).toEqual({ free: 0, next: until });
@@ -103,18 +130,31 @@ describe("grants over the bus", () => {
   const started = async (perSecond: number): Promise<void> => {
     stage = await setStage({
       env: { PROVIDER_ONE_CALLS_PER_SECOND: String(perSecond), PROVIDER_TWO_CALLS_PER_SECOND: "0" },
-      services: [scheduler, standIn("leads", { heads: () => ({ heads: [], next: null }) }), ...(["config", "merchants", "blacklist", "numbers", "dialer"] as const).map((name) => standIn(name, {}))],
+      services: [
+        scheduler,
+        standIn("leads", { heads: () => ({ heads: [], next: null }) }),
+        ...(["config", "merchants", "blacklist", "numbers", "dialer"] as const).map((name) => standIn(name, {})),
+      ],
     });
   };
   afterEach(() => stage.stop());
-  const ask = (provider: "PROVIDER_ONE" | "PROVIDER_TWO", max_calls: number | null, max_wait_ms = 0): Promise<ResultOf<"scheduler.grant">> =>
-    stage.bus.call("scheduler.grant", { provider, rate_limit: max_calls === null ? null : { configuration_id, max_calls, window_seconds: 60 }, max_wait_ms });
+  const ask = (
+    provider: "PROVIDER_ONE" | "PROVIDER_TWO",
+    max_calls: number | null,
+    max_wait_ms = 0,
+  ): Promise<ResultOf<"scheduler.grant">> =>
+    stage.bus.call("scheduler.grant", {
+      provider,
+      rate_limit: max_calls === null ? null : { configuration_id, max_calls, window_seconds: 60 },
+      max_wait_ms,
+    });
 
   test("without limits always; with a limit of the configuration up to it; its refusal takes no token of the account", async () => {
     await started(5);
     expect(await ask("PROVIDER_TWO", null)).toEqual({ granted: true, send_in_ms: 0 });
     for (let i = 0; i < 3; i++) expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: true });
-    for (let i = 0; i < 10; i++) expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: false, why: "rate_limit" });
+    for (let i = 0; i < 10; i++)
+      expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: false, why: "rate_limit" });
     expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
     expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
     const refused = await ask("PROVIDER_ONE", null);
@@ -126,10 +166,12 @@ describe("grants over the bus", () => {
     await started(5);
     const sends: number[] = [];
     const began = performance.now();
-    await Promise.all(Array.from({ length: 20 }, async () => {
-      const answer = await ask("PROVIDER_ONE", 1000, 2500);
-      if (answer.granted) sends.push(performance.now() + answer.send_in_ms);
-    }));
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const answer = await ask("PROVIDER_ONE", 1000, 2500);
+        if (answer.granted) sends.push(performance.now() + answer.send_in_ms);
+      }),
+    );
     expect(sends.length).toBeGreaterThanOrEqual(11);
     // an answer may come late, never early: after every five calls at least a second and what a grant is good for
     sends.sort((a, b) => a - b);
@@ -137,20 +179,40 @@ describe("grants over the bus", () => {
     expect(sends[10]).toBeGreaterThanOrEqual(began + 2200 - CLOCKS_MS);
   });
 
-  test.each([["of the account", "PROVIDER_ONE", null], ["of the configuration", "PROVIDER_TWO", 50], ["of both", "PROVIDER_ONE", 50], ["of none", "PROVIDER_TWO", null]] as const)("an asker that needs time to get ready is given a later instant: limit %s", async (_name, provider, max_calls) => {
-    await started(50);
-    const rate_limit = max_calls === null ? null : { configuration_id, max_calls, window_seconds: 60 };
-    for (let i = 0; i < 5; i++) {
-      const answer = await stage.bus.call("scheduler.grant", { provider, rate_limit, max_wait_ms: 4000, min_wait_ms: 2000 });
-      expect(answer).toMatchObject({ granted: true });
-      // the scheduler's clock and the database's, which is asked a moment later
-      if (answer.granted) { expect(answer.send_in_ms).toBeGreaterThan(100); expect(answer.send_in_ms).toBeLessThanOrEqual(2000 + CLOCKS_MS); }
-    }
-  });
+  test.each([
+    ["of the account", "PROVIDER_ONE", null],
+    ["of the configuration", "PROVIDER_TWO", 50],
+    ["of both", "PROVIDER_ONE", 50],
+    ["of none", "PROVIDER_TWO", null],
+  ] as const)(
+    "an asker that needs time to get ready is given a later instant: limit %s",
+    async (_name, provider, max_calls) => {
+      await started(50);
+      const rate_limit = max_calls === null ? null : { configuration_id, max_calls, window_seconds: 60 };
+      for (let i = 0; i < 5; i++) {
+        const answer = await stage.bus.call("scheduler.grant", {
+          provider,
+          rate_limit,
+          max_wait_ms: 4000,
+          min_wait_ms: 2000,
+        });
+        expect(answer).toMatchObject({ granted: true });
+        // the scheduler's clock and the database's, which is asked a moment later
+        if (answer.granted) {
+          expect(answer.send_in_ms).toBeGreaterThan(100);
+          expect(answer.send_in_ms).toBeLessThanOrEqual(2000 + CLOCKS_MS);
+        }
+      }
+    },
+  );
 
   test("an account that asked for a pause gets none", async () => {
     await started(0);
-    await stage.bus.call("scheduler.slow", { provider: "PROVIDER_TWO", until: new Date(Date.now() + 60_000).toISOString(), why: "429" });
+    await stage.bus.call("scheduler.slow", {
+      provider: "PROVIDER_TWO",
+      until: new Date(Date.now() + 60_000).toISOString(),
+      why: "429",
+    });
     expect(await ask("PROVIDER_TWO", null)).toMatchObject({ granted: false, why: "carrier_limit" });
     expect(await ask("PROVIDER_TWO", 3)).toMatchObject({ granted: false, why: "carrier_limit" });
     expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: true });

@@ -1,9 +1,15 @@
 import { id, schedulerStage, T, type SchedulerStage } from "./scheduler-stage.ts";
 
 let s: SchedulerStage;
-beforeAll(async () => { s = await schedulerStage(); });
+beforeAll(async () => {
+  s = await schedulerStage();
+});
 afterAll(() => s.stage.stop());
-beforeEach(async () => { s.reset(); await s.pass(); s.told.length = 0; });
+beforeEach(async () => {
+  s.reset();
+  await s.pass();
+  s.told.length = 0;
+});
 
 const at = (ms: number): string => new Date(s.clock.now().getTime() + ms).toISOString();
 
@@ -20,7 +26,14 @@ test("a lead that becomes due between two scans is called in its time", async ()
   s.put(2, { due_at: at(1700) });
   const began = s.clock.now().getTime();
   const when = new Map<string, number>();
-  await s.run("both", () => { for (const l of s.dialled()) if (!when.has(l)) when.set(l, s.clock.now().getTime() - began); return when.size === 2; }, 5);
+  await s.run(
+    "both",
+    () => {
+      for (const l of s.dialled()) if (!when.has(l)) when.set(l, s.clock.now().getTime() - began);
+      return when.size === 2;
+    },
+    5,
+  );
   expect(when.get(id(1))).toBeGreaterThanOrEqual(1300);
   expect(when.get(id(1))).toBeLessThanOrEqual(1360);
   expect(when.get(id(2))).toBeGreaterThanOrEqual(1700);
@@ -51,7 +64,11 @@ test("an event makes its queue hot without a full scan", async () => {
 test("what is heard while a queue is being read is not forgotten", async () => {
   let other = 0;
   s.dial = (orders) => {
-    if (other === 0) { other = 1; s.put(5); s.stage.bus.broadcast("lead.queued", { lead_id: id(5), queue: T, due_at: at(0) }); }
+    if (other === 0) {
+      other = 1;
+      s.put(5);
+      s.stage.bus.broadcast("lead.queued", { lead_id: id(5), queue: T, due_at: at(0) });
+    }
     return orders.map(() => true);
   };
   s.put(4);

@@ -3,18 +3,39 @@ import { Failure } from "../../shared/errors.ts";
 import { id, N, schedulerStage, T, type SchedulerStage } from "./scheduler-stage.ts";
 
 let s: SchedulerStage;
-beforeAll(async () => { s = await schedulerStage(); });
+beforeAll(async () => {
+  s = await schedulerStage();
+});
 afterAll(() => s.stage.stop());
-beforeEach(async () => { s.reset(); await s.pass(); s.told.length = 0; });
+beforeEach(async () => {
+  s.reset();
+  await s.pass();
+  s.told.length = 0;
+});
 
 const dials = (n: number) => s.run(`${n} dials`, () => s.dialled().length >= n);
 
 test("a due lead gets a line, is claimed and handed to the dialler with its snapshot", async () => {
   s.put(1);
   await dials(1);
-  expect(s.of("dial")[0]).toMatchObject({ lead_id: id(1), claim_no: 1, to: "+14155552601", from: "+14155550100", template_version: 7, dial_until: null, enforce_blacklist: true, max_call_seconds: 120, rate_limit: null });
-  expect(s.of("reserveMany")[0]).toMatchObject({ same_country: false, wants: [{ holder: expect.stringMatching(new RegExp(`^${id(1)}\\.1~[0-9a-f]{8}$`)) }] });
-  expect(s.of("claimMany")[0]).toMatchObject({ items: [{ attempt: { number_id: N, policy: { max_retry: 1, retry_offset: 5, retry_on: null } } }] });
+  expect(s.of("dial")[0]).toMatchObject({
+    lead_id: id(1),
+    claim_no: 1,
+    to: "+14155552601",
+    from: "+14155550100",
+    template_version: 7,
+    dial_until: null,
+    enforce_blacklist: true,
+    max_call_seconds: 120,
+    rate_limit: null,
+  });
+  expect(s.of("reserveMany")[0]).toMatchObject({
+    same_country: false,
+    wants: [{ holder: expect.stringMatching(new RegExp(`^${id(1)}\\.1~[0-9a-f]{8}$`)) }],
+  });
+  expect(s.of("claimMany")[0]).toMatchObject({
+    items: [{ attempt: { number_id: N, policy: { max_retry: 1, retry_offset: 5, retry_on: null } } }],
+  });
 });
 
 test("outside the window no lead is read, reserved or written; when it opens they go", async () => {
@@ -35,8 +56,24 @@ test("outside the window no lead is read, reserved or written; when it opens the
 
 test("paused, switched off or unconfigured: the leads wait untouched, and go at once when that changes", async () => {
   const stops: [string, () => void, () => void][] = [
-    ["deployment", () => { s.pauses.deployment = { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: null }; }, () => { s.pauses.deployment = null; }],
-    ["merchant", () => { s.pauses.merchants = [{ id: "m", pause: { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: "audit" } }]; }, () => { s.pauses.merchants = []; }],
+    [
+      "deployment",
+      () => {
+        s.pauses.deployment = { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: null };
+      },
+      () => {
+        s.pauses.deployment = null;
+      },
+    ],
+    [
+      "merchant",
+      () => {
+        s.pauses.merchants = [{ id: "m", pause: { at: "2026-11-21T09:00:00.000Z", by: "user:a", reason: "audit" } }];
+      },
+      () => {
+        s.pauses.merchants = [];
+      },
+    ],
     ["template", () => s.configure({}, { is_active: false }), () => s.configure({})],
     ["configuration", () => s.configure({}, { configuration: null }), () => s.configure({})],
     ["calling", () => s.configure({ enable_calling: false }), () => s.configure({ enable_calling: true })],
@@ -103,21 +140,31 @@ test("a dialler without room: leads and lines go back, and the next offers get s
 
 test.each<[string, () => Error]>([
   ["whose answer is unknown", () => new Error("something unexpected after the hand-over")],
-  ["that went away with the orders in hand, perhaps beyond a broken bus", () => new Errors.RequestRejectedError({ action: "dialer.dialMany", nodeID: "gone" })],
-])("a dialler %s keeps lead and line: the lease decides; its queue is left alone for some seconds", async (_name, fault) => {
-  s.dial = () => { throw fault(); };
-  s.put(40);
-  await s.run("a claim", () => s.of("claimMany").length > 0);
-  s.put(41);
-  await s.pass(2000);
-  expect(s.of("claimMany")).toHaveLength(1);
-  expect([...s.of("leads.release"), ...s.of("releaseMany")]).toEqual([]);
-  s.dial = null;
-  await dials(1);
-});
+  [
+    "that went away with the orders in hand, perhaps beyond a broken bus",
+    () => new Errors.RequestRejectedError({ action: "dialer.dialMany", nodeID: "gone" }),
+  ],
+])(
+  "a dialler %s keeps lead and line: the lease decides; its queue is left alone for some seconds",
+  async (_name, fault) => {
+    s.dial = () => {
+      throw fault();
+    };
+    s.put(40);
+    await s.run("a claim", () => s.of("claimMany").length > 0);
+    s.put(41);
+    await s.pass(2000);
+    expect(s.of("claimMany")).toHaveLength(1);
+    expect([...s.of("leads.release"), ...s.of("releaseMany")]).toEqual([]);
+    s.dial = null;
+    await dials(1);
+  },
+);
 
 test("a part that is down: the lead is given back and its line too", async () => {
-  s.dial = () => { throw new Failure("DEPENDENCY_DOWN", "no dialler"); };
+  s.dial = () => {
+    throw new Failure("DEPENDENCY_DOWN", "no dialler");
+  };
   s.put(45);
   await s.run("a lead given back", () => s.of("leads.release").length > 0 && s.of("releaseMany").length > 0);
   expect(s.of("leads.release")[0]).toMatchObject({ lead_id: id(45), claim_no: 1 });
@@ -125,7 +172,11 @@ test("a part that is down: the lead is given back and its line too", async () =>
 
 test("one queue that breaks something does not stand in the way of another", async () => {
   s.plans.set(N, { ...s.plans.get(T)!, template_id: N });
-  s.dial = (orders) => orders.map((o) => { if (o.template_id === N) throw new Failure("VALIDATION_FAILED", "a payload nobody takes"); return true; });
+  s.dial = (orders) =>
+    orders.map((o) => {
+      if (o.template_id === N) throw new Failure("VALIDATION_FAILED", "a payload nobody takes");
+      return true;
+    });
   s.put(46, { template_id: N });
   s.put(47);
   s.put(48);
@@ -155,7 +206,10 @@ test("a template that is gone: its leads end", async () => {
 
 test("international calls off: dropped only where there are numbers and none of that country; else they wait", async () => {
   s.configure({ enable_international_call: false });
-  s.lines = new Map([["+14155550100", 5], ["+33142685300", 0]]);
+  s.lines = new Map([
+    ["+14155550100", 5],
+    ["+33142685300", 0],
+  ]);
   s.put(60, { phone_number: "+442071838750" });
   s.put(61, { phone_number: "+33142685301" });
   s.put(62);

@@ -11,7 +11,9 @@ test("a database that comes up later than the driver waits is waited for, and us
   const held = openStore(`mongodb://127.0.0.1:${port}/late`);
   const model = held.model("things", new Schema({ _id: { type: String, required: true } }, SCHEMA_OPTIONS));
   const started = new Promise<Awaited<ReturnType<typeof startStore>>>((resolve, reject) => {
-    setTimeout(() => { startStore({ dir: ":memory:", port }).then(resolve, reject); }, LATE_MS);
+    setTimeout(() => {
+      startStore({ dir: ":memory:", port }).then(resolve, reject);
+    }, LATE_MS);
   });
   await Promise.all([held.open(), started]);
   await model.create({ _id: "a" });

@@ -5,12 +5,26 @@ import { ROOT } from "../support/house-sources.ts";
 
 /** What the tests read of a container in docker-compose.yml. */
 export interface Container {
-  image: string; build?: { context: string; dockerfile: string }; command: string[]; entrypoint?: string[]; environment?: Record<string, string>; ports?: string[];
-  networks: string[]; volumes?: string[]; profiles?: string[]; stop_grace_period: string; depends_on?: Record<string, { condition: string }>; healthcheck: { test: string[] };
+  image: string;
+  build?: { context: string; dockerfile: string };
+  command: string[];
+  entrypoint?: string[];
+  environment?: Record<string, string>;
+  ports?: string[];
+  networks: string[];
+  volumes?: string[];
+  profiles?: string[];
+  stop_grace_period: string;
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck: { test: string[] };
 }
 
 /** docker-compose.yml, aliases and merges resolved. */
-export interface ComposeFile { services: Record<string, Container>; networks: Record<string, unknown>; volumes: Record<string, unknown> }
+export interface ComposeFile {
+  services: Record<string, Container>;
+  networks: Record<string, unknown>;
+  volumes: Record<string, unknown>;
+}
 
 type Variables = Record<string, string | undefined>;
 
@@ -23,29 +37,43 @@ export const readCompose = (): ComposeFile => parse(read("docker-compose.yml"), 
 const PLACE = /\$\$|\$\{([A-Za-z_]\w*)(?:(:-|:\?)([^}]*))?\}/g;
 
 /** Compose's interpolation of `${A}`, `${A:-default}` and `${A:?message}`. `missing` collects what is required and empty. */
-export const interpolate = (text: string, variables: Variables, missing: Set<string> = new Set()): string => text.replaceAll(PLACE, (whole, name?: string, how?: string, rest?: string) => {
-  if (name === undefined) return "$";
-  const value = variables[name];
-  if (value !== undefined && value !== "") return value;
-  if (how === ":?") missing.add(name);
-  return how === ":-" ? rest ?? "" : whole === "$$" ? "$" : "";
-});
+export const interpolate = (text: string, variables: Variables, missing: Set<string> = new Set()): string =>
+  text.replaceAll(PLACE, (whole, name?: string, how?: string, rest?: string) => {
+    if (name === undefined) return "$";
+    const value = variables[name];
+    if (value !== undefined && value !== "") return value;
+    if (how === ":?") missing.add(name);
+    return how === ":-" ? (rest ?? "") : whole === "$$" ? "$" : "";
+  });
 
 /** Every variable that a text takes from outside. */
-export const variablesIn = (text: string): string[] => [...new Set([...text.matchAll(PLACE)].flatMap((m) => m[1] ?? []))].sort();
+export const variablesIn = (text: string): string[] =>
+  [...new Set([...text.matchAll(PLACE)].flatMap((m) => m[1] ?? []))].sort();
 
 /** The environment a container gets. */
-export const environmentOf = (container: Container, variables: Variables, missing?: Set<string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(container.environment ?? {}).map(([name, value]) => [name, interpolate(value, variables, missing)]));
+export const environmentOf = (
+  container: Container,
+  variables: Variables,
+  missing?: Set<string>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(container.environment ?? {}).map(([name, value]) => [name, interpolate(value, variables, missing)]),
+  );
 
 /** The lines `NAME=value` of an env file; with `commented`, those behind a # as well. */
 export const readEnvFile = (path: string, commented = false): { name: string; value: string; above: string }[] => {
   const lines = read(path).split("\n");
   return lines.flatMap((line, at) => {
     const [, hash, name, value] = /^(#?)([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
-    return name === undefined || value === undefined || (hash === "#" && !commented) ? [] : [{ name, value, above: lines[at - 1] ?? "" }];
+    return name === undefined || value === undefined || (hash === "#" && !commented)
+      ? []
+      : [{ name, value, above: lines[at - 1] ?? "" }];
   });
 };
 
 /** A duration of Compose (`1m30s`) in seconds. */
-export const secondsOf = (duration: string): number => [...duration.matchAll(/(\d+)(h|m|s)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * ({ h: 3600, m: 60, s: 1 }[unit ?? "s"] ?? 0), 0);
+export const secondsOf = (duration: string): number =>
+  [...duration.matchAll(/(\d+)(h|m|s)/g)].reduce(
+    (sum, [, n, unit]) => sum + Number(n) * ({ h: 3600, m: 60, s: 1 }[unit ?? "s"] ?? 0),
+    0,
+  );

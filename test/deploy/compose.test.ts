@@ -11,33 +11,60 @@ import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf, 
 const compose = readCompose();
 const names = Object.keys(contracts);
 const simulators = ["carrier", "models", "sink"];
-const container = (name: string) => compose.services[name] ?? (() => { throw new Error(`docker-compose.yml has no ${name}`); })();
+const container = (name: string) =>
+  compose.services[name] ??
+  (() => {
+    throw new Error(`docker-compose.yml has no ${name}`);
+  })();
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 
-const sources = readProject().filter((f) => f.path.startsWith("services/") && f.path.endsWith(".ts")).map((f) => ({ path: f.path, code: codeOf(f.text).code }));
-const codeOfService = (name: string): string[] => sources.filter((f) => f.path.startsWith(`services/${name}/`)).map((f) => f.code);
+const sources = readProject()
+  .filter((f) => f.path.startsWith("services/") && f.path.endsWith(".ts"))
+  .map((f) => ({ path: f.path, code: codeOf(f.text).code }));
+const codeOfService = (name: string): string[] =>
+  sources.filter((f) => f.path.startsWith(`services/${name}/`)).map((f) => f.code);
 
 /** Whoever reads them, no container is given them. */
 const TEST_SWITCHES = ["CRASH_AT"];
 
 /** Variables a service's own code reads: `env.NAME`, taken out of `env` in braces, or all that end alike: env[`${provider}_NAME`]. */
-const readBy = (name: string): string[] => [...new Set(codeOfService(name).flatMap((code) => [
-  ...[...code.matchAll(/\benv\.([A-Z][A-Z0-9_]*)\b/g)].map((m) => m[1] ?? ""),
-  ...[...code.matchAll(/\{([^{}]*)\}\s*=\s*(?:\w+\.)*env\b/g)].flatMap((m) => [...(m[1] ?? "").matchAll(/\b[A-Z][A-Z0-9_]+\b/g)].map((v) => v[0])),
-  ...[...code.matchAll(/\benv\[`\$\{\w+\}(_[A-Z0-9_]+)`\]/g)].flatMap((m) => Object.keys(VARIABLES).filter((v) => v.endsWith(m[1] ?? "?"))),
-]))].filter((v) => v in VARIABLES && !TEST_SWITCHES.includes(v)).sort();
+const readBy = (name: string): string[] =>
+  [
+    ...new Set(
+      codeOfService(name).flatMap((code) => [
+        ...[...code.matchAll(/\benv\.([A-Z][A-Z0-9_]*)\b/g)].map((m) => m[1] ?? ""),
+        ...[...code.matchAll(/\{([^{}]*)\}\s*=\s*(?:\w+\.)*env\b/g)].flatMap((m) =>
+          [...(m[1] ?? "").matchAll(/\b[A-Z][A-Z0-9_]+\b/g)].map((v) => v[0]),
+        ),
+        ...[...code.matchAll(/\benv\[`\$\{\w+\}(_[A-Z0-9_]+)`\]/g)].flatMap((m) =>
+          Object.keys(VARIABLES).filter((v) => v.endsWith(m[1] ?? "?")),
+        ),
+      ]),
+    ),
+  ]
+    .filter((v) => v in VARIABLES && !TEST_SWITCHES.includes(v))
+    .sort();
 
 /** What every process reads: moleculer.config.ts and shared/. NODE_ID is left to the default, which is unique per container. */
 const EVERYWHERE = ["LOG_LEVEL", "NAMESPACE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"];
 
 /** What a deployment fills in. */
 const PRODUCTION = {
-  NATS_PASSWORD: "secret", JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----", PUBLIC_HTTP_URL: "https://calls.example.com", PUBLIC_WS_URL: "wss://media.example.com", OPENAI_MODEL: "some-model",
+  NATS_PASSWORD: "secret",
+  JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----",
+  PUBLIC_HTTP_URL: "https://calls.example.com",
+  PUBLIC_WS_URL: "wss://media.example.com",
+  OPENAI_MODEL: "some-model",
 };
-const SIMULATED = { ...Object.fromEntries(readEnvFile("deploy/docker/simulators.env").map((v) => [v.name, v.value])), JWT_PRIVATE_KEY: PRODUCTION.JWT_PRIVATE_KEY };
+const SIMULATED = {
+  ...Object.fromEntries(readEnvFile("deploy/docker/simulators.env").map((v) => [v.name, v.value])),
+  JWT_PRIVATE_KEY: PRODUCTION.JWT_PRIVATE_KEY,
+};
 
 describe("docker-compose.yml against the schema", () => {
-  const validate = new Ajv({ allErrors: true, allowUnionTypes: true, strictTuples: false }).compile(JSON.parse(read("test/support/compose-spec.json")) as object);
+  const validate = new Ajv({ allErrors: true, allowUnionTypes: true, strictTuples: false }).compile(
+    JSON.parse(read("test/support/compose-spec.json")) as object,
+  );
 
   test("is a Compose file", () => {
     validate(compose);
@@ -45,9 +72,12 @@ describe("docker-compose.yml against the schema", () => {
   });
 
   const spoiled: [string, (c: ReturnType<typeof container>) => object][] = [
-    ["a misspelt key", (c) => ({ ...c, enviroment: {} })], ["a container name, which can't be scaled", (c) => ({ ...c, container_name: "dialer" })],
-    ["a duration without a unit", (c) => ({ ...c, stop_grace_period: "45" })], ["an unknown condition", (c) => ({ ...c, depends_on: { nats: { condition: "healthy" } } })],
-    ["a number in the environment", (c) => ({ ...c, environment: { HTTP_PORT: 3000 } })], ["no limits", (c) => ({ ...c, deploy: {} })],
+    ["a misspelt key", (c) => ({ ...c, enviroment: {} })],
+    ["a container name, which can't be scaled", (c) => ({ ...c, container_name: "dialer" })],
+    ["a duration without a unit", (c) => ({ ...c, stop_grace_period: "45" })],
+    ["an unknown condition", (c) => ({ ...c, depends_on: { nats: { condition: "healthy" } } })],
+    ["a number in the environment", (c) => ({ ...c, environment: { HTTP_PORT: 3000 } })],
+    ["no limits", (c) => ({ ...c, deploy: {} })],
     ["a health check that says nothing", (c) => ({ ...c, healthcheck: { test: ["NONE"] } })],
   ];
   test.each(spoiled)("%s is refused", (_what, spoil) => {
@@ -56,7 +86,8 @@ describe("docker-compose.yml against the schema", () => {
 
   test("everything named in it is there", () => {
     for (const [name, c] of Object.entries(compose.services)) {
-      for (const other of Object.keys(c.depends_on ?? {})) expect(`${name} -> ${other}: ${other in compose.services}`).toBe(`${name} -> ${other}: true`);
+      for (const other of Object.keys(c.depends_on ?? {}))
+        expect(`${name} -> ${other}: ${other in compose.services}`).toBe(`${name} -> ${other}: true`);
       for (const network of c.networks) expect(compose.networks).toHaveProperty(network);
       for (const volume of c.volumes ?? []) expect(compose.volumes).toHaveProperty(volume.split(":")[0] ?? "");
       if (c.build) expect(exists(join(c.build.context, c.build.dockerfile))).toBe(true);
@@ -89,14 +120,27 @@ describe("the containers", () => {
     const port = /--port=(\d+)/.exec(c.command.join(" "))?.[1];
     expect(c.healthcheck.test.at(-1)).toMatch(new RegExp(`^${port}/`));
     const program = read(c.command[0] ?? "?");
-    for (const argument of c.command.slice(1)) expect(program).toMatch(new RegExp(String.raw`(?:^|[\s"])${/^--([\w-]+)=/.exec(argument)?.[1]}"?: \{ type: "string"`, "m"));
+    for (const argument of c.command.slice(1))
+      expect(program).toMatch(
+        new RegExp(String.raw`(?:^|[\s"])${/^--([\w-]+)=/.exec(argument)?.[1]}"?: \{ type: "string"`, "m"),
+      );
     for (const variable of Object.keys(c.environment ?? {})) expect(program).toContain(`"${variable}"`);
   });
 
   test("what can be scaled takes no fixed port of the machine", () => {
-    for (const name of names) for (const port of container(name).ports ?? []) expect(port).toMatch(/^\$\{PUBLISH_HOST:-127\.0\.0\.1\}:\$\{[A-Z]+_PORTS:-\d+\}:\d+$/);
+    for (const name of names)
+      for (const port of container(name).ports ?? [])
+        expect(port).toMatch(/^\$\{PUBLISH_HOST:-127\.0\.0\.1\}:\$\{[A-Z]+_PORTS:-\d+\}:\d+$/);
     expect(names.filter((name) => container(name).ports).sort()).toEqual(["conversation", "gateway"]);
-    expect(names.filter((name) => !container(name).networks.includes("outside")).sort()).toEqual(["auth", "blacklist", "config", "leads", "merchants", "numbers", "scheduler"]);
+    expect(names.filter((name) => !container(name).networks.includes("outside")).sort()).toEqual([
+      "auth",
+      "blacklist",
+      "config",
+      "leads",
+      "merchants",
+      "numbers",
+      "scheduler",
+    ]);
     expect(compose.networks["inside"]).toEqual({ internal: true });
   });
 
@@ -117,7 +161,8 @@ describe("the containers' environment", () => {
     expect("mongo" in (container(name).depends_on ?? {})).toBe(usesStore);
   });
 
-  test("test switches reach no container", () => expect(TEST_SWITCHES.filter((v) => !(v in VARIABLES) || read("docker-compose.yml").includes(v))).toEqual([]));
+  test("test switches reach no container", () =>
+    expect(TEST_SWITCHES.filter((v) => !(v in VARIABLES) || read("docker-compose.yml").includes(v))).toEqual([]));
 
   test("the way of finding out what code reads finds something", () => {
     expect(readBy("scheduler")).toEqual(expect.arrayContaining(["SCHEDULER_BATCH", "PROVIDER_ONE_CALLS_PER_SECOND"]));
@@ -126,49 +171,84 @@ describe("the containers' environment", () => {
     expect(readBy("leads")).not.toContain("TWILIO_AUTH_TOKEN");
   });
 
-  test.each(names.flatMap((name) => [[name, "a deployment", PRODUCTION] as const, [name, "the simulators", SIMULATED] as const]))("%s accepts its environment with %s", (name, _what, variables) => {
+  test.each(
+    names.flatMap((name) => [
+      [name, "a deployment", PRODUCTION] as const,
+      [name, "the simulators", SIMULATED] as const,
+    ]),
+  )("%s accepts its environment with %s", (name, _what, variables) => {
     const missing = new Set<string>();
     const env = readEnv(environmentOf(container(name), variables, missing));
     expect([...missing]).toEqual([]);
     expect(env.TRANSPORTER).toMatch(/^nats:\/\/callagent:\w+@nats:4222$/);
     expect(env.NODE_ENV).toBe(variables === PRODUCTION ? "production" : "development");
-    if ("MONGODB_URI" in (container(name).environment ?? {})) expect(env.MONGODB_URI).toBe("mongodb://mongo:27017/callagent?replicaSet=rs0");
+    if ("MONGODB_URI" in (container(name).environment ?? {}))
+      expect(env.MONGODB_URI).toBe("mongodb://mongo:27017/callagent?replicaSet=rs0");
   });
 
   test("a deployment that forgot something is told, and not started", () => {
     const missing = new Set<string>();
-    for (const c of Object.values(compose.services)) { environmentOf(c, {}, missing); interpolate(c.command.join(" "), {}, missing); }
+    for (const c of Object.values(compose.services)) {
+      environmentOf(c, {}, missing);
+      interpolate(c.command.join(" "), {}, missing);
+    }
     expect([...missing].sort()).toEqual(Object.keys(PRODUCTION).sort());
-    const head = read("deploy/env.example").split("\n").find((line) => line.includes("these are needed")) ?? "";
+    const head =
+      read("deploy/env.example")
+        .split("\n")
+        .find((line) => line.includes("these are needed")) ?? "";
     for (const name of missing) expect(head).toContain(name);
   });
 
-  test("production refuses what only the simulators may", () => expect(() => readEnv({ ...environmentOf(container("webhook"), SIMULATED), NODE_ENV: "production" })).toThrow(/WEBHOOK_ALLOW_PRIVATE/));
+  test("production refuses what only the simulators may", () =>
+    expect(() => readEnv({ ...environmentOf(container("webhook"), SIMULATED), NODE_ENV: "production" })).toThrow(
+      /WEBHOOK_ALLOW_PRIVATE/,
+    ));
 
   test("the simulators' addresses and account are the containers' own", () => {
     const at = (name: string): URL => new URL(String(SIMULATED[name as keyof typeof SIMULATED]));
     const commandOf = (name: string): string => interpolate(container(name).command.join(" "), SIMULATED);
-    expect([at("TWILIO_API_BASE").hostname, at("OPENAI_BASE_URL").hostname, at("PUBLIC_HTTP_URL").hostname, at("PUBLIC_WS_URL").hostname]).toEqual(["carrier", "models", "gateway", "conversation"]);
-    for (const [variable, name] of [["TWILIO_API_BASE", "carrier"], ["OPENAI_BASE_URL", "models"]] as const) expect(commandOf(name)).toContain(`--port=${at(variable).port}`);
+    expect([
+      at("TWILIO_API_BASE").hostname,
+      at("OPENAI_BASE_URL").hostname,
+      at("PUBLIC_HTTP_URL").hostname,
+      at("PUBLIC_WS_URL").hostname,
+    ]).toEqual(["carrier", "models", "gateway", "conversation"]);
+    for (const [variable, name] of [
+      ["TWILIO_API_BASE", "carrier"],
+      ["OPENAI_BASE_URL", "models"],
+    ] as const)
+      expect(commandOf(name)).toContain(`--port=${at(variable).port}`);
     const talking = environmentOf(container("conversation"), SIMULATED);
-    for (const kind of ["STT", "TTS", "REALTIME"]) expect([kind, talking[`${kind}_BASE_URL`], talking[`${kind}_MODEL`]]).toEqual([kind, talking["OPENAI_BASE_URL"], talking["OPENAI_MODEL"]]);
+    for (const kind of ["STT", "TTS", "REALTIME"])
+      expect([kind, talking[`${kind}_BASE_URL`], talking[`${kind}_MODEL`]]).toEqual([
+        kind,
+        talking["OPENAI_BASE_URL"],
+        talking["OPENAI_MODEL"],
+      ]);
     expect(at("PUBLIC_HTTP_URL").port).toBe(container("gateway").environment?.["HTTP_PORT"]);
     expect(at("PUBLIC_WS_URL").port).toBe(container("conversation").environment?.["MEDIA_PORT"]);
     const dialer = environmentOf(container("dialer"), SIMULATED);
     expect(commandOf("carrier")).toContain(`--account=${dialer["TWILIO_ACCOUNT_SID"]}:${dialer["TWILIO_AUTH_TOKEN"]}`);
-    expect(commandOf("models")).toContain(`--model=${environmentOf(container("conversation"), SIMULATED)["OPENAI_MODEL"]}`);
+    expect(commandOf("models")).toContain(
+      `--model=${environmentOf(container("conversation"), SIMULATED)["OPENAI_MODEL"]}`,
+    );
   });
 });
 
 describe("deploy/env.example", () => {
   const lines = readEnvFile("deploy/env.example", true);
 
-  test.each(Object.entries<Variable>(VARIABLES))("has %s once, with its default and what it is for", (name, variable) => {
-    const found = lines.filter((l) => l.name === name);
-    expect(found.map((l) => l.value)).toEqual([String(variable.default ?? "")]);
-    expect(found[0]?.above).toContain(`# ${variable.doc}`);
-    for (const word of [...(variable.words ?? []), variable.min, variable.max]) if (word !== undefined) expect(found[0]?.above).toContain(String(word));
-  });
+  test.each(Object.entries<Variable>(VARIABLES))(
+    "has %s once, with its default and what it is for",
+    (name, variable) => {
+      const found = lines.filter((l) => l.name === name);
+      expect(found.map((l) => l.value)).toEqual([String(variable.default ?? "")]);
+      expect(found[0]?.above).toContain(`# ${variable.doc}`);
+      for (const word of [...(variable.words ?? []), variable.min, variable.max])
+        if (word !== undefined) expect(found[0]?.above).toContain(String(word));
+    },
+  );
 
   test("has what docker-compose.yml takes, and nothing that nobody reads", () => {
     const taken = variablesIn(read("docker-compose.yml"));
@@ -181,7 +261,9 @@ describe("deploy/env.example", () => {
   test("shows the defaults that docker-compose.yml has", () => {
     const text = read("docker-compose.yml");
     for (const { name, value } of lines.filter((l) => !(l.name in VARIABLES))) {
-      const defaults = new Set([...text.matchAll(new RegExp(String.raw`\$\{${name}(?::-([^}]*)|:\?[^}]*)\}`, "g"))].map((m) => m[1] ?? ""));
+      const defaults = new Set(
+        [...text.matchAll(new RegExp(String.raw`\$\{${name}(?::-([^}]*)|:\?[^}]*)\}`, "g"))].map((m) => m[1] ?? ""),
+      );
       expect([name, [...defaults]]).toEqual([name, [value]]);
     }
   });

@@ -14,10 +14,15 @@ const POLL_MS = 50;
 
 /** The container's health check as Docker runs it: its exit status and what it says. */
 async function health(env: Record<string, string>, ...args: string[]): Promise<{ code: number; said: string }> {
-  const child = spawn(process.execPath, [join(ROOT, "deploy/docker/health.ts"), ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [join(ROOT, "deploy/docker/health.ts"), ...args], {
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let said = "";
-  child.stderr.on("data", (data: Buffer) => { said += data.toString(); });
-  const [code] = await once(child, "close") as [number];
+  child.stderr.on("data", (data: Buffer) => {
+    said += data.toString();
+  });
+  const [code] = (await once(child, "close")) as [number];
   return { code, said };
 }
 
@@ -27,22 +32,41 @@ describe("the health check over the bus", () => {
   let port: number;
   let broker: ServiceBroker;
 
-  const nodeOf = (nodeID: string): ServiceBroker => new ServiceBroker({
-    namespace: "healthy", nodeID, logger: false, transporter: address as unknown as NonNullable<ConstructorParameters<typeof ServiceBroker>[0]>["transporter"] & string,
-  });
+  const nodeOf = (nodeID: string): ServiceBroker =>
+    new ServiceBroker({
+      namespace: "healthy",
+      nodeID,
+      logger: false,
+      transporter: address as unknown as NonNullable<ConstructorParameters<typeof ServiceBroker>[0]>["transporter"] &
+        string,
+    });
 
   beforeAll(async () => {
     port = await freePort();
     const http = await freePort();
     const [program = "?", ...flags] = readCompose().services["nats"]?.command ?? [];
-    const values: Record<string, string> = { "--addr": "127.0.0.1", "--port": String(port), "--http_port": String(http), "--user": "callagent", "--pass": "secret" };
-    const own = flags.map((flag) => { const name = flag.split("=")[0] ?? ""; return `${name}=${values[name]}`; });
+    const values: Record<string, string> = {
+      "--addr": "127.0.0.1",
+      "--port": String(port),
+      "--http_port": String(http),
+      "--user": "callagent",
+      "--pass": "secret",
+    };
+    const own = flags.map((flag) => {
+      const name = flag.split("=")[0] ?? "";
+      return `${name}=${values[name]}`;
+    });
     address = `nats://callagent:secret@127.0.0.1:${port}`;
     const path = [process.env["PATH"] ?? "", "/usr/sbin"].join(delimiter);
     nats = spawn(program, own, { env: { PATH: path }, stdio: "ignore" });
     await once(nats, "spawn");
     const end = Date.now() + START_MS;
-    while (!await fetch(`http://127.0.0.1:${http}/healthz`).then((a) => a.ok, () => false)) {
+    while (
+      !(await fetch(`http://127.0.0.1:${http}/healthz`).then(
+        (a) => a.ok,
+        () => false,
+      ))
+    ) {
       if (Date.now() > end) throw new Error("nats-server does not answer at /healthz");
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
@@ -56,24 +80,37 @@ describe("the health check over the bus", () => {
 
   const env = (over: Record<string, string> = {}) => ({ TRANSPORTER: address, NAMESPACE: "healthy", ...over });
 
-  test("is good while this container's node answers", async () => expect(await health(env())).toEqual({ code: 0, said: "" }));
-  test("finds a node by the id it was given", async () => expect(await health(env({ NODE_ID: broker.nodeID }))).toEqual({ code: 0, said: "" }));
-  test("is bad when only other containers' nodes answer", async () => {
-    const { code, said } = await health(env({ NODE_ID: "somebody-else" }));
-    expect([code, said]).toEqual([1, "no node of this container answered on the bus within 3 s\n"]);
-  }, START_MS);
+  test("is good while this container's node answers", async () =>
+    expect(await health(env())).toEqual({ code: 0, said: "" }));
+  test("finds a node by the id it was given", async () =>
+    expect(await health(env({ NODE_ID: broker.nodeID }))).toEqual({ code: 0, said: "" }));
+  test(
+    "is bad when only other containers' nodes answer",
+    async () => {
+      const { code, said } = await health(env({ NODE_ID: "somebody-else" }));
+      expect([code, said]).toEqual([1, "no node of this container answered on the bus within 3 s\n"]);
+    },
+    START_MS,
+  );
   test("is bad when the bus refuses us, and the password stays out of what is said", async () => {
     const { code, said } = await health(env({ TRANSPORTER: address.replace("secret", "guessed") }));
     expect(code).toBe(1);
     expect(said).toMatch(/Authorization/i);
     expect(said).not.toContain("guessed");
   });
-  test("is bad when there is no bus", async () => expect((await health(env({ TRANSPORTER: `nats://127.0.0.1:${await freePort()}` }))).code).toBe(1));
+  test("is bad when there is no bus", async () =>
+    expect((await health(env({ TRANSPORTER: `nats://127.0.0.1:${await freePort()}` }))).code).toBe(1));
 });
 
 describe("the health check over HTTP", () => {
-  test.each([[200, 0], [426, 0], [503, 1]])("an answer of %i is exit status %i", async (status, code) => {
-    const server = createServer((request, response) => { response.writeHead(request.url === "/health/ready" ? status : 599).end("said so"); });
+  test.each([
+    [200, 0],
+    [426, 0],
+    [503, 1],
+  ])("an answer of %i is exit status %i", async (status, code) => {
+    const server = createServer((request, response) => {
+      response.writeHead(request.url === "/health/ready" ? status : 599).end("said so");
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const found = await health({}, "--http", `${(server.address() as AddressInfo).port}/health/ready`);
     server.close();
@@ -81,7 +118,9 @@ describe("the health check over HTTP", () => {
   });
 
   test("without a bus the process itself is asked at its own port", async () => {
-    const server = createServer((request, response) => { response.writeHead(request.url === "/health/live" ? 200 : 500).end(); });
+    const server = createServer((request, response) => {
+      response.writeHead(request.url === "/health/live" ? 200 : 500).end();
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const port = (server.address() as AddressInfo).port;
     expect(await health({ HTTP_PORT: String(port) })).toEqual({ code: 0, said: "" });

@@ -7,14 +7,21 @@ import { read, readCompose } from "./compose-file.ts";
 const FILE = "deploy/docker/Dockerfile";
 
 /** The Dockerfile's instructions, comments and continued lines resolved. */
-const instructions = read(FILE).replaceAll(/^\s*#.*\n/gm, "").replaceAll("\\\n", " ").split("\n").filter((line) => line.trim() !== "")
+const instructions = read(FILE)
+  .replaceAll(/^\s*#.*\n/gm, "")
+  .replaceAll("\\\n", " ")
+  .split("\n")
+  .filter((line) => line.trim() !== "")
   .map((line) => ({ word: line.split(" ")[0] ?? "", rest: line.slice(line.indexOf(" ") + 1).trim() }));
 const of = (word: string): string[] => instructions.filter((i) => i.word === word).map((i) => i.rest);
 const listOf = (word: string): string[] => JSON.parse(of(word)[0] ?? "[]") as string[];
 const copied = of("COPY").flatMap((rest) => rest.split(/\s+/).slice(0, -1));
 
 const project = readProject();
-const manifest = JSON.parse(read("package.json")) as { dependencies: Record<string, string>; devDependencies: Record<string, string> };
+const manifest = JSON.parse(read("package.json")) as {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
 
 /** Everything a program loads: files of the project, and packages with the file that asks for them. */
 function loadedFrom(entries: readonly string[]): { files: string[]; packages: [string, string][] } {
@@ -25,7 +32,10 @@ function loadedFrom(entries: readonly string[]): { files: string[]; packages: [s
     const source = project.find((f) => f.path === path);
     if (!source) throw new Error(`${path} is loaded, but is not there`);
     for (const i of importsOf(source).filter((found) => !found.typeOnly)) {
-      if (!i.relative) { if (!i.target.startsWith("node:")) packages.set(i.target, path); continue; }
+      if (!i.relative) {
+        if (!i.target.startsWith("node:")) packages.set(i.target, path);
+        continue;
+      }
       if (files.has(i.target)) continue;
       files.add(i.target);
       open.push(i.target);
@@ -46,7 +56,10 @@ describe("the image", () => {
   });
 
   test("copies what exists, and .dockerignore lets it through", () => {
-    const allowed = read(".dockerignore").split("\n").filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+    const allowed = read(".dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     expect(copied.filter((path) => !allowed.includes(path))).toEqual([]);
   });
@@ -61,7 +74,9 @@ describe("the image", () => {
 
   test("does not run as root and ends on SIGTERM", () => {
     expect(of("USER")).toEqual(["node"]);
-    expect(instructions.findIndex((i) => i.word === "USER")).toBeGreaterThan(instructions.findLastIndex((i) => i.word === "COPY" || i.word === "RUN"));
+    expect(instructions.findIndex((i) => i.word === "USER")).toBeGreaterThan(
+      instructions.findLastIndex((i) => i.word === "COPY" || i.word === "RUN"),
+    );
     expect(of("STOPSIGNAL")).toEqual(["SIGTERM"]);
   });
 
@@ -73,6 +88,6 @@ describe("the image", () => {
     expect(options).toEqual(["--config", "moleculer.config.ts", "--mask", "**/*.service.ts"]);
     const [folder = "?"] = listOf("CMD");
     expect(statSync(join(ROOT, folder)).isDirectory() && readdirSync(join(ROOT, folder)).includes("leads")).toBe(true);
-    expect(of("HEALTHCHECK").join("")).toContain("\"deploy/docker/health.ts\"");
+    expect(of("HEALTHCHECK").join("")).toContain('"deploy/docker/health.ts"');
   });
 });

@@ -26,14 +26,21 @@ let recorded = "";
 beforeAll(async () => {
   const dir = await mkdtemp(join(tmpdir(), "examples-"));
   await writeFile(join(dir, RECORDING.key), "RIFF");
-  http = await setHttpStage([blacklist, config, leads, numbers, scheduler, webhook], { RECORDINGS_DIR: dir }, { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" });
+  http = await setHttpStage(
+    [blacklist, config, leads, numbers, scheduler, webhook],
+    { RECORDINGS_DIR: dir },
+    { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" },
+  );
   http.script["dialer.recordingOf"] = () => ({ recording: { ...RECORDING, lead_id: recorded } });
   http.script["dialer.inboundCalls"] = () => ({ count: 1, inbound_calls: [INBOUND_CALL], next_cursor: null });
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);
 });
-afterAll(async () => { await world.close(); await http.stop(); });
+afterAll(async () => {
+  await world.close();
+  await http.stop();
+});
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
 formats.default(ajv);
@@ -54,10 +61,16 @@ const requestSchema = (row: Row): object | null => {
 const mayBeMissing = (row: Row): boolean => row.errors?.includes("NOT_AVAILABLE") ?? false;
 
 async function send(row: Row, example: Example): Promise<Answer> {
-  const path = row.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(example.path?.[name] ?? ""));
-  const query = new URLSearchParams(Object.entries(example.query ?? {}).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  const path = row.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
+    encodeURIComponent(example.path?.[name] ?? ""),
+  );
+  const query = new URLSearchParams(
+    Object.entries(example.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
   return http.ask(row.method, `${path}${query === "" ? "" : `?${query}`}`, {
-    token: row.roles === "public" ? null : http.tokens.admin, headers: { ...example.headers }, ...(example.request === undefined ? {} : { body: example.request }),
+    token: row.roles === "public" ? null : http.tokens.admin,
+    headers: { ...example.headers },
+    ...(example.request === undefined ? {} : { body: example.request }),
   });
 }
 
@@ -66,7 +79,10 @@ function form(value: unknown, path = ""): string[] {
   if (Array.isArray(value)) return value.length > 0 ? form(value[0], `${path}[]`) : [];
   if (typeof value !== "object" || value === null) return [];
   const FREE = /(?:^|\.)(?:payload|metaData|details|payload_schema|nodes|by_status|by_outcome|tries)$/;
-  return Object.entries(value).flatMap(([name, inner]) => [`${path}.${name}`, ...(FREE.test(name) ? [] : form(inner, `${path}.${name}`))]);
+  return Object.entries(value).flatMap(([name, inner]) => [
+    `${path}.${name}`,
+    ...(FREE.test(name) ? [] : form(inner, `${path}.${name}`)),
+  ]);
 }
 
 const rows = ROUTES.map((row) => [`${row.method} ${row.path}`, row] as const);
@@ -82,9 +98,11 @@ describe("each row's example", () => {
     const example = exampleOf(row) ?? {};
     if (row.download) recorded = (await world.ready({ path: { lead_id: SAMPLE.lead_id } })).path?.["lead_id"] ?? "";
     const answer = await send(row, await world.ready(example));
-    if (mayBeMissing(row) && answer.status !== row.success) return expect([answer.status, answer.body["code"]]).toEqual([501, "NOT_AVAILABLE"]);
+    if (mayBeMissing(row) && answer.status !== row.success)
+      return expect([answer.status, answer.body["code"]]).toEqual([501, "NOT_AVAILABLE"]);
     expect([answer.status, answer.status === row.success ? null : answer.text]).toEqual([row.success, null]);
-    if (row.download) return expect([answer.headers.get("content-type"), answer.text]).toEqual([RECORDING.content_type, "RIFF"]);
+    if (row.download)
+      return expect([answer.headers.get("content-type"), answer.text]).toEqual([RECORDING.content_type, "RIFF"]);
     const body: unknown = answer.text === "" ? undefined : JSON.parse(answer.text);
     expect(faultsOf(responseSchema(row), body)).toBeNull();
     expect(form(body)).toEqual(expect.arrayContaining(form(example.response)));

@@ -10,7 +10,9 @@ beforeAll(async () => {
   http = await setHttpStage();
   http.script["leads.recording"] = () => fail("RECORDING_NOT_FOUND", "a stand-in has no recordings");
 });
-afterAll(async () => { await http.stop(); });
+afterAll(async () => {
+  await http.stop();
+});
 
 /** Who may do what, as decisions.md has it; the gateway's table is held against this. */
 const MATRIX: Record<string, string> = {
@@ -83,27 +85,55 @@ test("every row of the table is in the matrix, and nothing else", () => {
 });
 
 describe("each cell of the matrix over HTTP", () => {
-  const cells = Object.entries(MATRIX).filter(([, who]) => who !== "anybody")
-    .flatMap(([endpoint, who]) => (["admin", "reseller", "merchant", "user"] as const).map((role) => [endpoint, role, who.split(" ").includes(role)] as const));
+  const cells = Object.entries(MATRIX)
+    .filter(([, who]) => who !== "anybody")
+    .flatMap(([endpoint, who]) =>
+      (["admin", "reseller", "merchant", "user"] as const).map(
+        (role) => [endpoint, role, who.split(" ").includes(role)] as const,
+      ),
+    );
   test.each(cells)("%s as %s: %s", async (endpoint, role, allowed) => {
     const [method = "", path = ""] = endpoint.split(" ");
-    const answer = await http.ask(method, path.replaceAll(/\{[a-z_]+\}/g, "x"), { token: http.tokens[role], ...(method === "POST" || method === "PUT" ? { body: {} } : {}) });
-    if (allowed) expect([[401, 403, 405, 500].includes(answer.status), answer.body["code"] === "ROUTE_NOT_FOUND"]).toEqual([false, false]);
+    const answer = await http.ask(method, path.replaceAll(/\{[a-z_]+\}/g, "x"), {
+      token: http.tokens[role],
+      ...(method === "POST" || method === "PUT" ? { body: {} } : {}),
+    });
+    if (allowed)
+      expect([[401, 403, 405, 500].includes(answer.status), answer.body["code"] === "ROUTE_NOT_FOUND"]).toEqual([
+        false,
+        false,
+      ]);
     else expect([answer.status, answer.body["code"]]).toEqual([403, "FORBIDDEN"]);
   });
-  test.each(Object.entries(MATRIX).filter(([, who]) => who !== "anybody").map(([endpoint]) => [endpoint]))("%s without a token: 401", async (endpoint) => {
+  test.each(
+    Object.entries(MATRIX)
+      .filter(([, who]) => who !== "anybody")
+      .map(([endpoint]) => [endpoint]),
+  )("%s without a token: 401", async (endpoint) => {
     const [method = "", path = ""] = endpoint.split(" ");
-    const answer = await http.ask(method, path.replaceAll(/\{[a-z_]+\}/g, "x"), { token: null, ...(method === "POST" || method === "PUT" ? { body: "{broken" } : {}) });
-    expect([answer.status, answer.body["code"], answer.headers.get("www-authenticate")]).toEqual([401, "UNAUTHENTICATED", 'Bearer realm="callagent"']);
+    const answer = await http.ask(method, path.replaceAll(/\{[a-z_]+\}/g, "x"), {
+      token: null,
+      ...(method === "POST" || method === "PUT" ? { body: "{broken" } : {}),
+    });
+    expect([answer.status, answer.body["code"], answer.headers.get("www-authenticate")]).toEqual([
+      401,
+      "UNAUTHENTICATED",
+      'Bearer realm="callagent"',
+    ]);
   });
 });
 
 describe("POST /login", () => {
   test("200 with an access token that opens the other endpoints", async () => {
     const answer = await http.ask("POST", "/login", { token: null, body: ADMIN });
-    expect([answer.status, answer.body]).toEqual([200, {
-      access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/), token_type: "bearer", user: { id: expect.any(String), email: ADMIN.email, role: "admin", reseller_id: null },
-    }]);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+        token_type: "bearer",
+        user: { id: expect.any(String), email: ADMIN.email, role: "admin", reseller_id: null },
+      },
+    ]);
     expect((await http.ask("GET", "/resellers", { token: String(answer.body["access_token"]) })).status).toBe(200);
   });
   test.each([
@@ -136,16 +166,53 @@ describe("POST /s2s-token", () => {
   test("200 with a token that works", async () => {
     const body = { name: "crm", role: "merchant", reseller_id: http.reseller_id, merchant_id: http.merchant_id };
     const answer = await http.ask("POST", "/s2s-token", { body, token: http.tokens.reseller });
-    expect([answer.status, answer.body]).toEqual([200, { ...body, token: expect.stringMatching(/^cag_s2s_/), created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\.\d{3}Z$/) }]);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        ...body,
+        token: expect.stringMatching(/^cag_s2s_/),
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\.\d{3}Z$/),
+      },
+    ]);
     expect((await http.ask("GET", "/merchants", { token: String(answer.body["token"]) })).body["count"]).toBe(1);
   });
   test.each([
-    ["merchant_id missing", () => ({ name: "x", role: "merchant", reseller_id: http.reseller_id }), "admin", 422, "VALIDATION_FAILED"],
-    ["an unknown reseller", () => ({ name: "x", role: "reseller", reseller_id: "nobody" }), "admin", 422, "RESELLER_UNKNOWN"],
-    ["an unknown merchant", () => ({ name: "x", role: "user", reseller_id: http.reseller_id, merchant_id: "nobody" }), "admin", 422, "VALIDATION_FAILED"],
-    ["the role admin", () => ({ name: "x", role: "admin", reseller_id: http.reseller_id }), "admin", 422, "VALIDATION_FAILED"],
+    [
+      "merchant_id missing",
+      () => ({ name: "x", role: "merchant", reseller_id: http.reseller_id }),
+      "admin",
+      422,
+      "VALIDATION_FAILED",
+    ],
+    [
+      "an unknown reseller",
+      () => ({ name: "x", role: "reseller", reseller_id: "nobody" }),
+      "admin",
+      422,
+      "RESELLER_UNKNOWN",
+    ],
+    [
+      "an unknown merchant",
+      () => ({ name: "x", role: "user", reseller_id: http.reseller_id, merchant_id: "nobody" }),
+      "admin",
+      422,
+      "VALIDATION_FAILED",
+    ],
+    [
+      "the role admin",
+      () => ({ name: "x", role: "admin", reseller_id: http.reseller_id }),
+      "admin",
+      422,
+      "VALIDATION_FAILED",
+    ],
     ["another reseller", () => ({ name: "x", role: "reseller", reseller_id: "other" }), "reseller", 403, "FORBIDDEN"],
-    ["a merchant's wish", () => ({ name: "x", role: "reseller", reseller_id: http.reseller_id }), "merchant", 403, "FORBIDDEN"],
+    [
+      "a merchant's wish",
+      () => ({ name: "x", role: "reseller", reseller_id: http.reseller_id }),
+      "merchant",
+      403,
+      "FORBIDDEN",
+    ],
   ] as const)("%s", async (_, body, role, status, code) => {
     const answer = await http.ask("POST", "/s2s-token", { body: body(), token: http.tokens[role] });
     expect([answer.status, answer.body["code"]]).toEqual([status, code]);
@@ -153,20 +220,36 @@ describe("POST /s2s-token", () => {
 });
 
 describe("tokens", () => {
-  test.each(["rubbish", "a.b.c", `cag_s2s_${"A".repeat(43)}`, "x".repeat(8000)])("%s is 401 invalid_token", async (token) => {
-    const answer = await http.ask("GET", "/leads", { token });
-    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="callagent", error="invalid_token"']);
-  });
+  test.each(["rubbish", "a.b.c", `cag_s2s_${"A".repeat(43)}`, "x".repeat(8000)])(
+    "%s is 401 invalid_token",
+    async (token) => {
+      const answer = await http.ask("GET", "/leads", { token });
+      expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
+        401,
+        'Bearer realm="callagent", error="invalid_token"',
+      ]);
+    },
+  );
   test("another scheme, or a token with blanks, is 401", async () => {
-    for (const Authorization of ["Basic YWRtaW46eA==", `Bearer ${http.tokens.admin} x`, http.tokens.admin]) expect((await http.ask("GET", "/leads", { token: null, headers: { Authorization } })).status).toBe(401);
+    for (const Authorization of ["Basic YWRtaW46eA==", `Bearer ${http.tokens.admin} x`, http.tokens.admin])
+      expect((await http.ask("GET", "/leads", { token: null, headers: { Authorization } })).status).toBe(401);
   });
   test("the scheme's case does not matter", async () => {
-    expect((await http.ask("GET", "/merchants", { token: null, headers: { Authorization: `bearer ${http.tokens.user}` } })).status).toBe(200);
+    expect(
+      (await http.ask("GET", "/merchants", { token: null, headers: { Authorization: `bearer ${http.tokens.user}` } }))
+        .status,
+    ).toBe(200);
   });
   test("an expired or forged login token is 401", async () => {
     const now = Math.floor(Date.now() / 1000);
-    const forged = await new SignJWT({ role: "admin" }).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid: "../../dev/null", jku: "http://127.0.0.1:9/" })
-      .setIssuer("callagent").setAudience("callagent-api").setSubject("x").setIssuedAt(now).setExpirationTime(now + 60).sign(generateKeyPairSync("ed25519").privateKey);
+    const forged = await new SignJWT({ role: "admin" })
+      .setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid: "../../dev/null", jku: "http://127.0.0.1:9/" })
+      .setIssuer("callagent")
+      .setAudience("callagent-api")
+      .setSubject("x")
+      .setIssuedAt(now)
+      .setExpirationTime(now + 60)
+      .sign(generateKeyPairSync("ed25519").privateKey);
     expect((await http.ask("GET", "/leads", { token: forged })).status).toBe(401);
   });
 });

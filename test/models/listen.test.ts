@@ -20,14 +20,25 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 
 /** A program in espeak's place: its "speech" is a tone of 300 Hz as long as the text asks for at this speed; it writes down how it was called. */
 async function fakeEspeak(name = "espeak-ng"): Promise<void> {
-  await writeFile(join(folder, "tone.wav"), writeWav({ rate: 16_000, channels: [tonePcm([300], { rate: 16_000, silence_ms: 50, tone_ms: 3000, level: 0.2 })] }));
-  await writeFile(join(folder, name), `#!/bin/sh\ntext=$(/bin/cat)\necho "$@ | $text" >> "${folder}/calls"\nwhile [ "$1" != "-w" ]; do shift; done\n/bin/cp "${folder}/tone.wav" "$2"\n`);
+  await writeFile(
+    join(folder, "tone.wav"),
+    writeWav({ rate: 16_000, channels: [tonePcm([300], { rate: 16_000, silence_ms: 50, tone_ms: 3000, level: 0.2 })] }),
+  );
+  await writeFile(
+    join(folder, name),
+    `#!/bin/sh\ntext=$(/bin/cat)\necho "$@ | $text" >> "${folder}/calls"\nwhile [ "$1" != "-w" ]; do shift; done\n/bin/cp "${folder}/tone.wav" "$2"\n`,
+  );
   await chmod(join(folder, name), 0o755);
 }
 
-async function listen(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
+async function listen(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; out: string; err: string }> {
   return await new Promise((resolve) => {
-    execFile(process.execPath, [LISTEN, ...args], { env: { PATH: folder, ...env } }, (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }));
+    execFile(process.execPath, [LISTEN, ...args], { env: { PATH: folder, ...env } }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
   });
 }
 
@@ -48,13 +59,22 @@ describe("npm run listen", () => {
     const file = await recording();
     const { code, out, err } = await listen([file, join(folder, "out.wav")]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out.split("\n").slice(0, 2)).toEqual(["    0.5 s  agent     Does Monday suit you?", "    3.0 s  customer  Yes, thank you."]);
+    expect(out.split("\n").slice(0, 2)).toEqual([
+      "    0.5 s  agent     Does Monday suit you?",
+      "    3.0 s  customer  Yes, thank you.",
+    ]);
     const sound = readWav(await readFile(join(folder, "out.wav")))!;
     expect([sound.rate, sound.channels.length, sound.channels[0]!.length]).toEqual([RATE, 2, RATE * 8]);
     expect(sound.channels.map((channel) => decodeSpeech(channel, RATE))).toEqual(["", ""]);
-    const loud = (channel: number, from_ms: number, to_ms: number): boolean => sound.channels[channel]!.subarray(from_ms * 8, to_ms * 8).some((value) => Math.abs(value) > 2000);
+    const loud = (channel: number, from_ms: number, to_ms: number): boolean =>
+      sound.channels[channel]!.subarray(from_ms * 8, to_ms * 8).some((value) => Math.abs(value) > 2000);
     const end = 500 + speechMs("Does Monday suit you?");
-    expect([loud(1, 0, 500), loud(1, 520, 700), loud(1, end - 200, end - 100), loud(1, end, 8000)]).toEqual([false, true, true, false]);
+    expect([loud(1, 0, 500), loud(1, 520, 700), loud(1, end - 200, end - 100), loud(1, end, 8000)]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
     expect([loud(0, 0, 2900), loud(0, 3020, 3200), loud(0, 6010, 6290)]).toEqual([false, true, true]);
     const calls = (await readFile(join(folder, "calls"), "utf8")).split("\n");
     expect(calls[0]).toMatch(/^-v en\+f3 -s 165 -w \S+ --stdin \| Yes, thank you\.$/);
@@ -74,7 +94,10 @@ describe("npm run listen", () => {
   test("says what is missing", async () => {
     const file = await recording();
     const nothing = await listen([file]);
-    expect([nothing.code, nothing.err]).toEqual([1, "listen: There is no program here that speaks: espeak-ng (Debian: apt install espeak-ng) or flite (Debian: apt install flite) is needed on the PATH.\n"]);
+    expect([nothing.code, nothing.err]).toEqual([
+      1,
+      "listen: There is no program here that speaks: espeak-ng (Debian: apt install espeak-ng) or flite (Debian: apt install flite) is needed on the PATH.\n",
+    ]);
     expect(nothing.out).toContain("Yes, thank you.");
     await fakeEspeak();
     expect((await listen([file], { SPEECH: "flite" })).err).toContain("flite (Debian: apt install flite) is needed");
@@ -107,7 +130,11 @@ test("words after a pause are another utterance", () => {
 });
 
 test("resampling keeps a tone and drops what the fewer samples cannot hold", () => {
-  const energy = (hz: number): number => resampled(tonePcm([hz], { rate: 48_000, silence_ms: 0, tone_ms: 100, level: 0.2 }), 800).reduce((sum, value) => sum + (value / 32_768) ** 2, 0) / 800;
+  const energy = (hz: number): number =>
+    resampled(tonePcm([hz], { rate: 48_000, silence_ms: 0, tone_ms: 100, level: 0.2 }), 800).reduce(
+      (sum, value) => sum + (value / 32_768) ** 2,
+      0,
+    ) / 800;
   expect(energy(1000)).toBeGreaterThan(0.03);
   expect(energy(6500)).toBeLessThan(0.001);
 });

@@ -9,18 +9,29 @@ const RUNS = { numRuns: 60 };
 const rates = fc.constantFrom<Rate>(8000, 16_000, 24_000, 48_000);
 const texts = fc.oneof(
   fc.string({ minLength: 1, maxLength: 20, unit: "grapheme" }),
-  fc.constantFrom("Does the delivery on Monday suit you?", "42.50 €, please – grüß Gott.", "order A-17", "はい、お願いします", "No."),
+  fc.constantFrom(
+    "Does the delivery on Monday suit you?",
+    "42.50 €, please – grüß Gott.",
+    "order A-17",
+    "はい、お願いします",
+    "No.",
+  ),
 );
 /** What is left of a text when blanks count as one; control characters and blanks of other kinds may vanish at its edges. */
 const plain = (text: string): string => text.replace(/\s+/gu, " ").trim();
 const speakable = texts.map((text) => plain(text.replace(/[^\P{C}]|\uFFFD/gu, ""))).filter((text) => text !== "");
 
 /** A sound heard through a gain and noise, with silence around it. */
-function heardThrough(pcm: Int16Array, how: { before: number; after: number; gain_db: number; noise_db: number; rate: Rate; seed: number }): Int16Array {
+function heardThrough(
+  pcm: Int16Array,
+  how: { before: number; after: number; gain_db: number; noise_db: number; rate: Rate; seed: number },
+): Int16Array {
   const length = how.before + pcm.length + how.after;
   const noise = noisePcm((length * 1000) / how.rate, how.rate, how.noise_db, how.seed);
   const gain = 10 ** (how.gain_db / 20);
-  return noise.map((value, at) => Math.max(-32_768, Math.min(32_767, Math.round(value + gain * (pcm[at - how.before] ?? 0)))));
+  return noise.map((value, at) =>
+    Math.max(-32_768, Math.min(32_767, Math.round(value + gain * (pcm[at - how.before] ?? 0)))),
+  );
 }
 
 /** A low-pass for a telephone line: windowed sinc, 96 taps, flat to 3 kHz. */
@@ -31,7 +42,9 @@ function telephoneFilter(pcm: Int16Array, rate: number): Int16Array {
     return (Math.sin(Math.PI * phase) / (Math.PI * middle)) * (0.54 - 0.46 * Math.cos((2 * Math.PI * (at + 0.5)) / 96));
   });
   const total = taps.reduce((sum, tap) => sum + tap, 0);
-  return pcm.map((_, at) => Math.round(taps.reduce((sum, tap, back) => sum + tap * (pcm[at - back + 48] ?? 0), 0) / total));
+  return pcm.map((_, at) =>
+    Math.round(taps.reduce((sum, tap, back) => sum + tap * (pcm[at - back + 48] ?? 0), 0) / total),
+  );
 }
 
 function inPieces(pcm: Int16Array, sizes: readonly number[], push: (piece: Int16Array) => void): void {
@@ -45,32 +58,61 @@ function inPieces(pcm: Int16Array, sizes: readonly number[], push: (piece: Int16
 describe("words inside sound", () => {
   test("come out as they went in, at any rate and in pieces of any size", () => {
     fc.assert(
-      fc.property(speakable, rates, fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 5 }), (text, rate, sizes) => {
-        const words: string[] = [];
-        const decoder = createDecoder(rate, { heard: (word) => words.push(word) });
-        inPieces(encodeSpeech(text, rate), sizes, (piece) => decoder.push(piece));
-        decoder.end();
-        expect(words.join(" ")).toBe(text);
-      }),
+      fc.property(
+        speakable,
+        rates,
+        fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 5 }),
+        (text, rate, sizes) => {
+          const words: string[] = [];
+          const decoder = createDecoder(rate, { heard: (word) => words.push(word) });
+          inPieces(encodeSpeech(text, rate), sizes, (piece) => decoder.push(piece));
+          decoder.end();
+          expect(words.join(" ")).toBe(text);
+        },
+      ),
       RUNS,
     );
   });
 
   test("survive a quiet or loud line, noise and any offset", () => {
     fc.assert(
-      fc.property(speakable, rates, fc.record({ before: fc.nat(3000), after: fc.nat(500), gain_db: fc.integer({ min: -12, max: 3 }), noise_db: fc.integer({ min: -70, max: -40 }), seed: fc.nat() }), (text, rate, how) => {
-        expect(decodeSpeech(heardThrough(encodeSpeech(text, rate), { ...how, rate }), rate)).toBe(text);
-      }),
+      fc.property(
+        speakable,
+        rates,
+        fc.record({
+          before: fc.nat(3000),
+          after: fc.nat(500),
+          gain_db: fc.integer({ min: -12, max: 3 }),
+          noise_db: fc.integer({ min: -70, max: -40 }),
+          seed: fc.nat(),
+        }),
+        (text, rate, how) => {
+          expect(decodeSpeech(heardThrough(encodeSpeech(text, rate), { ...how, rate }), rate)).toBe(text);
+        },
+      ),
       RUNS,
     );
   });
 
   test("survive G.711 and noise together", () => {
     fc.assert(
-      fc.property(speakable, fc.constantFrom("pcmu" as const, "pcma" as const), fc.integer({ min: -12, max: 3 }), fc.nat(), (text, law, gain_db, seed) => {
-        const line = heardThrough(encodeSpeech(text, 8000), { before: 333, after: 200, gain_db, noise_db: -45, rate: 8000, seed });
-        expect(decodeSpeech(g711Decode(law, g711Encode(law, line)), 8000)).toBe(text);
-      }),
+      fc.property(
+        speakable,
+        fc.constantFrom("pcmu" as const, "pcma" as const),
+        fc.integer({ min: -12, max: 3 }),
+        fc.nat(),
+        (text, law, gain_db, seed) => {
+          const line = heardThrough(encodeSpeech(text, 8000), {
+            before: 333,
+            after: 200,
+            gain_db,
+            noise_db: -45,
+            rate: 8000,
+            seed,
+          });
+          expect(decodeSpeech(g711Decode(law, g711Encode(law, line)), 8000)).toBe(text);
+        },
+      ),
       RUNS,
     );
   });
@@ -81,7 +123,12 @@ describe("words inside sound", () => {
         const wide = telephoneFilter(encodeSpeech(text, 24_000), 24_000);
         const narrow = new Int16Array(Math.ceil(wide.length / 3)).map((_, at) => wide[at * 3 + phase] ?? 0);
         const line = g711Decode("pcmu", g711Encode("pcmu", narrow));
-        const again = telephoneFilter(new Int16Array(line.length * 3).map((_, at) => (at % 3 === 0 ? Math.max(-32_768, Math.min(32_767, 3 * (line[at / 3] ?? 0))) : 0)), 24_000);
+        const again = telephoneFilter(
+          new Int16Array(line.length * 3).map((_, at) =>
+            at % 3 === 0 ? Math.max(-32_768, Math.min(32_767, 3 * (line[at / 3] ?? 0))) : 0,
+          ),
+          24_000,
+        );
         expect(decodeSpeech(line, 8000)).toBe(text);
         expect(decodeSpeech(again, 24_000)).toBe(text);
       }),
@@ -116,7 +163,11 @@ describe("times", () => {
     fc.assert(
       fc.property(rates, fc.integer({ min: 0, max: 900 }), (rate, offset_ms) => {
         const told: [string, number, number?][] = [];
-        const decoder = createDecoder(rate, { heard: (word, at, until) => told.push([word, at, until]), began: (at) => told.push(["<", at]), ended: (at) => told.push([">", at]) });
+        const decoder = createDecoder(rate, {
+          heard: (word, at, until) => told.push([word, at, until]),
+          began: (at) => told.push(["<", at]),
+          ended: (at) => told.push([">", at]),
+        });
         decoder.push(new Int16Array((offset_ms * rate) / 1000));
         decoder.push(encodeSpeech("Hi you", rate));
         decoder.push(new Int16Array((rate * 300) / 1000));
@@ -156,7 +207,9 @@ describe("no words", () => {
       fc.property(rates, fc.integer({ min: 30, max: 600 }), fc.nat(), (rate, ms, seed) => {
         silent(coughPcm(ms, rate, seed), rate);
         const next = noiseFrom(seed);
-        const bursts = noisePcm(600, rate, -20, seed).map((value, at) => (Math.floor((at * 1000) / rate / 60) % 2 === 0 ? value : Math.round(next() * 30)));
+        const bursts = noisePcm(600, rate, -20, seed).map((value, at) =>
+          Math.floor((at * 1000) / rate / 60) % 2 === 0 ? value : Math.round(next() * 30),
+        );
         silent(bursts, rate);
       }),
       RUNS,
@@ -168,7 +221,12 @@ describe("no words", () => {
     ["a beep", beepPcm(400, 8000)],
     ["a short beep", beepPcm(48, 8000)],
     ["ringing", tonePcm([440, 480], { rate: 8000, silence_ms: 8, tone_ms: 1000, level: 0.1 })],
-    ...[697, 770, 852, 941].flatMap((low) => [1209, 1336, 1477, 1633].map((high): [string, Int16Array] => [`keys ${low} ${high}`, tonePcm([low, high], { rate: 8000, silence_ms: 8, tone_ms: 48, level: 0.13 })])),
+    ...[697, 770, 852, 941].flatMap((low) =>
+      [1209, 1336, 1477, 1633].map((high): [string, Int16Array] => [
+        `keys ${low} ${high}`,
+        tonePcm([low, high], { rate: 8000, silence_ms: 8, tone_ms: 48, level: 0.13 }),
+      ]),
+    ),
     ["two tones that last", tonePcm([600, 1900], { rate: 8000, silence_ms: 8, tone_ms: 80, level: 0.13 })],
     ["a whistle and a hum", tonePcm([600, 1200, 1900, 2650], { rate: 8000, silence_ms: 8, tone_ms: 48, level: 0.13 })],
   ])("in %s", (_what, pcm) => silent(pcm, 8000));

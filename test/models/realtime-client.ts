@@ -42,7 +42,8 @@ export class RealtimeClient {
     for (;;) {
       const found = this.events.slice(from).find(fits);
       if (found !== undefined) return found;
-      if (this.closed || Date.now() > end) throw new Error(`no ${String(type)} after: ${this.events.map((event) => event.type).join(" ")}`);
+      if (this.closed || Date.now() > end)
+        throw new Error(`no ${String(type)} after: ${this.events.map((event) => event.type).join(" ")}`);
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
         setTimeout(resolve, DEADLINE_MS).unref();
@@ -61,7 +62,10 @@ export class RealtimeClient {
 
   /** Texts of the events of a type. */
   texts(type: string, field: string, from = 0): string[] {
-    return this.events.slice(from).filter((event) => event.type === type).map((event) => String(event[field]));
+    return this.events
+      .slice(from)
+      .filter((event) => event.type === type)
+      .map((event) => String(event[field]));
   }
 
   #end(): void {

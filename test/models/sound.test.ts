@@ -21,7 +21,8 @@ afterAll(async () => models.close());
 
 const control = async (path: string, body?: unknown): Promise<Response> =>
   fetch(models.url.replace(/\/v1$/, path), body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
-const latest = async (): Promise<RequestSummary | undefined> => ((await (await control("/requests")).json()) as { requests: RequestSummary[] }).requests.at(-1);
+const latest = async (): Promise<RequestSummary | undefined> =>
+  ((await (await control("/requests")).json()) as { requests: RequestSummary[] }).requests.at(-1);
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + DEADLINE_MS;
   while (!(await condition())) {
@@ -29,9 +30,13 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
-const recording = async (pcm: Int16Array, rate: Rate = 8000): Promise<File> => toFile(writeWav({ rate, channels: [pcm] }), "turn.wav", { type: "audio/wav" });
+const recording = async (pcm: Int16Array, rate: Rate = 8000): Promise<File> =>
+  toFile(writeWav({ rate, channels: [pcm] }), "turn.wav", { type: "audio/wav" });
 const say = async (more: Partial<OpenAI.Audio.SpeechCreateParams> = {}, signal?: AbortSignal): Promise<Response> =>
-  openai.audio.speech.create({ model: "speaker", input: TEXT, voice: "alloy", response_format: "pcm", ...more }, signal === undefined ? {} : { signal });
+  openai.audio.speech.create(
+    { model: "speaker", input: TEXT, voice: "alloy", response_format: "pcm", ...more },
+    signal === undefined ? {} : { signal },
+  );
 
 describe("speech", () => {
   test("streams PCM with the words in it, piece by piece", async () => {
@@ -82,27 +87,54 @@ describe("speech", () => {
 
 describe("transcription", () => {
   test.each<Rate>([8000, 16_000, 24_000, 48_000])("finds the words at %d Hz", async (rate) => {
-    const answer = await openai.audio.transcriptions.create({ model: "speaker", file: await recording(encodeSpeech(TEXT, rate), rate), language: "en", prompt: "Ada" });
+    const answer = await openai.audio.transcriptions.create({
+      model: "speaker",
+      file: await recording(encodeSpeech(TEXT, rate), rate),
+      language: "en",
+      prompt: "Ada",
+    });
     expect(answer.text).toBe(TEXT);
-    expect(await latest()).toMatchObject({ kind: "transcription", stream: false, reply: { content: TEXT }, end: "sent" });
+    expect(await latest()).toMatchObject({
+      kind: "transcription",
+      stream: false,
+      reply: { content: TEXT },
+      end: "sent",
+    });
   });
 
   test("finds none in a cough", async () => {
-    expect((await openai.audio.transcriptions.create({ model: "speaker", file: await recording(coughPcm(350, 8000, 1)) })).text).toBe("");
+    expect(
+      (await openai.audio.transcriptions.create({ model: "speaker", file: await recording(coughPcm(350, 8000, 1)) }))
+        .text,
+    ).toBe("");
   });
 
   test("answers as text and with times", async () => {
     const file = await recording(encodeSpeech("Yes please.", 8000));
-    expect(await openai.audio.transcriptions.create({ model: "speaker", file, response_format: "text" })).toBe("Yes please.\n");
-    const verbose = await openai.audio.transcriptions.create({ model: "speaker", file, response_format: "verbose_json" });
-    expect(verbose).toMatchObject({ text: "Yes please.", duration: 0.768, words: [{ word: "Yes", start: 0.008 }, { word: "please." }] });
+    expect(await openai.audio.transcriptions.create({ model: "speaker", file, response_format: "text" })).toBe(
+      "Yes please.\n",
+    );
+    const verbose = await openai.audio.transcriptions.create({
+      model: "speaker",
+      file,
+      response_format: "verbose_json",
+    });
+    expect(verbose).toMatchObject({
+      text: "Yes please.",
+      duration: 0.768,
+      words: [{ word: "Yes", start: 0.008 }, { word: "please." }],
+    });
     expect(verbose.words![1]!.start).toBeCloseTo(4 * 0.064 + 0.008, 2);
   });
 
   test("streams them word by word", async () => {
     const deltas: string[] = [];
     let done = "";
-    for await (const event of await openai.audio.transcriptions.create({ model: "speaker", file: await recording(encodeSpeech(TEXT, 8000)), stream: true })) {
+    for await (const event of await openai.audio.transcriptions.create({
+      model: "speaker",
+      file: await recording(encodeSpeech(TEXT, 8000)),
+      stream: true,
+    })) {
       if (event.type === "transcript.text.delta") deltas.push(event.delta);
       if (event.type === "transcript.text.done") done = event.text;
     }
@@ -111,18 +143,34 @@ describe("transcription", () => {
 
   test.each<[string, () => Promise<Record<string, unknown>>, string]>([
     ["no sound", async () => ({ file: await toFile(Buffer.from("hello"), "x.wav") }), "file"],
-    ["two channels", async () => ({ file: await toFile(writeWav({ rate: 8000, channels: [new Int16Array(80), new Int16Array(80)] }), "x.wav") }), "file"],
-    ["another rate", async () => ({ file: await toFile(writeWav({ rate: 11_025, channels: [new Int16Array(80)] }), "x.wav") }), "file"],
+    [
+      "two channels",
+      async () => ({
+        file: await toFile(writeWav({ rate: 8000, channels: [new Int16Array(80), new Int16Array(80)] }), "x.wav"),
+      }),
+      "file",
+    ],
+    [
+      "another rate",
+      async () => ({ file: await toFile(writeWav({ rate: 11_025, channels: [new Int16Array(80)] }), "x.wav") }),
+      "file",
+    ],
     ["subtitles", async () => ({ response_format: "srt" }), "response_format"],
     ["a language's name", async () => ({ language: "English" }), "language"],
   ])("refuses %s", async (_what, more, param) => {
     const file = await recording(encodeSpeech("Yes", 8000));
-    await expect(openai.audio.transcriptions.create({ model: "speaker", file, ...(await more()) })).rejects.toMatchObject({ status: 400, param });
+    await expect(
+      openai.audio.transcriptions.create({ model: "speaker", file, ...(await more()) }),
+    ).rejects.toMatchObject({ status: 400, param });
   });
 
   test("refuses what is no form, and who has no key", async () => {
     const ask = async (key: string, type: string): Promise<unknown> => {
-      const response = await fetch(`${models.url}/audio/transcriptions`, { method: "POST", headers: { authorization: `Bearer ${key}`, "content-type": type }, body: "--x--" });
+      const response = await fetch(`${models.url}/audio/transcriptions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": type },
+        body: "--x--",
+      });
       return [response.status, ((await response.json()) as { error: { code: string | null } }).error.code];
     };
     expect(await ask("secret", "application/json")).toEqual([400, null]);
@@ -137,14 +185,24 @@ describe("delays and faults", () => {
     const began = performance.now();
     await openai.audio.transcriptions.create({ model: "speaker", file: await recording(encodeSpeech("Yes", 8000)) });
     expect(performance.now() - began).toBeGreaterThanOrEqual(119);
-    expect(await (await control("/delays", { stt_ms: 0, first_audio_ms: 0 })).json()).toEqual({ stt_ms: 0, first_token_ms: 0, token_ms: 0, first_audio_ms: 0 });
-    expect([(await control("/delays", { stt_ms: -1 })).status, (await control("/delays", { quick: 1 })).status]).toEqual([400, 400]);
+    expect(await (await control("/delays", { stt_ms: 0, first_audio_ms: 0 })).json()).toEqual({
+      stt_ms: 0,
+      first_token_ms: 0,
+      token_ms: 0,
+      first_audio_ms: 0,
+    });
+    expect([
+      (await control("/delays", { stt_ms: -1 })).status,
+      (await control("/delays", { quick: 1 })).status,
+    ]).toEqual([400, 400]);
   });
 
   test("faults meet their target only", async () => {
     await control("/faults", { kind: "error_500", target: "speech" });
     await control("/faults", { kind: "error_429", target: "transcription" });
-    await expect(openai.audio.transcriptions.create({ model: "speaker", file: await recording(new Int16Array(80)) })).rejects.toMatchObject({ status: 429 });
+    await expect(
+      openai.audio.transcriptions.create({ model: "speaker", file: await recording(new Int16Array(80)) }),
+    ).rejects.toMatchObject({ status: 429 });
     await expect(say()).rejects.toMatchObject({ status: 500 });
     expect((await say()).status).toBe(200);
     expect((await control("/faults", { kind: "garbage_tool_call", target: "speech" })).status).toBe(400);
@@ -169,7 +227,12 @@ describe("delays and faults", () => {
     await say();
     expect(performance.now() - began).toBeGreaterThanOrEqual(149);
     await control("/faults", { kind: "hang", target: "transcription" });
-    await expect(openai.audio.transcriptions.create({ model: "speaker", file: await recording(new Int16Array(80)) }, { timeout: 100 })).rejects.toThrow();
+    await expect(
+      openai.audio.transcriptions.create(
+        { model: "speaker", file: await recording(new Int16Array(80)) },
+        { timeout: 100 },
+      ),
+    ).rejects.toThrow();
     await until(async () => (await latest())?.end === "aborted");
     expect(await latest()).toMatchObject({ kind: "transcription", fault: "hang", reply: null });
   });

@@ -4,21 +4,40 @@ import type { SampleTemplate } from "../../deploy/local/sample/template.ts";
 
 /** A customer whose data fill the sample templates. */
 export const CUSTOMER: Readonly<Record<string, string>> = {
-  customer_name: "Ada Lindqvist", order_id: "NW-10320", amount: "82.25", delivery_date: "Monday, June 9",
-  doctor: "Dr. Ito", appointment_day: "Thursday, June 12", appointment_time: "9:30 am", new_day: "Friday", new_delivery_date: "Friday",
+  customer_name: "Ada Lindqvist",
+  order_id: "NW-10320",
+  amount: "82.25",
+  delivery_date: "Monday, June 9",
+  doctor: "Dr. Ito",
+  appointment_day: "Thursday, June 12",
+  appointment_time: "9:30 am",
+  new_day: "Friday",
+  new_delivery_date: "Friday",
 };
 
-export const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => CUSTOMER[name] ?? `{{${name}}}`);
+export const fill = (text: string): string =>
+  text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => CUSTOMER[name] ?? `{{${name}}}`);
 
 /** A request as the conversation service sends it while the talk is at a node; `said` alternates agent and person after the task was spoken. */
-export function requestAt(template: SampleTemplate, nodeName: string, history: readonly Readonly<Record<string, unknown>>[]): Record<string, unknown> {
+export function requestAt(
+  template: SampleTemplate,
+  nodeName: string,
+  history: readonly Readonly<Record<string, unknown>>[],
+): Record<string, unknown> {
   const node = template.nodes.find(({ name }) => name === nodeName);
   if (node === undefined) throw new Error(`no node ${nodeName}`);
   const functions = [...(node.functions ?? []), ...template.global_functions];
   return {
     model: "callagent-sim",
     messages: [{ role: "system", content: fill(`${node.role_prompt ?? ""}\n\n${node.prompt ?? ""}`) }, ...history],
-    ...(functions.length === 0 ? {} : { tools: functions.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })) }),
+    ...(functions.length === 0
+      ? {}
+      : {
+          tools: functions.map(({ name, description, parameters }) => ({
+            type: "function",
+            function: { name, description, parameters },
+          })),
+        }),
   };
 }
 

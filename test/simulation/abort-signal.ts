@@ -6,14 +6,18 @@ class LeanSignal {
   reason: unknown = undefined;
   #listeners: Listener[] = [];
 
-  addEventListener(_type: "abort", listener: Listener): void { this.#listeners.push(listener); }
+  addEventListener(_type: "abort", listener: Listener): void {
+    this.#listeners.push(listener);
+  }
 
   removeEventListener(_type: "abort", listener: Listener): void {
     const at = this.#listeners.indexOf(listener);
     if (at >= 0) this.#listeners.splice(at, 1);
   }
 
-  throwIfAborted(): void { if (this.aborted) throw this.reason as Error; }
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason as Error;
+  }
 
   abort(reason: unknown): void {
     if (this.aborted) return;
@@ -32,12 +36,16 @@ class LeanSignal {
     return made;
   }
 
-  static timeout(): never { throw new Error("AbortSignal.timeout was used in a simulation: time comes from the ground's clock"); }
+  static timeout(): never {
+    throw new Error("AbortSignal.timeout was used in a simulation: time comes from the ground's clock");
+  }
 }
 
 class LeanController {
   readonly signal = new LeanSignal();
-  abort(reason: unknown = LeanController.#aborted): void { this.signal.abort(reason); }
+  abort(reason: unknown = LeanController.#aborted): void {
+    this.signal.abort(reason);
+  }
   static readonly #aborted = Object.assign(new Error("This operation was aborted"), { name: "AbortError" });
 }
 

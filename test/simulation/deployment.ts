@@ -28,8 +28,15 @@ interface Runnable {
 export function simulatedEnv(scene: Scene): Env {
   const { random } = scene.stage.world;
   return readEnv({
-    NODE_ENV: "test", OPENAI_MODEL: "simulated", RING_TIMEOUT_SECONDS: "12", LEASE_SECONDS: String(random.pick([10, 15, 30])), WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true",
-    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])), SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])), SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
+    NODE_ENV: "test",
+    OPENAI_MODEL: "simulated",
+    RING_TIMEOUT_SECONDS: "12",
+    LEASE_SECONDS: String(random.pick([10, 15, 30])),
+    WEBHOOK_ALLOW_HTTP: "true",
+    WEBHOOK_ALLOW_PRIVATE: "true",
+    SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])),
+    SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])),
+    SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
     PROVIDER_ONE_CALLS_PER_SECOND: String(random.pick([0, 1, 2, 5])),
   });
 }
@@ -43,7 +50,11 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
     const face = bus.face(life);
     const broker = { nodeID: process.name, ...face };
     provideGround(broker as unknown as ServiceBroker, {
-      env, clock: process.clock(stage, life), ids: simulatedIds(stage.world), log: process.log(stage), random: () => stage.world.random.next(),
+      env,
+      clock: process.clock(stage, life),
+      ids: simulatedIds(stage.world),
+      log: process.log(stage),
+      random: () => stage.world.random.next(),
     });
     const self = { broker };
     let request = 0;
@@ -52,9 +63,19 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
     bus.join(process, {
       life,
       act: async (action, params) => schema.actions[action]?.handler.call(self, context(params)),
-      events: Object.fromEntries(Object.entries(schema.events ?? {}).map(([name, e]) => [name, (event: unknown) => { void e.handler.call(self, context(event)); }])),
+      events: Object.fromEntries(
+        Object.entries(schema.events ?? {}).map(([name, e]) => [
+          name,
+          (event: unknown) => {
+            void e.handler.call(self, context(event));
+          },
+        ]),
+      ),
     });
-    process.shutDown = () => { bus.leave(process); return schema.stopped.call(self).catch(() => undefined); };
+    process.shutDown = () => {
+      bus.leave(process);
+      return schema.stopped.call(self).catch(() => undefined);
+    };
     schema.started.call(self).catch((error: unknown) => {
       stage.count("start failed");
       // as a supervisor does; while the database is away that is no fault of the service
@@ -69,14 +90,22 @@ export function deploy(scene: Scene): void {
   const { random } = stage.world;
   const env = simulatedEnv(scene);
   scene.callsPerSecond = env.PROVIDER_ONE_CALLS_PER_SECOND;
-  const sizes: Record<string, number> = { leads: random.whole(1, 2), scheduler: 2, dialer: 2, numbers: 1, conversation: random.whole(1, 2), webhook: random.whole(1, 2) };
+  const sizes: Record<string, number> = {
+    leads: random.whole(1, 2),
+    scheduler: 2,
+    dialer: 2,
+    numbers: 1,
+    conversation: random.whole(1, 2),
+    webhook: random.whole(1, 2),
+  };
   stage.restart = (process) => startProcess(scene, process, env);
   for (const [service, size] of Object.entries(sizes)) {
     for (let i = 1; i <= size; i++) {
       const process = new Process(stage, service, `${service}-${i}`, true);
       process.onDeath = () => {
         bus.left(process);
-        for (let at = mediaPorts.length - 1; at >= 0; at--) if (mediaPorts[at]?.life.process === process) mediaPorts.splice(at, 1);
+        for (let at = mediaPorts.length - 1; at >= 0; at--)
+          if (mediaPorts[at]?.life.process === process) mediaPorts.splice(at, 1);
         for (const call of carrier.live()) if (call.leg?.process === process.name) call.leg.died();
       };
       processes.push(process);
@@ -91,11 +120,21 @@ const MEDIA_ADDRESS = /\/media\/([A-Z_]+)\/([0-9a-f]{32})$/;
 export function connectCarrier(scene: Scene, gateway: Process): void {
   const { stage, carrier, bus, mediaPorts } = scene;
   const { world } = stage;
-  const turnAway = (call: SimCall): void => { world.after(0, null, () => carrier.hangUp(call.id)); };
-  const connect = async (call: SimCall, { life, options }: MediaPort, provider: "PROVIDER_ONE", token: string): Promise<void> => {
+  const turnAway = (call: SimCall): void => {
+    world.after(0, null, () => carrier.hangUp(call.id));
+  };
+  const connect = async (
+    call: SimCall,
+    { life, options }: MediaPort,
+    provider: "PROVIDER_ONE",
+    token: string,
+  ): Promise<void> => {
     const ticket = await options.admit({ provider, token, path: call.media.url, headers: {} }).catch(() => null);
     if (call.ended !== null) return;
-    if (ticket === null) { turnAway(call); return; }
+    if (ticket === null) {
+      turnAway(call);
+      return;
+    }
     const leg = new SimLeg(stage, carrier, call, life);
     call.leg = leg;
     options.onSocket(leg as never, ticket); // the leg stands for the socket: see ports/relay-leg.ts
@@ -104,17 +143,33 @@ export function connectCarrier(scene: Scene, gateway: Process): void {
     callback(call, kind, told, progress) {
       const path = `/carriers/PROVIDER_ONE/${kind}/${call.ref}`;
       world.after(0, gateway.life, () => {
-        bus.face(gateway.life).call("dialer.carrierEvent", {
-          provider: "PROVIDER_ONE", kind, ref: call.ref, method: "POST", path, headers: {}, body: JSON.stringify({ call_id: call.id, told, progress: [progress] }),
-        }).catch(() => { stage.count("callback not taken"); });
+        bus
+          .face(gateway.life)
+          .call("dialer.carrierEvent", {
+            provider: "PROVIDER_ONE",
+            kind,
+            ref: call.ref,
+            method: "POST",
+            path,
+            headers: {},
+            body: JSON.stringify({ call_id: call.id, told, progress: [progress] }),
+          })
+          .catch(() => {
+            stage.count("callback not taken");
+          });
       });
     },
     media(call) {
       const [, provider = "", token = ""] = MEDIA_ADDRESS.exec(call.media.url) ?? [];
       const open = mediaPorts.filter((p) => p.life.alive);
-      if (open.length === 0) { turnAway(call); return; }
+      if (open.length === 0) {
+        turnAway(call);
+        return;
+      }
       const { life, options } = world.random.pick(open);
-      world.after(1, life, () => { void connect(call, { life, options }, provider as "PROVIDER_ONE", token); });
+      world.after(1, life, () => {
+        void connect(call, { life, options }, provider as "PROVIDER_ONE", token);
+      });
     },
   };
 }

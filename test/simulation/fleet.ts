@@ -4,10 +4,22 @@ import type { Outcome } from "./run.ts";
 import type { Order, Told } from "./worker.ts";
 
 /** What came of many runs. */
-export interface Report { runs: number; failed: Outcome[]; tally: Tally; steps: number; virtualSeconds: number; seconds: number }
+export interface Report {
+  runs: number;
+  failed: Outcome[];
+  tally: Tally;
+  steps: number;
+  virtualSeconds: number;
+  seconds: number;
+}
 
 /** Which runs: `count` seeds from `from` on. */
-export interface Campaign { from: number; count: number; mutation?: string | undefined; onOutcome?(outcome: Outcome): void }
+export interface Campaign {
+  from: number;
+  count: number;
+  mutation?: string | undefined;
+  onOutcome?(outcome: Outcome): void;
+}
 
 /** Threads in which runs are made: modules replaced, time and chance of the machine forbidden. */
 export interface Fleet {
@@ -30,7 +42,11 @@ class Thread {
 
   run(order: Order, each: (outcome: Outcome) => void): Promise<void> {
     this.waiting++;
-    const mine = this.#last.then(() => this.#obey(order, each)).finally(() => { this.waiting--; });
+    const mine = this.#last
+      .then(() => this.#obey(order, each))
+      .finally(() => {
+        this.waiting--;
+      });
     this.#last = mine.catch(() => undefined);
     return mine;
   }
@@ -38,20 +54,31 @@ class Thread {
   #obey(order: Order, each: (outcome: Outcome) => void): Promise<void> {
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
-      const over = (): void => { worker.off("message", hear); worker.off("error", fail); };
+      const over = (): void => {
+        worker.off("message", hear);
+        worker.off("error", fail);
+      };
       const hear = (told: Told): void => {
-        if ("outcome" in told) { each(told.outcome); return; }
+        if ("outcome" in told) {
+          each(told.outcome);
+          return;
+        }
         over();
         resolve();
       };
-      const fail = (error: Error): void => { over(); reject(error); };
+      const fail = (error: Error): void => {
+        over();
+        reject(error);
+      };
       worker.on("message", hear);
       worker.on("error", fail);
       worker.postMessage(order); // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread, no window
     });
   }
 
-  async close(): Promise<void> { await this.#worker.terminate(); }
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }
 
 const reportOf = (): Report => ({ runs: 0, failed: [], tally: {}, steps: 0, virtualSeconds: 0, seconds: 0 });
@@ -83,19 +110,27 @@ export function openFleet(size: number): Fleet {
     async campaign({ from, count, mutation, onOutcome }) {
       const report = reportOf();
       const began = performance.now();
-      await Promise.all(threads.map((thread, i) => thread.run({ from: from + i, to: from + count - 1, step: threads.length, mutation }, (outcome) => {
-        add(report, outcome);
-        onOutcome?.(outcome);
-      })));
+      await Promise.all(
+        threads.map((thread, i) =>
+          thread.run({ from: from + i, to: from + count - 1, step: threads.length, mutation }, (outcome) => {
+            add(report, outcome);
+            onOutcome?.(outcome);
+          }),
+        ),
+      );
       report.seconds = (performance.now() - began) / MS_PER_SECOND;
       report.failed.sort((a, b) => a.seed - b.seed);
       return report;
     },
     async hunt(mutation, from, most) {
       const report = reportOf();
-      await idlest().run({ from, to: from + most - 1, step: 1, mutation, untilFailure: true }, (outcome) => add(report, outcome));
+      await idlest().run({ from, to: from + most - 1, step: 1, mutation, untilFailure: true }, (outcome) =>
+        add(report, outcome),
+      );
       return { runs: report.runs, found: report.failed[0] ?? null };
     },
-    async close() { await Promise.all(threads.map((t) => t.close())); },
+    async close() {
+      await Promise.all(threads.map((t) => t.close()));
+    },
   };
 }

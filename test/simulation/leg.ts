@@ -25,12 +25,17 @@ export class SimLeg implements TextLeg {
     this.#life = life;
   }
 
-  get process(): string { return this.#life.process.name; }
+  get process(): string {
+    return this.#life.process.name;
+  }
 
   listen(events: TextLegEvents): void {
     if (!this.#life.alive) return;
     this.#events = events;
-    if (!this.#open) { this.#toService((e) => e.closed()); return; }
+    if (!this.#open) {
+      this.#toService((e) => e.closed());
+      return;
+    }
     this.#toService((e) => e.ready(this.#call.id), READY_MS);
     this.#speakOn();
   }
@@ -45,18 +50,28 @@ export class SimLeg implements TextLeg {
   }
 
   #toService(what: (events: TextLegEvents) => void, ms = SOCKET_MS): void {
-    this.#stage.world.after(ms, this.#life, () => { if (this.#events) what(this.#events); });
+    this.#stage.world.after(ms, this.#life, () => {
+      if (this.#events) what(this.#events);
+    });
   }
 
-  say(): void { if (this.#open && this.#life.alive && this.#call.talked === null) this.#carrier.talkBegins(this.#call); }
+  say(): void {
+    if (this.#open && this.#life.alive && this.#call.talked === null) this.#carrier.talkBegins(this.#call);
+  }
 
   /** The service ends the session: the carrier closes the leg and the call. */
-  end(): void { if (this.#life.alive) this.#stage.world.after(CLOSES_MS, null, () => this.#gone(false)); }
+  end(): void {
+    if (this.#life.alive) this.#stage.world.after(CLOSES_MS, null, () => this.#gone(false));
+  }
 
-  close(): void { if (this.#life.alive) this.#stage.world.after(SOCKET_MS, null, () => this.#gone(false)); }
+  close(): void {
+    if (this.#life.alive) this.#stage.world.after(SOCKET_MS, null, () => this.#gone(false));
+  }
 
   /** The process of the service died. */
-  died(): void { this.#gone(true); }
+  died(): void {
+    this.#gone(true);
+  }
 
   closedByCarrier(): void {
     if (!this.#open) return;

@@ -19,14 +19,20 @@ const wholeNumber = (text: string, name: string): number => {
   return n;
 };
 
-const violations = (outcome: Outcome): string => outcome.violations.map((v) => `  ${(v.at / 1000).toFixed(3)} s  ${v.invariant}: ${v.what}`).join("\n");
+const violations = (outcome: Outcome): string =>
+  outcome.violations.map((v) => `  ${(v.at / 1000).toFixed(3)} s  ${v.invariant}: ${v.what}`).join("\n");
 const table = (tally: Readonly<Record<string, number>>): string =>
-  Object.entries(tally).sort((a, b) => b[1] - a[1]).map(([what, times]) => `  ${String(times).padStart(9)}  ${what}`).join("\n");
+  Object.entries(tally)
+    .sort((a, b) => b[1] - a[1])
+    .map(([what, times]) => `  ${String(times).padStart(9)}  ${what}`)
+    .join("\n");
 
 async function oneSeed(fleet: Fleet, seed: number, mutation: string | undefined): Promise<number> {
   const outcome = await fleet.once(seed, { traced: true, mutation });
   console.log(outcome.trace.join("\n"));
-  console.log(`\nseed ${seed}: ${outcome.steps} steps, ${outcome.virtualSeconds} virtual seconds, hash ${outcome.hash}\n${table(outcome.tally)}`);
+  console.log(
+    `\nseed ${seed}: ${outcome.steps} steps, ${outcome.virtualSeconds} virtual seconds, hash ${outcome.hash}\n${table(outcome.tally)}`,
+  );
   console.log(outcome.violations.length === 0 ? "every invariant held" : `violated:\n${violations(outcome)}`);
   return outcome.violations.length === 0 ? 0 : 1;
 }
@@ -35,35 +41,70 @@ async function oneSeed(fleet: Fleet, seed: number, mutation: string | undefined)
 async function tellFailure(fleet: Fleet, failed: Outcome, mutation: string | undefined): Promise<void> {
   const { trace } = await fleet.once(failed.seed, { traced: true, mutation });
   const until = trace.findIndex((line) => line.includes(JUDGE)) + 1 || trace.length;
-  console.log(`\nseed ${failed.seed} violated:\n${violations(failed)}\nits last lines before that:\n${trace.slice(Math.max(0, until - LAST_LINES), until).join("\n")}\nagain: npm run simulate -- --seed ${failed.seed}${mutation === undefined ? "" : ` --mutation ${mutation}`}`);
+  console.log(
+    `\nseed ${failed.seed} violated:\n${violations(failed)}\nits last lines before that:\n${trace.slice(Math.max(0, until - LAST_LINES), until).join("\n")}\nagain: npm run simulate -- --seed ${failed.seed}${mutation === undefined ? "" : ` --mutation ${mutation}`}`,
+  );
 }
 
 function figures({ runs, seconds, steps, virtualSeconds, failed, tally }: Report, workers: number): string {
-  return `${table(tally)}\n${runs} seeds on ${workers} threads in ${seconds.toFixed(1)} s: ${(runs / seconds).toFixed(1)} seeds/s, ${Math.round(steps / runs)} steps and ${Math.round(virtualSeconds / runs)} virtual seconds each\n`
-    + (failed.length === 0 ? "every invariant held in every run" : `${failed.length} runs violated an invariant: seeds ${failed.slice(0, 20).map((f) => f.seed).join(", ")}${failed.length > 20 ? ", …" : ""}`);
+  return (
+    `${table(tally)}\n${runs} seeds on ${workers} threads in ${seconds.toFixed(1)} s: ${(runs / seconds).toFixed(1)} seeds/s, ${Math.round(steps / runs)} steps and ${Math.round(virtualSeconds / runs)} virtual seconds each\n` +
+    (failed.length === 0
+      ? "every invariant held in every run"
+      : `${failed.length} runs violated an invariant: seeds ${failed
+          .slice(0, 20)
+          .map((f) => f.seed)
+          .join(", ")}${failed.length > 20 ? ", …" : ""}`)
+  );
 }
 
-async function manySeeds(fleet: Fleet, count: number, from: number, workers: number, mutation: string | undefined): Promise<number> {
+async function manySeeds(
+  fleet: Fleet,
+  count: number,
+  from: number,
+  workers: number,
+  mutation: string | undefined,
+): Promise<number> {
   let told = 0;
   const report = await fleet.campaign({
-    from, count, mutation,
-    onOutcome: () => { told++; if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`); },
+    from,
+    count,
+    mutation,
+    onOutcome: () => {
+      told++;
+      if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`);
+    },
   });
   for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(fleet, failed, mutation);
   console.log(`\n${figures(report, workers)}`);
   return report.failed.length === 0 ? 0 : 1;
 }
 
-const options = { seed: { type: "string" }, seeds: { type: "string" }, from: { type: "string" }, workers: { type: "string" }, mutation: { type: "string" } } as const;
+const options = {
+  seed: { type: "string" },
+  seeds: { type: "string" },
+  from: { type: "string" },
+  workers: { type: "string" },
+  mutation: { type: "string" },
+} as const;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options });
   const workers = Math.max(1, wholeNumber(values.workers ?? String(availableParallelism()), "workers"));
   const fleet = openFleet(values.seed === undefined ? workers : 1);
   try {
-    return values.seed !== undefined ? await oneSeed(fleet, wholeNumber(values.seed, "seed"), values.mutation)
-      : await manySeeds(fleet, wholeNumber(values.seeds ?? "1000", "seeds"), wholeNumber(values.from ?? "1", "from"), workers, values.mutation);
-  } finally { await fleet.close(); }
+    return values.seed !== undefined
+      ? await oneSeed(fleet, wholeNumber(values.seed, "seed"), values.mutation)
+      : await manySeeds(
+          fleet,
+          wholeNumber(values.seeds ?? "1000", "seeds"),
+          wholeNumber(values.from ?? "1", "from"),
+          workers,
+          values.mutation,
+        );
+  } finally {
+    await fleet.close();
+  }
 }
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -5,7 +5,13 @@ import { calm, type Faults, type Tally } from "./faults.ts";
 import type { Life, World } from "./world.ts";
 
 /** What a step outside of a process costs and suffers. Times in ms. */
-export interface StepHow { outMs: number; backMs: number; /** Done, and the answer is lost: this is thrown later. */ lost?: Error | null; /** Not done at all. */ undone?: Error | null; idle?: boolean }
+export interface StepHow {
+  outMs: number;
+  backMs: number;
+  /** Done, and the answer is lost: this is thrown later. */ lost?: Error | null;
+  /** Not done at all. */ undone?: Error | null;
+  idle?: boolean;
+}
 
 const LOST_NOTICED_MS = 800;
 /** A shutdown that takes longer than its grace of 30 s and a little is ended by force. */
@@ -32,9 +38,13 @@ export class Stage {
 
   readonly #glances = new WeakMap<SimLife, { at: number; answers: (() => void)[] }>();
 
-  constructor(world: World) { this.world = world; }
+  constructor(world: World) {
+    this.world = world;
+  }
 
-  count(what: string): void { this.tally[what] = (this.tally[what] ?? 0) + 1; }
+  count(what: string): void {
+    this.tally[what] = (this.tally[what] ?? 0) + 1;
+  }
 
   /** True with this probability, counted under this name. */
   strikes(what: string, probability: number): boolean {
@@ -51,21 +61,39 @@ export class Stage {
     const crash = how.idle ? faults.idleCrash : faults.crash;
     if (process.mortal && crash > 0 && this.strikes("crash", crash)) {
       // half of the time the request is out already
-      if (world.random.chance(0.5)) world.after(how.outMs, null, () => { try { effect(); } catch { /* nobody hears of it */ } });
+      if (world.random.chance(0.5))
+        world.after(how.outMs, null, () => {
+          try {
+            effect();
+          } catch {
+            /* nobody hears of it */
+          }
+        });
       this.crash(process, label);
       return never();
     }
     let held = 0;
-    if (process.mortal && !how.idle && faults.pause > 0 && this.strikes("pause", faults.pause)) held = this.pause(process, label);
+    if (process.mortal && !how.idle && faults.pause > 0 && this.strikes("pause", faults.pause))
+      held = this.pause(process, label);
     return new Promise<T>((resolve, reject) => {
       world.after(held + how.outMs, null, () => {
-        if (how.undone) { const error = how.undone; world.after(LOST_NOTICED_MS, life, () => reject(error)); return; }
+        if (how.undone) {
+          const error = how.undone;
+          world.after(LOST_NOTICED_MS, life, () => reject(error));
+          return;
+        }
         let settle: () => void;
         try {
           const value = effect();
           settle = () => resolve(value);
-        } catch (error) { settle = () => reject(error as Error); }
-        if (how.lost) { const error = how.lost; world.after(LOST_NOTICED_MS, life, () => reject(error)); return; }
+        } catch (error) {
+          settle = () => reject(error as Error);
+        }
+        if (how.lost) {
+          const error = how.lost;
+          world.after(LOST_NOTICED_MS, life, () => reject(error));
+          return;
+        }
         world.after(how.backMs, life, settle);
       });
     });
@@ -74,22 +102,32 @@ export class Stage {
   /** A read as of this instant, whose answer comes later; reads of one life at one instant are answered together. */
   glance<T>(life: SimLife, label: string, effect: () => T, ms: number, lost: Error | null): Promise<T> {
     if (!life.alive) return never();
-    if (life.process.mortal && this.strikes("crash", this.faults.idleCrash)) { this.crash(life.process, label); return never(); }
+    if (life.process.mortal && this.strikes("crash", this.faults.idleCrash)) {
+      this.crash(life.process, label);
+      return never();
+    }
     let settle: (resolve: (v: T) => void, reject: (e: Error) => void) => void;
     if (lost) settle = (_resolve, reject) => reject(lost);
     else {
       try {
         const value = effect();
         settle = (resolve) => resolve(value);
-      } catch (error) { settle = (_resolve, reject) => reject(error as Error); }
+      } catch (error) {
+        settle = (_resolve, reject) => reject(error as Error);
+      }
     }
     return new Promise<T>((resolve, reject) => {
       const known = this.#glances.get(life);
       const answer = (): void => settle(resolve, reject);
-      if (known?.at === this.world.now && ms < LONG_MS) { known.answers.push(answer); return; }
+      if (known?.at === this.world.now && ms < LONG_MS) {
+        known.answers.push(answer);
+        return;
+      }
       const answers = [answer];
       if (ms < LONG_MS) this.#glances.set(life, { at: this.world.now, answers });
-      this.world.after(ms, life, () => { for (const a of answers) a(); });
+      this.world.after(ms, life, () => {
+        for (const a of answers) a();
+      });
     });
   }
 
@@ -107,8 +145,12 @@ export class Stage {
     if (!life.alive) return;
     this.count("SIGTERM");
     this.world.tell(process.name, "is told to end");
-    const end = (how: string): void => { if (process.life === life) this.crash(process, how); };
-    this.world.after(0, life, () => { void process.shutDown().then(() => end("the end of its shutdown")); });
+    const end = (how: string): void => {
+      if (process.life === life) this.crash(process, how);
+    };
+    this.world.after(0, life, () => {
+      void process.shutDown().then(() => end("the end of its shutdown"));
+    });
     this.world.after(KILLED_AFTER_MS, null, () => end("the end of its grace"));
   }
 
@@ -129,7 +171,9 @@ export class Stage {
 }
 
 /** A life that knows its process. */
-export interface SimLife extends Life { readonly process: Process }
+export interface SimLife extends Life {
+  readonly process: Process;
+}
 
 /** One process of the deployment: it holds one service, dies, stands still, and comes back. */
 export class Process {
@@ -167,23 +211,44 @@ export class Process {
     return {
       now: () => new Date(world.now + this.#skewMs),
       monotonicMs: () => world.now + this.#monotonicMs,
-      wait: (ms, signal) => new Promise<void>((resolve) => {
-        if (signal?.aborted) { resolve(); return; }
-        const cancel = world.after(Math.max(0, ms), life, () => { signal?.removeEventListener("abort", stop); resolve(); });
-        const stop = (): void => { cancel(); resolve(); };
-        signal?.addEventListener("abort", stop, { once: true });
-      }),
+      wait: (ms, signal) =>
+        new Promise<void>((resolve) => {
+          if (signal?.aborted) {
+            resolve();
+            return;
+          }
+          const cancel = world.after(Math.max(0, ms), life, () => {
+            signal?.removeEventListener("abort", stop);
+            resolve();
+          });
+          const stop = (): void => {
+            cancel();
+            resolve();
+          };
+          signal?.addEventListener("abort", stop, { once: true });
+        }),
     };
   }
 
   log(stage: Stage): Log {
     const { world } = stage;
-    const line = (level: string) => (fields: Record<string, unknown>, sentence?: string): void => {
-      if (!world.trace) return;
-      const { event: _event, node: _node, ...rest } = fields;
-      world.note(this.name, `  ${level}: ${sentence ?? ""} ${JSON.stringify(rest).slice(0, 300)}`);
+    const line =
+      (level: string) =>
+      (fields: Record<string, unknown>, sentence?: string): void => {
+        if (!world.trace) return;
+        const { event: _event, node: _node, ...rest } = fields;
+        world.note(this.name, `  ${level}: ${sentence ?? ""} ${JSON.stringify(rest).slice(0, 300)}`);
+      };
+    const log = {
+      level: "info",
+      info: line("log"),
+      warn: line("warn"),
+      error: line("error"),
+      debug: () => undefined,
+      trace: () => undefined,
+      fatal: line("fatal"),
+      child: () => log,
     };
-    const log = { level: "info", info: line("log"), warn: line("warn"), error: line("error"), debug: () => undefined, trace: () => undefined, fatal: line("fatal"), child: () => log };
     return log as unknown as Log; // the services use these of pino's methods only
   }
 }
@@ -192,10 +257,16 @@ const HEX = "0123456789abcdef";
 
 /** Ids by chance of the world. */
 export function simulatedIds(world: World): Ids {
-  const hex = (chars: number): string => { let out = ""; for (let i = 0; i < chars; i++) out += HEX.charAt(Math.floor(world.random.next() * 16)); return out; };
+  const hex = (chars: number): string => {
+    let out = "";
+    for (let i = 0; i < chars; i++) out += HEX.charAt(Math.floor(world.random.next() * 16));
+    return out;
+  };
   const bytes = (n: number): Buffer => Buffer.from(hex(2 * n), "hex");
   return {
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`,
-    hex: (n) => hex(2 * n), base64url: (n) => bytes(n).toString("base64url"), base64: (n) => bytes(n).toString("base64"),
+    hex: (n) => hex(2 * n),
+    base64url: (n) => bytes(n).toString("base64url"),
+    base64: (n) => bytes(n).toString("base64"),
   };
 }

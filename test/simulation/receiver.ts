@@ -3,7 +3,13 @@ import type { TryResult } from "../../services/webhook/verdict.ts";
 import type { SimLife, Stage } from "./process.ts";
 
 /** What the receiver of reports has got for one webhook-id. */
-export interface Received { id: string; url: string; bodies: Set<string>; taken: number; tries: number }
+export interface Received {
+  id: string;
+  url: string;
+  bodies: Set<string>;
+  taken: number;
+  tries: number;
+}
 
 const HANG_MS = 15_000;
 /** A report fails this often at most: the pauses between its tries grow to hours. */
@@ -14,7 +20,9 @@ const RETRY_AFTER_S = 20;
 export class Receiver {
   readonly received = new Map<string, Received>();
   readonly #stage: Stage;
-  constructor(stage: Stage) { this.#stage = stage; }
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
 
   #note({ id, url, body }: Outgoing, taken: boolean): void {
     const known = this.received.get(id) ?? { id, url, bodies: new Set<string>(), taken: 0, tries: 0 };
@@ -31,15 +39,32 @@ export class Receiver {
     const { random } = stage.world;
     const how = () => ({ outMs: random.between(5, 60), backMs: random.between(5, 60) });
     const answer = (outgoing: Outgoing, status: number, retry_after_seconds: number | null): Promise<TryResult> =>
-      stage.step(life, "report", () => { this.#note(outgoing, status < 300); return { status, retry_after_seconds }; }, how());
+      stage.step(
+        life,
+        "report",
+        () => {
+          this.#note(outgoing, status < 300);
+          return { status, retry_after_seconds };
+        },
+        how(),
+      );
     return {
       send: (outgoing) => {
         const { faults } = stage;
         const bad = (this.received.get(outgoing.id)?.tries ?? 0) < MAX_BAD_TRIES;
-        if (bad && stage.strikes("receiver fails", faults.receiverFails)) return answer(outgoing, random.pick([500, 503, 429, 302]), random.chance(0.3) ? RETRY_AFTER_S : null);
+        if (bad && stage.strikes("receiver fails", faults.receiverFails))
+          return answer(outgoing, random.pick([500, 503, 429, 302]), random.chance(0.3) ? RETRY_AFTER_S : null);
         if (bad && stage.strikes("receiver hangs", faults.receiverHangs)) {
           const taken = random.chance(0.5);
-          return stage.step(life, "report", (): TryResult => { this.#note(outgoing, taken); return { status: null, error: "no answer within 15 s", refused: false }; }, { outMs: 20, backMs: HANG_MS });
+          return stage.step(
+            life,
+            "report",
+            (): TryResult => {
+              this.#note(outgoing, taken);
+              return { status: null, error: "no answer within 15 s", refused: false };
+            },
+            { outMs: 20, backMs: HANG_MS },
+          );
         }
         return answer(outgoing, 200, null);
       },

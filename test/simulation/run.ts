@@ -13,13 +13,32 @@ import { SimBus } from "./bus.ts";
 import { Runaway, World } from "./world.ts";
 
 /** What became of one run. */
-export interface Outcome { seed: number; violations: Violation[]; tally: Tally; hash: number; steps: number; virtualSeconds: number; trace: string[] }
+export interface Outcome {
+  seed: number;
+  violations: Violation[];
+  tally: Tally;
+  hash: number;
+  steps: number;
+  virtualSeconds: number;
+  trace: string[];
+}
 
 /** How a run is made. `mutation`: one of mutations.ts. */
-export interface RunHow { traced?: boolean; mutation?: string | undefined }
+export interface RunHow {
+  traced?: boolean;
+  mutation?: string | undefined;
+}
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
-const DAYS = ["2026-11-21T10:00:00Z", "2026-07-01T21:30:00Z", "2026-03-29T00:57:00Z", "2026-10-25T00:57:00Z", "2026-11-01T05:57:00Z", "2026-03-08T06:57:00Z", "2026-10-03T15:27:00Z"];
+const DAYS = [
+  "2026-11-21T10:00:00Z",
+  "2026-07-01T21:30:00Z",
+  "2026-03-29T00:57:00Z",
+  "2026-10-25T00:57:00Z",
+  "2026-11-01T05:57:00Z",
+  "2026-03-08T06:57:00Z",
+  "2026-10-03T15:27:00Z",
+];
 const STORM_MIN_MS = 30_000;
 const STORM_MAX_MS = 120_000;
 /** After the storm all must be quiet within this virtual time; leaps over idle hours not counted. */
@@ -38,20 +57,31 @@ function sceneFor(seed: number, how: RunHow): Scene {
   world.begin();
   const stage = new Stage(world);
   const change = how.mutation === undefined ? undefined : MUTATIONS[how.mutation];
-  if (how.mutation !== undefined && !change) throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(MUTATIONS).join(", ")}`);
+  if (how.mutation !== undefined && !change)
+    throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(MUTATIONS).join(", ")}`);
   return {
-    stage, database: new Database(() => new Date(world.now)), bus: new SimBus(stage), carrier: new Carrier(stage), receiver: new Receiver(stage), processes: [], mediaPorts: [],
-    callsPerSecond: 0, change: change ?? ((o) => o),
+    stage,
+    database: new Database(() => new Date(world.now)),
+    bus: new SimBus(stage),
+    carrier: new Carrier(stage),
+    receiver: new Receiver(stage),
+    processes: [],
+    mediaPorts: [],
+    callsPerSecond: 0,
+    change: change ?? ((o) => o),
   };
 }
 
 /** The next instant at which anything is due, when nobody holds anything; null: somebody does. */
 function idleUntil(scene: Scene): number | null {
   const { database, carrier } = scene;
-  if (carrier.live().length > 0 || database.docs("calls").some((c) => c["state"] !== "VOID" && !c["closed_at"])) return null;
+  if (carrier.live().length > 0 || database.docs("calls").some((c) => c["state"] !== "VOID" && !c["closed_at"]))
+    return null;
   const leads = database.docs("leads");
   if (leads.some((l) => l["status"] === "PROCESSING" || l["report_due_at"])) return null;
-  const due = [...leads.map((l) => l["due_at"]), ...database.docs("deliveries").map((d) => d["next_try_at"])].filter((d) => d instanceof Date).map(Number);
+  const due = [...leads.map((l) => l["due_at"]), ...database.docs("deliveries").map((d) => d["next_try_at"])]
+    .filter((d) => d instanceof Date)
+    .map(Number);
   return due.length === 0 ? null : Math.min(...due);
 }
 
@@ -72,7 +102,9 @@ async function play(scene: Scene, operators: Operators, judge: Judge): Promise<v
   const storm = world.random.between(STORM_MIN_MS, STORM_MAX_MS);
   const stormEnds = world.now + storm;
   operators.plan(storm * 0.9);
-  world.after(1000, null, () => { scene.stage.faults = drawFaults(world.random); });
+  world.after(1000, null, () => {
+    scene.stage.faults = drawFaults(world.random);
+  });
   await world.run(() => world.now >= stormEnds, MAX_STEPS);
 
   calmDown(scene, operators);
@@ -90,7 +122,10 @@ async function play(scene: Scene, operators: Operators, judge: Judge): Promise<v
   look();
   await world.run(() => over, MAX_STEPS);
   const left = judge.unfinished(operators.deeds);
-  if (left !== null) { judge.broken("liveness", `not quiet ${QUIET_WITHIN_MS / 60_000} min after the last fault: ${left}`); return; }
+  if (left !== null) {
+    judge.broken("liveness", `not quiet ${QUIET_WITHIN_MS / 60_000} min after the last fault: ${left}`);
+    return;
+  }
   world.leap(world.now + LINES_END_MS);
   judge.final(operators.deeds);
 }
@@ -109,10 +144,21 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   try {
     await play(scene, operators, judge);
   } catch (error) {
-    judge.broken(error instanceof Runaway ? "liveness" : "simulator", error instanceof Error ? error.stack ?? error.message : String(error));
+    judge.broken(
+      error instanceof Runaway ? "liveness" : "simulator",
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
   } finally {
     for (const what of new Set(stage.wrong)) judge.broken("simulator", what);
     setScene(null);
   }
-  return { seed, violations: judge.violations, tally: stage.tally, hash: world.hash >>> 0, steps: world.steps, virtualSeconds: Math.round(world.elapsed / 1000), trace: world.trace ?? [] };
+  return {
+    seed,
+    violations: judge.violations,
+    tally: stage.tally,
+    hash: world.hash >>> 0,
+    steps: world.steps,
+    virtualSeconds: Math.round(world.elapsed / 1000),
+    trace: world.trace ?? [],
+  };
 }

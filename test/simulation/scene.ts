@@ -6,7 +6,10 @@ import type { Receiver } from "./receiver.ts";
 import type { SimBus } from "./bus.ts";
 
 /** A media port that a conversation process holds open. */
-export interface MediaPort { life: SimLife; options: MediaServerOptions<never> }
+export interface MediaPort {
+  life: SimLife;
+  options: MediaServerOptions<never>;
+}
 
 /** Everything the replaced modules (ports/) stand on: the one simulation that runs in this thread. */
 export interface Scene {
@@ -30,7 +33,9 @@ export function theScene(): Scene {
   if (!scene) throw new Error("no simulation runs in this thread");
   return scene;
 }
-export const setScene = (to: Scene | null): void => { scene = to; };
+export const setScene = (to: Scene | null): void => {
+  scene = to;
+};
 
 /** The life whose code runs at the moment. */
 export function currentLife(): SimLife {

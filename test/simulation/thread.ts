@@ -2,7 +2,9 @@ import { leanSignals } from "./abort-signal.ts";
 import { simulate, type Outcome, type RunHow } from "./run.ts";
 import { theScene } from "./scene.ts";
 
-const forbidden = (name: string) => (): never => { throw new Error(`${name} was used in a simulation: time and chance come from the ground`); };
+const forbidden = (name: string) => (): never => {
+  throw new Error(`${name} was used in a simulation: time and chance come from the ground`);
+};
 
 /** In this thread nothing may take time or chance from the machine: a run could not be repeated. */
 export function forbidRealTime(): void {
@@ -18,7 +20,9 @@ export function forbidRealTime(): void {
 }
 
 let stray: string | null = null;
-process.on("unhandledRejection", (error) => { stray ??= error instanceof Error ? error.stack ?? error.message : String(error); });
+process.on("unhandledRejection", (error) => {
+  stray ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+});
 
 /** One run in this thread; a promise that failed without anybody looking is a failure of the run. */
 export async function simulateIn(seed: number, how: RunHow): Promise<Outcome> {

@@ -3,7 +3,12 @@ import { replacePorts } from "./ports/hooks.ts";
 import type { Outcome, RunHow } from "./run.ts";
 
 /** What a thread is told to do: every `step`-th seed from `from` up to `to` (inclusive). `untilFailure`: it ends after the first run that violates something. */
-export interface Order extends RunHow { from: number; to: number; step: number; untilFailure?: boolean }
+export interface Order extends RunHow {
+  from: number;
+  to: number;
+  step: number;
+  untilFailure?: boolean;
+}
 
 /** What a thread tells: one run's outcome, or that the order is done. */
 export type Told = { outcome: Outcome } | { done: true };
@@ -12,8 +17,10 @@ replacePorts();
 const { forbidRealTime, simulateIn } = await import("./thread.ts");
 forbidRealTime();
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-const tell = (told: Told): void => { parentPort?.postMessage(told); };
+const tell = (told: Told): void => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
+  parentPort?.postMessage(told);
+};
 
 async function obey(order: Order): Promise<void> {
   for (let seed = order.from; seed <= order.to; seed += order.step) {
@@ -24,4 +31,6 @@ async function obey(order: Order): Promise<void> {
   tell({ done: true });
 }
 
-parentPort?.on("message", (order: Order) => { void obey(order); });
+parentPort?.on("message", (order: Order) => {
+  void obey(order);
+});

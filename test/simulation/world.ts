@@ -1,7 +1,13 @@
 import { seeded, type Random } from "./random.ts";
 
 /** Something that happens at an instant. `life`: the process it happens in; null: outside of all processes. */
-interface Happening { at: number; seq: number; life: Life | null; act(): void; cancelled: boolean }
+interface Happening {
+  at: number;
+  seq: number;
+  life: Life | null;
+  act(): void;
+  cancelled: boolean;
+}
 
 /** One life of a process, from its start to its crash; all that is done in it ends with it. */
 export interface Life {
@@ -45,20 +51,31 @@ export class World {
   }
 
   /** Virtual milliseconds since the beginning. */
-  get elapsed(): number { return this.now - this.#begin; }
+  get elapsed(): number {
+    return this.now - this.#begin;
+  }
 
   /** The clock of the trace begins here. */
-  begin(): void { this.#begin = this.now; }
+  begin(): void {
+    this.#begin = this.now;
+  }
 
   /** Plans something `ms` from now. */
   after(ms: number, life: Life | null, act: () => void): Cancel {
     const entry = { at: this.now + ms, seq: this.#seq++, life, act, cancelled: false };
     this.#push(entry);
-    return () => { entry.cancelled = true; };
+    return () => {
+      entry.cancelled = true;
+    };
   }
 
   /** Lets time pass at once: what was planned in between happens late, as if everybody had been slow. */
-  leap(toMs: number): void { if (toMs > this.now) { this.now = toMs; this.steps++; } }
+  leap(toMs: number): void {
+    if (toMs > this.now) {
+      this.now = toMs;
+      this.steps++;
+    }
+  }
 
   /** Writes a line of the trace; the words go into the hash too. */
   tell(who: string, what: string): void {
@@ -67,9 +84,13 @@ export class World {
   }
 
   /** Writes a line of the trace only; told in traced runs, so it must not change the hash. */
-  note(who: string, what: string): void { this.trace?.push(this.#line(who, what)); }
+  note(who: string, what: string): void {
+    this.trace?.push(this.#line(who, what));
+  }
 
-  #line(who: string, what: string): string { return `${(this.elapsed / MS_PER_SECOND).toFixed(4).padStart(10)} ${who.padEnd(15)} ${what}`; }
+  #line(who: string, what: string): string {
+    return `${(this.elapsed / MS_PER_SECOND).toFixed(4).padStart(10)} ${who.padEnd(15)} ${what}`;
+  }
 
   /** Goes on until `until` says so, or nothing is left to happen. Throws Runaway past `maxSteps`. */
   run(until: () => boolean, maxSteps: number): Promise<void> {
@@ -78,14 +99,17 @@ export class World {
       const end = (error?: unknown): void => {
         over = true;
         this.current = null;
-        if (error === undefined) resolve(); else reject(error as Error);
+        if (error === undefined) resolve();
+        else reject(error as Error);
       };
       const step = (): void => {
         if (over) return;
         try {
           if (until() || !this.#next()) end();
           else if (this.steps > maxSteps) end(new Runaway(`more than ${maxSteps} steps`));
-        } catch (error) { end(error); }
+        } catch (error) {
+          end(error);
+        }
       };
       const turn = (): void => {
         if (over) return;
@@ -101,7 +125,11 @@ export class World {
     for (let entry = this.#pop(); entry; entry = this.#pop()) {
       if (entry.cancelled || (entry.life && !entry.life.alive)) continue;
       const paused = entry.life?.process.pausedUntil ?? 0;
-      if (paused > entry.at) { entry.at = paused; this.#push(entry); continue; }
+      if (paused > entry.at) {
+        entry.at = paused;
+        this.#push(entry);
+        continue;
+      }
       if (entry.at > this.now) this.now = entry.at;
       this.steps++;
       this.#mix(entry.seq);
@@ -113,7 +141,9 @@ export class World {
     return false;
   }
 
-  #mix(value: number): void { this.hash = Math.imul(this.hash ^ (value | 0), FNV_PRIME); }
+  #mix(value: number): void {
+    this.hash = Math.imul(this.hash ^ (value | 0), FNV_PRIME);
+  }
 
   #push(entry: Happening): void {
     const heap = this.#heap;
@@ -140,7 +170,10 @@ export class World {
       let child = heap[down];
       if (!child) break;
       const right = heap[down + 1];
-      if (right && before(right, child)) { child = right; down++; }
+      if (right && before(right, child)) {
+        child = right;
+        down++;
+      }
       if (!before(child, last)) break;
       heap[i] = child;
       i = down;

@@ -5,15 +5,42 @@ import { after } from "../support/stage.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 /** What faults are made with. `random` gives numbers in [0, 1). */
-export interface Lab { product: Product; store: TcpProxy; carrier: TcpProxy; bus: BusProxy; random(): number }
+export interface Lab {
+  product: Product;
+  store: TcpProxy;
+  carrier: TcpProxy;
+  bus: BusProxy;
+  random(): number;
+}
 
 /** One fault: it begins, lasts and is over when this resolves. Gives what it did, in words. */
 type Fault = (lab: Lab) => Promise<string>;
 
 const OWNERS: Record<CrashPoint, string> = {
-  K0: "leads", K1: "scheduler", K2: "scheduler", K3: "dialer", K4: "dialer", K5: "dialer", K6: "dialer", K7: "dialer", K8: "conversation", K9: "dialer", K10: "leads", K11: "webhook",
+  K0: "leads",
+  K1: "scheduler",
+  K2: "scheduler",
+  K3: "dialer",
+  K4: "dialer",
+  K5: "dialer",
+  K6: "dialer",
+  K7: "dialer",
+  K8: "conversation",
+  K9: "dialer",
+  K10: "leads",
+  K11: "webhook",
 };
-const CARRIER_FAULTS = ["drop_reply", "hang_reply", "error_after_placing", "rate_limit", "queue_delay", "drop_socket", "lose_callbacks", "duplicate_callbacks", "delay_callbacks"];
+const CARRIER_FAULTS = [
+  "drop_reply",
+  "hang_reply",
+  "error_after_placing",
+  "rate_limit",
+  "queue_delay",
+  "drop_socket",
+  "lose_callbacks",
+  "duplicate_callbacks",
+  "delay_callbacks",
+];
 const WRITES = ["update\u0000", "findAndModify\u0000", "insert\u0000"];
 const LONGEST_PAUSE_MS = 12_000;
 const OUTAGE_MS = 5000;
@@ -29,11 +56,19 @@ export function pick<T>(list: readonly T[], random: () => number): T {
   return found;
 }
 
-const child = ({ product }: Lab, name: string) => product.stack.children.get(name) ?? (() => { throw new Error(`there is no child ${name}`); })();
+const child = ({ product }: Lab, name: string) =>
+  product.stack.children.get(name) ??
+  (() => {
+    throw new Error(`there is no child ${name}`);
+  })();
 const anyService = (lab: Lab): string => pick(lab.product.stack.serviceChildren, lab.random);
 const upTo = (lab: Lab, ms: number): number => Math.round(ms * (0.2 + 0.8 * lab.random()));
 
-const killed: Fault = async (lab) => { const name = anyService(lab); child(lab, name).kill("SIGKILL"); return `SIGKILL of ${name}`; };
+const killed: Fault = async (lab) => {
+  const name = anyService(lab);
+  child(lab, name).kill("SIGKILL");
+  return `SIGKILL of ${name}`;
+};
 
 const replaced: Fault = async (lab) => {
   const name = anyService(lab);
@@ -57,7 +92,10 @@ const stopped: Fault = async (lab) => {
   return `${name} stood still for ${ms} ms`;
 };
 
-const storeReset: Fault = async ({ store }) => { store.reset(); return "connections to the store reset"; };
+const storeReset: Fault = async ({ store }) => {
+  store.reset();
+  return "connections to the store reset";
+};
 const storeLost: Fault = async ({ store }) => {
   store.loseReplies((request) => WRITES.some((word) => request.includes(word)), LOST_REPLIES);
   return `${LOST_REPLIES} replies of the store will be lost`;
@@ -108,7 +146,10 @@ const busAway: Fault = async (lab) => {
   return `bus killed and away for ${ms} ms`;
 };
 
-const carrierReset: Fault = async ({ carrier }) => { carrier.reset(); return "connections to the carrier reset"; };
+const carrierReset: Fault = async ({ carrier }) => {
+  carrier.reset();
+  return "connections to the carrier reset";
+};
 const carrierAway: Fault = async (lab) => {
   const ms = upTo(lab, OUTAGE_MS);
   await lab.carrier.refuse(true);
@@ -124,5 +165,22 @@ const carrierOdd: Fault = async (lab) => {
 
 /** Every kind of fault there is; what is listed twice comes twice as often. */
 export const FAULTS: readonly Fault[] = [
-  killed, killed, replaced, dying, dying, stopped, storeReset, storeLost, storeSlow, storeAway, eventsLost, eventsTwice, parted, busAway, carrierReset, carrierAway, carrierOdd, carrierOdd,
+  killed,
+  killed,
+  replaced,
+  dying,
+  dying,
+  stopped,
+  storeReset,
+  storeLost,
+  storeSlow,
+  storeAway,
+  eventsLost,
+  eventsTwice,
+  parted,
+  busAway,
+  carrierReset,
+  carrierAway,
+  carrierOdd,
+  carrierOdd,
 ];

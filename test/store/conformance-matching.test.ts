@@ -2,7 +2,12 @@
 import { BSON } from "mongodb";
 import { fromExtendedJson } from "../../deploy/local/store/conformance/bson-values.ts";
 import { readArguments } from "../../deploy/local/store/conformance/command-line.ts";
-import { exactDifferences, match, type MatchScope, type Rootness } from "../../deploy/local/store/conformance/matching.ts";
+import {
+  exactDifferences,
+  match,
+  type MatchScope,
+  type Rootness,
+} from "../../deploy/local/store/conformance/matching.ts";
 import { compareVersions, parseVersion } from "../../deploy/local/store/conformance/requirements.ts";
 import { withUriOptions } from "../../deploy/local/store/conformance/server-under-test.ts";
 
@@ -42,12 +47,12 @@ describe("matching", () => {
   ];
 
   test.each(cases)("%s", (_name, expected, actual, rootness, places) => {
-    expect(match(expected, actual, scope, "v", rootness).map(mismatch => mismatch.place)).toEqual(places);
+    expect(match(expected, actual, scope, "v", rootness).map((mismatch) => mismatch.place)).toEqual(places);
   });
 
   test("contents are compared without operators and without leniency", () => {
     expect(exactDifferences({ a: { $$exists: true } }, { a: 1 }, "d")).toHaveLength(1);
-    expect(exactDifferences([{ a: 1 }], [{ a: 1, b: 1 }], "d").map(one => one.place)).toEqual(["d[0].b"]);
+    expect(exactDifferences([{ a: 1 }], [{ a: 1, b: 1 }], "d").map((one) => one.place)).toEqual(["d[0].b"]);
     expect(exactDifferences({ a: null }, {}, "d")).toHaveLength(1);
     expect(exactDifferences(fromExtendedJson({ a: { $numberInt: "1" } }), { a: new Long(1) }, "d")).toHaveLength(1);
     expect(exactDifferences({ b: 1, a: [1] }, { a: [new Int32(1)], b: new Double(1) }, "d")).toEqual([]);
@@ -55,24 +60,44 @@ describe("matching", () => {
 });
 
 test("Extended JSON wrappers become BSON values, query operators stay documents", () => {
-  const parsed = fromExtendedJson({ l: { $numberLong: "9007199254740993" }, d: { $date: { $numberLong: "5" } }, q: { $regex: "a" }, n: 1.5, t: { $type: "int" } });
-  expect(BSON.EJSON.stringify(parsed, { relaxed: false })).toBe('{"l":{"$numberLong":"9007199254740993"},"d":{"$date":{"$numberLong":"5"}},"q":{"$regex":"a"},"n":{"$numberDouble":"1.5"},"t":{"$type":"int"}}');
+  const parsed = fromExtendedJson({
+    l: { $numberLong: "9007199254740993" },
+    d: { $date: { $numberLong: "5" } },
+    q: { $regex: "a" },
+    n: 1.5,
+    t: { $type: "int" },
+  });
+  expect(BSON.EJSON.stringify(parsed, { relaxed: false })).toBe(
+    '{"l":{"$numberLong":"9007199254740993"},"d":{"$date":{"$numberLong":"5"}},"q":{"$regex":"a"},"n":{"$numberDouble":"1.5"},"t":{"$type":"int"}}',
+  );
 });
 
 test("versions compare by number, without what follows the third part", () => {
-  const order = (left: string, right: string): number => Math.sign(compareVersions(parseVersion(left), parseVersion(right)));
-  expect([order("4.0.10", "4.0.9"), order("8", "8.0.0"), order("4.9.0-alpha4-271-g7d5cf02", "4.9"), order("3.6", "4.2.0"), order("10.0", "9.9.9")]).toEqual([1, 0, 0, -1, 1]);
+  const order = (left: string, right: string): number =>
+    Math.sign(compareVersions(parseVersion(left), parseVersion(right)));
+  expect([
+    order("4.0.10", "4.0.9"),
+    order("8", "8.0.0"),
+    order("4.9.0-alpha4-271-g7d5cf02", "4.9"),
+    order("3.6", "4.2.0"),
+    order("10.0", "9.9.9"),
+  ]).toEqual([1, 0, 0, -1, 1]);
   expect(() => parseVersion("four")).toThrow(/not a version/);
 });
 
 test("URI options override those of the address, whatever their case", () => {
-  expect(withUriOptions("mongodb://a:1,b:2/?RetryReads=true&serverSelectionTimeoutMS=9", { retryReads: "false" })).toBe("mongodb://a:1,b:2/?serverSelectionTimeoutMS=9&retryReads=false");
+  expect(withUriOptions("mongodb://a:1,b:2/?RetryReads=true&serverSelectionTimeoutMS=9", { retryReads: "false" })).toBe(
+    "mongodb://a:1,b:2/?serverSelectionTimeoutMS=9&retryReads=false",
+  );
 });
 
 test("the arguments name one folder and a MongoDB address", () => {
   expect(readArguments(["x"], {})).toEqual({ folder: "x", uri: undefined });
   expect(readArguments(["x"], { MONGODB_URI: "mongodb://e" })).toEqual({ folder: "x", uri: "mongodb://e" });
-  expect(readArguments(["x", "--uri", "mongodb://u"], { MONGODB_URI: "mongodb://e" })).toEqual({ folder: "x", uri: "mongodb://u" });
+  expect(readArguments(["x", "--uri", "mongodb://u"], { MONGODB_URI: "mongodb://e" })).toEqual({
+    folder: "x",
+    uri: "mongodb://u",
+  });
   expect(readArguments(["x", "--uri", "http://u"], {})).toMatch(/must begin with mongodb/);
   expect(readArguments(["x", "--port", "1"], {})).toMatch(/--port/);
 });

@@ -20,13 +20,17 @@ export async function storeUnderTest(): Promise<StoreUnderTest> {
   const store = await startStore({ dir: ":memory:", port: 0 });
   const client = await new MongoClient(store.url).connect();
   return {
-    store, client,
-    fresh: async docs => {
+    store,
+    client,
+    fresh: async (docs) => {
       const collection = client.db("test").collection(`c${++n}`);
       if (docs !== undefined && docs.length > 0) await collection.insertMany(docs as never[]);
       return collection;
     },
-    stop: async () => { await client.close(); await store.close(); },
+    stop: async () => {
+      await client.close();
+      await store.close();
+    },
   };
 }
 
@@ -43,18 +47,30 @@ export async function refusal(work: Promise<unknown>): Promise<[number | undefin
 }
 
 /** A socket that speaks the protocol without a driver. */
-export interface Raw { socket: Socket; reply: () => Promise<{ opcode: number; to: number; doc: Document }>; closed: Promise<void> }
+export interface Raw {
+  socket: Socket;
+  reply: () => Promise<{ opcode: number; to: number; doc: Document }>;
+  closed: Promise<void>;
+}
 
 /** Connects without a driver, which would send its own session and numbers. */
 export function rawConnection(url: string): Raw {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   let buffered = Buffer.alloc(0);
   const waiting: (() => void)[] = [];
-  socket.on("data", chunk => { buffered = Buffer.concat([buffered, chunk]); waiting.shift()?.(); });
+  socket.on("data", (chunk) => {
+    buffered = Buffer.concat([buffered, chunk]);
+    waiting.shift()?.();
+  });
   socket.on("error", () => socket.destroy());
-  const closed = new Promise<void>(resolve => { socket.on("close", () => resolve()); });
+  const closed = new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+  });
   const reply = async (): Promise<{ opcode: number; to: number; doc: Document }> => {
-    while (buffered.length < 4 || buffered.length < buffered.readInt32LE(0)) await new Promise<void>(resolve => { waiting.push(resolve); });
+    while (buffered.length < 4 || buffered.length < buffered.readInt32LE(0))
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
     const message = buffered.subarray(0, buffered.readInt32LE(0));
     buffered = buffered.subarray(message.length);
     const opcode = message.readInt32LE(12);

@@ -26,7 +26,10 @@ const EVENT = /^MOL[^.]*\.EVENTB?\./;
 const MAX_FRAME_BYTES = 2_097_152;
 
 /** One message of the client, as bytes; `subject` of a publication. */
-interface Frame { bytes: Buffer; subject: string | null }
+interface Frame {
+  bytes: Buffer;
+  subject: string | null;
+}
 
 /** Cuts the client's stream into whole messages (https://docs.nats.io/reference/reference-protocols/nats-protocol): lines, of which PUB and HPUB have a payload behind. */
 class FrameReader {
@@ -43,7 +46,7 @@ class FrameReader {
       const length = end + CRLF.length + (publishes ? Number(words.at(-1)) + CRLF.length : 0);
       if (length > MAX_FRAME_BYTES) throw new Error(`a bus message of ${length} bytes`);
       if (this.#rest.length < length) break;
-      frames.push({ bytes: this.#rest.subarray(0, length), subject: publishes ? words[1] ?? "" : null });
+      frames.push({ bytes: this.#rest.subarray(0, length), subject: publishes ? (words[1] ?? "") : null });
       this.#rest = this.#rest.subarray(length);
     }
     return frames;
@@ -63,7 +66,9 @@ class SwitchedBus implements BusProxy {
   readonly #counts = { seen: 0, lost: 0, repeated: 0 };
   #rule: EventRule | null = null;
 
-  constructor(target: { host: string; port: number }) { this.#target = target; }
+  constructor(target: { host: string; port: number }) {
+    this.#target = target;
+  }
 
   async urlFor(child: string): Promise<string> {
     const door = this.#doors.get(child) ?? new Door();
@@ -75,7 +80,10 @@ class SwitchedBus implements BusProxy {
   async #open(door: Door): Promise<void> {
     const server = createServer((client) => this.#link(door, client));
     door.server = server;
-    await new Promise<void>((resolve, reject) => { server.once("error", reject); server.listen(door.port, HOST, resolve); });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(door.port, HOST, resolve);
+    });
     const address = server.address();
     if (typeof address === "object" && address) door.port = address.port;
   }
@@ -85,25 +93,45 @@ class SwitchedBus implements BusProxy {
     const link = [client, server] as const;
     const reader = new FrameReader();
     door.links.add(link);
-    const cut = (): void => { door.links.delete(link); client.destroy(); server.destroy(); };
-    for (const socket of link) { socket.setNoDelay(true); socket.on("error", cut); socket.on("close", cut); }
-    client.on("data", (chunk: Buffer) => { for (const frame of reader.read(chunk)) if (!door.silent) this.#pass(frame, server); });
-    server.on("data", (chunk: Buffer) => { if (!door.silent) client.write(chunk); });
+    const cut = (): void => {
+      door.links.delete(link);
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of link) {
+      socket.setNoDelay(true);
+      socket.on("error", cut);
+      socket.on("close", cut);
+    }
+    client.on("data", (chunk: Buffer) => {
+      for (const frame of reader.read(chunk)) if (!door.silent) this.#pass(frame, server);
+    });
+    server.on("data", (chunk: Buffer) => {
+      if (!door.silent) client.write(chunk);
+    });
   }
 
   #pass({ bytes, subject }: Frame, server: Socket): void {
-    if (subject === null || !EVENT.test(subject)) { server.write(bytes); return; }
+    if (subject === null || !EVENT.test(subject)) {
+      server.write(bytes);
+      return;
+    }
     this.#counts.seen += 1;
     const pauses = this.#rule ? this.#rule() : [0];
     if (pauses.length === 0) this.#counts.lost += 1;
     this.#counts.repeated += Math.max(0, pauses.length - 1);
     for (const pause of pauses) {
       if (pause === 0) server.write(bytes);
-      else setTimeout(() => { if (!server.destroyed) server.write(bytes); }, pause);
+      else
+        setTimeout(() => {
+          if (!server.destroyed) server.write(bytes);
+        }, pause);
     }
   }
 
-  events(rule: EventRule | null): void { this.#rule = rule; }
+  events(rule: EventRule | null): void {
+    this.#rule = rule;
+  }
 
   partition(child: string, on: boolean): void {
     const door = this.#doors.get(child);
@@ -115,16 +143,24 @@ class SwitchedBus implements BusProxy {
 
   away(on: boolean): void {
     for (const door of this.#doors.values()) {
-      if (!on) { if (!door.server) void this.#open(door); continue; }
+      if (!on) {
+        if (!door.server) void this.#open(door);
+        continue;
+      }
       door.server?.close();
       door.server = null;
       for (const link of door.links) for (const socket of link) socket.destroy();
     }
   }
 
-  counts(): { seen: number; lost: number; repeated: number } { return { ...this.#counts }; }
+  counts(): { seen: number; lost: number; repeated: number } {
+    return { ...this.#counts };
+  }
 
-  async close(): Promise<void> { this.away(true); await Promise.resolve(); }
+  async close(): Promise<void> {
+    this.away(true);
+    await Promise.resolve();
+  }
 }
 
 /** Starts a proxy before the bus at `url` (nats://host:port). */

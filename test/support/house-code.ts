@@ -1,13 +1,24 @@
 import { posix } from "node:path";
 
 /** A file of the project: its path from the root with `/`, and what it says. */
-export interface Source { path: string; text: string }
+export interface Source {
+  path: string;
+  text: string;
+}
 
 /** One import of a file. `target` is a path from the root for relative imports, else the package's name. */
-export interface Import { target: string; relative: boolean; typeOnly: boolean; line: number }
+export interface Import {
+  target: string;
+  relative: boolean;
+  typeOnly: boolean;
+  line: number;
+}
 
 /** A source's code at the same offsets as the text, with comments as blanks; in `bare` what stands in quotes is blank too. */
-export interface Code { code: string; bare: string }
+export interface Code {
+  code: string;
+  bare: string;
+}
 
 /** Line number of an offset, from 1. */
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;
@@ -29,7 +40,10 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | null => {
 export function codeOf(text: string): Code {
   let code = "";
   let bare = "";
-  const keep = (piece: string, blanked = piece): void => { code += piece; bare += blanked; };
+  const keep = (piece: string, blanked = piece): void => {
+    code += piece;
+    bare += blanked;
+  };
   /** Braces open inside each `${` that is open. */
   const holes: number[] = [];
   let inTemplate = false;
@@ -37,10 +51,14 @@ export function codeOf(text: string): Code {
     const c = text[at] ?? "";
     const comment = inTemplate ? null : matchAt(COMMENT, text, at);
     const quoted = inTemplate ? null : matchAt(QUOTED, text, at);
-    const regex = !inTemplate && c === "/" && comment === null && BEFORE_REGEX.test(bare.slice(-RECENT)) ? matchAt(REGEX, text, at) : null;
+    const regex =
+      !inTemplate && c === "/" && comment === null && BEFORE_REGEX.test(bare.slice(-RECENT))
+        ? matchAt(REGEX, text, at)
+        : null;
     const whole = comment ?? quoted ?? regex;
     if (whole !== null) {
-      if (comment === null) keep(whole, quoted === null ? `/${blank(whole.slice(1))}` : `${c}${blank(whole.slice(1, -1))}${c}`);
+      if (comment === null)
+        keep(whole, quoted === null ? `/${blank(whole.slice(1))}` : `${c}${blank(whole.slice(1, -1))}${c}`);
       else keep(blank(whole));
       at += whole.length;
       continue;
@@ -50,8 +68,10 @@ export function codeOf(text: string): Code {
     else keep(step);
     at += step.length;
     if (step === "`") inTemplate = !inTemplate;
-    else if (step === "${" && inTemplate) { holes.push(0); inTemplate = false; }
-    else if (!inTemplate && holes.length > 0 && step === "{") holes.push((holes.pop() ?? 0) + 1);
+    else if (step === "${" && inTemplate) {
+      holes.push(0);
+      inTemplate = false;
+    } else if (!inTemplate && holes.length > 0 && step === "{") holes.push((holes.pop() ?? 0) + 1);
     else if (!inTemplate && holes.length > 0 && step === "}") {
       const depth = holes.pop() ?? 0;
       if (depth > 0) holes.push(depth - 1);
@@ -70,11 +90,22 @@ const FORMS = [
 
 /** `import { type A, type B } from "x"` brings no value either. */
 const onlyTypes = (statement: string): boolean => {
-  const names = /\{([^}]*)\}/.exec(statement)?.[1]?.split(",").map((n) => n.trim()).filter((n) => n !== "") ?? [];
+  const names =
+    /\{([^}]*)\}/
+      .exec(statement)?.[1]
+      ?.split(",")
+      .map((n) => n.trim())
+      .filter((n) => n !== "") ?? [];
   return names.length > 0 && names.every((n) => n.startsWith("type ")) && !/import\s+[\w$]+\s*,/.test(statement);
 };
 
-const packageOf = (specifier: string): string => specifier.startsWith("node:") ? specifier : specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+const packageOf = (specifier: string): string =>
+  specifier.startsWith("node:")
+    ? specifier
+    : specifier
+        .split("/")
+        .slice(0, specifier.startsWith("@") ? 2 : 1)
+        .join("/");
 
 /** Every import of a file, in order. */
 export function importsOf(source: Source): Import[] {
@@ -87,7 +118,9 @@ export function importsOf(source: Source): Import[] {
       const relative = specifier.startsWith(".");
       found.push({
         target: relative ? posix.normalize(posix.join(posix.dirname(source.path), specifier)) : packageOf(specifier),
-        relative, typeOnly: (type ?? "") !== "" || onlyTypes(statement), line: lineAt(source.text, match.index),
+        relative,
+        typeOnly: (type ?? "") !== "" || onlyTypes(statement),
+        line: lineAt(source.text, match.index),
       });
     }
   }

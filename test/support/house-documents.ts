@@ -35,20 +35,25 @@ function isSpokenFor(lines: readonly string[], at: number, name: string, seen: R
  * Section 4: everything exported says what it is. The type beside an exported value (`export type X` by `export const X`, or `typeof X`),
  * constants with their unit in the name, and a group of constants under one comment need no comment of their own.
  */
-export const exportsAreDocumented = (files: readonly Source[]): Violation[] => files.filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path)).flatMap(({ path, text }) => {
-  const lines = text.split("\n");
-  const seen = new Set<string>();
-  return lines.flatMap((line, at) => {
-    const [, kind, name = ""] = EXPORT.exec(line) ?? [];
-    const isDefault = line.startsWith("export default ");
-    if (kind === undefined && !isDefault) return [];
-    const spokenFor = kind !== undefined && isSpokenFor(lines, at, name, seen);
-    seen.add(name.toLowerCase());
-    if (isDocumented(lines, at) || spokenFor || (kind === "const" && WITH_UNIT.test(name))) return [];
-    if (isDefault && /^export default \w+;?$/.test(line.trim())) return [];
-    return [{ path, line: at + 1, rule: `${isDefault ? "the default export" : name} is exported without a doc comment` }];
-  });
-});
+export const exportsAreDocumented = (files: readonly Source[]): Violation[] =>
+  files
+    .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path))
+    .flatMap(({ path, text }) => {
+      const lines = text.split("\n");
+      const seen = new Set<string>();
+      return lines.flatMap((line, at) => {
+        const [, kind, name = ""] = EXPORT.exec(line) ?? [];
+        const isDefault = line.startsWith("export default ");
+        if (kind === undefined && !isDefault) return [];
+        const spokenFor = kind !== undefined && isSpokenFor(lines, at, name, seen);
+        seen.add(name.toLowerCase());
+        if (isDocumented(lines, at) || spokenFor || (kind === "const" && WITH_UNIT.test(name))) return [];
+        if (isDefault && /^export default \w+;?$/.test(line.trim())) return [];
+        return [
+          { path, line: at + 1, rule: `${isDefault ? "the default export" : name} is exported without a doc comment` },
+        ];
+      });
+    });
 
 /** The braces that open at `at`, with everything inside deeper brackets left out: an object's own keys. */
 function ownKeys(bare: string, at: number): string {
@@ -64,15 +69,22 @@ function ownKeys(bare: string, at: number): string {
 }
 
 /** Each contract has a service folder of its name whose `actions` hold every action. `contracts`: service to its actions' names. */
-export const contractsAreKept = (files: readonly Source[], contracts: Record<string, readonly string[]>): Violation[] => Object.entries(contracts).flatMap(([name, actions]) => {
-  const path = `services/${name}/${name}.service.ts`;
-  const file = files.find((f) => f.path === path);
-  if (!file) return [{ path, line: 1, rule: `the contract ${name} has no service` }];
-  if (actions.length === 0) return [];
-  const { bare } = codeOf(file.text);
-  const start = bare.search(/\bactions\s*:\s*\{/);
-  if (start === -1) return [{ path, line: 1, rule: `${name} offers no actions, its contract names ${actions.length}` }];
-  const offered = ownKeys(bare, bare.indexOf("{", start));
-  return actions.filter((action) => !new RegExp(String.raw`[{,]\s*(?:async\s+)?${action}\s*[(:,}]`).test(offered))
-    .map((action) => ({ path, line: lineAt(file.text, start), rule: `the action ${name}.${action} of the contract is not implemented` }));
-});
+export const contractsAreKept = (files: readonly Source[], contracts: Record<string, readonly string[]>): Violation[] =>
+  Object.entries(contracts).flatMap(([name, actions]) => {
+    const path = `services/${name}/${name}.service.ts`;
+    const file = files.find((f) => f.path === path);
+    if (!file) return [{ path, line: 1, rule: `the contract ${name} has no service` }];
+    if (actions.length === 0) return [];
+    const { bare } = codeOf(file.text);
+    const start = bare.search(/\bactions\s*:\s*\{/);
+    if (start === -1)
+      return [{ path, line: 1, rule: `${name} offers no actions, its contract names ${actions.length}` }];
+    const offered = ownKeys(bare, bare.indexOf("{", start));
+    return actions
+      .filter((action) => !new RegExp(String.raw`[{,]\s*(?:async\s+)?${action}\s*[(:,}]`).test(offered))
+      .map((action) => ({
+        path,
+        line: lineAt(file.text, start),
+        rule: `the action ${name}.${action} of the contract is not implemented`,
+      }));
+  });

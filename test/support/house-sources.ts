@@ -17,4 +17,7 @@ function walk(folder: string): string[] {
 }
 
 /** Every file of the project that somebody wrote. */
-export const readProject = (): Source[] => walk("").sort().map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+export const readProject = (): Source[] =>
+  walk("")
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));

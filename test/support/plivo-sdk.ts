@@ -30,9 +30,16 @@ export interface SdkCalls {
 }
 
 /** A request the SDK would send. */
-export interface SdkRequest { method: string; url: string; headers: Record<string, unknown>; data: unknown }
+export interface SdkRequest {
+  method: string;
+  url: string;
+  headers: Record<string, unknown>;
+  data: unknown;
+}
 
-interface Axios { defaults: { adapter: unknown } }
+interface Axios {
+  defaults: { adapter: unknown };
+}
 
 const require = createRequire(import.meta.url);
 
@@ -40,11 +47,21 @@ const require = createRequire(import.meta.url);
 export const plivo = require("plivo") as {
   Client: new (authId: string, authToken: string) => { calls: SdkCalls; recordings: Pick<SdkCalls, "list"> };
   Response: () => SdkElement;
-  validateV3Signature: (method: string, uri: string, nonce: string, authToken: string, signature: string, params?: Record<string, unknown>) => boolean;
+  validateV3Signature: (
+    method: string,
+    uri: string,
+    nonce: string,
+    authToken: string,
+    signature: string,
+    params?: Record<string, unknown>,
+  ) => boolean;
 };
 
 /** Sends what the SDK sends (whose host is built in) to `origin`, or, without one, only notes it and answers `answer`. Gives the requests, and a function that undoes it. */
-export function interceptSdk(origin: string | null, answer: unknown = {}): { requests: SdkRequest[]; undo: () => void } {
+export function interceptSdk(
+  origin: string | null,
+  answer: unknown = {},
+): { requests: SdkRequest[]; undo: () => void } {
   const axios = createRequire(require.resolve("plivo"))("axios") as Axios & { default?: Axios };
   const requests: SdkRequest[] = [];
   const used = axios.default ?? axios;
@@ -54,12 +71,25 @@ export function interceptSdk(origin: string | null, answer: unknown = {}): { req
     requests.push({ method: method.toUpperCase(), url, headers: { ...headers }, data });
     if (origin === null) return { status: 200, statusText: "OK", headers: {}, config, data: answer };
     const sent = await fetch(origin + new URL(url).pathname + new URL(url).search, {
-      method: method.toUpperCase(), headers: { authorization: String(headers["Authorization"]), "content-type": "application/json" }, ...(typeof data === "string" && method.toUpperCase() !== "GET" ? { body: data } : {}),
+      method: method.toUpperCase(),
+      headers: { authorization: String(headers["Authorization"]), "content-type": "application/json" },
+      ...(typeof data === "string" && method.toUpperCase() !== "GET" ? { body: data } : {}),
     });
     const text = await sent.text();
-    const response = { status: sent.status, statusText: "", headers: {}, config, data: text === "" ? {} : JSON.parse(text) as unknown };
+    const response = {
+      status: sent.status,
+      statusText: "",
+      headers: {},
+      config,
+      data: text === "" ? {} : (JSON.parse(text) as unknown),
+    };
     if (!sent.ok) throw Object.assign(new Error(`HTTP ${sent.status}`), { response, config, isAxiosError: true });
     return response;
   };
-  return { requests, undo: () => { used.defaults.adapter = before; } };
+  return {
+    requests,
+    undo: () => {
+      used.defaults.adapter = before;
+    },
+  };
 }

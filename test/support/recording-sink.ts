@@ -3,10 +3,17 @@ import { Webhook } from "standardwebhooks";
 import type { Report, Sink } from "../../deploy/local/demo/sink.ts";
 
 /** One delivery whose signature was right: the bytes as they came, and when (ms since the epoch). */
-export interface Delivered { webhook_id: string; lead_id: string; body: string; at: number }
+export interface Delivered {
+  webhook_id: string;
+  lead_id: string;
+  body: string;
+  at: number;
+}
 
 /** A receiver of reports that keeps every delivery. */
-export interface RecordingSink extends Sink { delivered: Delivered[] }
+export interface RecordingSink extends Sink {
+  delivered: Delivered[];
+}
 
 const MAX_BODY = 1_048_576;
 
@@ -25,8 +32,16 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 export async function startRecordingSink(secret: string): Promise<RecordingSink> {
   const checker = new Webhook(secret);
   const sink: RecordingSink = {
-    url: "", reports: new Map(), refused: [], repeated: 0, delivered: [],
-    close: () => new Promise((resolve) => { server.closeAllConnections(); server.close(() => resolve()); }),
+    url: "",
+    reports: new Map(),
+    refused: [],
+    repeated: 0,
+    delivered: [],
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
   };
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
@@ -43,7 +58,9 @@ export async function startRecordingSink(secret: string): Promise<RecordingSink>
       response.writeHead(400).end();
     }
   };
-  const server = createServer((request, response) => { void take(request, response); });
+  const server = createServer((request, response) => {
+    void take(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   sink.url = typeof address === "object" && address ? `http://127.0.0.1:${address.port}/reports` : "";

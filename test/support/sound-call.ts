@@ -9,7 +9,15 @@ import { newTalk, type Effect, type TalkEvent, type TalkState } from "../../serv
 import { memoryLeg, type FarEnd } from "../../services/conversation/media/legs/memory-leg.ts";
 import { metronome } from "../../services/conversation/media/metronome.ts";
 import { FRAME_MS } from "../../services/conversation/media/port.ts";
-import { ModelFault, type ChatModel, type ChatRequest, type ModelAnswer, type SpeechModel, type TalkModels, type TranscriptionModel } from "../../services/conversation/models/port.ts";
+import {
+  ModelFault,
+  type ChatModel,
+  type ChatRequest,
+  type ModelAnswer,
+  type SpeechModel,
+  type TalkModels,
+  type TranscriptionModel,
+} from "../../services/conversation/models/port.ts";
 import { codecFor } from "../../services/conversation/speech/g711.ts";
 import { ruleJudge } from "../../services/conversation/speech/turn-judge.ts";
 import { PAYLOAD } from "./talk-template.ts";
@@ -22,15 +30,31 @@ const BEAT_MS = 5;
 const PIECE = RATE / 10;
 
 /** What the models of a call do, and how long they take, ms. */
-export interface Delays { stt: number; first_token: number; token: number; first_audio: number }
+export interface Delays {
+  stt: number;
+  first_token: number;
+  token: number;
+  first_audio: number;
+}
 /** A reply of the language model. */
-export interface SimReply { text?: string; calls?: { id: string; name: string; arguments: string }[]; fail?: true }
+export interface SimReply {
+  text?: string;
+  calls?: { id: string; name: string; arguments: string }[];
+  fail?: true;
+}
 
 /** A whole call in virtual time: a caller at a leg in memory, the real engine and brain, models that do as the test says. */
 export interface SoundCall {
-  clock: VirtualClock; far: FarEnd; voice: Voice; told: TalkEvent[]; faults: string[]; timings: TurnTiming[]; keys: string[];
+  clock: VirtualClock;
+  far: FarEnd;
+  voice: Voice;
+  told: TalkEvent[];
+  faults: string[];
+  timings: TurnTiming[];
+  keys: string[];
   /** Questions the language model was asked, and those that were taken back. */
-  asked: ChatRequest[]; aborted: { chat: number; speech: number };
+  asked: ChatRequest[];
+  aborted: { chat: number; speech: number };
   /** Sentences that were to be spoken. */
   spoken: string[];
   state(): TalkState;
@@ -45,7 +69,8 @@ export interface SoundCall {
   /** From now on the carrier sends nothing where the caller is silent. */
   mute(): void;
   /** Words the caller has heard so far, and when the last sound of ours was heard, ms. */
-  heard(): string; lastSoundAt(): number | null;
+  heard(): string;
+  lastSoundAt(): number | null;
   /** When something of ours was first heard after the instant. */
   firstSoundAfter(at: number): number | null;
   until(what: () => boolean, ms?: number): Promise<void>;
@@ -57,14 +82,29 @@ export const turnsIn = ({ messages }: ChatRequest): number => messages.filter((m
 
 /** How a call is set up. `mind`: another than the cascade's. */
 export interface SoundCallOptions {
-  flow: Flow; reply(turns: number): SimReply; delays?: Partial<Delays>; preemptive?: boolean; fillers?: readonly string[]; idle_ms?: number; tells_beep?: boolean; voicemail?: "hangup" | "leave_message";
-  speech?: Partial<Pick<SpeechModel, "speak">>; transcription?: TranscriptionModel; more?: Partial<SoundParts>; mind?(ground: MindGround): ReturnType<SoundParts["mind"]>; payload?: Record<string, unknown>;
+  flow: Flow;
+  reply(turns: number): SimReply;
+  delays?: Partial<Delays>;
+  preemptive?: boolean;
+  fillers?: readonly string[];
+  idle_ms?: number;
+  tells_beep?: boolean;
+  voicemail?: "hangup" | "leave_message";
+  speech?: Partial<Pick<SpeechModel, "speak">>;
+  transcription?: TranscriptionModel;
+  more?: Partial<SoundParts>;
+  mind?(ground: MindGround): ReturnType<SoundParts["mind"]>;
+  payload?: Record<string, unknown>;
 }
 
 const NO_DELAYS: Delays = { stt: 0, first_token: 0, token: 0, first_audio: 0 };
 const aborted = (): ModelFault => new ModelFault("MODEL_ABORTED", "taken back", false);
 
-function models(clock: VirtualClock, o: SoundCallOptions, log: Pick<SoundCall, "asked" | "aborted" | "spoken">): TalkModels {
+function models(
+  clock: VirtualClock,
+  o: SoundCallOptions,
+  log: Pick<SoundCall, "asked" | "aborted" | "spoken">,
+): TalkModels {
   const delays = { ...NO_DELAYS, ...o.delays };
   const wait = async (ms: number, signal: AbortSignal): Promise<void> => {
     if (ms > 0) await clock.wait(ms, signal);
@@ -73,7 +113,9 @@ function models(clock: VirtualClock, o: SoundCallOptions, log: Pick<SoundCall, "
   const chat: ChatModel = {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
       log.asked.push(request);
-      const noteAbort = (): void => { log.aborted.chat++; };
+      const noteAbort = (): void => {
+        log.aborted.chat++;
+      };
       signal.addEventListener("abort", noteAbort, { once: true });
       await wait(delays.first_token, signal);
       const { text = "", calls = [], fail } = o.reply(turnsIn(request));
@@ -83,18 +125,32 @@ function models(clock: VirtualClock, o: SoundCallOptions, log: Pick<SoundCall, "
         await wait(delays.token, signal);
       }
       signal.removeEventListener("abort", noteAbort);
-      return { text, calls, first_token_ms: delays.first_token, total_ms: 0, prompt_tokens: 1, completion_tokens: 1, tries: 1 };
+      return {
+        text,
+        calls,
+        first_token_ms: delays.first_token,
+        total_ms: 0,
+        prompt_tokens: 1,
+        completion_tokens: 1,
+        tries: 1,
+      };
     },
   };
   const speech: SpeechModel = {
-    rate: RATE, signature: "fake",
+    rate: RATE,
+    signature: "fake",
     async *speak(text, signal) {
       log.spoken.push(text);
-      const noteAbort = (): void => { log.aborted.speech++; };
+      const noteAbort = (): void => {
+        log.aborted.speech++;
+      };
       signal.addEventListener("abort", noteAbort, { once: true });
       await wait(delays.first_audio, signal);
       const pcm = encodeSpeech(text, RATE);
-      for (let at = 0; at < pcm.length; at += PIECE) { yield pcm.slice(at, at + PIECE); if (signal.aborted) throw aborted(); }
+      for (let at = 0; at < pcm.length; at += PIECE) {
+        yield pcm.slice(at, at + PIECE);
+        if (signal.aborted) throw aborted();
+      }
       signal.removeEventListener("abort", noteAbort);
     },
     ...o.speech,
@@ -103,11 +159,16 @@ function models(clock: VirtualClock, o: SoundCallOptions, log: Pick<SoundCall, "
     open() {
       const heard: Int16Array[] = [];
       return {
-        push: (pcm) => { heard.push(pcm); },
+        push: (pcm) => {
+          heard.push(pcm);
+        },
         async text(signal) {
           const all = new Int16Array(heard.reduce((n, p) => n + p.length, 0));
           let at = 0;
-          for (const pcm of heard) { all.set(pcm, at); at += pcm.length; }
+          for (const pcm of heard) {
+            all.set(pcm, at);
+            at += pcm.length;
+          }
           await wait(delays.stt, signal);
           return decodeSpeech(all, RATE);
         },
@@ -119,11 +180,15 @@ function models(clock: VirtualClock, o: SoundCallOptions, log: Pick<SoundCall, "
 }
 
 /** The brain as the session runs it, without anything of the service around it. */
-function hostOf(o: SoundCallOptions, call: Pick<SoundCall, "told" | "faults" | "timings" | "keys">): { host: TalkHost; attach(voice: Voice): void; state(): TalkState; tell(event: TalkEvent): void } {
+function hostOf(
+  o: SoundCallOptions,
+  call: Pick<SoundCall, "told" | "faults" | "timings" | "keys">,
+): { host: TalkHost; attach(voice: Voice): void; state(): TalkState; tell(event: TalkEvent): void } {
   let state = newTalk(o.payload ?? PAYLOAD, o.voicemail ?? "hangup");
   let voice: Voice | null = null;
   const queue: TalkEvent[] = [];
-  const withSaid = (event: TalkEvent): TalkEvent => (event.said === undefined && voice ? { ...event, said: voice.said() } : event);
+  const withSaid = (event: TalkEvent): TalkEvent =>
+    event.said === undefined && voice ? { ...event, said: voice.said() } : event;
   const perform = (effect: Effect): void => {
     if (effect.type === "note_error") call.faults.push(effect.code);
     else if (effect.type !== "http" && effect.type !== "transfer") voice?.perform(effect satisfies SpeechEffect);
@@ -143,11 +208,32 @@ function hostOf(o: SoundCallOptions, call: Pick<SoundCall, "told" | "faults" | "
     if (queue.push(withSaid(event)) === 1) drain();
   };
   const host: TalkHost = {
-    ready: () => tell({ type: "started" }), tell, listening: () => state.mode === "listening" && state.node !== "", collection: () => collectionOf(o.flow, state.node),
-    press: (digits) => { call.keys.push(digits); }, tells_beep: o.tells_beep ?? true, idle_ms: o.idle_ms ?? 8000, foresee: (event) => step(o.flow, state, withSaid(event)).effects,
-    manner: { language: "en-US", voice: null }, timed: (t) => call.timings.push(t), thought: () => undefined, fault: (code) => { call.faults.push(code); },
+    ready: () => tell({ type: "started" }),
+    tell,
+    listening: () => state.mode === "listening" && state.node !== "",
+    collection: () => collectionOf(o.flow, state.node),
+    press: (digits) => {
+      call.keys.push(digits);
+    },
+    tells_beep: o.tells_beep ?? true,
+    idle_ms: o.idle_ms ?? 8000,
+    foresee: (event) => step(o.flow, state, withSaid(event)).effects,
+    manner: { language: "en-US", voice: null },
+    timed: (t) => call.timings.push(t),
+    thought: () => undefined,
+    fault: (code) => {
+      call.faults.push(code);
+    },
   };
-  return { host, attach(v) { voice = v; drain(); }, state: () => state, tell };
+  return {
+    host,
+    attach(v) {
+      voice = v;
+      drain();
+    },
+    state: () => state,
+    tell,
+  };
 }
 
 /** Answers the phone: the talk begins. */
@@ -160,8 +246,14 @@ export function soundCall(o: SoundCallOptions): SoundCall {
   const codec = codecFor(FORMAT);
   const talkModels = models(clock, o, log);
   const engine = soundEngine({
-    clock, metronome: metronome(clock), keys: "sound", fillers: o.fillers ?? [],
-    mind: o.mind ?? ((ground) => cascadeMind({ models: talkModels, judge: ruleJudge(), preemptive: o.preemptive ?? true }, ground)), ...o.more,
+    clock,
+    metronome: metronome(clock),
+    keys: "sound",
+    fillers: o.fillers ?? [],
+    mind:
+      o.mind ??
+      ((ground) => cascadeMind({ models: talkModels, judge: ruleJudge(), preemptive: o.preemptive ?? true }, ground)),
+    ...o.more,
   });
   const words: string[] = [];
   const sounds: number[] = [];
@@ -182,20 +274,40 @@ export function soundCall(o: SoundCallOptions): SoundCall {
     }
     await clock.advance(BEAT_MS);
   };
-  const pass = async (ms: number): Promise<void> => { for (let left = ms; left > 0; left -= BEAT_MS) await beat(); };
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= BEAT_MS) await beat();
+  };
   const sound = async (pcm: Int16Array): Promise<void> => {
-    for (let at = 0; at < pcm.length; at += RATE / 50) { const frame = new Int16Array(RATE / 50); frame.set(pcm.subarray(at, at + RATE / 50)); queue.push(frame); }
+    for (let at = 0; at < pcm.length; at += RATE / 50) {
+      const frame = new Int16Array(RATE / 50);
+      frame.set(pcm.subarray(at, at + RATE / 50));
+      queue.push(frame);
+    }
     await pass((pcm.length * 1000) / RATE);
   };
   const voice = engine.open(leg, host);
   attach(voice);
   return {
-    clock, far, voice, ...notes, ...log, state, tell, pass, sound,
+    clock,
+    far,
+    voice,
+    ...notes,
+    ...log,
+    state,
+    tell,
+    pass,
+    sound,
     transcript: () => state().transcript.map((l) => `${l.role}: ${l.content}`),
-    stall: (ms) => { stalledUntil = clock.monotonicMs() + ms; },
-    mute: () => { muted = true; },
+    stall: (ms) => {
+      stalledUntil = clock.monotonicMs() + ms;
+    },
+    mute: () => {
+      muted = true;
+    },
     say: (text) => sound(encodeSpeech(text, RATE)),
-    heard: () => words.join(" "), lastSoundAt: () => sounds.at(-1) ?? null, firstSoundAfter: (at) => sounds.find((s) => s >= at) ?? null,
+    heard: () => words.join(" "),
+    lastSoundAt: () => sounds.at(-1) ?? null,
+    firstSoundAfter: (at) => sounds.find((s) => s >= at) ?? null,
     async until(what, ms = 20_000) {
       for (let left = ms; left > 0 && !what(); left -= BEAT_MS) await beat();
       if (!what()) throw new Error(`it did not happen within ${ms} ms of the call`);

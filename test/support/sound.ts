@@ -1,7 +1,12 @@
 import type { Pcm } from "../../services/conversation/speech/port.ts";
 
 /** A sound to be made: a tone's loudness is that of its samples (a sine of -3 dBFS is at full scale). */
-export interface Sound { ms: number; rate?: number; db?: number; hz?: number }
+export interface Sound {
+  ms: number;
+  rate?: number;
+  db?: number;
+  hz?: number;
+}
 
 const samplesOf = ({ ms, rate = 8000 }: Sound): number => Math.round((ms * rate) / 1000);
 const sample = (value: number): number => Math.round(Math.min(Math.max(value, -32_768), 32_767));
@@ -9,7 +14,9 @@ const sample = (value: number): number => Math.round(Math.min(Math.max(value, -3
 /** A sine. */
 export function tone({ hz = 1000, rate = 8000, db = -18, ...rest }: Sound): Pcm {
   const amplitude = 32_768 * Math.SQRT2 * 10 ** (db / 20);
-  return Int16Array.from({ length: samplesOf({ ...rest, rate }) }, (_, i) => sample(amplitude * Math.sin((2 * Math.PI * hz * i) / rate)));
+  return Int16Array.from({ length: samplesOf({ ...rest, rate }) }, (_, i) =>
+    sample(amplitude * Math.sin((2 * Math.PI * hz * i) / rate)),
+  );
 }
 
 /** White noise that is the same every time. */
@@ -46,13 +53,17 @@ export function babble(ms: number, { rate = 8000, db = -18 }: Omit<Sound, "ms"> 
   const parts: Pcm[] = [];
   for (let at = 0, i = 0; at < ms; at += 64, i++) {
     const [low, high] = [600 + 130 * (i % 7), 1700 + 170 * ((i * 5) % 8)];
-    parts.push(together(tone({ hz: low, rate, ms: 48, db: db - 3 }), tone({ hz: high, rate, ms: 48, db: db - 3 })), silence(16, rate));
+    parts.push(
+      together(tone({ hz: low, rate, ms: 48, db: db - 3 }), tone({ hz: high, rate, ms: 48, db: db - 3 })),
+      silence(16, rate),
+    );
   }
   return inTurn(...parts).subarray(0, samplesOf({ ms, rate }));
 }
 
 /** Loudness in dBFS. */
-export const levelOf = (pcm: Pcm): number => 10 * Math.log10(pcm.reduce((sum, s) => sum + s * s, 0) / pcm.length / 32_768 ** 2);
+export const levelOf = (pcm: Pcm): number =>
+  10 * Math.log10(pcm.reduce((sum, s) => sum + s * s, 0) / pcm.length / 32_768 ** 2);
 
 /** The sound in frames of so many ms; the last may be shorter. */
 export function framesOf(pcm: Pcm, ms = 20, rate = 8000): Pcm[] {

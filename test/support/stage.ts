@@ -21,7 +21,13 @@ export interface Stage {
 }
 
 /** What to put on stage. Environment values override quiet test defaults. */
-export interface StageOptions { services: ServiceSchema[]; env?: Record<string, string>; clock?: Clock; random?: () => number; /** Takes the lines of the log. */ onLog?: (line: string) => void }
+export interface StageOptions {
+  services: ServiceSchema[];
+  env?: Record<string, string>;
+  clock?: Clock;
+  random?: () => number;
+  /** Takes the lines of the log. */ onLog?: (line: string) => void;
+}
 
 const VISIBLE_DEADLINE_MS = 15_000;
 
@@ -32,12 +38,15 @@ export async function freshDatabase(): Promise<{ uri: string; drop(): Promise<vo
   if (given) {
     const uri = new URL(given);
     uri.pathname = `/${name}`;
-    return { uri: uri.href, drop: async () => {
-      const { MongoClient } = await import("mongodb");
-      const client = await MongoClient.connect(uri.href);
-      await client.db().dropDatabase();
-      await client.close();
-    } };
+    return {
+      uri: uri.href,
+      drop: async () => {
+        const { MongoClient } = await import("mongodb");
+        const client = await MongoClient.connect(uri.href);
+        await client.db().dropDatabase();
+        await client.close();
+      },
+    };
   }
   const { startStore } = await import("../../deploy/local/store/server.ts");
   const store = await startStore({ dir: ":memory:", port: 0 });
@@ -47,13 +56,29 @@ export async function freshDatabase(): Promise<{ uri: string; drop(): Promise<vo
 }
 
 /** A stand-in for a service the stage does not run: only the actions given work, others throw. */
-export function standIn<S extends keyof Contracts>(name: S, actions: Partial<Implementation<S>["actions"]>): ServiceSchema {
-  const missing = Object.fromEntries(Object.keys(contracts[name].actions).map((a) => [a, () => { throw new Error(`stand-in ${name}.${a} is not set up`); }]));
+export function standIn<S extends keyof Contracts>(
+  name: S,
+  actions: Partial<Implementation<S>["actions"]>,
+): ServiceSchema {
+  const missing = Object.fromEntries(
+    Object.keys(contracts[name].actions).map((a) => [
+      a,
+      () => {
+        throw new Error(`stand-in ${name}.${a} is not set up`);
+      },
+    ]),
+  );
   return service(name, () => ({ actions: { ...missing, ...actions } as Implementation<S>["actions"] }));
 }
 
 const brokerOptions = (namespace: string, nodeID: string): BrokerOptions => ({
-  namespace, nodeID, transporter: "Fake", validator: new AjvValidator(), requestTimeout: 10_000, logger: false, tracking: { enabled: true },
+  namespace,
+  nodeID,
+  transporter: "Fake",
+  validator: new AjvValidator(),
+  requestTimeout: 10_000,
+  logger: false,
+  tracking: { enabled: true },
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
 });
 
@@ -61,16 +86,37 @@ const brokerOptions = (namespace: string, nodeID: string): BrokerOptions => ({
 export async function setStage(options: StageOptions): Promise<Stage> {
   const database = await freshDatabase();
   const { onLog } = options;
-  const env = readEnv({ NODE_ENV: "test", LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", MEDIA_HOST: "127.0.0.1", HTTP_PORT: "0", MEDIA_PORT: "0", MONGODB_URI: database.uri, ...options.env });
+  const env = readEnv({
+    NODE_ENV: "test",
+    LOG_LEVEL: "silent",
+    HTTP_HOST: "127.0.0.1",
+    MEDIA_HOST: "127.0.0.1",
+    HTTP_PORT: "0",
+    MEDIA_PORT: "0",
+    MONGODB_URI: database.uri,
+    ...options.env,
+  });
   const namespace = `test-${randomUUID()}`;
   const broker = new ServiceBroker(brokerOptions(namespace, "services"));
   const caller = new ServiceBroker(brokerOptions(namespace, "caller"));
-  provideGround(broker, { env, clock: options.clock ?? systemClock, ids: randomIds, log: rootLog(env, onLog && { write: onLog }), random: options.random ?? Math.random });
+  provideGround(broker, {
+    env,
+    clock: options.clock ?? systemClock,
+    ids: randomIds,
+    log: rootLog(env, onLog && { write: onLog }),
+    random: options.random ?? Math.random,
+  });
   for (const schema of options.services) broker.createService(schema);
   await Promise.all([broker.start(), caller.start()]);
-  await caller.waitForServices(options.services.map((s) => s.name), VISIBLE_DEADLINE_MS);
+  await caller.waitForServices(
+    options.services.map((s) => s.name),
+    VISIBLE_DEADLINE_MS,
+  );
   return {
-    bus: busOf(caller), broker, env, uri: database.uri,
+    bus: busOf(caller),
+    broker,
+    env,
+    uri: database.uri,
     async stop() {
       await Promise.all([caller.stop(), broker.stop()]);
       await database.drop();
@@ -81,7 +127,12 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 const POLL_MS = 10;
 
 /** Asks until the answer is given (not undefined), with pauses of `everyMs`; throws after `deadlineMs`, saying what it waited for. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, deadlineMs = 45_000, everyMs = POLL_MS): Promise<T> {
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined> | T | undefined,
+  deadlineMs = 45_000,
+  everyMs = POLL_MS,
+): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const asked = performance.now();
@@ -98,6 +149,9 @@ export const after = (ms: number): Promise<void> => new Promise((resolve) => set
 
 /** Askers for tests. */
 export const asAdmin = { kind: "user", id: "admin-1", role: "admin", reseller_id: null, merchant_id: null } as const;
-export const asReseller = (reseller_id: string) => ({ kind: "s2s", id: `r-${reseller_id}`, role: "reseller", reseller_id, merchant_id: null }) as const;
-export const asMerchant = (reseller_id: string, merchant_id: string) => ({ kind: "s2s", id: `m-${merchant_id}`, role: "merchant", reseller_id, merchant_id }) as const;
-export const asUser = (reseller_id: string, merchant_id: string) => ({ kind: "s2s", id: `u-${merchant_id}`, role: "user", reseller_id, merchant_id }) as const;
+export const asReseller = (reseller_id: string) =>
+  ({ kind: "s2s", id: `r-${reseller_id}`, role: "reseller", reseller_id, merchant_id: null }) as const;
+export const asMerchant = (reseller_id: string, merchant_id: string) =>
+  ({ kind: "s2s", id: `m-${merchant_id}`, role: "merchant", reseller_id, merchant_id }) as const;
+export const asUser = (reseller_id: string, merchant_id: string) =>
+  ({ kind: "s2s", id: `u-${merchant_id}`, role: "user", reseller_id, merchant_id }) as const;

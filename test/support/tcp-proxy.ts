@@ -30,7 +30,10 @@ const HOST = "127.0.0.1";
 /** So much may wait in one direction of a connection before its sender is held up. */
 const MAX_QUEUED_BYTES = 4_194_304;
 
-interface Way { mode: Mode; latencyMs: number }
+interface Way {
+  mode: Mode;
+  latencyMs: number;
+}
 type Ways = Record<Direction, Way>;
 
 /** One direction of one connection: bytes leave in their order, each chunk `latencyMs` after it came. */
@@ -64,9 +67,15 @@ class Pipe {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#way.mode === "swallow") { this.broken = true; return; }
+    if (this.#way.mode === "swallow") {
+      this.broken = true;
+      return;
+    }
     if (!this.#seen(chunk)) return;
-    if (this.#way.latencyMs === 0 && this.#queue.length === 0) { this.#to.write(chunk); return; }
+    if (this.#way.latencyMs === 0 && this.#queue.length === 0) {
+      this.#to.write(chunk);
+      return;
+    }
     this.#queue.push({ chunk, due: performance.now() + this.#way.latencyMs });
     this.#queued += chunk.length;
     if (this.#queued > MAX_QUEUED_BYTES) this.#from.pause();
@@ -76,20 +85,34 @@ class Pipe {
   #pump(): void {
     if (this.#timer !== null) return;
     const [head] = this.#queue;
-    if (!head) { this.apply(); return; }
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#queue.shift();
-      this.#queued -= head.chunk.length;
-      if (!this.#to.destroyed) this.#to.write(head.chunk);
-      this.#pump();
-    }, Math.max(0, head.due - performance.now()));
+    if (!head) {
+      this.apply();
+      return;
+    }
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#queue.shift();
+        this.#queued -= head.chunk.length;
+        if (!this.#to.destroyed) this.#to.write(head.chunk);
+        this.#pump();
+      },
+      Math.max(0, head.due - performance.now()),
+    );
   }
 
-  stop(): void { if (this.#timer !== null) clearTimeout(this.#timer); this.#queue = []; }
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#queue = [];
+  }
 }
 
-interface Link { client: Socket; server: Socket; pipes: Pipe[]; doomed: boolean }
+interface Link {
+  client: Socket;
+  server: Socket;
+  pipes: Pipe[];
+  doomed: boolean;
+}
 
 class SwitchedProxy implements TcpProxy {
   readonly #target: { host: string; port: number };
@@ -101,11 +124,16 @@ class SwitchedProxy implements TcpProxy {
   #lost = 0;
   port = 0;
 
-  constructor(target: { host: string; port: number }) { this.#target = target; }
+  constructor(target: { host: string; port: number }) {
+    this.#target = target;
+  }
 
   async listen(): Promise<void> {
     const server = createServer((client) => this.#link(client));
-    await new Promise<void>((resolve, reject) => { server.once("error", reject); server.listen(this.port, HOST, resolve); });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.port, HOST, resolve);
+    });
     const address = server.address();
     if (typeof address === "object" && address) this.port = address.port;
     this.#server = server;
@@ -121,7 +149,10 @@ class SwitchedProxy implements TcpProxy {
       socket.on("close", () => this.#cut(link));
     }
     link.pipes = [
-      new Pipe(client, server, this.#ways.up, (chunk) => { this.#mark(link, chunk); return true; }),
+      new Pipe(client, server, this.#ways.up, (chunk) => {
+        this.#mark(link, chunk);
+        return true;
+      }),
       new Pipe(server, client, this.#ways.down, () => {
         if (!link.doomed) return true;
         this.#lost += 1;
@@ -133,7 +164,10 @@ class SwitchedProxy implements TcpProxy {
 
   #mark(link: Link, request: Buffer): void {
     if (this.#holding?.matches(request)) {
-      for (const pipe of link.pipes.slice(1)) { pipe.held = true; pipe.apply(); }
+      for (const pipe of link.pipes.slice(1)) {
+        pipe.held = true;
+        pipe.apply();
+      }
       this.#holding.done();
       this.#holding = null;
     }
@@ -148,28 +182,45 @@ class SwitchedProxy implements TcpProxy {
     for (const socket of [link.client, link.server]) if (!socket.destroyed) socket.resetAndDestroy();
   }
 
-  open(): number { return this.#links.size; }
-  lost(): number { return this.#lost; }
+  open(): number {
+    return this.#links.size;
+  }
+  lost(): number {
+    return this.#lost;
+  }
 
   set(direction: Direction | "both", to: { mode?: Mode; latencyMs?: number }): void {
-    for (const one of direction === "both" ? ["up", "down"] as const : [direction]) Object.assign(this.#ways[one], to);
+    for (const one of direction === "both" ? (["up", "down"] as const) : [direction])
+      Object.assign(this.#ways[one], to);
     for (const link of this.#links) for (const pipe of link.pipes) pipe.apply();
   }
 
-  reset(): void { for (const link of this.#links) this.#cut(link); }
+  reset(): void {
+    for (const link of this.#links) this.#cut(link);
+  }
 
   async refuse(on: boolean): Promise<void> {
-    if (!on) { if (!this.#server) await this.listen(); return; }
+    if (!on) {
+      if (!this.#server) await this.listen();
+      return;
+    }
     const server = this.#server;
     this.#server = null;
     this.reset();
-    await new Promise<void>((resolve) => { if (server) server.close(() => resolve()); else resolve(); });
+    await new Promise<void>((resolve) => {
+      if (server) server.close(() => resolve());
+      else resolve();
+    });
   }
 
-  loseReplies(matches: (request: Buffer) => boolean, times: number): void { this.#losing = { matches, left: times }; }
+  loseReplies(matches: (request: Buffer) => boolean, times: number): void {
+    this.#losing = { matches, left: times };
+  }
 
   holdReply(matches: (request: Buffer) => boolean): Promise<void> {
-    return new Promise((resolve) => { this.#holding = { matches, done: resolve }; });
+    return new Promise((resolve) => {
+      this.#holding = { matches, done: resolve };
+    });
   }
 
   async heal(): Promise<void> {
@@ -181,7 +232,9 @@ class SwitchedProxy implements TcpProxy {
     await this.refuse(false);
   }
 
-  async close(): Promise<void> { await this.refuse(true); }
+  async close(): Promise<void> {
+    await this.refuse(true);
+  }
 }
 
 /** Starts a proxy on a free port before the address in `url`; it lets everything through until it is told otherwise. */

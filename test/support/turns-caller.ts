@@ -11,14 +11,28 @@ export class TurnsCaller {
 
   constructor(bus: Bus, p: Prepared) {
     this.#bus = bus;
-    this.#turn = { call_ref: p.call_ref, provider: "PROVIDER_TWO", call_id: "req-1", token: p.token, heard: null, digits: null, follows: 0 };
+    this.#turn = {
+      call_ref: p.call_ref,
+      provider: "PROVIDER_TWO",
+      call_id: "req-1",
+      token: p.token,
+      heard: null,
+      digits: null,
+      follows: 0,
+    };
   }
 
   /** The phone is answered. */
-  answer(): Promise<TurnReply> { return this.ask({}); }
+  answer(): Promise<TurnReply> {
+    return this.ask({});
+  }
   /** The customer speaks; nothing while `words` is null. */
-  says(words: string | null): Promise<TurnReply> { return this.ask({ token: null, heard: words, follows: this.#last }); }
-  keys(digits: string): Promise<TurnReply> { return this.ask({ token: null, digits, follows: this.#last }); }
+  says(words: string | null): Promise<TurnReply> {
+    return this.ask({ token: null, heard: words, follows: this.#last });
+  }
+  keys(digits: string): Promise<TurnReply> {
+    return this.ask({ token: null, digits, follows: this.#last });
+  }
 
   async ask(over: Partial<Turn>): Promise<TurnReply> {
     const reply = await this.#bus.call("conversation.turn", { ...this.#turn, ...over }, { node: "services" });
@@ -33,7 +47,11 @@ export class TurnsCaller {
     return now;
   }
 
-  get #last(): number { return this.replies.at(-1)?.turn ?? 0; }
+  get #last(): number {
+    return this.replies.at(-1)?.turn ?? 0;
+  }
   /** Everything said so far. */
-  get heard(): string[] { return this.replies.flatMap((r) => r.say.map((s) => s.text)); }
+  get heard(): string[] {
+    return this.replies.flatMap((r) => r.say.map((s) => s.text));
+  }
 }

@@ -15,18 +15,30 @@ export function virtualClock(start = new Date("2026-11-21T10:00:00.000Z")): Virt
   return {
     now: () => new Date(now),
     monotonicMs: () => monotonic,
-    wait: (ms, signal) => new Promise<void>((resolve) => {
-      if (signal?.aborted) { resolve(); return; }
-      const entry = { until: monotonic + ms, resolve: () => { waits.delete(entry); resolve(); } };
-      waits.add(entry);
-      signal?.addEventListener("abort", entry.resolve, { once: true });
-    }),
+    wait: (ms, signal) =>
+      new Promise<void>((resolve) => {
+        if (signal?.aborted) {
+          resolve();
+          return;
+        }
+        const entry = {
+          until: monotonic + ms,
+          resolve: () => {
+            waits.delete(entry);
+            resolve();
+          },
+        };
+        waits.add(entry);
+        signal?.addEventListener("abort", entry.resolve, { once: true });
+      }),
     async advance(ms) {
       now += ms;
       monotonic += ms;
       for (const w of waits) if (w.until <= monotonic) w.resolve();
       await new Promise((resolve) => setImmediate(resolve));
     },
-    set: (to) => { now = to.getTime(); },
+    set: (to) => {
+      now = to.getTime();
+    },
   };
 }

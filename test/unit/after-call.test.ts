@@ -9,14 +9,36 @@ import { virtualClock } from "../support/virtual-clock.ts";
 
 const LEAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const facts: TalkFacts = {
-  decided: "confirmed", ended_by: "agent", user_turns: 1, idle_out: false, time_limit: false, machine: false, message_left: false,
-  transcription: [{ role: "assistant", content: "Do you confirm?" }, { role: "user", content: "Yes, private." }], node_traversal: ["ask"], variables: {}, errors: [],
+  decided: "confirmed",
+  ended_by: "agent",
+  user_turns: 1,
+  idle_out: false,
+  time_limit: false,
+  machine: false,
+  message_left: false,
+  transcription: [
+    { role: "assistant", content: "Do you confirm?" },
+    { role: "user", content: "Yes, private." },
+  ],
+  node_traversal: ["ask"],
+  variables: {},
+  errors: [],
 };
-const over = (template: Partial<TemplateRecord> = {}, talk: Partial<TalkFacts> = {}): Over =>
-  ({ lead_id: LEAD, claim_no: 2, template: talkTemplate({ evaluators: [{ name: "clarity", question: "How clear?" }], ...template }), talk: { ...facts, ...talk } });
+const over = (template: Partial<TemplateRecord> = {}, talk: Partial<TalkFacts> = {}): Over => ({
+  lead_id: LEAD,
+  claim_no: 2,
+  template: talkTemplate({ evaluators: [{ name: "clarity", question: "How clear?" }], ...template }),
+  talk: { ...facts, ...talk },
+});
 const SCORED: Evaluation = { trace_scores: { clarity: 7 }, summary: null, errors: [] };
-const failed = (reason: string): Evaluation => ({ trace_scores: {}, summary: null, errors: [{ code: "EVALUATION_FAILED", reason }] });
-const turnOver = async (): Promise<void> => { for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve)); };
+const failed = (reason: string): Evaluation => ({
+  trace_scores: {},
+  summary: null,
+  errors: [{ code: "EVALUATION_FAILED", reason }],
+});
+const turnOver = async (): Promise<void> => {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+};
 
 /** Everything around it: a model that answers when told to, a bus that keeps what is annotated. */
 function set({ busFails = 0, most, model }: { busFails?: number; most?: number; model?: () => ChatModel } = {}) {
@@ -27,10 +49,23 @@ function set({ busFails = 0, most, model }: { busFails?: number; most?: number; 
   const settled: (Evaluation | null)[] = [];
   let fails = busFails;
   const asked: ChatModel = {
-    answer: (_request, { signal }) => new Promise<ModelAnswer>((resolve, reject) => {
-      waiting.push((clarity) => resolve({ text: "", calls: [{ id: "c", name: "report_evaluation", arguments: JSON.stringify({ clarity }) }], first_token_ms: 1, total_ms: 1, prompt_tokens: 0, completion_tokens: 0, tries: 1 }));
-      signal.addEventListener("abort", () => reject(new ModelFault("MODEL_ABORTED", "taken back", false)), { once: true });
-    }),
+    answer: (_request, { signal }) =>
+      new Promise<ModelAnswer>((resolve, reject) => {
+        waiting.push((clarity) =>
+          resolve({
+            text: "",
+            calls: [{ id: "c", name: "report_evaluation", arguments: JSON.stringify({ clarity }) }],
+            first_token_ms: 1,
+            total_ms: 1,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            tries: 1,
+          }),
+        );
+        signal.addEventListener("abort", () => reject(new ModelFault("MODEL_ABORTED", "taken back", false)), {
+          once: true,
+        });
+      }),
   };
   const bus: Bus = {
     call: async (name: string, params: unknown) => {
@@ -38,10 +73,27 @@ function set({ busFails = 0, most, model }: { busFails?: number; most?: number; 
       if (name === "leads.annotate") told.push(params as ParamsOf<"leads.annotate">);
       return { done: true } as never;
     },
-    emit: () => undefined, broadcast: () => undefined,
+    emit: () => undefined,
+    broadcast: () => undefined,
   };
-  const after = afterCalls({ bus, clock, log: pino({ level: "trace" }, { write: (line: string) => { lines.push(line); } }), model: model ?? (() => asked), ...(most === undefined ? {} : { most }) });
-  const settle = async (evaluation: Evaluation | null): Promise<boolean> => { settled.push(evaluation); return true; };
+  const after = afterCalls({
+    bus,
+    clock,
+    log: pino(
+      { level: "trace" },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    ),
+    model: model ?? (() => asked),
+    ...(most === undefined ? {} : { most }),
+  });
+  const settle = async (evaluation: Evaluation | null): Promise<boolean> => {
+    settled.push(evaluation);
+    return true;
+  };
   return { after, clock, lines, told, waiting, settled, settle };
 }
 
@@ -83,7 +135,9 @@ describe("the end of a talk", () => {
     expect(t.settled).toEqual([null, SCORED]);
   });
   test.each([
-    ["a machine", {}, { machine: true }], ["nobody said anything", {}, { user_turns: 0, transcription: [] }], ["a template that asks nothing", { evaluators: [] }, {}],
+    ["a machine", {}, { machine: true }],
+    ["nobody said anything", {}, { user_turns: 0, transcription: [] }],
+    ["a template that asks nothing", { evaluators: [] }, {}],
   ])("%s is not judged, and nothing waits", async (_what, template, talk) => {
     const t = set();
     expect(await t.after.settle(over(template, talk), t.settle)).toBe(true);
@@ -98,13 +152,21 @@ describe("the end of a talk", () => {
   });
   test("a settle that fails fails the same way, whatever the model does", async () => {
     const t = set();
-    await expect(t.after.settle(over({ evaluation_wait_seconds: 0 }), () => Promise.reject(new Error("store")))).rejects.toThrow("store");
+    await expect(
+      t.after.settle(over({ evaluation_wait_seconds: 0 }), () => Promise.reject(new Error("store"))),
+    ).rejects.toThrow("store");
     await t.after.close();
   });
   test("a model that can't be made, or fails, hurts nothing", async () => {
-    const t = set({ model: () => { throw new Error("no such endpoint"); } });
+    const t = set({
+      model: () => {
+        throw new Error("no such endpoint");
+      },
+    });
     expect(await t.after.settle(over(), t.settle)).toBe(true);
-    const broken = set({ model: () => ({ answer: () => Promise.reject(new ModelFault("MODEL_REFUSED", "the model answered 401", false)) }) });
+    const broken = set({
+      model: () => ({ answer: () => Promise.reject(new ModelFault("MODEL_REFUSED", "the model answered 401", false)) }),
+    });
     expect(await broken.after.settle(over(), broken.settle)).toBe(true);
     expect([...t.settled, ...broken.settled]).toEqual([failed("INTERNAL"), failed("MODEL_REFUSED")]);
   });
@@ -126,11 +188,17 @@ describe("bounds", () => {
     expect(t.settled).toEqual([failed("TOO_MANY"), SCORED, SCORED, SCORED]);
   });
   test("telling a lead is tried three times", async () => {
-    for (const [busFails, told] of [[2, 1], [3, 0]] as const) {
+    for (const [busFails, told] of [
+      [2, 1],
+      [3, 0],
+    ] as const) {
       const t = set({ busFails });
       await t.after.settle(over({ evaluation_wait_seconds: 0 }), t.settle);
       t.waiting[0]?.(7);
-      for (let i = 0; i < 4; i++) { await turnOver(); await t.clock.advance(2000); }
+      for (let i = 0; i < 4; i++) {
+        await turnOver();
+        await t.clock.advance(2000);
+      }
       expect(t.told).toHaveLength(told);
       expect(t.lines.some((l) => l.includes("talk.evaluation_lost"))).toBe(told === 0);
     }
@@ -153,7 +221,10 @@ describe("bounds", () => {
     await t.after.settle(over({ evaluation_wait_seconds: 0 }), t.settle);
     const ends: number[] = [];
     const closed = t.after.close().finally(() => ends.push(t.clock.monotonicMs()));
-    for (let i = 0; i < 20; i++) { await turnOver(); await t.clock.advance(100); }
+    for (let i = 0; i < 20; i++) {
+      await turnOver();
+      await t.clock.advance(100);
+    }
     await closed;
     expect(ends[0]).toBeLessThanOrEqual(2000);
     expect(t.told.map((x) => x.evaluation)).toEqual([failed("SHUTDOWN")]);
@@ -165,7 +236,10 @@ describe("bounds", () => {
     await t.after.settle(over({ evaluation_wait_seconds: 0 }), t.settle);
     t.waiting[0]?.(99);
     await turnOver();
-    expect(t.lines.map((l) => (JSON.parse(l) as { event: string }).event)).toEqual(["talk.evaluated", "talk.evaluation_added"]);
+    expect(t.lines.map((l) => (JSON.parse(l) as { event: string }).event)).toEqual([
+      "talk.evaluated",
+      "talk.evaluation_added",
+    ]);
     expect(t.lines[0]).toContain("OUT_OF_SCALE");
     expect(t.lines.join("")).not.toMatch(/private|How clear/);
   });

@@ -6,7 +6,8 @@ import { soundOf, words } from "../bench/voice/sounds.ts";
 
 const FRAME_MS = 20;
 /** Nine frames at once, then one each 20 ms; some of them later. */
-const came = (late: Record<number, number> = {}, count = 15): number[] => Array.from({ length: count }, (_, k) => 1000 + Math.max(0, k - 8) * FRAME_MS + (late[k] ?? 0));
+const came = (late: Record<number, number> = {}, count = 15): number[] =>
+  Array.from({ length: count }, (_, k) => 1000 + Math.max(0, k - 8) * FRAME_MS + (late[k] ?? 0));
 
 describe("how late frames come", () => {
   test("an even pace is never late; the first burst is not looked at", () => {
@@ -61,7 +62,10 @@ describe("sounds", () => {
 });
 
 test("what is open beyond what was before", () => {
-  expect(leftOf({ Timeout: 2, TCPSocketWrap: 5 }, { Timeout: 1, TCPSocketWrap: 7, PipeWrap: 1 })).toEqual({ TCPSocketWrap: 2, PipeWrap: 1 });
+  expect(leftOf({ Timeout: 2, TCPSocketWrap: 5 }, { Timeout: 1, TCPSocketWrap: 7, PipeWrap: 1 })).toEqual({
+    TCPSocketWrap: 2,
+    PipeWrap: 1,
+  });
 });
 
 test("a row says what is asked, and whether it is met", () => {

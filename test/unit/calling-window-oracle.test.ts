@@ -29,20 +29,28 @@ function randoms(seed: number): () => number {
 
 /** The time of day in a zone, minutes, by the runtime's formatter: nothing here comes from luxon or the code under test. */
 function clockOf(zone: string): (minute: number) => number {
-  const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-  return minute => {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  return (minute) => {
     const text = format.format(minute * MINUTE);
     return Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
   };
 }
 
 /** From `from` on (minutes since the epoch) the zone's clock is `shift` minutes ahead of UTC, modulo a day. */
-interface Segment { from: number; shift: number }
+interface Segment {
+  from: number;
+  shift: number;
+}
 
 /** The zone's whole offset table, to the minute. */
 function segmentsOf(zone: string): Segment[] {
   const clock = clockOf(zone);
-  const shift = (minute: number): number => (clock(minute) - minute % DAY_MINUTES + DAY_MINUTES) % DAY_MINUTES;
+  const shift = (minute: number): number => (clock(minute) - (minute % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
   const out: Segment[] = [{ from: FROM - 3 * DAY_MINUTES, shift: shift(FROM - 3 * DAY_MINUTES) }];
   for (let at = FROM - 3 * DAY_MINUTES; at < UNTIL + 7 * DAY_MINUTES; at += SAMPLE) {
     const before = out.at(-1)?.shift;
@@ -50,7 +58,8 @@ function segmentsOf(zone: string): Segment[] {
     let [low, high] = [at, at + SAMPLE];
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (shift(middle) === before) low = middle; else high = middle;
+      if (shift(middle) === before) low = middle;
+      else high = middle;
     }
     out.push({ from: high, shift: shift(high) });
   }
@@ -59,17 +68,21 @@ function segmentsOf(zone: string): Segment[] {
 
 const minutesOf = (hhmm: string): number => Number(hhmm.slice(0, 2)) * 60 + Number(hhmm.slice(3));
 const hhmm = (minute: number): string => {
-  const m = (minute % DAY_MINUTES + DAY_MINUTES) % DAY_MINUTES;
+  const m = ((minute % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
   return `${String(Math.floor(m / 60)).padStart(2, "0")}:${String(m % 60).padStart(2, "0")}`;
 };
 
 /** Open or shut at every minute of a stretch, and where it changes next. */
-interface Judged { from: number; open: Uint8Array; next: Int32Array }
+interface Judged {
+  from: number;
+  open: Uint8Array;
+  next: Int32Array;
+}
 
 function judge(segments: Segment[], window: CallingWindow, from: number, length: number): Judged {
   const [start, end] = [minutesOf(window.start), minutesOf(window.end)];
   const open = new Uint8Array(length);
-  let segment = segments.findLastIndex(s => s.from <= from);
+  let segment = segments.findLastIndex((s) => s.from <= from);
   let [shift, until] = [0, from];
   for (let i = 0; i < length; i++) {
     if (from + i >= until) {
@@ -89,7 +102,8 @@ function judge(segments: Segment[], window: CallingWindow, from: number, length:
   return { from, open, next };
 }
 
-const told = (state: WindowState): string => state.open ? `open until ${state.closes_at?.toISOString() ?? "ever"}` : `shut until ${state.opens_at.toISOString()}`;
+const told = (state: WindowState): string =>
+  state.open ? `open until ${state.closes_at?.toISOString() ?? "ever"}` : `shut until ${state.opens_at.toISOString()}`;
 
 let judged = 0;
 
@@ -98,7 +112,7 @@ function* minutesAround(table: Judged, first: boolean, phase: number): Generator
   const step = first ? ONE_IN : ONE_IN_MORE;
   for (let i = 1; i < 2 * AROUND; i++) {
     const edge = table.open[i] !== table.open[i - 1] || table.open[i] !== table.open[i + 1];
-    if (edge || i % step === phase % step || first && Math.abs(i - AROUND) <= CLOSE) yield i;
+    if (edge || i % step === phase % step || (first && Math.abs(i - AROUND) <= CLOSE)) yield i;
   }
 }
 
@@ -109,30 +123,57 @@ function compare(window: CallingWindow, table: Judged, i: number, ms: number): v
   judged++;
   const next = table.next[i] ?? -1;
   const edge = next < 0 ? null : (table.from + next) * MINUTE;
-  const found = state.open ? state.closes_at?.getTime() ?? null : state.opens_at.getTime();
+  const found = state.open ? (state.closes_at?.getTime() ?? null) : state.opens_at.getTime();
   if (state.open === (table.open[i] === 1) && found === edge) return;
-  throw new Error(`${window.zone} ${window.start}-${window.end} at ${new Date(at).toISOString()}: ${told(state)}, but minute by minute it is ${table.open[i] === 1 ? "open" : "shut"} until ${edge === null ? "ever" : new Date(edge).toISOString()}`);
+  throw new Error(
+    `${window.zone} ${window.start}-${window.end} at ${new Date(at).toISOString()}: ${told(state)}, but minute by minute it is ${table.open[i] === 1 ? "open" : "shut"} until ${edge === null ? "ever" : new Date(edge).toISOString()}`,
+  );
 }
 
-const FIXED: [string, string][] = [["09:00", "18:00"], ["22:00", "02:30"], ["23:59", "00:00"], ["00:00", "23:59"], ["12:00", "12:00"], ["00:00", "00:01"]];
+const FIXED: [string, string][] = [
+  ["09:00", "18:00"],
+  ["22:00", "02:30"],
+  ["23:59", "00:00"],
+  ["00:00", "23:59"],
+  ["12:00", "12:00"],
+  ["00:00", "00:01"],
+];
 
 /** Windows that lie around the local time of a change: beginning and ending inside the hour it skips or repeats, one minute long, all but that hour. */
 function windowsAround(segments: Segment[], change: number): [string, string][] {
   const before = segments[change - 1]?.shift ?? 0;
   const { from = 0, shift = 0 } = segments[change] ?? {};
-  const jump = (shift - before + DAY_MINUTES + 720) % DAY_MINUTES - 720;
+  const jump = ((shift - before + DAY_MINUTES + 720) % DAY_MINUTES) - 720;
   // In a gap the clock goes from `local` to `local + jump`; in a fold from `local` back to `local + jump`.
   const local = (from + before) % DAY_MINUTES;
   const [low, high] = jump > 0 ? [local, local + jump] : [local + jump, local];
   const middle = (low + high) >> 1;
-  return ([[middle, high + 120], [low - 120, middle], [middle, middle + 1], [low, high], [high, low], [middle, middle - 1]] as const).map(([a, b]) => [hhmm(a), hhmm(b)]);
+  return (
+    [
+      [middle, high + 120],
+      [low - 120, middle],
+      [middle, middle + 1],
+      [low, high],
+      [high, low],
+      [middle, middle - 1],
+    ] as const
+  ).map(([a, b]) => [hhmm(a), hhmm(b)]);
 }
 
-const ALIASES = ["UTC", "Etc/UTC", "GMT", "Etc/GMT+12", "Etc/GMT-14", "Asia/Calcutta", "US/Eastern", "America/Buenos_Aires"];
+const ALIASES = [
+  "UTC",
+  "Etc/UTC",
+  "GMT",
+  "Etc/GMT+12",
+  "Etc/GMT-14",
+  "Asia/Calcutta",
+  "US/Eastern",
+  "America/Buenos_Aires",
+];
 const ZONES = [...new Set([...Intl.supportedValuesOf("timeZone"), ...ALIASES])];
 
 let made: Map<string, Segment[]> | undefined;
-const tables = (): Map<string, Segment[]> => made ??= new Map(ZONES.map(zone => [zone, segmentsOf(zone)]));
+const tables = (): Map<string, Segment[]> => (made ??= new Map(ZONES.map((zone) => [zone, segmentsOf(zone)])));
 
 test("membership and the next edge agree with a minute-by-minute oracle: every zone, every change of offset of two years", () => {
   const random = randoms(20_261_121);
@@ -143,18 +184,21 @@ test("membership and the next edge agree with a minute-by-minute oracle: every z
       const at = segments[change]?.from ?? 0;
       if (at >= UNTIL) break;
       changes++;
-      const signature = JSON.stringify(segments.slice(change - 1, change + 1).map((s, i) => i === 0 ? s.shift : s));
+      const signature = JSON.stringify(segments.slice(change - 1, change + 1).map((s, i) => (i === 0 ? s.shift : s)));
       for (const [start, end] of [...FIXED, ...windowsAround(segments, change)]) {
         const window = { zone, start, end };
         const table = judge(segments, window, at - AROUND, 2 * AROUND + AHEAD);
-        for (const i of minutesAround(table, !seen.has(signature), changes)) compare(window, table, i, i % 5 === 0 ? Math.floor(random() * MINUTE) : 0);
+        for (const i of minutesAround(table, !seen.has(signature), changes))
+          compare(window, table, i, i % 5 === 0 ? Math.floor(random() * MINUTE) : 0);
       }
       seen.add(signature);
     }
   }
   expect(changes).toBeGreaterThan(400);
   expect(judged).toBeGreaterThan(1_000_000);
-  console.log(`${judged} instants judged around ${changes} changes of offset (${seen.size} different ones) in ${ZONES.length} zones`);
+  console.log(
+    `${judged} instants judged around ${changes} changes of offset (${seen.size} different ones) in ${ZONES.length} zones`,
+  );
 }, 120_000);
 
 test("and anywhere else in two years, in every zone", () => {
@@ -162,7 +206,10 @@ test("and anywhere else in two years, in every zone", () => {
   const before = judged;
   for (const [zone, segments] of tables()) {
     for (let n = 0; n < RANDOM; n++) {
-      const [start = "", end = ""] = n < FIXED.length ? FIXED[n] ?? [] : [hhmm(Math.floor(random() * DAY_MINUTES)), hhmm(Math.floor(random() * DAY_MINUTES))];
+      const [start = "", end = ""] =
+        n < FIXED.length
+          ? (FIXED[n] ?? [])
+          : [hhmm(Math.floor(random() * DAY_MINUTES)), hhmm(Math.floor(random() * DAY_MINUTES))];
       const from = FROM + Math.floor(random() * (UNTIL - FROM));
       const table = judge(segments, { zone, start, end }, from, 1 + AHEAD);
       compare({ zone, start, end }, table, 0, Math.floor(random() * MINUTE));

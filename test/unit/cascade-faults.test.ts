@@ -2,19 +2,26 @@ import { soundCall, type SimReply, type SoundCallOptions } from "../support/soun
 import { talkFlow } from "../support/talk-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
-const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) => soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
-const answering = (...texts: string[]) => (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
+const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) =>
+  soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
+const answering =
+  (...texts: string[]) =>
+  (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
 const quiet = (c: ReturnType<typeof soundCall>) => () => !c.far.waiting() && c.heard() !== "";
 
 describe("what fails", () => {
   test("a voice that gives nothing ends the call with an error that says so", async () => {
-    const c = onTheLine(answering("Well?"), { speech: { speak: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")) }) }) } });
+    const c = onTheLine(answering("Well?"), {
+      speech: { speak: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")) }) }) },
+    });
     await c.until(() => c.far.isClosed());
     expect(c.state()).toMatchObject({ ended_by: "error", errors: [{ code: "SPEECH_FAILED" }] });
   });
 
   test("an ear that gives nothing: asked to say it again once, then the call is ended politely", async () => {
-    const deaf = { open: () => ({ push: () => undefined, text: () => Promise.reject(new Error("no")), close: () => undefined }) };
+    const deaf = {
+      open: () => ({ push: () => undefined, text: () => Promise.reject(new Error("no")), close: () => undefined }),
+    };
     const c = onTheLine(answering("Well?"), { transcription: deaf });
     await c.until(() => c.heard().includes("hear me?"));
     await c.pass(300);
@@ -27,7 +34,10 @@ describe("what fails", () => {
   });
 
   test("a filler is said once where the model takes its time, and is no word of the talk", async () => {
-    const c = onTheLine(answering("Here it is, Ada."), { delays: { first_token: 3000 }, fillers: ["One moment, please."] });
+    const c = onTheLine(answering("Here it is, Ada."), {
+      delays: { first_token: 3000 },
+      fillers: ["One moment, please."],
+    });
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Where is it?");
     await c.until(() => c.heard().includes("Here it is,"));

@@ -3,8 +3,11 @@ import { soundCall, type SimReply, type SoundCallOptions } from "../support/soun
 import { call, talkFlow } from "../support/talk-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
-const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) => soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
-const answering = (...texts: string[]) => (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
+const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) =>
+  soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
+const answering =
+  (...texts: string[]) =>
+  (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
 
 describe("a talk over sound", () => {
   test("greeting, words, answer: what was said is what was heard, on both sides", async () => {
@@ -17,12 +20,20 @@ describe("a talk over sound", () => {
     await c.say("Yes, please.");
     await c.until(() => c.far.isClosed());
     expect(c.heard()).toBe("Good day. Do you hear me? Do you confirm it? Thank you, Ada. Goodbye!");
-    expect(c.transcript()).toEqual(["assistant: Good day. Do you hear me?", "user: Yes, I do.", "assistant: Do you confirm it?", "user: Yes, please.", "assistant: Thank you, Ada. Goodbye!"]);
+    expect(c.transcript()).toEqual([
+      "assistant: Good day. Do you hear me?",
+      "user: Yes, I do.",
+      "assistant: Do you confirm it?",
+      "user: Yes, please.",
+      "assistant: Thank you, Ada. Goodbye!",
+    ]);
     expect([c.state().ended_by, c.state().decided, c.faults]).toEqual(["agent", "confirmed", []]);
   });
 
   test("the first clause is spoken while the model still writes the rest", async () => {
-    const c = onTheLine(answering("Very well, Ada. I will look that up for you and come back at once."), { delays: { token: 200 } });
+    const c = onTheLine(answering("Very well, Ada. I will look that up for you and come back at once."), {
+      delays: { token: 200 },
+    });
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Where is it?");
     await c.until(() => c.heard().includes("Very well,"));
@@ -32,7 +43,10 @@ describe("a talk over sound", () => {
 
 describe("the end of a turn", () => {
   const turnAfter = async (more: Partial<SoundCallOptions>): Promise<number> => {
-    const c = onTheLine(answering("Certainly, Ada, that is fine."), { delays: { stt: 100, first_token: 250, first_audio: 120 }, ...more });
+    const c = onTheLine(answering("Certainly, Ada, that is fine."), {
+      delays: { stt: 100, first_token: 250, first_audio: 120 },
+      ...more,
+    });
     await c.until(() => c.heard().includes("hear me?"));
     await c.pass(500);
     await c.say("Yes, please confirm today.");
@@ -90,7 +104,9 @@ describe("barge-in", () => {
   });
 
   test("the model's request is let go when it is talked over", async () => {
-    const c = onTheLine((n) => (n === 1 ? { text: `${LONG} ${LONG} ${LONG}` } : { text: "All right." }), { delays: { token: 400 } });
+    const c = onTheLine((n) => (n === 1 ? { text: `${LONG} ${LONG} ${LONG}` } : { text: "All right." }), {
+      delays: { token: 400 },
+    });
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Where is it?");
     await c.until(() => c.heard().includes("on its way"));
@@ -139,7 +155,12 @@ describe("barge-in", () => {
   });
 
   test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
-    const flow = talkFlow({ greeting: "Good day. Do you hear me?", nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }], initial_node: "ask", global_functions: [] });
+    const flow = talkFlow({
+      greeting: "Good day. Do you hear me?",
+      nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],
+      initial_node: "ask",
+      global_functions: [],
+    });
     const c = soundCall({ flow, reply: answering(LONG, "As I said.") });
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Go on.");
@@ -226,7 +247,18 @@ describe("keys", () => {
   });
 
   test("keys towards the callee go as the leg's own message", async () => {
-    const flow = talkFlow({ greeting: null, nodes: [{ name: "ask", prompt: "Press.", functions: [{ name: "press", description: "Press.", action: "send_digits", digits: "12#" }] }], initial_node: "ask", global_functions: [] });
+    const flow = talkFlow({
+      greeting: null,
+      nodes: [
+        {
+          name: "ask",
+          prompt: "Press.",
+          functions: [{ name: "press", description: "Press.", action: "send_digits", digits: "12#" }],
+        },
+      ],
+      initial_node: "ask",
+      global_functions: [],
+    });
     const c = soundCall({ flow, reply: pressing() });
     await c.until(() => c.heard().includes("Done."));
     expect(c.far.keys()).toEqual(["12#"]);

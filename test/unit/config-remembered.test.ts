@@ -16,7 +16,7 @@ test("never holds more than its bound, and forgets the oldest first", async () =
   let known = 0;
   for (let i = 0; i < 1000; i++) {
     // what is no longer known is not made again, so that asking changes nothing
-    if (await remembered.get(`k${i}`, () => Promise.resolve(null)) === i) known++;
+    if ((await remembered.get(`k${i}`, () => Promise.resolve(null))) === i) known++;
   }
   expect(known).toBeGreaterThan(15);
   expect(known).toBeLessThanOrEqual(20);

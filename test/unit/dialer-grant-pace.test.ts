@@ -7,14 +7,20 @@ describe("asking for grants", () => {
     const begun: number[] = [];
     let most = 0;
     let live = 0;
-    const all = Array.from({ length: 12 }, (_, i) => pace.inTurn(async () => {
-      begun.push(i);
-      most = Math.max(most, ++live);
-      await new Promise<void>((resolve) => { ends.push(resolve); });
-      live -= 1;
-      if (i % 3 === 0) throw new Error("no answer");
-      return i;
-    }).catch(() => -1));
+    const all = Array.from({ length: 12 }, (_, i) =>
+      pace
+        .inTurn(async () => {
+          begun.push(i);
+          most = Math.max(most, ++live);
+          await new Promise<void>((resolve) => {
+            ends.push(resolve);
+          });
+          live -= 1;
+          if (i % 3 === 0) throw new Error("no answer");
+          return i;
+        })
+        .catch(() => -1),
+    );
     for (let ended = 0; ended < all.length; ended++) {
       while (ends.length === 0) await new Promise((resolve) => setImmediate(resolve));
       ends.shift()?.();

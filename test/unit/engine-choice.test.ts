@@ -19,7 +19,9 @@ describe("who has the say: the template, its configuration, the deployment", () 
     ["the template over the configuration", "cascade", "relay", { ...SPEECH, ENGINE_DEFAULT: "relay" }, "cascade"],
     ["realtime by the template", "realtime", null, REALTIME, "realtime"],
     ["realtime by the deployment", null, null, { ...REALTIME, ENGINE_DEFAULT: "realtime" }, "realtime"],
-  ])("%s", (_what, wanted, configured, env, engine) => expect(chooseEngine(template(wanted), configured, env)).toEqual({ engine }));
+  ])("%s", (_what, wanted, configured, env, engine) =>
+    expect(chooseEngine(template(wanted), configured, env)).toEqual({ engine }),
+  );
 });
 
 describe("what an engine needs", () => {
@@ -29,13 +31,22 @@ describe("what an engine needs", () => {
     ["realtime without its endpoint", "realtime", {}, SPEECH, /REALTIME_BASE_URL/],
     ["an endpoint that is not named", "cascade", { chat: { endpoint: "there" } }, { ...SPEECH, ...NAMED }, /"there"/],
     ["an endpoint where none is named", "relay", { chat: { endpoint: "here" } }, {}, /"here"/],
-  ])("%s is refused, and it is said what to set", (_what, engine, models, env, words) => expect(chooseEngine(template(engine, models), null, env)).toEqual({ refused: expect.stringMatching(words) }));
+  ])("%s is refused, and it is said what to set", (_what, engine, models, env, words) =>
+    expect(chooseEngine(template(engine, models), null, env)).toEqual({ refused: expect.stringMatching(words) }),
+  );
 
   test.each<[string, Engine, ModelUses, EngineEnv]>([
-    ["named endpoints stand in for the deployment's", "cascade", { transcription: { endpoint: "here" }, speech: { endpoint: "here" } }, NAMED],
+    [
+      "named endpoints stand in for the deployment's",
+      "cascade",
+      { transcription: { endpoint: "here" }, speech: { endpoint: "here" } },
+      NAMED,
+    ],
     ["another model at the deployment's own endpoint", "realtime", { realtime: { model: "other" } }, REALTIME],
     ["models of other engines are not looked at", "relay", { speech: { endpoint: "there" } }, {}],
-  ])("%s", (_what, engine, models, env) => expect(chooseEngine(template(engine, models), null, env)).toEqual({ engine }));
+  ])("%s", (_what, engine, models, env) =>
+    expect(chooseEngine(template(engine, models), null, env)).toEqual({ engine }),
+  );
 });
 
 test("only the relay's talks travel as text", () => {

@@ -7,8 +7,14 @@ import { ROUTES } from "../../services/gateway/routes.ts";
 const GIVEN_BY_THE_CONTRACT = ["/leads/request/{request_id}", "/leads/recording/{call_sid}"];
 
 async function lint(document: object): Promise<string[]> {
-  const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config: await createConfig({ extends: ["recommended"] }) });
-  return problems.filter((p) => p.ruleId !== "no-ambiguous-paths" || !GIVEN_BY_THE_CONTRACT.some((path) => p.message.includes(path))).map((p) => `${p.severity} ${p.ruleId} ${p.location.map((l) => l.pointer ?? "").join(" ")}: ${p.message}`);
+  const problems = await lintFromString({
+    source: JSON.stringify(document),
+    absoluteRef: "openapi.json",
+    config: await createConfig({ extends: ["recommended"] }),
+  });
+  return problems
+    .filter((p) => p.ruleId !== "no-ambiguous-paths" || !GIVEN_BY_THE_CONTRACT.some((path) => p.message.includes(path)))
+    .map((p) => `${p.severity} ${p.ruleId} ${p.location.map((l) => l.pointer ?? "").join(" ")}: ${p.message}`);
 }
 
 test("the document passes Redocly's recommended rules without an error or a warning", async () => {
@@ -17,5 +23,7 @@ test("the document passes Redocly's recommended rules without an error or a warn
 
 test("the linter notices what is wrong", async () => {
   const document = { ...openApi(ROUTES, "2026-11-21"), security: [{ nobodys: [] }], tags: "none" };
-  expect(await lint(document)).toEqual(expect.arrayContaining([expect.stringMatching(/^error security-defined/), expect.stringMatching(/^error struct/)]));
+  expect(await lint(document)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^error security-defined/), expect.stringMatching(/^error struct/)]),
+  );
 });

@@ -3,28 +3,50 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { LATENESS_MS, stereoRecorder, type RecordingSink } from "../../services/conversation/media/recorder.ts";
-import { finishLeftover, recordingFile, WAV_HEADER_BYTES, wavHeader } from "../../services/conversation/media/recording-file.ts";
+import {
+  finishLeftover,
+  recordingFile,
+  WAV_HEADER_BYTES,
+  wavHeader,
+} from "../../services/conversation/media/recording-file.ts";
 import { virtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
 let dir: string;
-beforeAll(async () => { dir = await mkdtemp(join(tmpdir(), "recorder-")); });
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "recorder-"));
+});
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const RATE = 8000;
 const FRAME = 160;
 const FRAME_MS = 20;
-const tone = (hz: number, from: number, samples: number): Int16Array => Int16Array.from({ length: samples }, (_, i) => Math.round(8000 * Math.sin((2 * Math.PI * hz * (from + i)) / RATE)));
+const tone = (hz: number, from: number, samples: number): Int16Array =>
+  Int16Array.from({ length: samples }, (_, i) => Math.round(8000 * Math.sin((2 * Math.PI * hz * (from + i)) / RATE)));
 
 /** Both sides of a WAV file, and what its header says. */
 const read = (file: Buffer) => {
   const frames = (file.length - WAV_HEADER_BYTES) / 4;
-  const side = (offset: number): Int16Array => Int16Array.from({ length: frames }, (_, i) => file.readInt16LE(WAV_HEADER_BYTES + i * 4 + offset));
-  return { rate: file.readUInt32LE(24), bytes: file.readUInt32LE(40), seconds: frames / file.readUInt32LE(24), left: side(0), right: side(2) };
+  const side = (offset: number): Int16Array =>
+    Int16Array.from({ length: frames }, (_, i) => file.readInt16LE(WAV_HEADER_BYTES + i * 4 + offset));
+  return {
+    rate: file.readUInt32LE(24),
+    bytes: file.readUInt32LE(40),
+    seconds: frames / file.readUInt32LE(24),
+    left: side(0),
+    right: side(2),
+  };
 };
 /** Normalised correlation of two stretches of the same length. */
 const likeness = (a: Int16Array, b: Int16Array): number => {
-  let ab = 0, aa = 0, bb = 0;
-  for (const [i, x] of a.entries()) { const y = b[i] ?? 0; ab += x * y; aa += x * x; bb += y * y; }
+  let ab = 0,
+    aa = 0,
+    bb = 0;
+  for (const [i, x] of a.entries()) {
+    const y = b[i] ?? 0;
+    ab += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
   return ab / Math.sqrt(aa * bb || 1);
 };
 const loudest = (pcm: Int16Array): number => pcm.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
@@ -44,17 +66,42 @@ function memorySink() {
       if (state.broken) throw new Error("disk full");
       parts.push({ at, bytes });
     },
-    finish: async (bytes) => { state.finished = bytes; },
-    abandon: async () => { state.abandoned += 1; },
+    finish: async (bytes) => {
+      state.finished = bytes;
+    },
+    abandon: async () => {
+      state.abandoned += 1;
+    },
   };
-  return { sink, state, hold() { held = new Promise((resolve) => { free = resolve; }); }, free: () => free() };
+  return {
+    sink,
+    state,
+    hold() {
+      held = new Promise((resolve) => {
+        free = resolve;
+      });
+    },
+    free: () => free(),
+  };
 }
 
-const recorderOn = (clock: VirtualClock, sink: RecordingSink, faults: unknown[] = []) => stereoRecorder({ rate: RATE, clock, open: () => sink, fault: (error) => { faults.push(error); } });
+const recorderOn = (clock: VirtualClock, sink: RecordingSink, faults: unknown[] = []) =>
+  stereoRecorder({
+    rate: RATE,
+    clock,
+    open: () => sink,
+    fault: (error) => {
+      faults.push(error);
+    },
+  });
 
 describe("a talk", () => {
   /** Records to a file while `frame` says what is told at each 20 ms. */
-  const record = async (name: string, frames: number, frame: (recorder: ReturnType<typeof recorderOn>, i: number, now: number) => void) => {
+  const record = async (
+    name: string,
+    frames: number,
+    frame: (recorder: ReturnType<typeof recorderOn>, i: number, now: number) => void,
+  ) => {
     const clock = virtualClock();
     const path = join(dir, name);
     const recorder = recorderOn(clock, recordingFile(path, RATE));
@@ -73,8 +120,12 @@ describe("a talk", () => {
       if (i >= 250 && i < 400) recorder.played(tone(700, i * FRAME, FRAME), now - FRAME_MS);
     });
     expect([wav.rate, wav.bytes, wav.seconds]).toEqual([RATE, 500 * FRAME * 4, 10]);
-    expect(likeness(wav.left.subarray(100 * FRAME, 200 * FRAME), tone(440, 100 * FRAME, 100 * FRAME))).toBeGreaterThan(0.999);
-    expect(likeness(wav.right.subarray(250 * FRAME, 400 * FRAME), tone(700, 250 * FRAME, 150 * FRAME))).toBeGreaterThan(0.999);
+    expect(likeness(wav.left.subarray(100 * FRAME, 200 * FRAME), tone(440, 100 * FRAME, 100 * FRAME))).toBeGreaterThan(
+      0.999,
+    );
+    expect(likeness(wav.right.subarray(250 * FRAME, 400 * FRAME), tone(700, 250 * FRAME, 150 * FRAME))).toBeGreaterThan(
+      0.999,
+    );
     expect([loudest(wav.left.subarray(0, 100 * FRAME)), loudest(wav.left.subarray(200 * FRAME))]).toEqual([0, 0]);
     expect([loudest(wav.right.subarray(0, 250 * FRAME)), loudest(wav.right.subarray(400 * FRAME))]).toEqual([0, 0]);
   });
@@ -86,7 +137,9 @@ describe("a talk", () => {
       if (i % 100 !== 99) recorder.played(tone(700, i * FRAME, FRAME), now - FRAME_MS); // our side is 1 % slow
     });
     expect(wav.seconds).toBe(20);
-    const shift = Array.from({ length: 61 }, (_, ms) => likeness(wav.left.subarray(8 * ms, 8 * ms + 8000), tone(440, 0, 8000)));
+    const shift = Array.from({ length: 61 }, (_, ms) =>
+      likeness(wav.left.subarray(8 * ms, 8 * ms + 8000), tone(440, 0, 8000)),
+    );
     expect(Math.max(...shift)).toBeGreaterThan(0.999);
     expect(loudest(wav.right.subarray(-1600))).toBeGreaterThan(0);
   });
@@ -100,21 +153,35 @@ describe("a talk", () => {
       late = [];
     });
     expect(likeness(wav.left.subarray(0, 240 * FRAME), tone(440, 0, 240 * FRAME))).toBeGreaterThan(0.95);
-    expect(likeness(wav.left.subarray(200 * FRAME, 295 * FRAME), tone(440, 200 * FRAME, 95 * FRAME))).toBeGreaterThan(0.1);
+    expect(likeness(wav.left.subarray(200 * FRAME, 295 * FRAME), tone(440, 200 * FRAME, 95 * FRAME))).toBeGreaterThan(
+      0.1,
+    );
   });
 
   test("after a clear, what was not played is not in it; ours may be told late, and what is far too late is left out", async () => {
     const wav = await record("clear.wav", 300, (recorder, i, now) => {
-      if (i === 149) for (let k = 0; k < 50; k += 1) recorder.played(tone(700, k * FRAME, FRAME), now - 1000 + k * FRAME_MS);
+      if (i === 149)
+        for (let k = 0; k < 50; k += 1) recorder.played(tone(700, k * FRAME, FRAME), now - 1000 + k * FRAME_MS);
       if (i === 290) recorder.played(tone(700, 0, FRAME), now - LATENESS_MS - 2000);
     });
-    expect([loudest(wav.right.subarray(0, 100 * FRAME)), loudest(wav.right.subarray(150 * FRAME)), wav.seconds]).toEqual([0, 0, 6]);
+    expect([
+      loudest(wav.right.subarray(0, 100 * FRAME)),
+      loudest(wav.right.subarray(150 * FRAME)),
+      wav.seconds,
+    ]).toEqual([0, 0, 6]);
     expect(likeness(wav.right.subarray(100 * FRAME, 150 * FRAME), tone(700, 0, 50 * FRAME))).toBeGreaterThan(0.999);
   });
 
   test("minutes without any sound are silence of that length", async () => {
-    const wav = await record("still.wav", 3100, (recorder, i, now) => { if (i < 10 || i >= 3090) recorder.heard(tone(440, 0, FRAME), now - FRAME_MS); });
-    expect([wav.seconds, loudest(wav.left.subarray(10 * FRAME, 3080 * FRAME)), loudest(wav.left.subarray(3090 * FRAME)) > 0, loudest(wav.right)]).toEqual([62, 0, true, 0]);
+    const wav = await record("still.wav", 3100, (recorder, i, now) => {
+      if (i < 10 || i >= 3090) recorder.heard(tone(440, 0, FRAME), now - FRAME_MS);
+    });
+    expect([
+      wav.seconds,
+      loudest(wav.left.subarray(10 * FRAME, 3080 * FRAME)),
+      loudest(wav.left.subarray(3090 * FRAME)) > 0,
+      loudest(wav.right),
+    ]).toEqual([62, 0, true, 0]);
   });
 
   test("of five hours four are recorded, and what is silent is never written", async () => {
@@ -126,7 +193,10 @@ describe("a talk", () => {
       recorder.heard(tone(440, 0, FRAME), clock.monotonicMs() - FRAME_MS);
     }
     await recorder.end();
-    expect([state.finished, Math.max(...state.parts.map(({ at }) => at)) < state.finished]).toEqual([4 * 3600 * RATE * 4, true]);
+    expect([state.finished, Math.max(...state.parts.map(({ at }) => at)) < state.finished]).toEqual([
+      4 * 3600 * RATE * 4,
+      true,
+    ]);
   });
 });
 
@@ -143,7 +213,10 @@ describe("the disk", () => {
     const { sink, state, hold, free } = memorySink();
     const recorder = recorderOn(clock, sink, faults);
     await talk(10, recorder, clock);
-    expect([state.parts.length, Math.max(...state.parts.map(({ bytes }) => bytes.length)) <= 1.1 * RATE * 4]).toEqual([8, true]);
+    expect([state.parts.length, Math.max(...state.parts.map(({ bytes }) => bytes.length)) <= 1.1 * RATE * 4]).toEqual([
+      8,
+      true,
+    ]);
     hold();
     await talk(30, recorder, clock);
     expect([state.parts.length, state.most]).toEqual([8, 1]);
@@ -186,7 +259,11 @@ describe("what a process that died leaves", () => {
     const wav = read(await readFile(path));
     expect([wav.rate, wav.bytes, wav.seconds, wav.left[0], wav.left[RATE]]).toEqual([RATE, 8 * RATE, 2, 0, 257]);
   });
-  test.each([["empty", Buffer.alloc(0)], ["a header only", wavHeader(RATE, 0)], ["no sound", Buffer.alloc(500)]])("nothing where there is nothing in it: %s", async (name, content) => {
+  test.each([
+    ["empty", Buffer.alloc(0)],
+    ["a header only", wavHeader(RATE, 0)],
+    ["no sound", Buffer.alloc(500)],
+  ])("nothing where there is nothing in it: %s", async (name, content) => {
     const path = join(dir, `${name}.wav`);
     await writeFile(path, content);
     expect(await finishLeftover(path)).toBeNull();

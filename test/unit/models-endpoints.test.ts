@@ -4,15 +4,27 @@ import { parseModelEndpoints } from "../../shared/model-endpoints.ts";
 
 const KEY = "sk-very-secret";
 const faultsOf = (env: Record<string, string>): string => {
-  try { readEnv(env); return ""; } catch (error) { return error instanceof EnvironmentError ? error.message : String(error); }
+  try {
+    readEnv(env);
+    return "";
+  } catch (error) {
+    return error instanceof EnvironmentError ? error.message : String(error);
+  }
 };
 
 describe("the table of endpoints", () => {
   test("is read as written; a base loses its last slash", () => {
-    const { endpoints, faults } = parseModelEndpoints(JSON.stringify({ eu: { base_url: "https://eu.example.com/v1/", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" }, local: { base_url: "ws://box:8000/v1", model: "whisper" } }));
+    const { endpoints, faults } = parseModelEndpoints(
+      JSON.stringify({
+        eu: { base_url: "https://eu.example.com/v1/", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" },
+        local: { base_url: "ws://box:8000/v1", model: "whisper" },
+      }),
+    );
     expect(faults).toEqual([]);
     expect([...endpoints]).toEqual([
-      ["eu", { base_url: "https://eu.example.com/v1", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" }], ["local", { base_url: "ws://box:8000/v1", model: "whisper" }]]);
+      ["eu", { base_url: "https://eu.example.com/v1", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" }],
+      ["local", { base_url: "ws://box:8000/v1", model: "whisper" }],
+    ]);
     expect(parseModelEndpoints(undefined)).toEqual({ endpoints: new Map(), faults: [] });
   });
   test.each<[string, string, string]>([
@@ -24,7 +36,11 @@ describe("the table of endpoints", () => {
     ["a base of another scheme", `{"eu": {"base_url": "ftp://${KEY}/v1", "model": "m"}}`, "eu.base_url"],
     ["no model", `{"eu": {"base_url": "https://a/v1", "key": "${KEY}"}}`, "eu.model"],
     ["an empty key", `{"eu": {"base_url": "https://a/v1", "model": "m", "key": ""}}`, "eu.key"],
-    ["a rate of no telephone", `{"eu": {"base_url": "https://a/v1", "model": "m", "sample_rate": 44100, "key": "${KEY}"}}`, "eu.sample_rate"],
+    [
+      "a rate of no telephone",
+      `{"eu": {"base_url": "https://a/v1", "model": "m", "sample_rate": 44100, "key": "${KEY}"}}`,
+      "eu.sample_rate",
+    ],
     ["a field nobody knows", `{"eu": {"base_url": "https://a/v1", "model": "m", "${KEY}": 1}}`, "none of base_url"],
   ])("%s is refused at the start without showing a value", (_name, text, said) => {
     const told = faultsOf({ MODEL_ENDPOINTS: text });
@@ -40,15 +56,25 @@ describe("what goes together", () => {
     ["transcription without a model", { STT_BASE_URL: "http://a/v1" }, "STT_BASE_URL needs STT_MODEL"],
     ["speech without a model", { TTS_BASE_URL: "http://a/v1" }, "TTS_BASE_URL needs TTS_MODEL"],
     ["realtime without a model", { REALTIME_BASE_URL: "ws://a/v1" }, "REALTIME_BASE_URL needs REALTIME_MODEL"],
-    ["a second endpoint for transcription without a first", { STT_FALLBACK_BASE_URL: "http://a/v1" }, "STT_FALLBACK_BASE_URL needs STT_BASE_URL"],
-    ["a second endpoint for speech without a first", { TTS_FALLBACK_BASE_URL: "http://a/v1" }, "TTS_FALLBACK_BASE_URL needs TTS_BASE_URL"],
+    [
+      "a second endpoint for transcription without a first",
+      { STT_FALLBACK_BASE_URL: "http://a/v1" },
+      "STT_FALLBACK_BASE_URL needs STT_BASE_URL",
+    ],
+    [
+      "a second endpoint for speech without a first",
+      { TTS_FALLBACK_BASE_URL: "http://a/v1" },
+      "TTS_FALLBACK_BASE_URL needs TTS_BASE_URL",
+    ],
     ["a rate of no telephone", { ...tts, TTS_SAMPLE_RATE: "22050" }, "TTS_SAMPLE_RATE"],
     ["cascade without a voice", { ...stt, ENGINE_DEFAULT: "cascade" }, "ENGINE_DEFAULT cascade needs"],
     ["cascade without ears", { ...tts, ENGINE_DEFAULT: "cascade" }, "ENGINE_DEFAULT cascade needs"],
     ["realtime without its endpoint", { ENGINE_DEFAULT: "realtime" }, "ENGINE_DEFAULT realtime needs"],
   ])("%s is refused", (_name, env, said) => expect(faultsOf(env)).toContain(said));
   test.each<[string, Record<string, string>]>([
-    ["nothing at all", {}], ["cascade with both", { ...stt, ...tts, ENGINE_DEFAULT: "cascade", TTS_SAMPLE_RATE: "8000" }],
-    ["realtime with its endpoint", { REALTIME_BASE_URL: "ws://a/v1", REALTIME_MODEL: "r", ENGINE_DEFAULT: "realtime" }], ["relay", { ENGINE_DEFAULT: "relay" }],
+    ["nothing at all", {}],
+    ["cascade with both", { ...stt, ...tts, ENGINE_DEFAULT: "cascade", TTS_SAMPLE_RATE: "8000" }],
+    ["realtime with its endpoint", { REALTIME_BASE_URL: "ws://a/v1", REALTIME_MODEL: "r", ENGINE_DEFAULT: "realtime" }],
+    ["relay", { ENGINE_DEFAULT: "relay" }],
   ])("%s is fine", (_name, env) => expect(faultsOf(env)).toBe(""));
 });

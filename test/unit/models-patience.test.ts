@@ -10,13 +10,24 @@ import { virtualClock } from "../support/virtual-clock.ts";
 
 const HELLO = { messages: [{ role: "user" as const, content: "Hello?" }], tools: [] };
 
-test.each([["chat", 4000], ["evaluation", 20_000]] as const)("the model of a template's %s may be silent for %i ms, twice", async (kind, ms) => {
+test.each([
+  ["chat", 4000],
+  ["evaluation", 20_000],
+] as const)("the model of a template's %s may be silent for %i ms, twice", async (kind, ms) => {
   const model = await startScriptedModel();
   model.reply = () => ({ hang: true });
   const clock = virtualClock();
-  const models = deploymentModels({ clock, log: pino({ enabled: false }), env: readEnv({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m" }) });
+  const models = deploymentModels({
+    clock,
+    log: pino({ enabled: false }),
+    env: readEnv({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m" }),
+  });
   let fault: unknown = null;
-  const asked = models[kind]({ models: {} }).answer(HELLO, { signal: new AbortController().signal, onText: () => undefined }).catch((error: unknown) => { fault = error; });
+  const asked = models[kind]({ models: {} })
+    .answer(HELLO, { signal: new AbortController().signal, onText: () => undefined })
+    .catch((error: unknown) => {
+      fault = error;
+    });
   for (const times of [1, 2]) {
     await until("the model to be asked", () => model.questions.length === times || undefined);
     await clock.advance(ms - 1);

@@ -9,10 +9,26 @@ import { virtualClock } from "../support/virtual-clock.ts";
 
 const RATE = 8000;
 const forever = new AbortController().signal;
-const FORMAT = { session: { type: "transcription", audio: { input: { format: { type: "audio/pcmu" }, transcription: { model: "live", language: "de", prompt: "Nordwind" }, turn_detection: null } } } };
+const FORMAT = {
+  session: {
+    type: "transcription",
+    audio: {
+      input: {
+        format: { type: "audio/pcmu" },
+        transcription: { model: "live", language: "de", prompt: "Nordwind" },
+        turn_detection: null,
+      },
+    },
+  },
+};
 
 /** Session of one connection as the server sees it. */
-interface Seen { events: Record<string, unknown>[]; headers: Record<string, unknown>; socket: WebSocket; bytes: number }
+interface Seen {
+  events: Record<string, unknown>[];
+  headers: Record<string, unknown>;
+  socket: WebSocket;
+  bytes: number;
+}
 
 describe("words while somebody speaks", () => {
   let server: WebSocketServer;
@@ -22,15 +38,22 @@ describe("words while somebody speaks", () => {
   let committed: (seen: Seen, times: number) => void;
   let created: string;
   let waits: { ready: () => boolean; resolve: () => void }[];
-  const until = (ready: () => boolean): Promise<void> => new Promise((resolve) => { if (ready()) resolve(); else waits.push({ ready, resolve }); });
+  const until = (ready: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      if (ready()) resolve();
+      else waits.push({ ready, resolve });
+    });
   const tell = (s: Seen, event: object): void => s.socket.send(JSON.stringify(event));
-  const complete = (s: Seen, transcript: string): void => tell(s, { type: "conversation.item.input_audio_transcription.completed", item_id: "i", transcript });
+  const complete = (s: Seen, transcript: string): void =>
+    tell(s, { type: "conversation.item.input_audio_transcription.completed", item_id: "i", transcript });
 
   beforeEach(async () => {
     [seen, waits, created, committed] = [[], [], "session.created", (s) => complete(s, ` ${s.bytes} bytes `)];
     let times = 0;
     server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-    await new Promise<void>((resolve) => { server.once("listening", resolve); });
+    await new Promise<void>((resolve) => {
+      server.once("listening", resolve);
+    });
     const address = server.address();
     url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/v1`;
     server.on("connection", (socket, request) => {
@@ -45,25 +68,51 @@ describe("words while somebody speaks", () => {
         if (event["type"] === "input_audio_buffer.commit") committed(s, ++times);
         for (const w of waits) if (w.ready()) w.resolve();
       });
-      socket.on("close", () => { s.events.push({ type: "closed" }); for (const w of waits) if (w.ready()) w.resolve(); });
+      socket.on("close", () => {
+        s.events.push({ type: "closed" });
+        for (const w of waits) if (w.ready()) w.resolve();
+      });
     });
   });
   afterEach(async () => {
     for (const client of server.clients) client.terminate();
-    await new Promise<void>((resolve) => { server.close(() => resolve()); });
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+    });
   });
 
   const pieces = () => {
     const opened: { pushed: number; closed: boolean }[] = [];
-    const model: TranscriptionModel = { open: () => {
-      const one = { pushed: 0, closed: false };
-      opened.push(one);
-      return { push: (pcm) => { one.pushed += pcm.length; }, text: async () => `${one.pushed} pieced`, close: () => { one.closed = true; } };
-    } };
+    const model: TranscriptionModel = {
+      open: () => {
+        const one = { pushed: 0, closed: false };
+        opened.push(one);
+        return {
+          push: (pcm) => {
+            one.pushed += pcm.length;
+          },
+          text: async () => `${one.pushed} pieced`,
+          close: () => {
+            one.closed = true;
+          },
+        };
+      },
+    };
     return { opened, model };
   };
-  const model = ({ dialect = "ga" as Dialect, clock = systemClock as Clock, instead = pieces(), faults = [] as ModelFault[] } = {}) =>
-    realtimeTranscription({ address: { base_url: url, key: "k1", model: "live", check: "STT_BASE_URL" }, dialect, clock, pieces: instead.model, resting: (fault) => faults.push(fault) });
+  const model = ({
+    dialect = "ga" as Dialect,
+    clock = systemClock as Clock,
+    instead = pieces(),
+    faults = [] as ModelFault[],
+  } = {}) =>
+    realtimeTranscription({
+      address: { base_url: url, key: "k1", model: "live", check: "STT_BASE_URL" },
+      dialect,
+      clock,
+      pieces: instead.model,
+      resting: (fault) => faults.push(fault),
+    });
   const how = { rate: RATE, language: "de-DE", hints: ["Nordwind"] };
   const types = (s: Seen | undefined) => s?.events.map((e) => e["type"]);
 
@@ -76,21 +125,39 @@ describe("words while somebody speaks", () => {
     expect(seen[0]?.headers).toMatchObject({ url: "/v1/realtime?intent=transcription", authorization: "Bearer k1" });
     expect(seen[0]?.headers["openai-beta"]).toBeUndefined();
     expect(seen[0]?.events[0]).toEqual({ type: "session.update", ...FORMAT });
-    expect(seen[0]?.events[1]).toEqual({ type: "input_audio_buffer.append", audio: Buffer.from(muLaw.encode(pcm.subarray(0, 300))).toString("base64") });
-    expect(types(seen[0])).toEqual(["session.update", "input_audio_buffer.append", "input_audio_buffer.append", "input_audio_buffer.commit"]);
+    expect(seen[0]?.events[1]).toEqual({
+      type: "input_audio_buffer.append",
+      audio: Buffer.from(muLaw.encode(pcm.subarray(0, 300))).toString("base64"),
+    });
+    expect(types(seen[0])).toEqual([
+      "session.update",
+      "input_audio_buffer.append",
+      "input_audio_buffer.append",
+      "input_audio_buffer.commit",
+    ]);
     expect(await stretch.text(forever)).toBe("8000 bytes");
     stretch.push(pcm);
     expect(await stretch.text(forever)).toBe("8000 bytes 16000 bytes");
     stretch.close();
     await until(() => types(seen[0])?.includes("closed") ?? false);
   });
-  test.each<[string, Dialect, string]>([["by setting", "beta", "session.created"], ["by the server's first word", "ga", "transcription_session.created"]])("the older names, %s", async (_name, dialect, first) => {
+  test.each<[string, Dialect, string]>([
+    ["by setting", "beta", "session.created"],
+    ["by the server's first word", "ga", "transcription_session.created"],
+  ])("the older names, %s", async (_name, dialect, first) => {
     created = first;
     const stretch = model({ dialect }).open(how);
     stretch.push(new Int16Array(RATE));
     await stretch.text(forever);
     expect(seen[0]?.headers["openai-beta"]).toBe(dialect === "beta" ? "realtime=v1" : undefined);
-    expect(seen[0]?.events[0]).toEqual({ type: "transcription_session.update", session: { input_audio_format: "g711_ulaw", input_audio_transcription: { model: "live", language: "de", prompt: "Nordwind" }, turn_detection: null } });
+    expect(seen[0]?.events[0]).toEqual({
+      type: "transcription_session.update",
+      session: {
+        input_audio_format: "g711_ulaw",
+        input_audio_transcription: { model: "live", language: "de", prompt: "Nordwind" },
+        turn_detection: null,
+      },
+    });
     stretch.close();
   });
   test("sound of another rate goes out at 24 kHz, a very short one is filled up", async () => {
@@ -99,17 +166,23 @@ describe("words while somebody speaks", () => {
     expect(await stretch.text(forever)).toBe("4800 bytes");
     stretch.push(new Int16Array(16));
     expect(await stretch.text(forever)).toBe("4800 bytes 9600 bytes");
-    expect(seen[0]?.events[0]).toMatchObject({ session: { audio: { input: { format: { type: "audio/pcm", rate: 24_000 } } } } });
+    expect(seen[0]?.events[0]).toMatchObject({
+      session: { audio: { input: { format: { type: "audio/pcm", rate: 24_000 } } } },
+    });
     stretch.close();
   });
   test("words are told as they come", async () => {
     const partials: string[] = [];
     committed = (s) => {
-      for (const delta of ["Ja", ", bitte"]) tell(s, { type: "conversation.item.input_audio_transcription.delta", item_id: "i", delta });
+      for (const delta of ["Ja", ", bitte"])
+        tell(s, { type: "conversation.item.input_audio_transcription.delta", item_id: "i", delta });
       complete(s, "Ja, bitte.");
     };
     const stretch = model().open({ ...how, onPartial: (text) => partials.push(text) });
-    for (const _ of [1, 2]) { stretch.push(new Int16Array(RATE)); await stretch.text(forever); }
+    for (const _ of [1, 2]) {
+      stretch.push(new Int16Array(RATE));
+      await stretch.text(forever);
+    }
     expect(partials).toEqual(["Ja", "Ja, bitte", "Ja, bitte. Ja", "Ja, bitte. Ja, bitte"]);
     stretch.close();
   });
@@ -120,7 +193,9 @@ describe("words while somebody speaks", () => {
   });
   test("taken back, the words are not lost for the next question", async () => {
     let late = (): void => undefined;
-    committed = (s) => { late = () => complete(s, "late"); };
+    committed = (s) => {
+      late = () => complete(s, "late");
+    };
     const stretch = model().open(how);
     stretch.push(new Int16Array(RATE));
     const abort = new AbortController();
@@ -135,7 +210,10 @@ describe("words while somebody speaks", () => {
     await expect(stretch.text(forever)).rejects.toMatchObject({ code: "MODEL_ABORTED" });
   });
   test("a line that is cut is opened once more, and told again what had no words yet", async () => {
-    committed = (s, times) => { if (times === 2) s.socket.terminate(); else complete(s, `${times}: ${s.bytes}`); };
+    committed = (s, times) => {
+      if (times === 2) s.socket.terminate();
+      else complete(s, `${times}: ${s.bytes}`);
+    };
     const stretch = model().open(how);
     stretch.push(new Int16Array(RATE));
     expect(await stretch.text(forever)).toBe("1: 8000");
@@ -155,7 +233,9 @@ describe("words while somebody speaks", () => {
     expect(await stretch.text(forever)).toBe("8000 pieced");
     stretch.push(new Int16Array(500));
     expect(await stretch.text(forever)).toBe("8500 pieced");
-    expect(faults.map((f) => f.message)).toEqual(["the transcription session failed (invalid_value); check STT_BASE_URL"]);
+    expect(faults.map((f) => f.message)).toEqual([
+      "the transcription session failed (invalid_value); check STT_BASE_URL",
+    ]);
     live.open(how).close();
     expect([seen.length, instead.opened.length]).toEqual([2, 2]);
     await clock.advance(30_001);
@@ -179,7 +259,12 @@ describe("words while somebody speaks", () => {
   });
   test("no server at all: pieces", async () => {
     const instead = pieces();
-    const nowhere = realtimeTranscription({ address: { base_url: "http://127.0.0.1:9/v1", key: undefined, model: "live", check: "STT_BASE_URL" }, dialect: "ga", clock: systemClock, pieces: instead.model });
+    const nowhere = realtimeTranscription({
+      address: { base_url: "http://127.0.0.1:9/v1", key: undefined, model: "live", check: "STT_BASE_URL" },
+      dialect: "ga",
+      clock: systemClock,
+      pieces: instead.model,
+    });
     const stretch = nowhere.open(how);
     stretch.push(new Int16Array(RATE));
     expect(await stretch.text(forever)).toBe("8000 pieced");

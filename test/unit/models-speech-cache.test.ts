@@ -6,28 +6,53 @@ import { speechRoute } from "../../services/conversation/models/speech-route.ts"
 import { virtualClock } from "../support/virtual-clock.ts";
 
 const forever = new AbortController().signal;
-const turnOver = () => new Promise((resolve) => { setImmediate(resolve); });
+const turnOver = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** A model that speaks four bytes a letter, two letters at a time, each step when it is told to. */
 function scripted({ signature = "m", held = false } = {}) {
   const asked: { text: string; signal: AbortSignal }[] = [];
   const gates: (() => void)[] = [];
   const failing: Error[] = [];
-  const model: SpeechModel = { rate: 8000, signature, async *speak(text, signal) {
-    asked.push({ text, signal });
-    for (let at = 0; at < text.length; at += 2) {
-      if (held) await new Promise<void>((resolve) => { gates.push(resolve); signal.addEventListener("abort", () => resolve(), { once: true }); });
-      const fault = failing.shift();
-      if (fault) throw fault;
-      if (signal.aborted) throw new Error("taken back");
-      yield Int16Array.from(text.slice(at, at + 2).split("").flatMap((c) => [c.charCodeAt(0), 0]));
-    }
-  } };
-  return { asked, model, failing, step: async () => { gates.shift()?.(); await turnOver(); } };
+  const model: SpeechModel = {
+    rate: 8000,
+    signature,
+    async *speak(text, signal) {
+      asked.push({ text, signal });
+      for (let at = 0; at < text.length; at += 2) {
+        if (held)
+          await new Promise<void>((resolve) => {
+            gates.push(resolve);
+            signal.addEventListener("abort", () => resolve(), { once: true });
+          });
+        const fault = failing.shift();
+        if (fault) throw fault;
+        if (signal.aborted) throw new Error("taken back");
+        yield Int16Array.from(
+          text
+            .slice(at, at + 2)
+            .split("")
+            .flatMap((c) => [c.charCodeAt(0), 0]),
+        );
+      }
+    },
+  };
+  return {
+    asked,
+    model,
+    failing,
+    step: async () => {
+      gates.shift()?.();
+      await turnOver();
+    },
+  };
 }
 const heard = async (model: SpeechModel, text: string, signal = forever): Promise<string> => {
   let said = "";
-  for await (const pcm of model.speak(text, signal)) said += String.fromCharCode(...pcm.filter((sample) => sample !== 0));
+  for await (const pcm of model.speak(text, signal))
+    said += String.fromCharCode(...pcm.filter((sample) => sample !== 0));
   return said;
 };
 
@@ -35,7 +60,11 @@ describe("sentences that are kept", () => {
   test("a sentence is spoken once, and heard as often as it is asked for", async () => {
     const s = scripted();
     const speech = cachedSpeech(s.model);
-    expect([await heard(speech, "Hello"), await heard(speech, "Hello"), await heard(speech, "Bye")]).toEqual(["Hello", "Hello", "Bye"]);
+    expect([await heard(speech, "Hello"), await heard(speech, "Hello"), await heard(speech, "Bye")]).toEqual([
+      "Hello",
+      "Hello",
+      "Bye",
+    ]);
     expect(s.asked.map((a) => a.text)).toEqual(["Hello", "Bye"]);
     expect([speech.rate, speech.signature]).toEqual([8000, "m"]);
   });
@@ -54,7 +83,10 @@ describe("sentences that are kept", () => {
     await turnOver();
     await s.step();
     const second = heard(speech, "Hello!");
-    for (let i = 0; i < 3; i++) { await turnOver(); await s.step(); }
+    for (let i = 0; i < 3; i++) {
+      await turnOver();
+      await s.step();
+    }
     expect([await first, await second]).toEqual(["Hello!", "Hello!"]);
     expect(s.asked.length).toBe(1);
   });
@@ -63,7 +95,9 @@ describe("sentences that are kept", () => {
     const cache = speechCache();
     const speech = cache.of(s.model);
     const [one, two] = [new AbortController(), new AbortController()];
-    const gone = Promise.all([one, two].map((a) => expect(heard(speech, "Hello!", a.signal)).rejects.toMatchObject({ code: "MODEL_ABORTED" })));
+    const gone = Promise.all(
+      [one, two].map((a) => expect(heard(speech, "Hello!", a.signal)).rejects.toMatchObject({ code: "MODEL_ABORTED" })),
+    );
     await turnOver();
     one.abort();
     await turnOver();
@@ -73,7 +107,10 @@ describe("sentences that are kept", () => {
     await turnOver();
     expect([s.asked[0]?.signal.aborted, cache.size()]).toEqual([true, 0]);
     const again = heard(speech, "Hello!");
-    for (let i = 0; i < 4; i++) { await turnOver(); await s.step(); }
+    for (let i = 0; i < 4; i++) {
+      await turnOver();
+      await s.step();
+    }
     expect(await again).toBe("Hello!");
     expect(s.asked.length).toBe(2);
   });
@@ -120,6 +157,11 @@ describe("sentences that are kept", () => {
   });
 });
 
-test.each([["en-GB", "One moment, please."], ["de", "Einen Moment, bitte."], ["hi_IN", "एक क्षण, कृपया।"], ["xx", "One moment, please."]])("while somebody waits, in %s", (language, said) => {
+test.each([
+  ["en-GB", "One moment, please."],
+  ["de", "Einen Moment, bitte."],
+  ["hi_IN", "एक क्षण, कृपया।"],
+  ["xx", "One moment, please."],
+])("while somebody waits, in %s", (language, said) => {
   expect(fillers(language)[0]).toBe(said);
 });

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { assert, integer, property } from "fast-check";
 import type { ModelAddress } from "../../services/conversation/models/addresses.ts";
-import { openAiTranscriber, type Piece, type Transcriber } from "../../services/conversation/models/openai-transcription.ts";
+import {
+  openAiTranscriber,
+  type Piece,
+  type Transcriber,
+} from "../../services/conversation/models/openai-transcription.ts";
 import { places } from "../../services/conversation/models/places.ts";
 import { ModelFault } from "../../services/conversation/models/port.ts";
 import { quietestCut } from "../../services/conversation/models/quiet-place.ts";
@@ -13,21 +17,31 @@ import { virtualClock } from "../support/virtual-clock.ts";
 
 const RATE = 8000;
 const forever = new AbortController().signal;
-const turnOver = () => new Promise((resolve) => { setImmediate(resolve); });
+const turnOver = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 describe("asking for words", () => {
   let server: ScriptedAudio;
   let second: ScriptedAudio;
-  beforeEach(async () => { [server, second] = await Promise.all([startScriptedAudio(), startScriptedAudio()]); });
+  beforeEach(async () => {
+    [server, second] = await Promise.all([startScriptedAudio(), startScriptedAudio()]);
+  });
   afterEach(() => Promise.all([server.close(), second.close()]));
   const at = (url: string, model: string): ModelAddress => ({ base_url: url, key: "k1", model, check: "STT_BASE_URL" });
-  const transcriber = (clock: Clock = systemClock, most = 8, two = true) => openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { places: places(most) });
+  const transcriber = (clock: Clock = systemClock, most = 8, two = true) =>
+    openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { places: places(most) });
   const piece: Piece = { pcm: Int16Array.of(1, -2, 3), rate: RATE, language: "en-US", hints: ["Northwind", "A-17"] };
 
   test("the sound goes out as a WAV, with language and likely words", async () => {
     server.reply = () => ({ json: { text: " Yes, please. " } });
     expect(await transcriber()(piece, forever)).toBe("Yes, please.");
-    expect(server.requests[0]).toMatchObject({ path: "/v1/audio/transcriptions", key: "Bearer k1", fields: { model: "ears", response_format: "json", language: "en", prompt: "Northwind, A-17" } });
+    expect(server.requests[0]).toMatchObject({
+      path: "/v1/audio/transcriptions",
+      key: "Bearer k1",
+      fields: { model: "ears", response_format: "json", language: "en", prompt: "Northwind, A-17" },
+    });
     expect(readWav(server.requests[0]!.file)).toEqual({ rate: RATE, channels: 1, samples: [piece.pcm] });
   });
   test("without language and hints neither is named", async () => {
@@ -35,21 +49,35 @@ describe("asking for words", () => {
     expect(Object.keys(server.requests[0]!.fields).sort()).toEqual(["model", "response_format"]);
   });
   test.each<[string, number[], number[]]>([
-    ["a fault that may pass is asked again", [503], [2, 0]], ["twice is enough, then the second endpoint", [503, 503], [2, 1]], ["a refusal goes to the second at once", [401], [1, 1]]])("%s", async (_name, statuses, asked) => {
-    server.reply = () => { const status = statuses[server.requests.length - 1]; return status === undefined ? { json: { text: "Yes" } } : { status }; };
+    ["a fault that may pass is asked again", [503], [2, 0]],
+    ["twice is enough, then the second endpoint", [503, 503], [2, 1]],
+    ["a refusal goes to the second at once", [401], [1, 1]],
+  ])("%s", async (_name, statuses, asked) => {
+    server.reply = () => {
+      const status = statuses[server.requests.length - 1];
+      return status === undefined ? { json: { text: "Yes" } } : { status };
+    };
     second.reply = () => ({ json: { text: "Yes" } });
     expect(await transcriber()(piece, forever)).toBe("Yes");
     expect([server.requests.length, second.requests.length]).toEqual(asked);
   });
   test("an answer without text is a refusal; neither key nor body is in the fault", async () => {
     server.reply = () => ({ json: { words: "secret" } });
-    await expect(transcriber(systemClock, 8, false)(piece, forever)).rejects.toMatchObject({ code: "MODEL_REFUSED", message: "the transcription model answers no text; check STT_BASE_URL" });
+    await expect(transcriber(systemClock, 8, false)(piece, forever)).rejects.toMatchObject({
+      code: "MODEL_REFUSED",
+      message: "the transcription model answers no text; check STT_BASE_URL",
+    });
   });
   test("a server that says nothing for 5 s is asked again, and then has failed", async () => {
     const clock = virtualClock();
     server.reply = () => ({ silent: true });
-    const failed = expect(transcriber(clock, 8, false)(piece, forever)).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
-    for (const times of [1, 2]) { await server.untilAsked(times); await clock.advance(5001); }
+    const failed = expect(transcriber(clock, 8, false)(piece, forever)).rejects.toMatchObject({
+      code: "MODEL_TIMEOUT",
+    });
+    for (const times of [1, 2]) {
+      await server.untilAsked(times);
+      await clock.advance(5001);
+    }
     await failed;
     await server.untilAborted(2);
   });
@@ -65,7 +93,10 @@ describe("asking for words", () => {
   });
   test("no more at a time than there are places; who gives up while waiting takes none", async () => {
     const answers: (() => void)[] = [];
-    server.reply = () => new Promise((resolve) => { answers.push(() => resolve({ json: { text: "Yes" } })); });
+    server.reply = () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ json: { text: "Yes" } }));
+      });
     const ask = transcriber(systemClock, 1);
     const first = ask(piece, forever);
     const abort = new AbortController();
@@ -87,9 +118,14 @@ describe("asking for words", () => {
 describe("a stretch of speech", () => {
   const how = { rate: 100, language: "en", hints: [] };
   /** Tells the samples of a piece as its words. */
-  const scripted = (answers: (piece: Piece, signal: AbortSignal) => Promise<string> = async (p) => [...p.pcm].join("")) => {
+  const scripted = (
+    answers: (piece: Piece, signal: AbortSignal) => Promise<string> = async (p) => [...p.pcm].join(""),
+  ) => {
     const asked: { piece: Piece; signal: AbortSignal }[] = [];
-    const ask: Transcriber = (piece, signal) => { asked.push({ piece, signal }); return answers(piece, signal); };
+    const ask: Transcriber = (piece, signal) => {
+      asked.push({ piece, signal });
+      return answers(piece, signal);
+    };
     return { asked, open: () => segmentTranscription(ask).open(how) };
   };
   test("all that was pushed is asked for as one piece; nothing said, nothing asked", async () => {
@@ -110,7 +146,9 @@ describe("a stretch of speech", () => {
     const stretch = s.open();
     stretch.push(Int16Array.of(1));
     const [one, two] = [new AbortController(), new AbortController()];
-    const gone = Promise.all([one, two].map((a) => expect(stretch.text(a.signal)).rejects.toMatchObject({ code: "MODEL_ABORTED" })));
+    const gone = Promise.all(
+      [one, two].map((a) => expect(stretch.text(a.signal)).rejects.toMatchObject({ code: "MODEL_ABORTED" })),
+    );
     await turnOver();
     one.abort();
     await turnOver();
@@ -121,7 +159,10 @@ describe("a stretch of speech", () => {
   });
   test("what failed is asked again by the next question", async () => {
     let times = 0;
-    const s = scripted(async () => { if (times++ === 0) throw new ModelFault("MODEL_ERROR", "down", true); return "yes"; });
+    const s = scripted(async () => {
+      if (times++ === 0) throw new ModelFault("MODEL_ERROR", "down", true);
+      return "yes";
+    });
     const stretch = s.open();
     stretch.push(Int16Array.of(1));
     await expect(stretch.text(forever)).rejects.toMatchObject({ code: "MODEL_ERROR" });
@@ -130,14 +171,18 @@ describe("a stretch of speech", () => {
   test("of a very long one the oldest part is asked for on the way, cut in a pause; all words are kept in order", async () => {
     const s = scripted(async (p) => `${p.pcm[0]}-${p.pcm.at(-1)}`);
     const stretch = s.open();
-    for (let second = 1; second <= 65; second++) stretch.push(new Int16Array(how.rate).fill(second === 25 || second === 48 ? 0 : second));
+    for (let second = 1; second <= 65; second++)
+      stretch.push(new Int16Array(how.rate).fill(second === 25 || second === 48 ? 0 : second));
     expect(s.asked.length).toBe(2);
     expect(await stretch.text(forever)).toBe("1-0 0-0 0-65");
     expect(s.asked.reduce((sum, a) => sum + a.piece.pcm.length, 0)).toBe(6500);
   });
   test("a lost part is told of once; the rest is understood by the next question", async () => {
     let times = 0;
-    const s = scripted(async () => { if (times++ === 0) throw new ModelFault("MODEL_TIMEOUT", "late", true); return "rest"; });
+    const s = scripted(async () => {
+      if (times++ === 0) throw new ModelFault("MODEL_TIMEOUT", "late", true);
+      return "rest";
+    });
     const stretch = s.open();
     for (let second = 0; second < 31; second++) stretch.push(new Int16Array(how.rate).fill(1));
     await expect(stretch.text(forever)).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
@@ -155,11 +200,13 @@ describe("a stretch of speech", () => {
 });
 
 test("a cut lies within the sound, and in its pause where there is one", () => {
-  assert(property(integer({ min: 0, max: 3000 }), integer({ min: 1, max: 2 }), (length, from) => {
-    const at = quietestCut(new Int16Array(length).fill(9), 1000, from);
-    expect(at).toBeGreaterThanOrEqual(0);
-    expect(at).toBeLessThanOrEqual(length);
-  }));
+  assert(
+    property(integer({ min: 0, max: 3000 }), integer({ min: 1, max: 2 }), (length, from) => {
+      const at = quietestCut(new Int16Array(length).fill(9), 1000, from);
+      expect(at).toBeGreaterThanOrEqual(0);
+      expect(at).toBeLessThanOrEqual(length);
+    }),
+  );
   const pcm = new Int16Array(30_000).fill(5000);
   pcm.fill(0, 24_000, 24_200);
   const at = quietestCut(pcm, 1000, 20);

@@ -15,18 +15,36 @@ function carrier() {
   let clears = 0;
   const recorded: { at: number; samples: number }[] = [];
   const playout = pacedPlayout({
-    clock, rate: RATE, encode: (pcm) => new Uint8Array(pcm.slice().buffer), played: (pcm, at) => recorded.push({ at, samples: pcm.length }),
-    leg: { write: (frame) => written.push({ at: clock.monotonicMs(), first: new Int16Array(frame.buffer)[0] }), mark: (name) => marks.push(name), clear: () => { clears++; } },
+    clock,
+    rate: RATE,
+    encode: (pcm) => new Uint8Array(pcm.slice().buffer),
+    played: (pcm, at) => recorded.push({ at, samples: pcm.length }),
+    leg: {
+      write: (frame) => written.push({ at: clock.monotonicMs(), first: new Int16Array(frame.buffer)[0] }),
+      mark: (name) => marks.push(name),
+      clear: () => {
+        clears++;
+      },
+    },
   });
   const run = async (forMs: number): Promise<void> => {
-    for (let n = 0; n < forMs; n += FRAME_MS) { playout.beat(); await clock.advance(FRAME_MS); }
+    for (let n = 0; n < forMs; n += FRAME_MS) {
+      playout.beat();
+      await clock.advance(FRAME_MS);
+    }
     playout.beat();
   };
   const heardMs = (): number => recorded.reduce((sum, r) => sum + (r.samples * 1000) / RATE, 0);
   return { clock, playout, written, marks, recorded, run, heardMs, clears: () => clears };
 }
 
-const part = (text: string, group = 1, more: { interruptible?: boolean; aside?: boolean } = {}) => ({ text, group, interruptible: true, aside: false, ...more });
+const part = (text: string, group = 1, more: { interruptible?: boolean; aside?: boolean } = {}) => ({
+  text,
+  group,
+  interruptible: true,
+  aside: false,
+  ...more,
+});
 
 describe("pace", () => {
   test("never more than the lead is handed over ahead of time, and nothing gaps", async () => {
@@ -117,7 +135,11 @@ describe("what was heard", () => {
 
   test("a cut in the second sentence of an utterance: both, the second to where it was", async () => {
     const { playout, run } = carrier();
-    for (const text of ["First sentence.", "The second one is longer."]) { const s = playout.add(part(text)); s.push(ms(1000)); s.end(); }
+    for (const text of ["First sentence.", "The second one is longer."]) {
+      const s = playout.add(part(text));
+      s.push(ms(1000));
+      s.end();
+    }
     await run(1600);
     expect(playout.flush().spoken).toBe("First sentence. The second one");
   });
@@ -212,19 +234,35 @@ describe("the metronome", () => {
     const clock = virtualClock();
     const beats = [0, 0, 0];
     const m = metronome(clock);
-    const leave = beats.map((_, i) => m.join(() => { beats[i] = (beats[i] ?? 0) + 1; }));
+    const leave = beats.map((_, i) =>
+      m.join(() => {
+        beats[i] = (beats[i] ?? 0) + 1;
+      }),
+    );
     for (let n = 0; n < 200; n++) await clock.advance(5);
     for (const count of beats) expect(Math.abs(count - 50)).toBeLessThanOrEqual(1);
-    for (const l of leave) { l(); l(); }
+    for (const l of leave) {
+      l();
+      l();
+    }
     const after = [...beats];
     for (let n = 0; n < 40; n++) await clock.advance(5);
     expect(beats).toEqual(after);
-    m.join(() => { beats[0] = -1; });
+    m.join(() => {
+      beats[0] = -1;
+    });
     await clock.advance(25);
     expect(beats[0]).toBe(-1);
   });
 });
 
-test.each([["one two three", 0, ""], ["one two three", 1, "one two three"], ["one two three", 0.3, "one"], ["one two three", 0.5, "one"], ["one two three", 0.56, "one two"], ["", 0.5, ""]])("%j heard to %d is %j", (text, share, heard) => {
+test.each([
+  ["one two three", 0, ""],
+  ["one two three", 1, "one two three"],
+  ["one two three", 0.3, "one"],
+  ["one two three", 0.5, "one"],
+  ["one two three", 0.56, "one two"],
+  ["", 0.5, ""],
+])("%j heard to %d is %j", (text, share, heard) => {
   expect(heardPrefix(text, share)).toBe(heard);
 });

@@ -3,12 +3,18 @@ import { preRoll } from "../../services/conversation/speech/pre-roll.ts";
 
 describe("the sound before a voice", () => {
   test("is the last of what came, whatever the length of its pieces", () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.array(fc.integer({ min: -100, max: 100 }), { maxLength: 70 }), { maxLength: 20 }), (samples, pieces) => {
-      const kept = preRoll(samples);
-      for (const piece of pieces) kept.push(Int16Array.from(piece));
-      expect([...kept.take()]).toEqual(pieces.flat().slice(-samples));
-      expect(kept.take()).toHaveLength(0);
-    }));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.array(fc.array(fc.integer({ min: -100, max: 100 }), { maxLength: 70 }), { maxLength: 20 }),
+        (samples, pieces) => {
+          const kept = preRoll(samples);
+          for (const piece of pieces) kept.push(Int16Array.from(piece));
+          expect([...kept.take()]).toEqual(pieces.flat().slice(-samples));
+          expect(kept.take()).toHaveLength(0);
+        },
+      ),
+    );
   });
 
   test("begins anew once it was taken", () => {

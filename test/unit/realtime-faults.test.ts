@@ -8,30 +8,51 @@ import { call, talkFlow } from "../support/talk-template.ts";
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
 const GREETING = "Good day. Do you hear me?";
 
-function onTheLine(script: Partial<RealtimeScript>, more: Partial<SoundCallOptions> = {}): SoundCall & { server: ScriptedRealtime } {
+function onTheLine(
+  script: Partial<RealtimeScript>,
+  more: Partial<SoundCallOptions> = {},
+): SoundCall & { server: ScriptedRealtime } {
   const server = new ScriptedRealtime({ reply: () => ({ text: "Yes?" }), ...script });
-  return { ...soundCall({ flow: talkFlow({ greeting: GREETING }), reply: () => ({ text: "" }), mind: server.mind, ...more }), server };
+  return {
+    ...soundCall({ flow: talkFlow({ greeting: GREETING }), reply: () => ({ text: "" }), mind: server.mind, ...more }),
+    server,
+  };
 }
-const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({ reply: (n) => ({ text: texts[n - 1] ?? "Yes?" }) });
+const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({
+  reply: (n) => ({ text: texts[n - 1] ?? "Yes?" }),
+});
 const greeted = (c: SoundCall) => () => c.heard().includes("hear me?");
 const creates = (c: { server: ScriptedRealtime }): number => c.server.sentOf("response.create").length;
 
 describe("answers that are taken back", () => {
   const slow: Partial<RealtimeScript> = { created_ms: 200, cancel_ms: 200, first_ms: 300 };
 
-  test.each(["ga", "beta"] as const)("before they have a name (%s): the next one waits for their end and is not taken for them", async (dialect) => {
-    const c = onTheLine({ ...slow, ...answering("One.", "Two."), dialect });
-    await c.until(greeted(c));
-    await c.pass(300);
-    c.far.press("1");
-    await c.pass(40);
-    c.far.press("2");
-    await c.until(() => c.heard().includes("Two."));
-    expect(c.heard()).toBe(`${GREETING} Two.`);
-    expect(c.server.refused).toEqual([]);
-    expect(c.transcript()).toEqual([`assistant: ${GREETING}`, "user: [keypad] 1", "user: [keypad] 2", "assistant: Two."]);
-    expect(c.server.texts()).toEqual([`spoken: ${GREETING}`, "keyed: [keypad] 1", "keyed: [keypad] 2", "spoken: Two."]);
-  });
+  test.each(["ga", "beta"] as const)(
+    "before they have a name (%s): the next one waits for their end and is not taken for them",
+    async (dialect) => {
+      const c = onTheLine({ ...slow, ...answering("One.", "Two."), dialect });
+      await c.until(greeted(c));
+      await c.pass(300);
+      c.far.press("1");
+      await c.pass(40);
+      c.far.press("2");
+      await c.until(() => c.heard().includes("Two."));
+      expect(c.heard()).toBe(`${GREETING} Two.`);
+      expect(c.server.refused).toEqual([]);
+      expect(c.transcript()).toEqual([
+        `assistant: ${GREETING}`,
+        "user: [keypad] 1",
+        "user: [keypad] 2",
+        "assistant: Two.",
+      ]);
+      expect(c.server.texts()).toEqual([
+        `spoken: ${GREETING}`,
+        "keyed: [keypad] 1",
+        "keyed: [keypad] 2",
+        "spoken: Two.",
+      ]);
+    },
+  );
 
   test("one that does not end holds up the next for a bounded time, and a refused one is asked for again", async () => {
     const c = onTheLine({ ...slow, cancel_ms: 2500, ...answering("One.", "Two.") });
@@ -52,14 +73,23 @@ describe("answers that are taken back", () => {
     await c.until(greeted(c));
     await c.pass(300);
     c.server.tell({ type: "response.created", response: { id: "resp_own" } });
-    c.server.tell({ type: "response.output_audio.delta", response_id: "resp_own", item_id: "i", delta: Buffer.alloc(8000, 1).toString("base64") });
+    c.server.tell({
+      type: "response.output_audio.delta",
+      response_id: "resp_own",
+      item_id: "i",
+      delta: Buffer.alloc(8000, 1).toString("base64"),
+    });
     await c.pass(500);
     expect(c.server.sentOf("response.cancel")).toMatchObject([{ response_id: "resp_own" }]);
     expect([c.heard(), c.faults]).toEqual([GREETING, []]);
   });
 
   test("a function that was called as the caller talked over the answer is not carried out, and leaves the conversation", async () => {
-    const c = onTheLine({ reply: (n) => (n === 1 ? { text: LONG, calls: [call("leave")] } : { text: "Noon, then." }), piece_every_ms: 95, stt_ms: 50 });
+    const c = onTheLine({
+      reply: (n) => (n === 1 ? { text: LONG, calls: [call("leave")] } : { text: "Noon, then." }),
+      piece_every_ms: 95,
+      stt_ms: 50,
+    });
     await c.until(greeted(c));
     await c.say("Where is it?");
     await c.until(() => c.heard().includes("on its way"));
@@ -80,7 +110,12 @@ describe("the end of a turn", () => {
     await c.say("Friday, please.");
     await c.until(() => c.heard().includes("I see."));
     expect(c.told.filter((e) => e.type === "heard")).toMatchObject([{ text: "I would like it on Friday, please." }]);
-    expect(c.server.texts()).toEqual([`spoken: ${GREETING}`, "user: I would like it on", "user: Friday, please.", "spoken: I see."]);
+    expect(c.server.texts()).toEqual([
+      `spoken: ${GREETING}`,
+      "user: I would like it on",
+      "user: Friday, please.",
+      "spoken: I see.",
+    ]);
     expect(c.server.refused).toEqual([]);
   });
 
@@ -101,12 +136,20 @@ describe("the end of a turn", () => {
     await c.pass(1000);
     await c.say("I said yes.");
     await c.until(() => c.far.isClosed());
-    expect(c.state()).toMatchObject({ ended_by: "error", errors: [{ code: "TRANSCRIPTION_FAILED" }, { code: "TRANSCRIPTION_FAILED" }] });
+    expect(c.state()).toMatchObject({
+      ended_by: "error",
+      errors: [{ code: "TRANSCRIPTION_FAILED" }, { code: "TRANSCRIPTION_FAILED" }],
+    });
   });
 
   test("from the end of speech to our first sound: the answer is begun before its words are known", async () => {
     const wait = async (preemptive: boolean): Promise<number[]> => {
-      const c = onTheLine({ ...answering(...Array.from({ length: 8 }, (_, i) => `Certainly, that is number ${i}.`)), stt_ms: 150, first_ms: 300, preemptive });
+      const c = onTheLine({
+        ...answering(...Array.from({ length: 8 }, (_, i) => `Certainly, that is number ${i}.`)),
+        stt_ms: 150,
+        first_ms: 300,
+        preemptive,
+      });
       await c.until(greeted(c));
       const waits: number[] = [];
       for (let turn = 0; turn < 8; turn++) {
@@ -133,7 +176,11 @@ describe("what fails", () => {
     await c.until(() => c.heard().includes("on its way"));
     c.server.lose();
     await c.until(() => c.far.isClosed(), 3000);
-    expect([c.state().ended_by, c.faults, c.server.closed]).toEqual(["error", ["REALTIME_LOST", "SPEECH_FAILED"], true]);
+    expect([c.state().ended_by, c.faults, c.server.closed]).toEqual([
+      "error",
+      ["REALTIME_LOST", "SPEECH_FAILED"],
+      true,
+    ]);
   });
 
   test("an answer that does not come is given up: an apology, and the talk goes on", async () => {
@@ -180,7 +227,11 @@ describe("what fails", () => {
   test("complaints are noted once by their code, without a word of what they quote; a task that is refused ends the call", async () => {
     const c = onTheLine({});
     await c.until(greeted(c));
-    for (let i = 0; i < 5; i++) c.server.tell({ type: "error", error: { type: "invalid_request_error", code: "odd thing: secret +14155550100", message: "secret" } });
+    for (let i = 0; i < 5; i++)
+      c.server.tell({
+        type: "error",
+        error: { type: "invalid_request_error", code: "odd thing: secret +14155550100", message: "secret" },
+      });
     c.server.tell({ type: "error", error: { code: "response_cancel_not_active" } });
     await c.pass(40);
     expect(c.faults).toEqual(["REALTIME_ODD_THING_SECRET"]);
@@ -214,7 +265,12 @@ describe("beside the talk", () => {
   });
 
   test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
-    const flow = talkFlow({ greeting: GREETING, nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }], initial_node: "ask", global_functions: [] });
+    const flow = talkFlow({
+      greeting: GREETING,
+      nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],
+      initial_node: "ask",
+      global_functions: [],
+    });
     const c = onTheLine(answering(LONG, "As I said."), { flow });
     await c.until(greeted(c));
     await c.say("Go on.");

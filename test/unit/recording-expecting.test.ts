@@ -14,10 +14,23 @@ let seen: string[] = [];
 let refusals = 0;
 let call: CallDoc;
 const base = (): CallDoc => ({
-  _id: REF, lead_id: REF.slice(0, 36), claim_no: 1, state: "ANSWERED", rank: 3, created_at: NOW, provider: "PROVIDER_TWO", carrier_call_id: "v3:abc/1", carrier_leg_id: "leg-1", holder: "node-1",
+  _id: REF,
+  lead_id: REF.slice(0, 36),
+  claim_no: 1,
+  state: "ANSWERED",
+  rank: 3,
+  created_at: NOW,
+  provider: "PROVIDER_TWO",
+  carrier_call_id: "v3:abc/1",
+  carrier_leg_id: "leg-1",
+  holder: "node-1",
   order: { ...({} as NonNullable<CallDoc["order"]>), record: true, max_call_seconds: 600 },
 });
-beforeEach(() => { seen = []; refusals = 0; call = base(); });
+beforeEach(() => {
+  seen = [];
+  refusals = 0;
+  call = base();
+});
 
 /** The dialer as far as this needs it; time passes at once. */
 const works = (recording: Capabilities["recording"]): Works => {
@@ -29,16 +42,51 @@ const works = (recording: Capabilities["recording"]): Works => {
     },
   };
   const made = {
-    env: { PUBLIC_HTTP_URL: "https://calls.example.com" }, clock: { now: () => NOW, wait: async (ms: number) => { seen.push(`wait ${ms}`); } }, log: { warn: () => undefined }, leaving: new AbortController().signal,
-    stopping: () => false, carriers: { of: () => carrier }, calls: { find: async () => call },
-    bus: { call: async (_action: string, p: { recording_url: string }) => { seen.push(`lead ${p.recording_url}`); return { done: true }; } },
-    recordings: { run: async ({ update }: Move) => { seen.push(String(update.$set?.["recording.state"] ?? (update.$set?.["recording.looks"] === 0 ? "looks 0" : undefined) ?? `told ${String(update.$set?.["recording.told"])}`)); return call; } },
-    recorder: { nudge: () => { seen.push("nudge"); } },
+    env: { PUBLIC_HTTP_URL: "https://calls.example.com" },
+    clock: {
+      now: () => NOW,
+      wait: async (ms: number) => {
+        seen.push(`wait ${ms}`);
+      },
+    },
+    log: { warn: () => undefined },
+    leaving: new AbortController().signal,
+    stopping: () => false,
+    carriers: { of: () => carrier },
+    calls: { find: async () => call },
+    bus: {
+      call: async (_action: string, p: { recording_url: string }) => {
+        seen.push(`lead ${p.recording_url}`);
+        return { done: true };
+      },
+    },
+    recordings: {
+      run: async ({ update }: Move) => {
+        seen.push(
+          String(
+            update.$set?.["recording.state"] ??
+              (update.$set?.["recording.looks"] === 0 ? "looks 0" : undefined) ??
+              `told ${String(update.$set?.["recording.told"])}`,
+          ),
+        );
+        return call;
+      },
+    },
+    recorder: {
+      nudge: () => {
+        seen.push("nudge");
+      },
+    },
   };
   return made as unknown as Works;
 };
-const URL_TOLD = ["wanted", "lead https://calls.example.com/agent/voice/callagent/leads/recording/v3%3Aabc%2F1", "told true"];
-const COMMAND = "record {\"call_id\":\"v3:abc/1\",\"leg_id\":\"leg-1\"} for 690 s, https://calls.example.com/carriers/PROVIDER_TWO";
+const URL_TOLD = [
+  "wanted",
+  "lead https://calls.example.com/agent/voice/callagent/leads/recording/v3%3Aabc%2F1",
+  "told true",
+];
+const COMMAND =
+  'record {"call_id":"v3:abc/1","leg_id":"leg-1"} for 690 s, https://calls.example.com/carriers/PROVIDER_TWO';
 
 describe("an answered call that is to be recorded", () => {
   test("by the dial request: it is waited for, and the lead is told the address", async () => {
@@ -83,6 +131,11 @@ describe("an answered call that is to be recorded", () => {
 });
 
 test("a recording that is told of is seen to at once", async () => {
-  await recordingTold(works("dial"), REF, "v3:abc/1", { recording_id: "r", url: "https://x", seconds: null, channels: null });
+  await recordingTold(works("dial"), REF, "v3:abc/1", {
+    recording_id: "r",
+    url: "https://x",
+    seconds: null,
+    channels: null,
+  });
   expect(seen).toEqual(["wanted", "nudge"]);
 });

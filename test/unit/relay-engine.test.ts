@@ -11,25 +11,71 @@ import { virtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 class FakeLeg implements TextLeg {
   readonly did: string[] = [];
   events: TextLegEvents | null = null;
-  listen(events: TextLegEvents): void { this.events = events; }
-  say(text: string, { last, interruptible }: { last: boolean; interruptible: boolean }): void { this.did.push(`${text}${last ? "|" : ""}${interruptible ? "" : "!"}`); }
-  end(): void { this.did.push("<end>"); }
-  close(): void { this.did.push("<close>"); this.events?.closed(); }
+  listen(events: TextLegEvents): void {
+    this.events = events;
+  }
+  say(text: string, { last, interruptible }: { last: boolean; interruptible: boolean }): void {
+    this.did.push(`${text}${last ? "|" : ""}${interruptible ? "" : "!"}`);
+  }
+  end(): void {
+    this.did.push("<end>");
+  }
+  close(): void {
+    this.did.push("<close>");
+    this.events?.closed();
+  }
 }
 
-interface Asked { onText(text: string): void; signal: AbortSignal; finish(text: string, calls?: ModelAnswer["calls"]): void; fail(error: Error): void }
+interface Asked {
+  onText(text: string): void;
+  signal: AbortSignal;
+  finish(text: string, calls?: ModelAnswer["calls"]): void;
+  fail(error: Error): void;
+}
 
 /** A model that answers when the test says so. */
 const scripted = (): { asked: Asked[]; model: ChatModel } => {
   const asked: Asked[] = [];
-  return { asked, model: { answer: (_request, { signal, onText }) => new Promise((resolve, reject) => {
-    asked.push({ signal, onText, fail: reject, finish: (text, calls = []) => resolve({ text, calls, first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 }) });
-  }) } };
+  return {
+    asked,
+    model: {
+      answer: (_request, { signal, onText }) =>
+        new Promise((resolve, reject) => {
+          asked.push({
+            signal,
+            onText,
+            fail: reject,
+            finish: (text, calls = []) =>
+              resolve({
+                text,
+                calls,
+                first_token_ms: 1,
+                total_ms: 2,
+                prompt_tokens: 3,
+                completion_tokens: 4,
+                tries: 1,
+              }),
+          });
+        }),
+    },
+  };
 };
 
-const think = (turn = 1, interruptible = true): SpeechEffect => ({ type: "think", turn, messages: [], tools: [], interruptible });
+const think = (turn = 1, interruptible = true): SpeechEffect => ({
+  type: "think",
+  turn,
+  messages: [],
+  tools: [],
+  interruptible,
+});
 const say = (text: string, interruptible = true): SpeechEffect => ({ type: "say", text, interruptible });
-const end = (goodbye: string | null, at_once = false, transferred = false): SpeechEffect => ({ type: "end", ended_by: "agent", goodbye, at_once, transferred });
+const end = (goodbye: string | null, at_once = false, transferred = false): SpeechEffect => ({
+  type: "end",
+  ended_by: "agent",
+  goodbye,
+  at_once,
+  transferred,
+});
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
 
 function open(over: Partial<TalkHost> = {}) {
@@ -38,7 +84,21 @@ function open(over: Partial<TalkHost> = {}) {
   const told: TalkEvent[] = [];
   const faults: string[] = [];
   const { asked, model } = scripted();
-  const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => true, collection: () => null, idle_ms: 4000, press: () => undefined, tells_beep: true, thought: () => undefined, fault: (c) => faults.push(c), foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined, ...over };
+  const host: TalkHost = {
+    ready: () => undefined,
+    tell: (e) => told.push(e),
+    listening: () => true,
+    collection: () => null,
+    idle_ms: 4000,
+    press: () => undefined,
+    tells_beep: true,
+    thought: () => undefined,
+    fault: (c) => faults.push(c),
+    foresee: () => [],
+    manner: { language: "en-US", voice: null },
+    timed: () => undefined,
+    ...over,
+  };
   const voice = relayEngine(model, clock).open(leg, host);
   return { clock, leg, told, faults, asked, voice, events: leg.events! };
 }
@@ -54,7 +114,9 @@ describe("speaking", () => {
     asked[0]!.finish("Hello Ada.", [{ id: "c", name: "f", arguments: "{}" }]);
     await turnOver();
     expect(leg.did).toEqual(["Hello", " Ada.", "|"]);
-    expect(told).toEqual([{ type: "model_answered", turn: 7, text: "Hello Ada.", calls: [{ id: "c", name: "f", arguments: "{}" }] }]);
+    expect(told).toEqual([
+      { type: "model_answered", turn: 7, text: "Hello Ada.", calls: [{ id: "c", name: "f", arguments: "{}" }] },
+    ]);
     expect(voice.said()).toBe("");
   });
   test("an answer without words opens no utterance; markup is not spoken and not told", async () => {
@@ -98,14 +160,21 @@ describe("speaking", () => {
 describe("listening", () => {
   test("final words, keys, readiness and complaints are told; partial words are not", () => {
     let call: string | null = "";
-    const { told, faults, events } = open({ ready: (id) => { call = id; } });
+    const { told, faults, events } = open({
+      ready: (id) => {
+        call = id;
+      },
+    });
     events.ready("CA1");
     events.prompt("Ye", false);
     events.prompt("Yes.", true);
     events.digit("1");
     events.fault();
     expect(call).toBe("CA1");
-    expect(told).toEqual([{ type: "heard", text: "Yes." }, { type: "dtmf", digits: "1" }]);
+    expect(told).toEqual([
+      { type: "heard", text: "Yes." },
+      { type: "dtmf", digits: "1" },
+    ]);
     expect(faults).toEqual(["RELAY_REFUSED_FRAME"]);
   });
   test("an interruption lets the request go at once, tells exactly the spoken words, and sends nothing more", async () => {
@@ -123,7 +192,9 @@ describe("listening", () => {
     expect(voice.said()).toBe("");
   });
   test("keys of a node that collects make one entry: # or a pause ends it, words too", async () => {
-    const { clock, told, events } = open({ collection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }) });
+    const { clock, told, events } = open({
+      collection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }),
+    });
     for (const key of "12#") events.digit(key);
     for (const key of "34") events.digit(key);
     await clock.advance(2000);
@@ -136,7 +207,11 @@ describe("listening", () => {
     events.digit("#");
     events.digit("9");
     events.prompt("Nine.", true);
-    expect(told.slice(2)).toEqual([{ type: "dtmf", digits: "#" }, { type: "dtmf", digits: "9" }, { type: "heard", text: "Nine." }]);
+    expect(told.slice(2)).toEqual([
+      { type: "dtmf", digits: "#" },
+      { type: "dtmf", digits: "9" },
+      { type: "heard", text: "Nine." },
+    ]);
   });
   test("the leg closing is told once, and the request is let go", async () => {
     const { told, asked, voice, events } = open();
@@ -151,7 +226,10 @@ describe("listening", () => {
 describe("silence", () => {
   const text = "x".repeat(150); // ten seconds of speech
   const idles = (told: TalkEvent[]) => told.filter((e) => e.type === "idle").length;
-  const pass = async (clock: VirtualClock, ms: number) => { await clock.advance(ms); await turnOver(); };
+  const pass = async (clock: VirtualClock, ms: number) => {
+    await clock.advance(ms);
+    await turnOver();
+  };
   test("counts from the estimated end of our speech", async () => {
     const { clock, told, voice } = open();
     voice.perform(say(text));
@@ -174,7 +252,10 @@ describe("silence", () => {
   });
   test("begins anew with every word, key and interruption, and waits while the customer speaks", async () => {
     const { clock, told, events } = open();
-    for (const act of [() => events.prompt("I", false), () => events.digit("1"), () => events.interrupt("")]) { await pass(clock, 3500); act(); }
+    for (const act of [() => events.prompt("I", false), () => events.digit("1"), () => events.interrupt("")]) {
+      await pass(clock, 3500);
+      act();
+    }
     await pass(clock, 3500);
     events.customer(true);
     await pass(clock, 20_000);
@@ -213,9 +294,15 @@ describe("the end", () => {
     const { clock, leg, voice, events } = open();
     voice.perform(end("x".repeat(60)));
     expect(leg.did).toEqual([`${"x".repeat(60)}|!`]);
-    for (let i = 0; i < 12; i++) { await clock.advance(250); await turnOver(); }
+    for (let i = 0; i < 12; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
     expect(leg.did.length).toBe(1);
-    for (let i = 0; i < 8; i++) { await clock.advance(250); await turnOver(); }
+    for (let i = 0; i < 8; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
     expect(leg.did.at(-1)).toBe("<end>");
     events.closed();
     await voice.over;
@@ -240,7 +327,10 @@ describe("the end", () => {
   test("the wait for our speech is bounded", async () => {
     const { clock, leg, voice } = open();
     voice.perform(end("x".repeat(2000)));
-    for (let i = 0; i < 90; i++) { await clock.advance(250); await turnOver(); }
+    for (let i = 0; i < 90; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
     expect(leg.did.at(-1)).toBe("<end>");
   });
 });

@@ -1,6 +1,11 @@
 import { EventEmitter } from "node:events";
 import type { TextLegEvents } from "../../services/conversation/media/port.ts";
-import { MAX_FRAME_BYTES, readRelayFrame, relayLeg, type RelaySocket } from "../../services/conversation/media/relay-leg.ts";
+import {
+  MAX_FRAME_BYTES,
+  readRelayFrame,
+  relayLeg,
+  type RelaySocket,
+} from "../../services/conversation/media/relay-leg.ts";
 import { knockOf, mediaPath, startMediaServer } from "../../services/conversation/media-server.ts";
 import { webCaller } from "../../services/conversation/models/web-request.ts";
 import { createServer } from "node:http";
@@ -13,16 +18,41 @@ class FakeSocket extends EventEmitter {
   bufferedAmount = 0;
   readonly sent: unknown[] = [];
   readonly closes: (number | "terminated" | undefined)[] = [];
-  send(data: string): void { this.sent.push(JSON.parse(data)); }
-  close(code?: number): void { this.closes.push(code); }
-  terminate(): void { this.closes.push("terminated"); }
-  get<T>(data: T): void { this.emit("message", Buffer.from(typeof data === "string" ? data : JSON.stringify(data)), false); }
+  send(data: string): void {
+    this.sent.push(JSON.parse(data));
+  }
+  close(code?: number): void {
+    this.closes.push(code);
+  }
+  terminate(): void {
+    this.closes.push("terminated");
+  }
+  get<T>(data: T): void {
+    this.emit("message", Buffer.from(typeof data === "string" ? data : JSON.stringify(data)), false);
+  }
 }
 
 const recorder = (): { seen: unknown[][]; events: TextLegEvents } => {
   const seen: unknown[][] = [];
-  const note = (name: string) => (...args: unknown[]): void => { seen.push([name, ...args]); };
-  return { seen, events: { ready: note("ready"), prompt: note("prompt"), digit: note("digit"), interrupt: note("interrupt"), speaking: note("speaking"), customer: note("customer"), silence: note("silence"), fault: note("fault"), closed: note("closed") } };
+  const note =
+    (name: string) =>
+    (...args: unknown[]): void => {
+      seen.push([name, ...args]);
+    };
+  return {
+    seen,
+    events: {
+      ready: note("ready"),
+      prompt: note("prompt"),
+      digit: note("digit"),
+      interrupt: note("interrupt"),
+      speaking: note("speaking"),
+      customer: note("customer"),
+      silence: note("silence"),
+      fault: note("fault"),
+      closed: note("closed"),
+    },
+  };
 };
 
 test.each([
@@ -32,7 +62,10 @@ test.each([
   [{ type: "prompt", voicePrompt: "Ye", last: false }, ["prompt", "Ye", false]],
   [{ type: "prompt", voicePrompt: 5 }, ["prompt", "", true]],
   [{ type: "dtmf", digit: "#" }, ["digit", "#"]],
-  [{ type: "interrupt", utteranceUntilInterrupt: "Ada, do", durationUntilInterruptMs: "460" }, ["interrupt", "Ada, do"]],
+  [
+    { type: "interrupt", utteranceUntilInterrupt: "Ada, do", durationUntilInterruptMs: "460" },
+    ["interrupt", "Ada, do"],
+  ],
   [{ type: "info", name: "agentSpeaking", value: "off", ts: 1 }, ["speaking", false]],
   [{ type: "info", name: "clientSpeaking", value: "on" }, ["customer", true]],
   [{ type: "error", description: "Invalid message received: secret words" }, ["fault"]],
@@ -42,7 +75,18 @@ test.each([
   expect(seen).toEqual([expected]);
 });
 
-test.each(["", "{", "null", "[]", "5", '{"type":"play"}', '{"type":"dtmf","digit":"12"}', '{"type":"dtmf"}', '{"type":"info","name":"tokensPlayed","value":"x"}', JSON.stringify({ type: "prompt", voicePrompt: "x".repeat(MAX_FRAME_BYTES) })])("%.40s is ignored", (data) => {
+test.each([
+  "",
+  "{",
+  "null",
+  "[]",
+  "5",
+  '{"type":"play"}',
+  '{"type":"dtmf","digit":"12"}',
+  '{"type":"dtmf"}',
+  '{"type":"info","name":"tokensPlayed","value":"x"}',
+  JSON.stringify({ type: "prompt", voicePrompt: "x".repeat(MAX_FRAME_BYTES) }),
+])("%.40s is ignored", (data) => {
   expect(readRelayFrame(data)).toBeNull();
 });
 
@@ -77,7 +121,11 @@ describe("the leg", () => {
     leg.say("late", { last: true, interruptible: true });
     leg.end();
     leg.close();
-    expect(socket.sent).toEqual([{ type: "text", token: "Hel", last: false, interruptible: true }, { type: "text", token: "lo.", last: true, interruptible: false }, { type: "end" }]);
+    expect(socket.sent).toEqual([
+      { type: "text", token: "Hel", last: false, interruptible: true },
+      { type: "text", token: "lo.", last: true, interruptible: false },
+      { type: "end" },
+    ]);
     expect(socket.closes).toEqual(["terminated"]);
   });
   test("a leg that was not ended is closed in order", () => {
@@ -99,19 +147,41 @@ describe("the leg", () => {
 
 describe("the address of a socket", () => {
   const token = "0123456789abcdef0123456789abcdef";
-  const knock = (url: string) => knockOf({ url, headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" } });
+  const knock = (url: string) =>
+    knockOf({ url, headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" } });
   test("provider, token, path as asked, headers as texts", () => {
-    expect(knock(mediaPath("PROVIDER_ONE", token))).toEqual({ provider: "PROVIDER_ONE", token, path: `/media/PROVIDER_ONE/${token}`, headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" } });
+    expect(knock(mediaPath("PROVIDER_ONE", token))).toEqual({
+      provider: "PROVIDER_ONE",
+      token,
+      path: `/media/PROVIDER_ONE/${token}`,
+      headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" },
+    });
     expect(knock(`/media/PROVIDER_TWO/${token}/`)?.path).toBe(`/media/PROVIDER_TWO/${token}/`);
   });
-  test.each(["/", `/media/PROVIDER_NINE/${token}`, `/media/PROVIDER_ONE/${token.slice(1)}`, `/media/PROVIDER_ONE/${token.toUpperCase()}`, `/media/PROVIDER_ONE/${token}/x`, `/media/PROVIDER_ONE/${token}?a=1`])("%s is none of ours", (url) => expect(knock(url)).toBeNull());
+  test.each([
+    "/",
+    `/media/PROVIDER_NINE/${token}`,
+    `/media/PROVIDER_ONE/${token.slice(1)}`,
+    `/media/PROVIDER_ONE/${token.toUpperCase()}`,
+    `/media/PROVIDER_ONE/${token}/x`,
+    `/media/PROVIDER_ONE/${token}?a=1`,
+  ])("%s is none of ours", (url) => expect(knock(url)).toBeNull());
 });
 
 describe("the media server", () => {
   const token = "0123456789abcdef0123456789abcdef";
   test("holds a bounded number of talks, then answers 503 until one is over; plain HTTP is told to upgrade", async () => {
     const opened: string[] = [];
-    const server = await startMediaServer({ host: "127.0.0.1", port: 0, log: rootLog(readEnv({ LOG_LEVEL: "silent" })), most: 1, admit: async ({ token }) => token, onSocket: (_socket, ticket) => { opened.push(ticket); } });
+    const server = await startMediaServer({
+      host: "127.0.0.1",
+      port: 0,
+      log: rootLog(readEnv({ LOG_LEVEL: "silent" })),
+      most: 1,
+      admit: async ({ token }) => token,
+      onSocket: (_socket, ticket) => {
+        opened.push(ticket);
+      },
+    });
     const url = `ws://127.0.0.1:${server.port}${mediaPath("PROVIDER_ONE", token)}`;
     const first = await RelayCaller.connect(url);
     expect(opened).toEqual([token]);
@@ -120,23 +190,54 @@ describe("the media server", () => {
     await first.over();
     const second = await RelayCaller.connect(url);
     expect((await fetch(url.replace("ws:", "http:"))).status).toBe(426);
-    await expect(startMediaServer({ host: "127.0.0.1", port: server.port, log: rootLog(readEnv({ LOG_LEVEL: "silent" })), most: 1, admit: async () => null, onSocket: () => undefined })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await expect(
+      startMediaServer({
+        host: "127.0.0.1",
+        port: server.port,
+        log: rootLog(readEnv({ LOG_LEVEL: "silent" })),
+        most: 1,
+        admit: async () => null,
+        onSocket: () => undefined,
+      }),
+    ).rejects.toMatchObject({ code: "EADDRINUSE" });
     await server.close();
     await second.over();
   });
 });
 
 describe("web requests of functions", () => {
-  test.each(["http://example.com/x", "ftp://example.com", "https://u:p@example.com", "https://10.0.0.1/", "https://[::1]/", "https://0x7f000001/", "https://localhost/", "nonsense"])("%s is refused unasked", async (url) =>
-    expect(await webCaller({ allow_http: false, allow_private: false })({ method: "GET", url, body: null }, new AbortController().signal)).toEqual({ ok: false, result: "ADDRESS_REFUSED" }));
+  test.each([
+    "http://example.com/x",
+    "ftp://example.com",
+    "https://u:p@example.com",
+    "https://10.0.0.1/",
+    "https://[::1]/",
+    "https://0x7f000001/",
+    "https://localhost/",
+    "nonsense",
+  ])("%s is refused unasked", async (url) =>
+    expect(
+      await webCaller({ allow_http: false, allow_private: false })(
+        { method: "GET", url, body: null },
+        new AbortController().signal,
+      ),
+    ).toEqual({ ok: false, result: "ADDRESS_REFUSED" }),
+  );
   test("a name that leads to a private address is refused when connecting", async () => {
-    expect(await webCaller({ allow_http: true, allow_private: false })({ method: "GET", url: "http://localhost:9/", body: null }, new AbortController().signal)).toEqual({ ok: false, result: "ADDRESS_REFUSED" });
+    expect(
+      await webCaller({ allow_http: true, allow_private: false })(
+        { method: "GET", url: "http://localhost:9/", body: null },
+        new AbortController().signal,
+      ),
+    ).toEqual({ ok: false, result: "ADDRESS_REFUSED" });
   });
   test("2xx gives the body, bounded; others their status; redirects are not followed; a dead end its code", async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       let body = "";
-      request.on("data", (d: Buffer) => { body += d.toString(); });
+      request.on("data", (d: Buffer) => {
+        body += d.toString();
+      });
       request.on("end", () => {
         asked.push(`${request.method} ${request.url} ${body}`);
         if (request.url === "/big") response.end("x".repeat(300_000));
@@ -150,13 +251,25 @@ describe("web requests of functions", () => {
     const ask = webCaller({ allow_http: true, allow_private: true });
     const signal = new AbortController().signal;
     const at = (path: string) => `http://127.0.0.1:${port}${path}`;
-    expect(await ask({ method: "POST", url: at("/ok"), body: { a: 1 } }, signal)).toEqual({ ok: true, result: '{"left":7}' });
+    expect(await ask({ method: "POST", url: at("/ok"), body: { a: 1 } }, signal)).toEqual({
+      ok: true,
+      result: '{"left":7}',
+    });
     expect((await ask({ method: "GET", url: at("/big"), body: null }, signal)).result.length).toBe(65_536);
-    expect(await ask({ method: "GET", url: at("/moved"), body: null }, signal)).toEqual({ ok: false, result: "HTTP_302" });
-    expect(await ask({ method: "GET", url: at("/none"), body: null }, signal)).toEqual({ ok: false, result: "HTTP_500" });
+    expect(await ask({ method: "GET", url: at("/moved"), body: null }, signal)).toEqual({
+      ok: false,
+      result: "HTTP_302",
+    });
+    expect(await ask({ method: "GET", url: at("/none"), body: null }, signal)).toEqual({
+      ok: false,
+      result: "HTTP_500",
+    });
     expect(asked).toEqual(['POST /ok {"a":1}', "GET /big ", "GET /moved ", "GET /none "]);
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    expect(await ask({ method: "GET", url: at("/ok"), body: null }, signal)).toEqual({ ok: false, result: expect.stringMatching(/^(ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET)$/) });
+    expect(await ask({ method: "GET", url: at("/ok"), body: null }, signal)).toEqual({
+      ok: false,
+      result: expect.stringMatching(/^(ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET)$/),
+    });
   });
 });

@@ -5,30 +5,61 @@ import { virtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("asking the model", () => {
-  const how = (signal = new AbortController().signal) => { const texts: string[] = []; return { texts, signal, onText: (t: string) => texts.push(t) }; };
+  const how = (signal = new AbortController().signal) => {
+    const texts: string[] = [];
+    return { texts, signal, onText: (t: string) => texts.push(t) };
+  };
   const request = { messages: [], tools: [] };
   /** A stream that gives these pieces, waits for ever on "stall", throws errors. */
   const stream = (...tries: (ChatPiece | "stall" | Error)[][]): { opened: AbortSignal[]; open: ChatStream } => {
     const opened: AbortSignal[] = [];
-    return { opened, open: async function* (_request, signal) {
-      opened.push(signal);
-      for (const piece of tries[opened.length - 1] ?? []) {
-        if (piece instanceof Error) throw piece;
-        if (piece === "stall") await new Promise(() => undefined);
-        else yield piece;
-      }
-    } };
+    return {
+      opened,
+      open: async function* (_request, signal) {
+        opened.push(signal);
+        for (const piece of tries[opened.length - 1] ?? []) {
+          if (piece instanceof Error) throw piece;
+          if (piece === "stall") await new Promise(() => undefined);
+          else yield piece;
+        }
+      },
+    };
   };
   const text = (t: string): ChatPiece => ({ type: "text", text: t });
-  const part = (index: number, id: string, name: string, args: string): ChatPiece => ({ type: "call", index, id, name, arguments: args });
-  const late = async (clock: VirtualClock) => { await turnOver(); await clock.advance(4001); await turnOver(); };
+  const part = (index: number, id: string, name: string, args: string): ChatPiece => ({
+    type: "call",
+    index,
+    id,
+    name,
+    arguments: args,
+  });
+  const late = async (clock: VirtualClock) => {
+    await turnOver();
+    await clock.advance(4001);
+    await turnOver();
+  };
 
   test("text is streamed, calls are put together in order, usage is counted", async () => {
     const clock = virtualClock();
-    const s = stream([text("Hel"), part(1, "b", "second", "{}"), part(0, "a", "first", '{"x"'), text("lo"), part(0, "", "", ":1}"), { type: "usage", prompt_tokens: 9, completion_tokens: 4 }]);
+    const s = stream([
+      text("Hel"),
+      part(1, "b", "second", "{}"),
+      part(0, "a", "first", '{"x"'),
+      text("lo"),
+      part(0, "", "", ":1}"),
+      { type: "usage", prompt_tokens: 9, completion_tokens: 4 },
+    ]);
     const h = how();
     expect(await chatModel(s.open, clock).answer(request, h)).toMatchObject({
-      text: "Hello", tries: 1, prompt_tokens: 9, completion_tokens: 4, calls: [{ id: "a", name: "first", arguments: '{"x":1}' }, { id: "b", name: "second", arguments: "{}" }] });
+      text: "Hello",
+      tries: 1,
+      prompt_tokens: 9,
+      completion_tokens: 4,
+      calls: [
+        { id: "a", name: "first", arguments: '{"x":1}' },
+        { id: "b", name: "second", arguments: "{}" },
+      ],
+    });
     expect(h.texts).toEqual(["Hel", "lo"]);
   });
   test("a silent model is asked once more, then it has failed; requests are let go", async () => {
@@ -51,7 +82,9 @@ describe("asking the model", () => {
   test("after the first token there is no second try", async () => {
     const clock = virtualClock();
     const s = stream([text("Hel"), "stall"], [text("Hello")]);
-    const failed = expect(chatModel(s.open, clock).answer(request, how())).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
+    const failed = expect(chatModel(s.open, clock).answer(request, how())).rejects.toMatchObject({
+      code: "MODEL_TIMEOUT",
+    });
     await late(clock);
     await failed;
     expect(s.opened.length).toBe(1);
@@ -68,13 +101,17 @@ describe("asking the model", () => {
   test("taking the question back lets go at once, without a second try", async () => {
     const abort = new AbortController();
     const s = stream(["stall"], [text("x")]);
-    const failed = expect(chatModel(s.open, virtualClock()).answer(request, how(abort.signal))).rejects.toMatchObject({ code: "MODEL_ABORTED" });
+    const failed = expect(chatModel(s.open, virtualClock()).answer(request, how(abort.signal))).rejects.toMatchObject({
+      code: "MODEL_ABORTED",
+    });
     abort.abort();
     await failed;
     expect(s.opened.map((o) => o.aborted)).toEqual([true]);
   });
   test("an endless answer is cut", async () => {
-    const endless: ChatStream = async function* () { for (;;) yield text("x".repeat(100)); };
+    const endless: ChatStream = async function* () {
+      for (;;) yield text("x".repeat(100));
+    };
     expect((await chatModel(endless, virtualClock()).answer(request, how())).text.length).toBe(4000);
   });
 });

@@ -68,7 +68,9 @@ test("what is spoken for counts until it was asked for, or for three seconds", (
   for (let i = 0; i < 3; i++) s.add("ring", 100 * i);
   s.asked("ring");
   s.asked("other");
-  expect([s.count("ring", 300), s.count("ring", 3150), s.count("ring", 3250), s.count("other", 0)]).toEqual([2, 1, 0, 0]);
+  expect([s.count("ring", 300), s.count("ring", 3150), s.count("ring", 3250), s.count("other", 0)]).toEqual([
+    2, 1, 0, 0,
+  ]);
 });
 
 test("a memory forgets by time, by name and by size", async () => {
@@ -89,39 +91,68 @@ test("a memory forgets by time, by name and by size", async () => {
 });
 
 describe("a ring", () => {
-  const grants = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 60 }).map((ats) => ats.sort((a, b) => a - b).map((at) => new Date(1_800_000_000_000 + at)));
-  const ringOf = (ats: Date[], max: number): RingState => laidOutFor({ ring: ats.length === 0 ? [EPOCH] : ats, group: 1, filled: 1, opened: EPOCH, closed_until: null, closed_why: null }, max);
+  const grants = fc
+    .array(fc.integer({ min: 0, max: 5000 }), { maxLength: 60 })
+    .map((ats) => ats.sort((a, b) => a - b).map((at) => new Date(1_800_000_000_000 + at)));
+  const ringOf = (ats: Date[], max: number): RingState =>
+    laidOutFor(
+      {
+        ring: ats.length === 0 ? [EPOCH] : ats,
+        group: 1,
+        filled: 1,
+        opened: EPOCH,
+        closed_until: null,
+        closed_why: null,
+      },
+      max,
+    );
   test("its room is what the limit leaves of the grants in the window, and the next place is the first instant with room", () => {
-    fc.assert(fc.property(grants, fc.integer({ min: 1, max: 40 }), fc.integer({ min: 100, max: 3000 }), fc.integer({ min: 0, max: 6000 }), (ats, max, window_ms, now) => {
-      const limit = { max, window_ms };
-      const at = new Date(1_800_000_000_000 + now);
-      const state = ringOf(ats, max);
-      const live = ats.filter((d) => d.getTime() + widened(limit) > at.getTime()).length;
-      const { free, next } = roomAt(state, limit, at);
-      expect(free).toBe(Math.max(0, max - live));
-      expect(next === null).toBe(free > 0);
-      if (next) {
-        expect(roomAt(state, limit, next).free).toBeGreaterThan(0);
-        expect(roomAt(state, limit, new Date(next.getTime() - 1)).free).toBe(0);
-      }
-    }));
+    fc.assert(
+      fc.property(
+        grants,
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 100, max: 3000 }),
+        fc.integer({ min: 0, max: 6000 }),
+        (ats, max, window_ms, now) => {
+          const limit = { max, window_ms };
+          const at = new Date(1_800_000_000_000 + now);
+          const state = ringOf(ats, max);
+          const live = ats.filter((d) => d.getTime() + widened(limit) > at.getTime()).length;
+          const { free, next } = roomAt(state, limit, at);
+          expect(free).toBe(Math.max(0, max - live));
+          expect(next === null).toBe(free > 0);
+          if (next) {
+            expect(roomAt(state, limit, next).free).toBeGreaterThan(0);
+            expect(roomAt(state, limit, new Date(next.getTime() - 1)).free).toBe(0);
+          }
+        },
+      ),
+    );
   });
   test("laid out anew it never shows more room than before for the same limit", () => {
-    fc.assert(fc.property(grants, fc.array(fc.constantFrom(1, 3, 10, 40, 1200, 5000), { minLength: 1, maxLength: 4 }), (ats, limits) => {
-      const limit = { max: 10, window_ms: 1000 };
-      const at = new Date(1_800_000_002_000);
-      const state = ringOf(ats, 60);
-      const turned = limits.reduce<RingState>((s, max) => laidOutFor(s, max), state);
-      expect(roomAt(turned, limit, at).free).toBeLessThanOrEqual(roomAt(state, limit, at).free);
-    }));
+    fc.assert(
+      fc.property(
+        grants,
+        fc.array(fc.constantFrom(1, 3, 10, 40, 1200, 5000), { minLength: 1, maxLength: 4 }),
+        (ats, limits) => {
+          const limit = { max: 10, window_ms: 1000 };
+          const at = new Date(1_800_000_002_000);
+          const state = ringOf(ats, 60);
+          const turned = limits.reduce<RingState>((s, max) => laidOutFor(s, max), state);
+          expect(roomAt(turned, limit, at).free).toBeLessThanOrEqual(roomAt(state, limit, at).free);
+        },
+      ),
+    );
   });
   test("its layout never holds more than the limit, and nearly all of it", () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 10_000 }), (max) => {
-      const { group, entries } = layoutOf(max);
-      expect(group * entries).toBeLessThanOrEqual(max);
-      expect(group * entries).toBeGreaterThanOrEqual(max * 0.98);
-      expect(entries).toBeLessThanOrEqual(1000);
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10_000 }), (max) => {
+        const { group, entries } = layoutOf(max);
+        expect(group * entries).toBeLessThanOrEqual(max);
+        expect(group * entries).toBeGreaterThanOrEqual(max * 0.98);
+        expect(entries).toBeLessThanOrEqual(1000);
+      }),
+    );
   });
 });
 
@@ -129,8 +160,23 @@ describe("the loop", () => {
   test("a pass says when the next one is wanted; nudges bring it sooner, but passes keep their gap", async () => {
     const clock = virtualClock();
     const at: number[] = [];
-    const loop = startLoop({ name: "t", clock, intervalMs: 1000, minGapMs: 10, pass: async () => { at.push(clock.monotonicMs()); return 300; }, onError: () => undefined });
-    const go = async (ms: number): Promise<void> => { for (let i = 0; i < ms; i++) { await clock.advance(1); await new Promise((r) => setImmediate(r)); } };
+    const loop = startLoop({
+      name: "t",
+      clock,
+      intervalMs: 1000,
+      minGapMs: 10,
+      pass: async () => {
+        at.push(clock.monotonicMs());
+        return 300;
+      },
+      onError: () => undefined,
+    });
+    const go = async (ms: number): Promise<void> => {
+      for (let i = 0; i < ms; i++) {
+        await clock.advance(1);
+        await new Promise((r) => setImmediate(r));
+      }
+    };
     const near = (wanted: number[]): void => {
       expect(at).toHaveLength(wanted.length);
       wanted.forEach((w, i) => expect(Math.abs((at[i] ?? 0) - w)).toBeLessThanOrEqual(2));

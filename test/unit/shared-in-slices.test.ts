@@ -15,6 +15,12 @@ test("answers come in the order of the items, never more than the bound run side
 
 test("the first failure fails the whole, and later slices are not begun", async () => {
   const begun: number[] = [];
-  await expect(inSlices([1, 2, 3, 4], 2, async (n) => { begun.push(n); if (n === 2) throw new Error("no"); return n; })).rejects.toThrow("no");
+  await expect(
+    inSlices([1, 2, 3, 4], 2, async (n) => {
+      begun.push(n);
+      if (n === 2) throw new Error("no");
+      return n;
+    }),
+  ).rejects.toThrow("no");
   expect(begun).toEqual([1, 2]);
 });

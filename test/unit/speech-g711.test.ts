@@ -10,19 +10,31 @@ describe("G.711", () => {
     expect(muLaw.encode(muLaw.decode(ALL_CODES))).toEqual(ALL_CODES.map((code) => (code === 0x7f ? 0xff : code)));
   });
 
-  test.each([["µ-law", muLaw], ["A-law", aLaw]])("%s errs by half a step at most: a thirty-second of the sample", (_name, codec) => {
+  test.each([
+    ["µ-law", muLaw],
+    ["A-law", aLaw],
+  ])("%s errs by half a step at most: a thirty-second of the sample", (_name, codec) => {
     const back = codec.decode(codec.encode(ALL_SAMPLES));
     expect(ALL_SAMPLES.filter((sample, i) => Math.abs(back[i]! - sample) > 8 + Math.abs(sample) / 32)).toHaveLength(0);
   });
 
   // From the tables of ITU-T G.711, as every encoder in use has them.
   test.each([
-    [0, 0xff, 0xd5], [-1, 0x7f, 0x55], [1000, 0xce, 0xfa], [-1000, 0x4e, 0x7a], [32_767, 0x80, 0xaa], [-32_768, 0x00, 0x2a], [8031, 0xa0, 0x8a],
+    [0, 0xff, 0xd5],
+    [-1, 0x7f, 0x55],
+    [1000, 0xce, 0xfa],
+    [-1000, 0x4e, 0x7a],
+    [32_767, 0x80, 0xaa],
+    [-32_768, 0x00, 0x2a],
+    [8031, 0xa0, 0x8a],
   ])("%d is %i in µ-law and %i in A-law", (sample, mu, a) => {
     expect([...muLaw.encode(Int16Array.of(sample)), ...aLaw.encode(Int16Array.of(sample))]).toEqual([mu, a]);
   });
 
-  test.each([["µ-law", muLaw], ["A-law", aLaw]])("%s keeps a tone of -10 dBFS 35 dB above what it adds", (_name, codec) => {
+  test.each([
+    ["µ-law", muLaw],
+    ["A-law", aLaw],
+  ])("%s keeps a tone of -10 dBFS 35 dB above what it adds", (_name, codec) => {
     const sent = tone({ hz: 1000, rate: 8000, ms: 1000, db: -10 });
     const got = codec.decode(codec.encode(sent));
     expect(levelOf(sent) - levelOf(sent.map((s, i) => s - got[i]!))).toBeGreaterThan(35);
@@ -43,6 +55,10 @@ describe("linear samples", () => {
   });
 
   test("each format has its codec", () => {
-    expect([codecFor({ codec: "pcmu", rate: 8000 }), codecFor({ codec: "pcma", rate: 8000 }), codecFor({ codec: "s16le", rate: 24_000 })]).toEqual([muLaw, aLaw, linear16]);
+    expect([
+      codecFor({ codec: "pcmu", rate: 8000 }),
+      codecFor({ codec: "pcma", rate: 8000 }),
+      codecFor({ codec: "s16le", rate: 24_000 }),
+    ]).toEqual([muLaw, aLaw, linear16]);
   });
 });

@@ -2,7 +2,18 @@ import * as fc from "fast-check";
 import { resampleAll, resampler } from "../../services/conversation/speech/resampler.ts";
 import { inTurn, levelOf, noise, tone } from "../support/sound.ts";
 
-const PAIRS = [[24_000, 8000], [16_000, 8000], [48_000, 8000], [8000, 16_000], [8000, 24_000], [8000, 48_000], [16_000, 24_000], [24_000, 16_000], [22_050, 8000], [44_100, 16_000]] as const;
+const PAIRS = [
+  [24_000, 8000],
+  [16_000, 8000],
+  [48_000, 8000],
+  [8000, 16_000],
+  [8000, 24_000],
+  [8000, 48_000],
+  [16_000, 24_000],
+  [24_000, 16_000],
+  [22_050, 8000],
+  [44_100, 16_000],
+] as const;
 const middle = (pcm: Int16Array): Int16Array => pcm.subarray(pcm.length / 4, (pcm.length * 3) / 4);
 
 /** What becomes of a tone, in dB of its loudness. */
@@ -12,20 +23,25 @@ const gain = (hz: number, from: number, to: number): number => {
 };
 
 describe.each(PAIRS)("%d to %d Hz", (from, to) => {
-  test.each([300, 1000, 2000, 3000])("%d Hz pass within half a dB", (hz) => expect(Math.abs(gain(hz, from, to))).toBeLessThan(0.5));
+  test.each([300, 1000, 2000, 3000])("%d Hz pass within half a dB", (hz) =>
+    expect(Math.abs(gain(hz, from, to))).toBeLessThan(0.5),
+  );
 
   test("a stream in pieces of any size is the same as one, and as long as the sound", () => {
     const sound = noise({ ms: 120, rate: from, db: -15 });
     const whole = resampleAll(sound, from, to);
     expect(whole).toHaveLength(Math.ceil((sound.length * to) / from));
-    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 20 }), (sizes) => {
-      const stream = resampler(from, to);
-      const parts: Int16Array[] = [];
-      let at = 0;
-      for (const size of sizes) parts.push(stream.push(sound.subarray(at, (at += size))));
-      parts.push(stream.push(sound.subarray(at)), stream.end());
-      expect(inTurn(...parts)).toEqual(whole);
-    }), { numRuns: 15 });
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 20 }), (sizes) => {
+        const stream = resampler(from, to);
+        const parts: Int16Array[] = [];
+        let at = 0;
+        for (const size of sizes) parts.push(stream.push(sound.subarray(at, (at += size))));
+        parts.push(stream.push(sound.subarray(at)), stream.end());
+        expect(inTurn(...parts)).toEqual(whole);
+      }),
+      { numRuns: 15 },
+    );
   });
 
   test("begins anew after its end", () => {
@@ -46,7 +62,12 @@ describe.each(PAIRS)("%d to %d Hz", (from, to) => {
 
 describe("aliases", () => {
   test.each([
-    [24_000, 8000, 5000], [24_000, 8000, 7000], [48_000, 8000, 5000], [48_000, 8000, 11_000], [16_000, 8000, 5000], [24_000, 16_000, 10_000],
+    [24_000, 8000, 5000],
+    [24_000, 8000, 7000],
+    [48_000, 8000, 5000],
+    [48_000, 8000, 11_000],
+    [16_000, 8000, 5000],
+    [24_000, 16_000, 10_000],
   ])("from %d to %d Hz a tone of %d Hz is gone", (from, to, hz) => {
     expect(gain(hz, from, to)).toBeLessThan(-50);
   });
@@ -68,8 +89,16 @@ describe("bounds", () => {
   test("the loudest sound is clipped, not wrapped", () => {
     const square = Int16Array.from({ length: 4800 }, (_, i) => (i % 60 < 30 ? 32_767 : -32_768));
     const heard = resampleAll(square, 24_000, 8000);
-    heard.forEach((s, i) => { if (i * 3 % 60 === 15) expect(s).toBeGreaterThan(30_000); });
+    heard.forEach((s, i) => {
+      if ((i * 3) % 60 === 15) expect(s).toBeGreaterThan(30_000);
+    });
   });
 
-  test.each([[0, 8000], [8000, 1e6], [8000.5, 8000], [Number.NaN, 8000], [191_999, 190_001]])("rates like %d and %d are refused", (from, to) => expect(() => resampler(from, to)).toThrow(RangeError));
+  test.each([
+    [0, 8000],
+    [8000, 1e6],
+    [8000.5, 8000],
+    [Number.NaN, 8000],
+    [191_999, 190_001],
+  ])("rates like %d and %d are refused", (from, to) => expect(() => resampler(from, to)).toThrow(RangeError));
 });

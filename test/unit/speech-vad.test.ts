@@ -59,24 +59,42 @@ describe("a voice", () => {
     expect(all.at(-1)!.speaking).toBe(false);
   });
 
-  test.each([-12, -18, -24, -30])("of %d dBFS from the first sample of a call is heard, and for as long as it lasts", (db) => {
-    expect(heard(babble(5000, { db })).slice(10).every((h) => h.speaking)).toBe(true);
-  });
+  test.each([-12, -18, -24, -30])(
+    "of %d dBFS from the first sample of a call is heard, and for as long as it lasts",
+    (db) => {
+      expect(
+        heard(babble(5000, { db }))
+          .slice(10)
+          .every((h) => h.speaking),
+      ).toBe(true);
+    },
+  );
 
   test("that is steady as only a vowel is, and loud, is heard as long as it lasts", () => {
-    expect(heard(inTurn(silence(300), tone({ ms: 3000, hz: 220, db: -18 }))).slice(21).every((h) => h.speaking)).toBe(true);
+    expect(
+      heard(inTurn(silence(300), tone({ ms: 3000, hz: 220, db: -18 })))
+        .slice(21)
+        .every((h) => h.speaking),
+    ).toBe(true);
   });
 
   test("as the simulators speak it, through telephone and resampling, ends 300 ms after its last word", () => {
-    const said = aLaw.decode(aLaw.encode(resampleAll(encodeSpeech("Yes please, confirm order 4711, tomorrow at nine.", 24_000), 24_000, 8000)));
+    const said = aLaw.decode(
+      aLaw.encode(resampleAll(encodeSpeech("Yes please, confirm order 4711, tomorrow at nine.", 24_000), 24_000, 8000)),
+    );
     const all = heard(inTurn(silence(500), said, silence(600)));
     const [began, ended] = [all.findIndex((h) => h.speaking), all.findLastIndex((h) => h.speaking) + 1];
     expect((began + 1) * 20).toBeLessThanOrEqual(600);
-    expect(all.slice(began, Math.floor(said.length / 160) + 24).every((h) => h.speaking && h.silence_ms === 0)).toBe(true);
+    expect(all.slice(began, Math.floor(said.length / 160) + 24).every((h) => h.speaking && h.silence_ms === 0)).toBe(
+      true,
+    );
     expect(Math.abs((ended + 1) * 20 - 500 - said.length / 8 - 300)).toBeLessThanOrEqual(40);
   });
 
-  test("before the first one the silence is endless", () => expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking && h.level_db === -96)).toBe(true));
+  test("before the first one the silence is endless", () =>
+    expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking && h.level_db === -96)).toBe(
+      true,
+    ));
 
   test("loudness is that of the frame", () => {
     expect(heard(tone({ ms: 20, db: -18 }))[0]!.level_db).toBeCloseTo(-18, 1);
@@ -86,21 +104,43 @@ describe("a voice", () => {
 
 describe("no voice", () => {
   test("a click of less than 60 ms, loud as it may be", () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 59 }), fc.integer({ min: 0, max: 25 }), fc.integer({ min: -40, max: -3 }), (ms, at, db) => {
-      const all = heard(inTurn(silence(300 + at), tone({ ms, db }), silence(400)));
-      expect(all.some((h) => h.speaking || h.silence_ms !== Infinity)).toBe(false);
-    }), { numRuns: 30 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 59 }),
+        fc.integer({ min: 0, max: 25 }),
+        fc.integer({ min: -40, max: -3 }),
+        (ms, at, db) => {
+          const all = heard(inTurn(silence(300 + at), tone({ ms, db }), silence(400)));
+          expect(all.some((h) => h.speaking || h.silence_ms !== Infinity)).toBe(false);
+        },
+      ),
+      { numRuns: 30 },
+    );
   });
 
   test("steady noise up to -35 dBFS, after a second, whatever was before", () => {
-    fc.assert(fc.property(fc.integer({ min: -90, max: -35 }), fc.integer(), fc.integer({ min: 0, max: 900 }), fc.integer({ min: -90, max: -35 }), (db, seed, before, other) => {
-      const all = heard(inTurn(noise({ ms: before, db: other }, seed + 1), noise({ ms: 2500, db }, seed)));
-      expect(all.slice(Math.ceil((before + 1000) / 20)).some((h) => h.speaking)).toBe(false);
-    }), { numRuns: 30 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -90, max: -35 }),
+        fc.integer(),
+        fc.integer({ min: 0, max: 900 }),
+        fc.integer({ min: -90, max: -35 }),
+        (db, seed, before, other) => {
+          const all = heard(inTurn(noise({ ms: before, db: other }, seed + 1), noise({ ms: 2500, db }, seed)));
+          expect(all.slice(Math.ceil((before + 1000) / 20)).some((h) => h.speaking)).toBe(false);
+        },
+      ),
+      { numRuns: 30 },
+    );
   });
 
   test("steady noise that is there from the first sample, never", () => {
-    fc.assert(fc.property(fc.integer({ min: -90, max: -35 }), fc.integer(), (db, seed) => expect(heard(noise({ ms: 1500, db }, seed)).some((h) => h.speaking)).toBe(false)), { numRuns: 30 });
+    fc.assert(
+      fc.property(fc.integer({ min: -90, max: -35 }), fc.integer(), (db, seed) =>
+        expect(heard(noise({ ms: 1500, db }, seed)).some((h) => h.speaking)).toBe(false),
+      ),
+      { numRuns: 30 },
+    );
   });
 
   test.each([-70, -60, -50])("comfort noise that comes and goes at %d dBFS", (db) => {
@@ -108,13 +148,24 @@ describe("no voice", () => {
     expect(heard(sound).some((h) => h.speaking)).toBe(false);
   });
 
-  test("the hum of the mains, after a second", () => expect(heard(tone({ hz: 50, ms: 3000, db: -38 })).slice(50).some((h) => h.speaking)).toBe(false));
+  test("the hum of the mains, after a second", () =>
+    expect(
+      heard(tone({ hz: 50, ms: 3000, db: -38 }))
+        .slice(50)
+        .some((h) => h.speaking),
+    ).toBe(false));
 });
 
 describe("the detector", () => {
   test("knows the same whatever the length of the frames", () => {
-    const sound = together(inTurn(silence(300), babble(700), silence(500), babble(100), silence(400)), noise({ ms: 2000, db: -45 }));
-    const every100 = (ms: number): unknown[] => heard(sound, ms).filter((_, i) => ((i + 1) * ms) % 100 === 0).map(({ level_db: _level, ...h }) => h);
+    const sound = together(
+      inTurn(silence(300), babble(700), silence(500), babble(100), silence(400)),
+      noise({ ms: 2000, db: -45 }),
+    );
+    const every100 = (ms: number): unknown[] =>
+      heard(sound, ms)
+        .filter((_, i) => ((i + 1) * ms) % 100 === 0)
+        .map(({ level_db: _level, ...h }) => h);
     for (const ms of [5, 10, 20, 50]) expect(every100(ms)).toEqual(every100(100));
   });
 

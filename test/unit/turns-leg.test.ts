@@ -18,8 +18,23 @@ function open(react: (leg: ReturnType<typeof turnsLeg>, name: string, args: unkn
   known.took(9000, 10_000);
   const leg = turnsLeg({ clock, call_id: "CA1", language: "en-US", voice: null, pace: known });
   const seen: unknown[][] = [];
-  const note = (name: string) => (...args: unknown[]): void => { seen.push([name, ...args]); react(leg, name, args); };
-  const events: TextLegEvents = { ready: note("ready"), prompt: note("prompt"), digit: note("digit"), interrupt: note("interrupt"), speaking: note("speaking"), customer: note("customer"), silence: note("silence"), fault: note("fault"), closed: note("closed") };
+  const note =
+    (name: string) =>
+    (...args: unknown[]): void => {
+      seen.push([name, ...args]);
+      react(leg, name, args);
+    };
+  const events: TextLegEvents = {
+    ready: note("ready"),
+    prompt: note("prompt"),
+    digit: note("digit"),
+    interrupt: note("interrupt"),
+    speaking: note("speaking"),
+    customer: note("customer"),
+    silence: note("silence"),
+    fault: note("fault"),
+    closed: note("closed"),
+  };
   leg.listen(events);
   let last = 0;
   const ask = async (input: Partial<TurnInput> = {}): Promise<TurnReply> => {
@@ -47,29 +62,62 @@ describe("a turn", () => {
     t.leg.yours?.(FLOOR);
     t.leg.say("Who is there?", LOOSE); // within the same step
     expect(await first).toEqual({
-      turn: 1, say: [{ text: "Good day.", interruptible: true }, { text: "This is recorded.", interruptible: false }, { text: "Who is there?", interruptible: true }],
-      next: LISTEN, language: "en-US", voice: null,
+      turn: 1,
+      say: [
+        { text: "Good day.", interruptible: true },
+        { text: "This is recorded.", interruptible: false },
+        { text: "Who is there?", interruptible: true },
+      ],
+      next: LISTEN,
+      language: "en-US",
+      voice: null,
     });
     expect(t.seen).toEqual([["ready", "CA1"]]);
   });
-  test.each([[1000, 5], [8000, 8], [8001, 9], [120_000, 60]])("an idle time of %d ms is listened for %d s", async (idle_ms, seconds) =>
-    expect((await open().opened("Hi.", { idle_ms, keys_only: true })).next).toEqual({ kind: "listen", seconds, keys_only: true }));
+  test.each([
+    [1000, 5],
+    [8000, 8],
+    [8001, 9],
+    [120_000, 60],
+  ])("an idle time of %d ms is listened for %d s", async (idle_ms, seconds) =>
+    expect((await open().opened("Hi.", { idle_ms, keys_only: true })).next).toEqual({
+      kind: "listen",
+      seconds,
+      keys_only: true,
+    }),
+  );
   test("words are told, keys one by one; the next document waits for the talk", async () => {
-    const t = open((leg, name, [what]) => { if (name === "prompt") { leg.say(`You said ${String(what)}`, LOOSE); leg.yours?.(FLOOR); } });
+    const t = open((leg, name, [what]) => {
+      if (name === "prompt") {
+        leg.say(`You said ${String(what)}`, LOOSE);
+        leg.yours?.(FLOOR);
+      }
+    });
     await t.opened();
     expect((await t.ask({ heard: "Yes." })).say).toEqual([{ text: "You said Yes.", interruptible: true }]);
     const keys = t.ask({ digits: "12" });
     t.leg.say("Thanks.", LOOSE);
     t.leg.yours?.(FLOOR);
     await keys;
-    expect(t.seen.slice(1)).toEqual([["speaking", false], ["prompt", "Yes.", true], ["speaking", false], ["digit", "1"], ["digit", "2"]]);
+    expect(t.seen.slice(1)).toEqual([
+      ["speaking", false],
+      ["prompt", "Yes.", true],
+      ["speaking", false],
+      ["digit", "1"],
+      ["digit", "2"],
+    ]);
   });
   test("an entry of keys ends with # where keys are gathered, once", async () => {
     const t = open((leg) => leg.yours?.({ idle_ms: 8000, keys_only: true }));
     await t.opened("Code?", { idle_ms: 8000, keys_only: true });
     await t.ask({ digits: "12" });
     await t.ask({ digits: "3#" });
-    expect(t.seen.filter(([name]) => name === "digit").map(([, key]) => key).join("")).toBe("12#3#");
+    expect(
+      t.seen
+        .filter(([name]) => name === "digit")
+        .map(([, key]) => key)
+        .join(""),
+    ).toBe("12#3#");
   });
   test("a talk that still thinks after 8 s is asked again, with the utterances said so far", async () => {
     const t = open();
@@ -88,7 +136,10 @@ describe("a turn", () => {
   test("a retry, while it waits and after, gets the same answer and is no second turn; the same words again are one", async () => {
     const t = open();
     await t.opened();
-    const [a, b] = [t.leg.turn({ heard: "Yes.", digits: null, follows: 1 }), t.leg.turn({ heard: "Yes.", digits: null, follows: 1 })];
+    const [a, b] = [
+      t.leg.turn({ heard: "Yes.", digits: null, follows: 1 }),
+      t.leg.turn({ heard: "Yes.", digits: null, follows: 1 }),
+    ];
     t.leg.say("Really?", LOOSE);
     t.leg.yours?.(FLOOR);
     expect(await a).toBe(await b);
@@ -127,7 +178,9 @@ describe("silence", () => {
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
   test("begins anew with every word", async () => {
-    const t = open((leg, name) => { if (name === "prompt") leg.yours?.({ idle_ms: 90_000, keys_only: false }); });
+    const t = open((leg, name) => {
+      if (name === "prompt") leg.yours?.({ idle_ms: 90_000, keys_only: false });
+    });
     await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
     await t.ask();
     expect((await t.ask({ heard: "Well" })).next).toMatchObject({ seconds: 60 });
@@ -143,22 +196,33 @@ describe("input that comes while we speak", () => {
     void t.ask({ heard });
     return t.seen.slice(1).map(([name, what]) => (name === "interrupt" ? what : name));
   };
-  test("what can have been heard is told, ended at a word, before the words", async () => expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
-  test("the last half second counts as heard", async () => expect(await interrupts(3700, "Yes.")).toEqual(["speaking", "prompt"]));
-  test("one that began before us: nothing was heard", async () => expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
+  test("what can have been heard is told, ended at a word, before the words", async () =>
+    expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
+  test("the last half second counts as heard", async () =>
+    expect(await interrupts(3700, "Yes.")).toEqual(["speaking", "prompt"]));
+  test("one that began before us: nothing was heard", async () =>
+    expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
   test("keys tell at once", async () => {
     const t = open();
     await t.opened(text);
     await t.clock.advance(1000);
     void t.ask({ digits: "1" });
-    expect(t.seen.slice(1)).toEqual([["interrupt", "Ada, do you"], ["digit", "1"]]);
+    expect(t.seen.slice(1)).toEqual([
+      ["interrupt", "Ada, do you"],
+      ["digit", "1"],
+    ]);
   });
   test("a carrier whose time is not known to run like ours is not believed: all counts as heard", async () => {
     const known = pace();
     expect(known.isOurs()).toBe(false);
     known.took(13_100, 13_000);
     expect(known.isOurs()).toBe(true);
-    const t = open((leg, name) => { if (name === "silence") { leg.say(text, LOOSE); leg.yours?.(FLOOR); } });
+    const t = open((leg, name) => {
+      if (name === "silence") {
+        leg.say(text, LOOSE);
+        leg.yours?.(FLOOR);
+      }
+    });
     await t.opened(text);
     await t.clock.advance(540); // a talk of 11 s, twenty times as fast
     await t.ask();
@@ -167,13 +231,44 @@ describe("input that comes while we speak", () => {
     expect(t.seen.map(([name]) => name)).not.toContain("interrupt");
   });
   test.each([
-    ["both heard in part", [["Good day.", true], ["Do you confirm?", true]], 1000, "Do you"],
-    ["the second not at all", [["Good day.", true], ["Do you confirm?", true]], 620, "Good day."],
+    [
+      "both heard in part",
+      [
+        ["Good day.", true],
+        ["Do you confirm?", true],
+      ],
+      1000,
+      "Do you",
+    ],
+    [
+      "the second not at all",
+      [
+        ["Good day.", true],
+        ["Do you confirm?", true],
+      ],
+      620,
+      "Good day.",
+    ],
     ["nothing", [["Good day.", true]], 0, ""],
-    ["a text that can't be talked over, and what came before it", [["Well.", true], ["This is recorded.", false], ["Do you confirm?", true]], 2000, "Do you"],
+    [
+      "a text that can't be talked over, and what came before it",
+      [
+        ["Well.", true],
+        ["This is recorded.", false],
+        ["Do you confirm?", true],
+      ],
+      2000,
+      "Do you",
+    ],
     ["all", [["Good day.", true]], 9000, "Good day."],
   ] as const)("of several texts the last that was heard: %s", (_what, said, ms, heard) =>
-    expect(lastHeard(said.map(([words, interruptible]) => ({ text: words, interruptible })), ms)).toBe(heard));
+    expect(
+      lastHeard(
+        said.map(([words, interruptible]) => ({ text: words, interruptible })),
+        ms,
+      ),
+    ).toBe(heard),
+  );
   test("speech of 15 characters takes a second", () => expect(speechMs("x".repeat(15))).toBe(1000));
 });
 
@@ -233,7 +328,10 @@ describe("a message", () => {
     t.leg.say("Never mind.", LOOSE);
     t.leg.leave?.("Please call back.", 30, () => taken.push("taken"));
     expect(taken).toEqual([]);
-    expect(await t.ask({ heard: "You have reached" })).toMatchObject({ say: [], next: { kind: "message", message: "Please call back.", patience_seconds: 30 } });
+    expect(await t.ask({ heard: "You have reached" })).toMatchObject({
+      say: [],
+      next: { kind: "message", message: "Please call back.", patience_seconds: 30 },
+    });
     expect(taken).toEqual(["taken"]);
     expect(t.seen).toEqual([["ready", "CA1"]]);
     expect((await t.ask()).next).toEqual({ kind: "hang_up" });
@@ -248,7 +346,10 @@ describe("a message", () => {
     t.leg.leave?.("Please call back.", 30, () => undefined);
     t.leg.say("Please call back.", FIRM);
     t.leg.end();
-    expect(await t.ask()).toMatchObject({ say: [{ text: "Please call back.", interruptible: false }], next: { kind: "hang_up" } });
+    expect(await t.ask()).toMatchObject({
+      say: [{ text: "Please call back.", interruptible: false }],
+      next: { kind: "hang_up" },
+    });
   });
 });
 

@@ -3,7 +3,12 @@ import { talkFlow } from "../support/talk-template.ts";
 
 const GREETING = "Good day, this is a long greeting for a person who is to hear all of it.";
 const MESSAGE = "Please call us back.";
-const answered = (greeting: string) => soundCall({ flow: talkFlow({ greeting, voicemail_message: MESSAGE }), reply: () => ({ text: "Do you confirm it?" }), voicemail: "leave_message" });
+const answered = (greeting: string) =>
+  soundCall({
+    flow: talkFlow({ greeting, voicemail_message: MESSAGE }),
+    reply: () => ({ text: "Do you confirm it?" }),
+    voicemail: "leave_message",
+  });
 
 describe("a machine that took the call while we were speaking", () => {
   test("the transcript holds what was said until then, and the message", async () => {
@@ -15,7 +20,12 @@ describe("a machine that took the call while we were speaking", () => {
     await c.until(() => c.far.isClosed());
     const [greeting = "", message] = c.transcript();
     expect(GREETING.startsWith(greeting.replace("assistant: ", ""))).toBe(true);
-    expect([greeting.length < GREETING.length, c.heard().includes("all of it"), message, c.transcript().length]).toEqual([true, false, `assistant: ${MESSAGE}`, 2]);
+    expect([
+      greeting.length < GREETING.length,
+      c.heard().includes("all of it"),
+      message,
+      c.transcript().length,
+    ]).toEqual([true, false, `assistant: ${MESSAGE}`, 2]);
   });
 
   test("what had been heard to its end stays", async () => {

@@ -7,8 +7,18 @@ const FRAME = new Int16Array(160).fill(900);
 
 test("the recorder is told what the carrier sent, not the silence that stands for sound that is late", async () => {
   const heard: boolean[] = [];
-  const recorder: Recorder = { heard: (pcm) => { heard.push(pcm.every((sample) => sample === 0)); }, played: () => undefined, end: () => Promise.resolve() };
-  const c = soundCall({ flow: talkFlow({ greeting: "Good day." }), reply: () => ({ text: "Yes?" }), more: { recorder: () => recorder } });
+  const recorder: Recorder = {
+    heard: (pcm) => {
+      heard.push(pcm.every((sample) => sample === 0));
+    },
+    played: () => undefined,
+    end: () => Promise.resolve(),
+  };
+  const c = soundCall({
+    flow: talkFlow({ greeting: "Good day." }),
+    reply: () => ({ text: "Yes?" }),
+    more: { recorder: () => recorder },
+  });
   await c.pass(200);
   const before = heard.length;
   expect(before).toBeGreaterThan(0);

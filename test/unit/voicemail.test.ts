@@ -2,7 +2,13 @@ import { beepWait } from "../../services/conversation/engines/beep-wait.ts";
 import { relayEngine } from "../../services/conversation/engines/relay/relay-engine.ts";
 import type { TalkHost } from "../../services/conversation/engines/port.ts";
 import { step } from "../../services/conversation/flow/brain.ts";
-import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "../../services/conversation/flow/state.ts";
+import {
+  newTalk,
+  type Effect,
+  type StopReason,
+  type TalkEvent,
+  type TalkState,
+} from "../../services/conversation/flow/state.ts";
 import { talkFacts } from "../../services/conversation/flow/talk-facts.ts";
 import type { TextLeg, TextLegEvents } from "../../services/conversation/media/port.ts";
 import type { VoicemailAction } from "../../shared/contracts/configuration.ts";
@@ -19,13 +25,17 @@ const BEEP: TalkEvent = { type: "beep" };
 type Script = (TalkEvent | ((s: TalkState) => TalkEvent))[];
 
 function play(policy: VoicemailAction, script: Script, on = flow): { state: TalkState; last: readonly Effect[] } {
-  return script.reduce<{ state: TalkState; last: readonly Effect[] }>(({ state }, entry) => {
-    const done = step(on, state, typeof entry === "function" ? entry(state) : entry);
-    return { state: done.state, last: done.effects };
-  }, { state: newTalk(PAYLOAD, policy), last: [] });
+  return script.reduce<{ state: TalkState; last: readonly Effect[] }>(
+    ({ state }, entry) => {
+      const done = step(on, state, typeof entry === "function" ? entry(state) : entry);
+      return { state: done.state, last: done.effects };
+    },
+    { state: newTalk(PAYLOAD, policy), last: [] },
+  );
 }
 const OPENED: Script = [started, answer("Ada, do you confirm order A-17?")];
-const outcome = (state: TalkState): string => outcomeOf({ ...noFacts("completed"), machine: true, talk: talkFacts(state) });
+const outcome = (state: TalkState): string =>
+  outcomeOf({ ...noFacts("completed"), machine: true, talk: talkFacts(state) });
 
 describe("a machine", () => {
   test("hangup: the call ends at once", () => {
@@ -41,14 +51,30 @@ describe("a machine", () => {
   test("leave_message: silence, then at the beep the message and the end", () => {
     const waiting = play("leave_message", [...OPENED, MACHINE]);
     expect(waiting.last).toEqual([{ type: "await_beep", message: SAID }]);
-    for (const event of [heard("You have reached the mailbox of"), { type: "dtmf", digits: "1" }, { type: "idle" }, MACHINE, started] satisfies TalkEvent[]) {
+    for (const event of [
+      heard("You have reached the mailbox of"),
+      { type: "dtmf", digits: "1" },
+      { type: "idle" },
+      MACHINE,
+      started,
+    ] satisfies TalkEvent[]) {
       expect(step(flow, waiting.state, event)).toEqual({ state: waiting.state, effects: [] });
     }
     const cut = step(flow, waiting.state, { type: "interrupted", spoken: "Good" });
-    expect([cut.effects, cut.state.mode, cut.state.transcript.map((l) => l.content)]).toEqual([[], "voicemail", ["Good"]]);
+    expect([cut.effects, cut.state.mode, cut.state.transcript.map((l) => l.content)]).toEqual([
+      [],
+      "voicemail",
+      ["Good"],
+    ]);
     const { state, last } = play("leave_message", [...OPENED, MACHINE, heard("Leave a message."), BEEP]);
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: SAID, at_once: false, transferred: false }]);
-    expect(talkFacts(state)).toMatchObject({ machine: true, message_left: true, ended_by: "agent", user_turns: 0, transcription: [{}, {}, { role: "assistant", content: SAID }] });
+    expect(talkFacts(state)).toMatchObject({
+      machine: true,
+      message_left: true,
+      ended_by: "agent",
+      user_turns: 0,
+      transcription: [{}, {}, { role: "assistant", content: SAID }],
+    });
     expect(outcome(state)).toBe("voicemail");
     expect(isRetried({ ...noFacts("completed"), machine: true, talk: talkFacts(state) }, null)).toBe(false);
   });
@@ -57,27 +83,49 @@ describe("a machine", () => {
     expect(last).toEqual([]);
     expect(state.transcript).toEqual([]);
   });
-  test.each([[null], ["{{customer}}"]])("leave_message with the message %j and nothing to fill it in: as hangup", (voicemail_message) =>
-    expect(step(talkFlow({ voicemail_message }), newTalk({}, "leave_message"), MACHINE).effects).toMatchObject([{ type: "end", goodbye: null, at_once: true }]));
+  test.each([[null], ["{{customer}}"]])(
+    "leave_message with the message %j and nothing to fill it in: as hangup",
+    (voicemail_message) =>
+      expect(step(talkFlow({ voicemail_message }), newTalk({}, "leave_message"), MACHINE).effects).toMatchObject([
+        { type: "end", goodbye: null, at_once: true },
+      ]),
+  );
   test("a carrier that says the message itself: the line going is our end, and a time-out is too", () => {
-    for (const end of [{ type: "stopped", reason: "carrier_ended" }, { type: "stopped", reason: "hung_up" }, BEEP] satisfies TalkEvent[]) {
+    for (const end of [
+      { type: "stopped", reason: "carrier_ended" },
+      { type: "stopped", reason: "hung_up" },
+      BEEP,
+    ] satisfies TalkEvent[]) {
       const { state, last } = play("leave_message", [...OPENED, MACHINE, { type: "message_handed" }, end]);
       expect(last).toMatchObject([{ type: "end", goodbye: null, at_once: true }]);
       expect(talkFacts(state)).toMatchObject({ message_left: true, ended_by: "agent", machine: true });
     }
   });
   test.each<[StopReason, string, string[]]>([
-    ["hung_up", "customer", []], ["carrier_ended", "customer", []], ["window_closed", "agent", []], ["shutdown", "error", ["SHUTDOWN"]],
-    ["shutdown_now", "error", ["SHUTDOWN"]], ["lease_lost", "error", ["LEASE_LOST"]], ["media_failed", "error", ["MEDIA_FAILED"]],
+    ["hung_up", "customer", []],
+    ["carrier_ended", "customer", []],
+    ["window_closed", "agent", []],
+    ["shutdown", "error", ["SHUTDOWN"]],
+    ["shutdown_now", "error", ["SHUTDOWN"]],
+    ["lease_lost", "error", ["LEASE_LOST"]],
+    ["media_failed", "error", ["MEDIA_FAILED"]],
   ])("before the beep, %s: ended by %s, without a word on the machine", (reason, ended_by, codes) => {
     const { state, last } = play("leave_message", [...OPENED, MACHINE, { type: "stopped", reason }]);
     expect(last.at(-1)).toMatchObject({ type: "end", goodbye: null, at_once: true });
-    expect(talkFacts(state)).toMatchObject({ ended_by, message_left: false, machine: true, errors: codes.map((code) => ({ code })) });
+    expect(talkFacts(state)).toMatchObject({
+      ended_by,
+      message_left: false,
+      machine: true,
+      errors: codes.map((code) => ({ code })),
+    });
     expect(outcome(state)).toBe("voicemail");
   });
   test("the longest length ends the wait without a word; a beep without a machine is nothing", () => {
-    expect(play("leave_message", [...OPENED, MACHINE, { type: "time_up" }]).last).toMatchObject([{ type: "end", goodbye: null, at_once: true }]);
-    for (const policy of ["hangup", "continue", "leave_message"] as const) expect(play(policy, [...OPENED, BEEP]).last).toEqual([]);
+    expect(play("leave_message", [...OPENED, MACHINE, { type: "time_up" }]).last).toMatchObject([
+      { type: "end", goodbye: null, at_once: true },
+    ]);
+    for (const policy of ["hangup", "continue", "leave_message"] as const)
+      expect(play(policy, [...OPENED, BEEP]).last).toEqual([]);
   });
 });
 
@@ -85,7 +133,13 @@ describe("what counts as a beep", () => {
   const wait = (tells_beep: boolean) => {
     const clock = virtualClock();
     let over = 0;
-    return { clock, over: () => over, beep: beepWait(clock, tells_beep, () => { over++; }) };
+    return {
+      clock,
+      over: () => over,
+      beep: beepWait(clock, tells_beep, () => {
+        over++;
+      }),
+    };
   };
   test("a carrier that tells it is waited for, half a minute at most", async () => {
     const t = wait(true);
@@ -126,11 +180,56 @@ describe("the engine at a machine", () => {
     const told: TalkEvent[] = [];
     const pressed: string[] = [];
     let events: TextLegEvents | null = null;
-    const leg: TextLeg = { listen: (e) => { events = e; }, say: (text, how) => did.push(`${text}${how.last ? "|" : ""}${how.interruptible ? "" : "!"}`), end: () => did.push("<end>"), close: () => { did.push("<close>"); events?.closed(); }, ...over };
-    const host: TalkHost = { ready: () => undefined, tell: (e) => told.push(e), listening: () => false, collection: () => null, idle_ms: 4000, tells_beep, press: (keys) => pressed.push(keys), thought: () => undefined, fault: () => undefined, foresee: () => [], manner: { language: "en-US", voice: null }, timed: () => undefined };
+    const leg: TextLeg = {
+      listen: (e) => {
+        events = e;
+      },
+      say: (text, how) => did.push(`${text}${how.last ? "|" : ""}${how.interruptible ? "" : "!"}`),
+      end: () => did.push("<end>"),
+      close: () => {
+        did.push("<close>");
+        events?.closed();
+      },
+      ...over,
+    };
+    const host: TalkHost = {
+      ready: () => undefined,
+      tell: (e) => told.push(e),
+      listening: () => false,
+      collection: () => null,
+      idle_ms: 4000,
+      tells_beep,
+      press: (keys) => pressed.push(keys),
+      thought: () => undefined,
+      fault: () => undefined,
+      foresee: () => [],
+      manner: { language: "en-US", voice: null },
+      timed: () => undefined,
+    };
     const aborted: string[] = [];
-    const voice = relayEngine({ answer: (_request, { signal, onText }) => new Promise(() => { onText("Ada, "); signal.addEventListener("abort", () => aborted.push("aborted")); }) }, clock).open(leg, host);
-    return { clock, did, told, pressed, aborted, voice, events: () => events ?? ((): never => { throw new Error("nobody listens"); })() };
+    const voice = relayEngine(
+      {
+        answer: (_request, { signal, onText }) =>
+          new Promise(() => {
+            onText("Ada, ");
+            signal.addEventListener("abort", () => aborted.push("aborted"));
+          }),
+      },
+      clock,
+    ).open(leg, host);
+    return {
+      clock,
+      did,
+      told,
+      pressed,
+      aborted,
+      voice,
+      events: () =>
+        events ??
+        ((): never => {
+          throw new Error("nobody listens");
+        })(),
+    };
   }
   test("lets the thought go and says nothing more; the machine's silence is the beep", async () => {
     const t = open();
@@ -151,7 +250,12 @@ describe("the engine at a machine", () => {
   test("a leg that leaves messages by itself is told once; taken, it gets its time, then the wait is over", async () => {
     const taken: (() => void)[] = [];
     const orders: [string, number][] = [];
-    const t = open({ leave: (message, patience_seconds, then) => { orders.push([message, patience_seconds]); taken.push(then); } });
+    const t = open({
+      leave: (message, patience_seconds, then) => {
+        orders.push([message, patience_seconds]);
+        taken.push(then);
+      },
+    });
     t.voice.perform({ type: "await_beep", message: SAID });
     expect(orders).toEqual([[SAID, 30]]);
     await t.clock.advance(60_000);
@@ -164,7 +268,14 @@ describe("the engine at a machine", () => {
     expect(t.told.at(-1)).toEqual({ type: "beep" });
   });
   test("keys go over the leg where it has them, else over the bus", () => {
-    const [bare, able] = [open(), open({ keys: (digits) => { keyed.push(digits); } })];
+    const [bare, able] = [
+      open(),
+      open({
+        keys: (digits) => {
+          keyed.push(digits);
+        },
+      }),
+    ];
     const keyed: string[] = [];
     for (const t of [bare, able]) t.voice.perform({ type: "keys", digits: "1w2#" });
     expect([keyed, bare.pressed, able.pressed]).toEqual([["1w2#"], ["1w2#"], []]);

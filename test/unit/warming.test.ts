@@ -5,7 +5,15 @@ import { PAYLOAD, talkTemplate } from "../support/talk-template.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
-const template = (say: string, greeting: string | null = " Good day from **{{shop}}**. ") => talkTemplate({ greeting, initial_node: "first", nodes: [{ name: "first", say }, { name: "bye", say: "Thank you 😀." }] });
+const template = (say: string, greeting: string | null = " Good day from **{{shop}}**. ") =>
+  talkTemplate({
+    greeting,
+    initial_node: "first",
+    nodes: [
+      { name: "first", say },
+      { name: "bye", say: "Thank you 😀." },
+    ],
+  });
 
 describe("what is spoken beforehand", () => {
   test("the opening as the mouth will ask for it: rendered, trimmed, plain", () => {
@@ -13,14 +21,35 @@ describe("what is spoken beforehand", () => {
     expect(openingOf(template("", null), PAYLOAD)).toEqual([]);
     expect(openingOf(talkTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
   });
-  test("not what the talk has to find out first", () => expect(openingOf(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
+  test("not what the talk has to find out first", () =>
+    expect(openingOf(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
   test("the service's sentences and fillers, and the template's that name nothing", () => {
-    const texts = fixedOf(talkTemplate({ language: "de-AT", greeting: "Guten Tag.", voicemail_message: "Hier ist {{shop}}.", nodes: [{ name: "bye", say: "Thank you 😀." }, { name: "you", say: "Hello {{customer}}!" }] }));
-    expect(texts).toEqual(expect.arrayContaining([...Object.values<string>({ ...phrasesFor("de") }), "Einen Moment, bitte.", "Guten Tag.", "Thank you."]));
+    const texts = fixedOf(
+      talkTemplate({
+        language: "de-AT",
+        greeting: "Guten Tag.",
+        voicemail_message: "Hier ist {{shop}}.",
+        nodes: [
+          { name: "bye", say: "Thank you 😀." },
+          { name: "you", say: "Hello {{customer}}!" },
+        ],
+      }),
+    );
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        ...Object.values<string>({ ...phrasesFor("de") }),
+        "Einen Moment, bitte.",
+        "Guten Tag.",
+        "Thank you.",
+      ]),
+    );
     expect(texts.filter((text) => /Hello|Hier|undefined/.test(text))).toEqual([]);
   });
   test("at most 40, none longer than 1,000 characters", () => {
-    const nodes = Array.from({ length: 200 }, (_, i) => ({ name: `n${i}`, say: i === 0 ? "x".repeat(1001) : `Number ${i}.` }));
+    const nodes = Array.from({ length: 200 }, (_, i) => ({
+      name: `n${i}`,
+      say: i === 0 ? "x".repeat(1001) : `Number ${i}.`,
+    }));
     expect(fixedOf(talkTemplate({ nodes }))).toHaveLength(40);
     expect(fixedOf(talkTemplate({ nodes })).every((text) => text.length <= 1000)).toBe(true);
   });
@@ -31,9 +60,20 @@ describe("warming", () => {
     const waiting: (() => void)[] = [];
     const asked: string[] = [];
     return {
-      rate: 8000, signature: "voice", asked, speak: () => { throw new Error("not asked"); },
-      warm: (text) => { asked.push(text); return new Promise((resolve) => waiting.push(resolve)); },
-      async free() { for (const resolve of waiting.splice(0)) resolve(); await turnOver(); },
+      rate: 8000,
+      signature: "voice",
+      asked,
+      speak: () => {
+        throw new Error("not asked");
+      },
+      warm: (text) => {
+        asked.push(text);
+        return new Promise((resolve) => waiting.push(resolve));
+      },
+      async free() {
+        for (const resolve of waiting.splice(0)) resolve();
+        await turnOver();
+      },
     };
   }
   const other = (customer: string) => ({ ...PAYLOAD, customer });
@@ -56,7 +96,11 @@ describe("warming", () => {
     const clock = virtualClock();
     const warm = warming({ clock, speech: () => speech });
     const plain = talkTemplate();
-    const counted = async () => { warm.talk(plain, PAYLOAD); for (let i = 0; i < 10; i++) await speech.free(); return speech.asked.filter((text) => text === "Are you still there?").length; };
+    const counted = async () => {
+      warm.talk(plain, PAYLOAD);
+      for (let i = 0; i < 10; i++) await speech.free();
+      return speech.asked.filter((text) => text === "Are you still there?").length;
+    };
     expect([await counted(), await counted()]).toEqual([1, 1]);
     await clock.advance(60_000);
     expect(await counted()).toBe(2);
@@ -75,8 +119,19 @@ describe("warming", () => {
     expect(speech.asked).toHaveLength(before);
   });
   test.each<[string, () => SpeechModel]>([
-    ["there is none", () => { throw new ModelFault("MODEL_REFUSED", "no", false); }],
-    ["it keeps nothing", () => { const { warm: _, ...plain } = model(); return plain; }],
+    [
+      "there is none",
+      () => {
+        throw new ModelFault("MODEL_REFUSED", "no", false);
+      },
+    ],
+    [
+      "it keeps nothing",
+      () => {
+        const { warm: _, ...plain } = model();
+        return plain;
+      },
+    ],
     ["it fails", () => ({ ...model(), warm: () => Promise.reject(new Error("no")) })],
   ])("a model is no fault of the preparation: %s", async (_name, speech) => {
     expect(() => warming({ clock: virtualClock(), speech }).talk(talkTemplate(), PAYLOAD)).not.toThrow();

@@ -1,6 +1,21 @@
 import { array, assert, constantFrom, property, record } from "fast-check";
-import { after, allowed, FAILURES_TO_PAUSE, FIRST_PAUSE_MS, isHostFailure, LONGEST_PAUSE_MS, type HostHealth } from "../../services/webhook/host-health.ts";
-import { hosts, MAX_IN_FLIGHT, MAX_PER_HOST, MAX_UNPROVEN, type Hosts, type Place } from "../../services/webhook/hosts.ts";
+import {
+  after,
+  allowed,
+  FAILURES_TO_PAUSE,
+  FIRST_PAUSE_MS,
+  isHostFailure,
+  LONGEST_PAUSE_MS,
+  type HostHealth,
+} from "../../services/webhook/host-health.ts";
+import {
+  hosts,
+  MAX_IN_FLIGHT,
+  MAX_PER_HOST,
+  MAX_UNPROVEN,
+  type Hosts,
+  type Place,
+} from "../../services/webhook/hosts.ts";
 import type { TryResult } from "../../services/webhook/verdict.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
@@ -9,20 +24,38 @@ const fault: TryResult = { status: 500, retry_after_seconds: null };
 const silence: TryResult = { status: null, error: "no answer within 15 s", refused: false };
 const refusal: TryResult = { status: null, error: "the address is not allowed", refused: true };
 /** The health after these results, one after the other, a millisecond apart. */
-const afterAll = (results: readonly TryResult[], from: HostHealth | null = null, startMs = 0): HostHealth | null => results.reduce<HostHealth | null>((h, r, i) => after(h, r, startMs + i, 0.5), from);
+const afterAll = (results: readonly TryResult[], from: HostHealth | null = null, startMs = 0): HostHealth | null =>
+  results.reduce<HostHealth | null>((h, r, i) => after(h, r, startMs + i, 0.5), from);
 const many = <T>(n: number, of: T): T[] => Array.from({ length: n }, () => of);
 
 describe("a host's health", () => {
   test.each<[string, TryResult, boolean]>([
-    ["no answer", silence, true], ["a refused address", refusal, false], ["200", { status: 200, retry_after_seconds: null }, false], ["301", { status: 301, retry_after_seconds: null }, false],
-    ["404", { status: 404, retry_after_seconds: null }, false], ["410", { status: 410, retry_after_seconds: null }, false], ["408", { status: 408, retry_after_seconds: null }, true],
-    ["429", { status: 429, retry_after_seconds: null }, true], ["500", fault, true], ["503", { status: 503, retry_after_seconds: 1 }, true],
-  ])("%s counts against it or not", (_, result, expected) => { expect(isHostFailure(result)).toBe(expected); });
+    ["no answer", silence, true],
+    ["a refused address", refusal, false],
+    ["200", { status: 200, retry_after_seconds: null }, false],
+    ["301", { status: 301, retry_after_seconds: null }, false],
+    ["404", { status: 404, retry_after_seconds: null }, false],
+    ["410", { status: 410, retry_after_seconds: null }, false],
+    ["408", { status: 408, retry_after_seconds: null }, true],
+    ["429", { status: 429, retry_after_seconds: null }, true],
+    ["500", fault, true],
+    ["503", { status: 503, retry_after_seconds: 1 }, true],
+  ])("%s counts against it or not", (_, result, expected) => {
+    expect(isHostFailure(result)).toBe(expected);
+  });
 
   test("five failures in a row begin a pause, four do not, and one good answer forgets them", () => {
     expect(afterAll(many(FAILURES_TO_PAUSE - 1, fault))).toEqual({ failures: 4, pauses: 0, paused_until: null });
-    expect(afterAll([...many(4, fault), ok, ...many(4, silence)])).toEqual({ failures: 4, pauses: 0, paused_until: null });
-    expect(afterAll(many(FAILURES_TO_PAUSE, silence))).toEqual({ failures: 5, pauses: 1, paused_until: 4 + FIRST_PAUSE_MS });
+    expect(afterAll([...many(4, fault), ok, ...many(4, silence)])).toEqual({
+      failures: 4,
+      pauses: 0,
+      paused_until: null,
+    });
+    expect(afterAll(many(FAILURES_TO_PAUSE, silence))).toEqual({
+      failures: 5,
+      pauses: 1,
+      paused_until: 4 + FIRST_PAUSE_MS,
+    });
   });
   test("failures of requests that were under way when the pause began change nothing; a success then ends it", () => {
     const paused = afterAll(many(5, fault));
@@ -38,23 +71,51 @@ describe("a host's health", () => {
       health = after(health, fault, at, 0.5);
       pauses.push((health?.paused_until ?? 0) - at);
     }
-    expect(pauses).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, LONGEST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_PAUSE_MS]);
-    const asked = (seconds: number): number => (after(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0);
+    expect(pauses).toEqual([
+      10_000,
+      20_000,
+      40_000,
+      80_000,
+      160_000,
+      LONGEST_PAUSE_MS,
+      LONGEST_PAUSE_MS,
+      LONGEST_PAUSE_MS,
+    ]);
+    const asked = (seconds: number): number =>
+      after(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0;
     expect([asked(1), asked(60), asked(999_999)]).toEqual([FIRST_PAUSE_MS, 60_000, LONGEST_PAUSE_MS]);
   });
   test("none may be asked in a pause, one after it, all when it is well", () => {
     const paused: HostHealth = { failures: 5, pauses: 1, paused_until: 1000 };
-    expect([allowed(null, 10, 0), allowed({ failures: 4, pauses: 0, paused_until: null }, 10, 0), allowed(paused, 10, 999), allowed(paused, 10, 1000)]).toEqual([10, 10, 0, 1]);
+    expect([
+      allowed(null, 10, 0),
+      allowed({ failures: 4, pauses: 0, paused_until: null }, 10, 0),
+      allowed(paused, 10, 999),
+      allowed(paused, 10, 1000),
+    ]).toEqual([10, 10, 0, 1]);
   });
 });
 
 describe("the book of hosts", () => {
-  const book = () => { const clock = virtualClock(); return { clock, hosts: hosts(clock, () => 0.5) }; };
-  const fail = (places: readonly (Place | null)[]): void => { for (const p of places) { p?.answered(silence); p?.done(); } };
+  const book = () => {
+    const clock = virtualClock();
+    return { clock, hosts: hosts(clock, () => 0.5) };
+  };
+  const fail = (places: readonly (Place | null)[]): void => {
+    for (const p of places) {
+      p?.answered(silence);
+      p?.done();
+    }
+  };
 
-  const known = (h: Hosts, host: string): void => { const place = h.place(host); place?.answered(ok); place?.done(); };
+  const known = (h: Hosts, host: string): void => {
+    const place = h.place(host);
+    place?.answered(ok);
+    place?.done();
+  };
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}`);
-  const takenOf = (h: Hosts, hostNames: readonly string[]): Place[] => hostNames.flatMap((host) => many(12, host).map((name) => h.place(name))).filter((p): p is Place => p !== null);
+  const takenOf = (h: Hosts, hostNames: readonly string[]): Place[] =>
+    hostNames.flatMap((host) => many(12, host).map((name) => h.place(name))).filter((p): p is Place => p !== null);
 
   test("gives ten places to a host and two hundred in all", () => {
     const { hosts: h } = book();
@@ -121,28 +182,57 @@ describe("the book of hosts", () => {
     expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
   });
   test("whatever happens, the bounds hold and every place comes back", () => {
-    const step = record({ host: constantFrom("a", "b", "c"), what: constantFrom("place", "wait", "next", "good", "bad", "drop", "time") });
-    assert(property(array(step, { maxLength: 300 }), (steps) => {
-      const { hosts: h, clock } = book();
-      const held: { host: string; place: Place }[] = [];
-      const end = (host: string, run: (p: Place) => void): void => {
-        const at = held.findIndex((x) => x.host === host);
-        const [one] = at < 0 ? [] : held.splice(at, 1);
-        if (one) run(one.place);
-      };
-      for (const { host, what } of steps) {
-        if (what === "place") { const place = h.place(host); if (place) held.push({ host, place }); }
-        if (what === "wait") h.wait(host);
-        if (what === "next") for (const n of h.next(2)) held.push(...n.places.map((place) => ({ host: n.host, place })));
-        if (what === "good") end(host, (p) => { p.answered(ok); p.done(); });
-        if (what === "bad") end(host, (p) => { p.answered(silence); p.done(); });
-        if (what === "drop") end(host, (p) => { p.done(); p.done(); });
-        if (what === "time") void clock.advance(FIRST_PAUSE_MS);
-        for (const name of ["a", "b", "c"]) expect(held.filter((x) => x.host === name).length).toBeLessThanOrEqual(MAX_PER_HOST);
-      }
-      for (const { place } of held) { place.answered(ok); place.done(); }
-      for (const name of ["a", "b", "c"]) { h.wait(name); void clock.advance(LONGEST_PAUSE_MS * 2); }
-      expect(h.next(3).reduce((n, x) => n + x.places.length, 0)).toBeGreaterThanOrEqual(3);
-    }), { numRuns: 200 });
+    const step = record({
+      host: constantFrom("a", "b", "c"),
+      what: constantFrom("place", "wait", "next", "good", "bad", "drop", "time"),
+    });
+    assert(
+      property(array(step, { maxLength: 300 }), (steps) => {
+        const { hosts: h, clock } = book();
+        const held: { host: string; place: Place }[] = [];
+        const end = (host: string, run: (p: Place) => void): void => {
+          const at = held.findIndex((x) => x.host === host);
+          const [one] = at < 0 ? [] : held.splice(at, 1);
+          if (one) run(one.place);
+        };
+        for (const { host, what } of steps) {
+          if (what === "place") {
+            const place = h.place(host);
+            if (place) held.push({ host, place });
+          }
+          if (what === "wait") h.wait(host);
+          if (what === "next")
+            for (const n of h.next(2)) held.push(...n.places.map((place) => ({ host: n.host, place })));
+          if (what === "good")
+            end(host, (p) => {
+              p.answered(ok);
+              p.done();
+            });
+          if (what === "bad")
+            end(host, (p) => {
+              p.answered(silence);
+              p.done();
+            });
+          if (what === "drop")
+            end(host, (p) => {
+              p.done();
+              p.done();
+            });
+          if (what === "time") void clock.advance(FIRST_PAUSE_MS);
+          for (const name of ["a", "b", "c"])
+            expect(held.filter((x) => x.host === name).length).toBeLessThanOrEqual(MAX_PER_HOST);
+        }
+        for (const { place } of held) {
+          place.answered(ok);
+          place.done();
+        }
+        for (const name of ["a", "b", "c"]) {
+          h.wait(name);
+          void clock.advance(LONGEST_PAUSE_MS * 2);
+        }
+        expect(h.next(3).reduce((n, x) => n + x.places.length, 0)).toBeGreaterThanOrEqual(3);
+      }),
+      { numRuns: 200 },
+    );
   });
 });

@@ -96,39 +96,87 @@ const CALLER_PATIENCE = { simMs: 30_000, realMs: 15_000 };
 const SIP = { busy: 486, cancelled: 487, unavailable: 503, ok: 200 };
 
 /** What the calls stand on. */
-export interface ExchangeParts { time: SimTime; ledger: Ledger; faults: Faults; seed: string; scripts?: Scripts }
+export interface ExchangeParts {
+  time: SimTime;
+  ledger: Ledger;
+  faults: Faults;
+  seed: string;
+  scripts?: Scripts;
+}
 
 /** The number of the person on the line, whoever called. */
-export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string => (direction === "inbound" ? order.from : order.to);
+export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string =>
+  direction === "inbound" ? order.from : order.to;
 
 function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, over: AbortSignal): Call {
   const { ledger, time } = parts;
   const whose = { call_sid: order.sid, to: order.to, from: order.from };
-  const line = openLine(time, {
-    heard: (heard) => { ledger.write({ kind: "heard", ...whose, text: heard.text, interrupted: heard.interrupted, duration_ms: heard.durationMs, ...(heard.media ? { media: heard.media } : {}) }); },
-    said: (text, delivered) => { ledger.write({ kind: "said", ...whose, text, delivered }); },
-    digit: (digit, delivered) => { ledger.write({ kind: "dtmf", ...whose, digit, delivered }); },
-    turn: (facts) => { ledger.write({ kind: "turn", ...whose, ...facts }); },
-  }, over);
+  const line = openLine(
+    time,
+    {
+      heard: (heard) => {
+        ledger.write({
+          kind: "heard",
+          ...whose,
+          text: heard.text,
+          interrupted: heard.interrupted,
+          duration_ms: heard.durationMs,
+          ...(heard.media ? { media: heard.media } : {}),
+        });
+      },
+      said: (text, delivered) => {
+        ledger.write({ kind: "said", ...whose, text, delivered });
+      },
+      digit: (digit, delivered) => {
+        ledger.write({ kind: "dtmf", ...whose, digit, delivered });
+      },
+      turn: (facts) => {
+        ledger.write({ kind: "turn", ...whose, ...facts });
+      },
+    },
+    over,
+  );
   return {
-    order, direction, line, over, createdAt: new Date(), phase: "queued", startedAt: null, answeredAt: null, endedAt: null,
-    endReason: null, endedBy: null, sipCode: null, machine: null,
+    order,
+    direction,
+    line,
+    over,
+    createdAt: new Date(),
+    phase: "queued",
+    startedAt: null,
+    answeredAt: null,
+    endedAt: null,
+    endReason: null,
+    endedBy: null,
+    sipCode: null,
+    machine: null,
   };
 }
 
 /** An exchange with no calls yet. */
 export const createExchange = (parts: ExchangeParts): Exchange => new SimulatedExchange(parts);
 
-interface CallRecord { call: Call; protocol: Protocol; ending: AbortController; answeredSimMs: number }
+interface CallRecord {
+  call: Call;
+  protocol: Protocol;
+  ending: AbortController;
+  answeredSimMs: number;
+}
 
-const whose = ({ order }: Call): { call_sid: string; to: string; from: string } => ({ call_sid: order.sid, to: order.to, from: order.from });
+const whose = ({ order }: Call): { call_sid: string; to: string; from: string } => ({
+  call_sid: order.sid,
+  to: order.to,
+  from: order.from,
+});
 
 class SimulatedExchange implements Exchange {
   readonly #parts: ExchangeParts;
   readonly #calls = new Map<string, CallRecord>();
   #live = 0;
 
-  constructor(parts: ExchangeParts) { this.#parts = parts; }
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+  }
 
   place(order: CallOrder, protocol: Protocol): Call {
     const record = this.#open(order, "outbound", protocol);
@@ -138,7 +186,11 @@ class SimulatedExchange implements Exchange {
 
   dialIn(order: InboundOrder, protocol: InboundProtocol): Call {
     // how long the talk may last is for the service's document to say
-    const record = this.#open({ ...order, reference: null, ringTimeoutMs: CALLER_PATIENCE.simMs, maxTalkMs: LONGEST_TALK_MS }, "inbound", protocol);
+    const record = this.#open(
+      { ...order, reference: null, ringTimeoutMs: CALLER_PATIENCE.simMs, maxTalkMs: LONGEST_TALK_MS },
+      "inbound",
+      protocol,
+    );
     this.#guard(record, this.#comeIn(record, protocol));
     return record.call;
   }
@@ -159,7 +211,13 @@ class SimulatedExchange implements Exchange {
     this.#live += 1;
     this.#forgetOldest();
     this.#parts.ledger.write({
-      kind: "placed", ...whose(call), account: order.account, reference: order.reference, direction, ...(order.withheld ? { withheld: true } : {}), ...order.details,
+      kind: "placed",
+      ...whose(call),
+      account: order.account,
+      reference: order.reference,
+      direction,
+      ...(order.withheld ? { withheld: true } : {}),
+      ...order.details,
     });
     return record;
   }
@@ -167,24 +225,45 @@ class SimulatedExchange implements Exchange {
   /** A call that the simulator fails on ends, and the ledger says so. */
   #guard({ call }: CallRecord, life: Promise<void>): void {
     life.catch((error: unknown) => {
-      this.#parts.ledger.write({ kind: "warning", ...whose(call), message: `the simulator failed on this call: ${error instanceof Error ? error.message : String(error)}` });
+      this.#parts.ledger.write({
+        kind: "warning",
+        ...whose(call),
+        message: `the simulator failed on this call: ${error instanceof Error ? error.message : String(error)}`,
+      });
       this.end(call, "failed", "carrier");
     });
   }
 
-  get(sid: string): Call | undefined { return this.#calls.get(sid)?.call; }
+  get(sid: string): Call | undefined {
+    return this.#calls.get(sid)?.call;
+  }
 
-  live(): number { return this.#live; }
+  live(): number {
+    return this.#live;
+  }
 
   end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void {
     const { ledger } = this.#parts;
     const record = this.#calls.get(call.order.sid);
     if (!record || call.phase === "ended") return;
     const talkedMs = call.phase === "answered" ? call.line.time.elapsedMs() - record.answeredSimMs : 0;
-    Object.assign(call, { phase: "ended", endReason: reason, endedBy: by, endedAt: new Date(), sipCode: sipCode ?? call.sipCode });
+    Object.assign(call, {
+      phase: "ended",
+      endReason: reason,
+      endedBy: by,
+      endedAt: new Date(),
+      sipCode: sipCode ?? call.sipCode,
+    });
     this.#live -= 1;
     record.ending.abort(); // the line reports what was heard last before the hang-up is written
-    ledger.write({ kind: "hangup", ...whose(call), status: reason, by, sip_code: call.sipCode, simulated_seconds: Math.round(talkedMs / 100) / 10 });
+    ledger.write({
+      kind: "hangup",
+      ...whose(call),
+      status: reason,
+      by,
+      sip_code: call.sipCode,
+      simulated_seconds: Math.round(talkedMs / 100) / 10,
+    });
     record.protocol.onPhase(call);
   }
 
@@ -200,13 +279,19 @@ class SimulatedExchange implements Exchange {
   async #comeIn(record: CallRecord, protocol: InboundProtocol): Promise<void> {
     const { call } = record;
     const { time, ledger } = this.#parts;
-    if (!await time.wait(DISPATCH_MS, call.over)) return;
+    if (!(await time.wait(DISPATCH_MS, call.over))) return;
     this.#dispatch(record);
-    if (!await time.wait(POST_DIAL_DELAY_MS, call.over)) return;
+    if (!(await time.wait(POST_DIAL_DELAY_MS, call.over))) return;
     call.phase = "ringing";
     ledger.write({ kind: "status", ...whose(call), status: "ringing" }); // no "ring": that is a person's phone
     protocol.onPhase(call);
-    const loseHeart = time.after(CALLER_PATIENCE.simMs, () => { if (call.phase === "ringing") this.end(call, "canceled", "caller", SIP.cancelled); }, CALLER_PATIENCE.realMs);
+    const loseHeart = time.after(
+      CALLER_PATIENCE.simMs,
+      () => {
+        if (call.phase === "ringing") this.end(call, "canceled", "caller", SIP.cancelled);
+      },
+      CALLER_PATIENCE.realMs,
+    );
     call.over.addEventListener("abort", loseHeart, { once: true });
     await protocol.onInbound(call);
   }
@@ -218,14 +303,28 @@ class SimulatedExchange implements Exchange {
     const person = personOf(call);
     const turnSeed = `${seed}/${ledger.ringsOf(person)}`;
     record.answeredSimMs = call.line.time.elapsedMs();
-    Object.assign(call, { phase: "answered", answeredAt: new Date(), sipCode: SIP.ok, machine: call.direction === "inbound" ? null : machineTimes(person, turnSeed) });
+    Object.assign(call, {
+      phase: "answered",
+      answeredAt: new Date(),
+      sipCode: SIP.ok,
+      machine: call.direction === "inbound" ? null : machineTimes(person, turnSeed),
+    });
     ledger.write({ kind: "answer", ...whose(call) });
     protocol.onPhase(call);
     // the limit is set by the service, which lives in real time, and so are its pauses: it is not compressed
-    const cancelLimit = time.after(call.order.maxTalkMs, () => this.end(call, "completed", "timeout"), call.order.maxTalkMs);
+    const cancelLimit = time.after(
+      call.order.maxTalkMs,
+      () => this.end(call, "completed", "timeout"),
+      call.order.maxTalkMs,
+    );
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
-      number: person, turnSeed, time: call.line.time, line: call.line, over: call.over, script: scripts?.of(person) ?? null,
+      number: person,
+      turnSeed,
+      time: call.line.time,
+      line: call.line,
+      over: call.over,
+      script: scripts?.of(person) ?? null,
       hangUp: () => this.end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
       drop: () => this.end(call, "completed", "carrier"),
     });
@@ -239,11 +338,17 @@ class SimulatedExchange implements Exchange {
     const { order, over } = call;
     const behaviour = behaviourOf(order.to);
     const held = faults.take("queue_delay", order.to);
-    if (!await time.wait(held ? 0 : DISPATCH_MS, over, held ? held.seconds * 1000 : 0)) return false;
+    if (!(await time.wait(held ? 0 : DISPATCH_MS, over, held ? held.seconds * 1000 : 0))) return false;
     this.#dispatch(record);
-    if (!await time.wait(POST_DIAL_DELAY_MS, over)) return false;
-    if (behaviour.line === "fails") { this.end(call, "failed", "carrier", SIP.unavailable); return false; }
-    if (behaviour.line === "busy") { this.end(call, "busy", "callee", SIP.busy); return false; }
+    if (!(await time.wait(POST_DIAL_DELAY_MS, over))) return false;
+    if (behaviour.line === "fails") {
+      this.end(call, "failed", "carrier", SIP.unavailable);
+      return false;
+    }
+    if (behaviour.line === "busy") {
+      this.end(call, "busy", "callee", SIP.busy);
+      return false;
+    }
     const earlierRings = this.#ring(record);
     const answersAfterMs = between(RING_MS.least, RING_MS.most, seed, order.to, earlierRings);
     const ignored = behaviour.line === "ignores" || (behaviour.line === "ignores_first" && earlierRings === 0);

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 
 /** A number in [0, 1) that depends on nothing but the seed and the words given: the same run gives the same numbers. */
 export function chance(seed: string, ...words: (string | number)[]): number {
-  const digest = createHash("sha256").update([seed, ...words].join("\u0000")).digest();
+  const digest = createHash("sha256")
+    .update([seed, ...words].join("\u0000"))
+    .digest();
   return digest.readUInt32BE(0) / 2 ** 32;
 }
 

@@ -1,7 +1,18 @@
 /** The faults that can be asked for. Those of a request or call default to `times: 1`, those of callbacks to "until deleted". */
 export const FAULT_KINDS = [
-  "drop_reply", "hang_reply", "error_after_placing", "rate_limit", "lose_callbacks", "duplicate_callbacks", "delay_callbacks",
-  "forge_callbacks", "queue_delay", "drop_socket", "hang_socket", "shuffle_media", "refuse_connections",
+  "drop_reply",
+  "hang_reply",
+  "error_after_placing",
+  "rate_limit",
+  "lose_callbacks",
+  "duplicate_callbacks",
+  "delay_callbacks",
+  "forge_callbacks",
+  "queue_delay",
+  "drop_socket",
+  "hang_socket",
+  "shuffle_media",
+  "refuse_connections",
 ] as const;
 
 /** One kind of fault. */
@@ -29,8 +40,19 @@ export interface Faults {
 }
 
 const DEFAULT_SECONDS: Record<FaultKind, number> = {
-  drop_reply: 0, hang_reply: 30, error_after_placing: 0, rate_limit: 1, lose_callbacks: 0, duplicate_callbacks: 0,
-  delay_callbacks: 2, forge_callbacks: 0, queue_delay: 5, drop_socket: 0.5, hang_socket: 12, shuffle_media: 0, refuse_connections: 2,
+  drop_reply: 0,
+  hang_reply: 30,
+  error_after_placing: 0,
+  rate_limit: 1,
+  lose_callbacks: 0,
+  duplicate_callbacks: 0,
+  delay_callbacks: 2,
+  forge_callbacks: 0,
+  queue_delay: 5,
+  drop_socket: 0.5,
+  hang_socket: 12,
+  shuffle_media: 0,
+  refuse_connections: 2,
 };
 const MAX_SECONDS = 3_600;
 const MAX_FAULTS = 1_000;
@@ -44,16 +66,22 @@ export function createFaults(): Faults {
   let lastId = 0;
   return {
     add(asked) {
-      if (typeof asked !== "object" || asked === null) return "the body must be a JSON object like {\"kind\":\"drop_reply\"}";
+      if (typeof asked !== "object" || asked === null)
+        return 'the body must be a JSON object like {"kind":"drop_reply"}';
       const { kind, to, times, seconds } = asked as Record<string, unknown>;
       if (!isKind(kind)) return `kind must be one of ${FAULT_KINDS.join(", ")}`;
-      if (to !== undefined && (typeof to !== "string" || digits(to) === "")) return "to must be the end of a phone number, like \"01\" or \"+15550001\"";
-      if (times !== undefined && (!Number.isSafeInteger(times) || Number(times) < 1)) return "times must be a whole number from 1";
-      if (seconds !== undefined && (typeof seconds !== "number" || !(seconds >= 0 && seconds <= MAX_SECONDS))) return `seconds must be a number from 0 to ${MAX_SECONDS}`;
+      if (to !== undefined && (typeof to !== "string" || digits(to) === ""))
+        return 'to must be the end of a phone number, like "01" or "+15550001"';
+      if (times !== undefined && (!Number.isSafeInteger(times) || Number(times) < 1))
+        return "times must be a whole number from 1";
+      if (seconds !== undefined && (typeof seconds !== "number" || !(seconds >= 0 && seconds <= MAX_SECONDS)))
+        return `seconds must be a number from 0 to ${MAX_SECONDS}`;
       if (faults.length >= MAX_FAULTS) return `at most ${MAX_FAULTS} faults at a time: DELETE /faults first`;
       lastId += 1;
       const fault: Fault = {
-        id: lastId, kind, to: to === undefined ? null : digits(to),
+        id: lastId,
+        kind,
+        to: to === undefined ? null : digits(to),
         times: times === undefined ? (kind.endsWith("_callbacks") ? null : 1) : Number(times),
         seconds: seconds ?? DEFAULT_SECONDS[kind],
       };
@@ -61,7 +89,9 @@ export function createFaults(): Faults {
       return fault;
     },
     list: () => faults.map((fault) => ({ ...fault })),
-    clear() { faults = []; },
+    clear() {
+      faults = [];
+    },
     take(kind, to) {
       const fault = faults.find((f) => f.kind === kind && (f.to === null || digits(to).endsWith(f.to)));
       if (!fault) return null;

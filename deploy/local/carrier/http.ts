@@ -35,20 +35,38 @@ export async function readRequest(message: IncomingMessage): Promise<Request | n
   const body = Buffer.concat(chunks).toString("utf8");
   const url = new URL(message.url ?? "/", "http://carrier.invalid");
   const isForm = (message.headers["content-type"] ?? "").startsWith("application/x-www-form-urlencoded");
-  return { method: message.method ?? "GET", path: url.pathname, query: url.searchParams, form: new URLSearchParams(isForm ? body : ""), headers: message.headers, body };
+  return {
+    method: message.method ?? "GET",
+    path: url.pathname,
+    query: url.searchParams,
+    form: new URLSearchParams(isForm ? body : ""),
+    headers: message.headers,
+    body,
+  };
 }
 
 /** Sends an answer; bytes as they are, objects as JSON. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
   if (response.destroyed) return;
-  if (reply.drop) { response.destroy(); return; }
+  if (reply.drop) {
+    response.destroy();
+    return;
+  }
   if (Buffer.isBuffer(reply.body)) {
-    response.writeHead(reply.status, { "content-type": "application/octet-stream", "content-length": reply.body.length, ...reply.headers });
+    response.writeHead(reply.status, {
+      "content-type": "application/octet-stream",
+      "content-length": reply.body.length,
+      ...reply.headers,
+    });
     response.end(reply.body);
     return;
   }
   const text = reply.body === undefined ? "" : typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body);
   const type = typeof reply.body === "string" ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
-  response.writeHead(reply.status, { ...(text === "" ? {} : { "content-type": type }), "content-length": Buffer.byteLength(text), ...reply.headers });
+  response.writeHead(reply.status, {
+    ...(text === "" ? {} : { "content-type": type }),
+    "content-length": Buffer.byteLength(text),
+    ...reply.headers,
+  });
   response.end(text);
 }

@@ -10,7 +10,12 @@ export interface InboundAddresses {
 }
 
 /** A person's call as asked for; `account` null: the carrier's first. */
-export interface InboundWish { account: string | null; from: string; to: string; withheld: boolean }
+export interface InboundWish {
+  account: string | null;
+  from: string;
+  to: string;
+  withheld: boolean;
+}
 
 /** What a carrier's protocol offers for calls to our numbers. A string is what is wrong with the request. */
 export interface InboundDesk {
@@ -30,17 +35,20 @@ function fieldsOf(body: string): Record<string, unknown> {
   }
 }
 
-const isUrl = (value: unknown): value is string => typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+const isUrl = (value: unknown): value is string =>
+  typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
 function setAddresses(desk: InboundDesk, account: string | null, { url, status_url }: Record<string, unknown>): Reply {
   if (!isUrl(url)) return bad("url must be the http(s) address that is asked what to do with a call");
-  if (status_url !== undefined && status_url !== null && !isUrl(status_url)) return bad("status_url must be an http(s) address");
+  if (status_url !== undefined && status_url !== null && !isUrl(status_url))
+    return bad("status_url must be an http(s) address");
   const wrong = desk.setAddresses(account, { voice_url: url, status_url: status_url ?? null });
   return wrong === null ? { status: 204 } : bad(wrong);
 }
 
 function dialIn(desk: InboundDesk, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
-  if (typeof from !== "string" || !E164.test(from)) return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
+  if (typeof from !== "string" || !E164.test(from))
+    return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
   if (typeof to !== "string" || !E164.test(to)) return bad("to must be one of our numbers (E.164)");
   const call = desk.dialIn({ account, from, to, withheld: withheld === true });
   return typeof call === "string" ? bad(call) : { status: 201, body: { sid: call.order.sid } };
@@ -51,7 +59,10 @@ function dialIn(desk: InboundDesk, account: string | null, { from, to, withheld 
  * `POST /inbound-address {"carrier","account"?,"url","status_url"?}` sets where the carrier turns to,
  * `POST /inbound {"carrier","account"?,"from","to","withheld"?}` has a person call and answers {"sid"}.
  */
-export function answerInbound(desks: Readonly<Record<string, InboundDesk>>, { method, path, body }: Request): Reply | null {
+export function answerInbound(
+  desks: Readonly<Record<string, InboundDesk>>,
+  { method, path, body }: Request,
+): Reply | null {
   if (method !== "POST" || (path !== "/inbound" && path !== "/inbound-address")) return null;
   const fields = fieldsOf(body);
   const { carrier } = fields;

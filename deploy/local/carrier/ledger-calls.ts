@@ -54,21 +54,59 @@ const isEnder = (value: unknown): value is EndedBy => typeof value === "string" 
 
 function newRow(entry: Entry): CallRow {
   return {
-    sid: word(entry.call_sid), to: word(entry.to), from: word(entry.from), direction: entry["direction"] === "inbound" ? "inbound" : "outbound",
-    reference: wordOrNull(entry["reference"]), account: word(entry["account"]),
-    status: "queued", rang: false, rings: 0, answered: false, placed_at: entry.at, started_at: null, answered_at: null,
-    ended_at: null, ended_by: null, answered_by: null, simulated_seconds: null, transcript: [],
+    sid: word(entry.call_sid),
+    to: word(entry.to),
+    from: word(entry.from),
+    direction: entry["direction"] === "inbound" ? "inbound" : "outbound",
+    reference: wordOrNull(entry["reference"]),
+    account: word(entry["account"]),
+    status: "queued",
+    rang: false,
+    rings: 0,
+    answered: false,
+    placed_at: entry.at,
+    started_at: null,
+    answered_at: null,
+    ended_at: null,
+    ended_by: null,
+    answered_by: null,
+    simulated_seconds: null,
+    transcript: [],
   };
 }
 
 const CHANGES: Partial<Record<Entry["kind"], (row: CallRow, entry: Entry) => void>> = {
-  status: (row, e) => { row.status = word(e["status"]); if (row.status === "initiated") row.started_at = e.at; },
-  ring: (row) => { row.status = "ringing"; row.rang = true; row.rings += 1; },
-  answer: (row, e) => { row.status = "in-progress"; row.answered = true; row.answered_at = e.at; },
-  amd: (row, e) => { row.answered_by = wordOrNull(e["answered_by"]); },
-  heard: (row, e) => { row.transcript.push({ at: e.at, who: "agent", text: word(e["text"]), interrupted: e["interrupted"] === true }); },
-  said: (row, e) => { row.transcript.push({ at: e.at, who: "person", text: word(e["text"]), delivered: e["delivered"] === true }); },
-  dtmf: (row, e) => { row.transcript.push({ at: e.at, who: "person", text: `[key ${word(e["digit"])}]`, delivered: e["delivered"] === true }); },
+  status: (row, e) => {
+    row.status = word(e["status"]);
+    if (row.status === "initiated") row.started_at = e.at;
+  },
+  ring: (row) => {
+    row.status = "ringing";
+    row.rang = true;
+    row.rings += 1;
+  },
+  answer: (row, e) => {
+    row.status = "in-progress";
+    row.answered = true;
+    row.answered_at = e.at;
+  },
+  amd: (row, e) => {
+    row.answered_by = wordOrNull(e["answered_by"]);
+  },
+  heard: (row, e) => {
+    row.transcript.push({ at: e.at, who: "agent", text: word(e["text"]), interrupted: e["interrupted"] === true });
+  },
+  said: (row, e) => {
+    row.transcript.push({ at: e.at, who: "person", text: word(e["text"]), delivered: e["delivered"] === true });
+  },
+  dtmf: (row, e) => {
+    row.transcript.push({
+      at: e.at,
+      who: "person",
+      text: `[key ${word(e["digit"])}]`,
+      delivered: e["delivered"] === true,
+    });
+  },
   hangup: (row, e) => {
     row.status = word(e["status"]);
     row.ended_at = e.at;

@@ -4,8 +4,23 @@ import { openLedgerFile, type LedgerFile } from "./ledger-file.ts";
 /** What the ledger records. `request`: a REST request; `fetch`: a document asked of the service; `callback`: a status or AMD report sent to it;
  *  `stream`: a step of a stream of sound (its last one sums it up); `turn`: how long a person waited from the end of their words to the agent's first frame. */
 export type EntryKind =
-  | "request" | "placed" | "status" | "ring" | "answer" | "heard" | "said" | "dtmf" | "callback" | "fetch"
-  | "relay" | "stream" | "turn" | "dial" | "amd" | "hangup" | "warning";
+  | "request"
+  | "placed"
+  | "status"
+  | "ring"
+  | "answer"
+  | "heard"
+  | "said"
+  | "dtmf"
+  | "callback"
+  | "fetch"
+  | "relay"
+  | "stream"
+  | "turn"
+  | "dial"
+  | "amd"
+  | "hangup"
+  | "warning";
 
 /** Who ended a call; `caller`: a person who had called us. */
 export type EndedBy = "callee" | "caller" | "api" | "relay_end" | "carrier" | "timeout";
@@ -42,7 +57,14 @@ const MAX_ENTRIES = 500_000;
 const FORGET_STEP = 50_000;
 
 function isEntry(value: unknown): value is Entry {
-  return typeof value === "object" && value !== null && "seq" in value && typeof value.seq === "number" && "kind" in value && "at" in value;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "seq" in value &&
+    typeof value.seq === "number" &&
+    "kind" in value &&
+    "at" in value
+  );
 }
 
 /** Opens the ledger; with a file, what is in it is read back first and every entry is appended as one JSON line. */
@@ -57,7 +79,12 @@ export function openLedger(file?: string, now: () => Date = () => new Date()): L
     book.note(entry);
     seq = entry.seq;
   };
-  const disk: LedgerFile | null = file === undefined ? null : openLedgerFile(file, (value) => { if (isEntry(value)) take(value); });
+  const disk: LedgerFile | null =
+    file === undefined
+      ? null
+      : openLedgerFile(file, (value) => {
+          if (isEntry(value)) take(value);
+        });
 
   return {
     write(facts) {
@@ -78,13 +105,18 @@ export function openLedger(file?: string, now: () => Date = () => new Date()): L
     ringsOf: (to) => book.ringsOf(to),
     follow(listener) {
       followers.add(listener);
-      return () => { followers.delete(listener); };
+      return () => {
+        followers.delete(listener);
+      };
     },
     clear() {
       entries = [];
       book = createCallBook();
       disk?.clear();
     },
-    close: async () => { followers.clear(); await disk?.close(); },
+    close: async () => {
+      followers.clear();
+      await disk?.close();
+    },
   };
 }

@@ -7,7 +7,12 @@ export interface LineTime extends SimTime {
   turnReal(): void;
 }
 
-interface Planned { dueMs: number; floorAt: number; fn: () => void; cancel: Cancel }
+interface Planned {
+  dueMs: number;
+  floorAt: number;
+  fn: () => void;
+  cancel: Cancel;
+}
 
 /** A call's time, compressed at first. */
 export function startLineTime(time: SimTime): LineTime {
@@ -16,26 +21,55 @@ export function startLineTime(time: SimTime): LineTime {
   const elapsedMs = (): number => (turned ? turned.simMs + performance.now() - turned.realMs : time.elapsedMs());
 
   const arm = (one: Planned, simMs: number, floorRealMs: number): void => {
-    const act = (): void => { planned.delete(one); one.fn(); };
+    const act = (): void => {
+      planned.delete(one);
+      one.fn();
+    };
     one.cancel = turned ? time.after(0, act, Math.max(simMs, floorRealMs, 0)) : time.after(simMs, act, floorRealMs);
   };
   const after: SimTime["after"] = (simMs, fn, floorRealMs = 0) => {
-    const one: Planned = { dueMs: elapsedMs() + simMs, floorAt: performance.now() + floorRealMs, fn, cancel: () => undefined };
+    const one: Planned = {
+      dueMs: elapsedMs() + simMs,
+      floorAt: performance.now() + floorRealMs,
+      fn,
+      cancel: () => undefined,
+    };
     planned.add(one);
     arm(one, simMs, floorRealMs);
-    return () => { planned.delete(one); one.cancel(); };
+    return () => {
+      planned.delete(one);
+      one.cancel();
+    };
   };
   return {
-    get scale() { return turned ? 1 : time.scale; },
-    get real() { return turned !== null; },
+    get scale() {
+      return turned ? 1 : time.scale;
+    },
+    get real() {
+      return turned !== null;
+    },
     elapsedMs,
     after,
-    wait: (simMs, signal, floorRealMs) => new Promise((resolve) => {
-      if (signal.aborted) { resolve(false); return; }
-      const stop = (): void => { cancel(); resolve(false); };
-      const cancel = after(simMs, () => { signal.removeEventListener("abort", stop); resolve(true); }, floorRealMs);
-      signal.addEventListener("abort", stop, { once: true });
-    }),
+    wait: (simMs, signal, floorRealMs) =>
+      new Promise((resolve) => {
+        if (signal.aborted) {
+          resolve(false);
+          return;
+        }
+        const stop = (): void => {
+          cancel();
+          resolve(false);
+        };
+        const cancel = after(
+          simMs,
+          () => {
+            signal.removeEventListener("abort", stop);
+            resolve(true);
+          },
+          floorRealMs,
+        );
+        signal.addEventListener("abort", stop, { once: true });
+      }),
     pending: () => planned.size,
     close() {
       for (const one of planned) one.cancel();

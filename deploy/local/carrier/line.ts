@@ -1,6 +1,13 @@
 import { setMaxListeners } from "node:events";
 import { startLineTime, type LineTime } from "./line-time.ts";
-import { openSound, type SoundLine, type SoundListener, type SoundPort, type SoundStream, type TurnFacts } from "./stream/sound-line.ts";
+import {
+  openSound,
+  type SoundLine,
+  type SoundListener,
+  type SoundPort,
+  type SoundStream,
+  type TurnFacts,
+} from "./stream/sound-line.ts";
 import { startVoice, type Heard, type Speech, type Voice, type VoiceListener } from "./voice.ts";
 import type { SimTime } from "./time.ts";
 
@@ -88,15 +95,23 @@ function once(act: () => void): () => void {
 function withListeners(): Pick<Line, "listen"> & { all: Required<Listener>; personSounds(): () => void } {
   const listeners = new Set<Listener>();
   const all: Required<Listener> = {
-    sounding(who, on) { for (const listener of listeners) listener.sounding(who, on); },
-    key(digit) { for (const listener of listeners) listener.key(digit); },
-    frame(who, pcm, rate) { for (const listener of listeners) listener.frame?.(who, pcm, rate); },
+    sounding(who, on) {
+      for (const listener of listeners) listener.sounding(who, on);
+    },
+    key(digit) {
+      for (const listener of listeners) listener.key(digit);
+    },
+    frame(who, pcm, rate) {
+      for (const listener of listeners) listener.frame?.(who, pcm, rate);
+    },
   };
   return {
     all,
     listen(listener) {
       listeners.add(listener);
-      return () => { listeners.delete(listener); };
+      return () => {
+        listeners.delete(listener);
+      };
     },
     personSounds() {
       all.sounding("person", true);
@@ -106,10 +121,17 @@ function withListeners(): Pick<Line, "listen"> & { all: Required<Listener>; pers
 }
 
 /** Who is at the two ends; null: nobody yet. */
-interface Sides { agent: AgentSide | null; person: PersonSide | null }
+interface Sides {
+  agent: AgentSide | null;
+  person: PersonSide | null;
+}
 
 const voiceListener = (sides: Sides, log: LineLog, all: Listener): VoiceListener => ({
-  onStart(speech) { all.sounding("agent", true); sides.agent?.onSpeaking("agent", true); sides.person?.onAgentStarts(speech); },
+  onStart(speech) {
+    all.sounding("agent", true);
+    sides.agent?.onSpeaking("agent", true);
+    sides.person?.onAgentStarts(speech);
+  },
   onPause(finished) {
     all.sounding("agent", false);
     if (finished) sides.agent?.onSpeaking("agent", false);
@@ -127,7 +149,10 @@ const soundListener = (sides: Sides, log: LineLog, all: Required<Listener>): Sou
   voice: {
     onStart: (speech) => sides.person?.onAgentStarts(speech),
     onPause: (finished) => sides.person?.onAgentPauses(finished),
-    onHeard(heard) { log.heard(heard); sides.person?.onHeard(heard); },
+    onHeard(heard) {
+      log.heard(heard);
+      sides.person?.onHeard(heard);
+    },
   },
   turn: (facts) => log.turn(facts),
   frame: (who, pcm, rate) => all.frame(who, pcm, rate),
@@ -138,14 +163,21 @@ const eitherVoice = (text: Voice, sound: () => SoundLine | null): Voice => ({
   say: (words, options) => text.say(words, options),
   play: (source, durationMs, options) => text.play(source, durationMs, options),
   current: () => sound()?.current() ?? text.current(),
-  spoken: () => (sound()?.current() ? sound()?.spoken() ?? "" : text.spoken()),
+  spoken: () => (sound()?.current() ? (sound()?.spoken() ?? "") : text.spoken()),
   interrupt: () => text.interrupt(),
   drained: () => text.drained(),
   stop: () => text.stop(),
 });
 
 /** What one line's parts share. */
-interface Wires { time: LineTime; log: LineLog; sides: Sides; all: Required<Listener>; text: Voice; over: AbortSignal }
+interface Wires {
+  time: LineTime;
+  log: LineLog;
+  sides: Sides;
+  all: Required<Listener>;
+  text: Voice;
+  over: AbortSignal;
+}
 
 /** True when the input may reach the agent; stops the agent's voice where that is allowed. */
 function breakIn({ text, sides: { agent } }: Wires, kind: "speech" | "dtmf"): boolean {
@@ -159,20 +191,26 @@ function breakIn({ text, sides: { agent } }: Wires, kind: "speech" | "dtmf"): bo
 }
 
 /** Words as text; false when `quiet` aborted before they were out. */
-async function sayText(wires: Wires, text: string, cutAfter: number, quiet: AbortSignal, fallSilent: () => void): Promise<boolean> {
+async function sayText(
+  wires: Wires,
+  text: string,
+  cutAfter: number,
+  quiet: AbortSignal,
+  fallSilent: () => void,
+): Promise<boolean> {
   const { time, sides, log } = wires;
   const totalMs = (text.length * cutAfter * 1000) / SPEECH_CHARS_PER_SECOND;
-  if (!await time.wait(Math.min(BARGE_IN_MS, totalMs), quiet)) return false;
+  if (!(await time.wait(Math.min(BARGE_IN_MS, totalMs), quiet))) return false;
   sides.agent?.onSpeaking("person", true);
   let reaches = breakIn(wires, "speech");
-  if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet)) return false;
+  if (!(await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet))) return false;
   if (reaches) sides.agent?.onPartial(text.slice(0, Math.ceil(text.length / 2)).replace(/\s\S*$/, ""));
-  if (!await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet)) return false;
+  if (!(await time.wait(Math.max(0, totalMs - BARGE_IN_MS) / 2, quiet))) return false;
   fallSilent();
   sides.agent?.onSpeaking("person", false);
   if (cutAfter < 1) return true;
   reaches ||= breakIn(wires, "speech");
-  if (!await time.wait(RECOGNITION_MS, wires.over)) return true;
+  if (!(await time.wait(RECOGNITION_MS, wires.over))) return true;
   log.said(text, reaches && sides.agent !== null);
   if (reaches) sides.agent?.onSaid(text);
   return true;
@@ -197,22 +235,34 @@ export function openLine(simTime: SimTime, log: LineLog, signal: AbortSignal): L
     return sound;
   };
   return {
-    time, listen,
+    time,
+    listen,
     voice: eitherVoice(text, () => sound),
-    expectSound: () => { withSound(); },
+    expectSound: () => {
+      withSound();
+    },
     attachSound: (port) => withSound().attach(port),
-    setAgentSide(side) { sides.agent = side; },
-    setPersonSide(side) { sides.person = side; },
+    setAgentSide(side) {
+      sides.agent = side;
+    },
+    setPersonSide(side) {
+      sides.person = side;
+    },
     personSpeaking: () => mouthOpen > 0,
-    async noise(kind, ms) { await (sound ? sound.utter({ noise: kind, ms }) : time.wait(ms, signal)); },
+    async noise(kind, ms) {
+      await (sound ? sound.utter({ noise: kind, ms }) : time.wait(ms, signal));
+    },
     async say(words, cutAfter = 1) {
       mouthOpen += 1;
       const fallSilent = sound ? () => undefined : personSounds();
       try {
-        if (!quiet) { quiet = AbortSignal.any([signal, turning.signal]); setMaxListeners(0, quiet); }
-        if (!sound && await sayText(wires, words, cutAfter, quiet, fallSilent)) return;
+        if (!quiet) {
+          quiet = AbortSignal.any([signal, turning.signal]);
+          setMaxListeners(0, quiet);
+        }
+        if (!sound && (await sayText(wires, words, cutAfter, quiet, fallSilent))) return;
         fallSilent();
-        if (signal.aborted || !sound || !await sound.utter({ words }, cutAfter) || cutAfter < 1) return;
+        if (signal.aborted || !sound || !(await sound.utter({ words }, cutAfter)) || cutAfter < 1) return;
         log.said(words, sound.attached());
       } finally {
         fallSilent();

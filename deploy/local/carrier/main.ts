@@ -8,19 +8,24 @@ const EXIT_LIMIT_MS = 1_800;
 
 function account(text: string): Account {
   const [, sid, authToken] = /^(AC[0-9a-f]{32}):(.+)$/.exec(text) ?? [];
-  if (sid === undefined || authToken === undefined) throw new Error(`--account must be AC and 32 hex digits, a colon and the token, not "${text.split(":")[0]}:…"`);
+  if (sid === undefined || authToken === undefined)
+    throw new Error(`--account must be AC and 32 hex digits, a colon and the token, not "${text.split(":")[0]}:…"`);
   return { sid, authToken };
 }
 
 function plivoAccount(text: string): PlivoAccount {
   const [, authId, authToken] = /^(MA[0-9A-Z]{18}):(.+)$/.exec(text) ?? [];
-  if (authId === undefined || authToken === undefined) throw new Error(`--plivo-account must be MA and 18 letters or digits, a colon and the token, not "${text.split(":")[0]}:…"`);
+  if (authId === undefined || authToken === undefined)
+    throw new Error(
+      `--plivo-account must be MA and 18 letters or digits, a colon and the token, not "${text.split(":")[0]}:…"`,
+    );
   return { authId, authToken };
 }
 
 function telnyxAccount(text: string): TelnyxAccount {
   const [, connectionId, apiKey] = /^([^:]+):(.+)$/.exec(text) ?? [];
-  if (connectionId === undefined || apiKey === undefined) throw new Error("--telnyx-account must be the connection's id, a colon and the API key");
+  if (connectionId === undefined || apiKey === undefined)
+    throw new Error("--telnyx-account must be the connection's id, a colon and the API key");
   return { connectionId, apiKey };
 }
 
@@ -47,8 +52,12 @@ function optionsOf(argv: string[]): CarrierOptions {
     },
   });
   return {
-    port: number("port", values.port), host: values.host, timeScale: number("time-scale", values["time-scale"]), seed: values.seed,
-    accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT], endCutsSpeech: values["end-cuts-speech"],
+    port: number("port", values.port),
+    host: values.host,
+    timeScale: number("time-scale", values["time-scale"]),
+    seed: values.seed,
+    accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT],
+    endCutsSpeech: values["end-cuts-speech"],
     ...(values["plivo-account"] ? { plivoAccounts: values["plivo-account"].map(plivoAccount) } : {}),
     ...(values["telnyx-account"] ? { telnyxAccounts: values["telnyx-account"].map(telnyxAccount) } : {}),
     ...(values["own-number"] ? { ownNumbers: values["own-number"] } : {}),
@@ -62,7 +71,10 @@ function stopOnSignal(carrier: Carrier): void {
     if (stopping) return;
     stopping = true;
     setTimeout(() => process.exit(0), EXIT_LIMIT_MS).unref();
-    carrier.close().then(() => process.exit(0), () => process.exit(0));
+    carrier.close().then(
+      () => process.exit(0),
+      () => process.exit(0),
+    );
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
@@ -77,6 +89,10 @@ try {
 } catch (error) {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const message = error instanceof Error ? error.message : String(error);
-  console.error(code === "EADDRINUSE" ? `carrier: the port is taken (${message}): choose another with --port` : `carrier: ${message}`);
+  console.error(
+    code === "EADDRINUSE"
+      ? `carrier: the port is taken (${message}): choose another with --port`
+      : `carrier: ${message}`,
+  );
   process.exit(1);
 }

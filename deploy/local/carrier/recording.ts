@@ -2,10 +2,16 @@ import { wavHeader } from "../speech/wav.ts";
 import type { Call } from "./calls.ts";
 
 /** What came of recording a line: a stereo file, the person on the left, the agent on the right. `wav` is made when it is read. */
-export interface LineRecording { readonly wav: Buffer; seconds: number; channels: 2 }
+export interface LineRecording {
+  readonly wav: Buffer;
+  seconds: number;
+  channels: 2;
+}
 
 /** A recording under way. */
-export interface LineRecorder { stop(): LineRecording }
+export interface LineRecorder {
+  stop(): LineRecording;
+}
 
 /** Longer talks are recorded up to here, simulated ms: a forgotten call must not fill the memory. */
 const MAX_RECORDED_MS = 600_000;
@@ -24,15 +30,34 @@ const LOUDNESS = 8_000;
 const MOST_JITTER_MS = 100;
 /** The two tones of each key (ITU-T Q.23). */
 const KEY_HZ: Record<string, readonly [number, number]> = {
-  1: [697, 1209], 2: [697, 1336], 3: [697, 1477], 4: [770, 1209], 5: [770, 1336], 6: [770, 1477], 7: [852, 1209], 8: [852, 1336], 9: [852, 1477], 0: [941, 1336],
-  "*": [941, 1209], "#": [941, 1477],
+  1: [697, 1209],
+  2: [697, 1336],
+  3: [697, 1477],
+  4: [770, 1209],
+  5: [770, 1336],
+  6: [770, 1477],
+  7: [852, 1209],
+  8: [852, 1336],
+  9: [852, 1477],
+  0: [941, 1336],
+  "*": [941, 1209],
+  "#": [941, 1477],
 };
 
 /** A stretch of sound in one of the channels, simulated ms from the beginning. */
-interface Stretch { channel: 0 | 1; fromMs: number; untilMs: number; tone: Int16Array }
+interface Stretch {
+  channel: 0 | 1;
+  fromMs: number;
+  untilMs: number;
+  tone: Int16Array;
+}
 
 /** A frame of real sound at 8 kHz, samples from the beginning. */
-interface Frame { channel: 0 | 1; at: number; pcm: Int16Array }
+interface Frame {
+  channel: 0 | 1;
+  at: number;
+  pcm: Int16Array;
+}
 
 /** One period of a sound that is repeated as long as the stretch lasts. */
 function toneOf(hertz: readonly number[], soundMs: number, gapMs: number): Int16Array {
@@ -51,11 +76,16 @@ const CHANNEL_OF = { person: 0, agent: 1 } as const;
 function at8kHz(pcm: Int16Array, rate: number): Int16Array {
   const step = Math.round(rate / SAMPLES_PER_SECOND);
   if (step <= 1) return pcm;
-  return Int16Array.from({ length: Math.floor(pcm.length / step) }, (_, n) => Math.round(pcm.subarray(n * step, (n + 1) * step).reduce((sum, sample) => sum + sample, 0) / step));
+  return Int16Array.from({ length: Math.floor(pcm.length / step) }, (_, n) =>
+    Math.round(pcm.subarray(n * step, (n + 1) * step).reduce((sum, sample) => sum + sample, 0) / step),
+  );
 }
 
 /** Keeps real sound: each frame where the one before ended, or where the clock is when there was a pause. */
-function keepFrames(nowMs: () => number): { frames: Frame[]; keep(who: "agent" | "person", pcm: Int16Array, rate: number): void } {
+function keepFrames(nowMs: () => number): {
+  frames: Frame[];
+  keep(who: "agent" | "person", pcm: Int16Array, rate: number): void;
+} {
   const frames: Frame[] = [];
   const ends = { person: 0, agent: 0 };
   return {
@@ -77,11 +107,13 @@ function render(stretches: readonly Stretch[], sound: readonly Frame[], lengthMs
   for (const { channel, fromMs, untilMs, tone } of stretches) {
     const first = Math.round(fromMs * SAMPLES_PER_MS);
     const end = Math.min(frames, Math.round(untilMs * SAMPLES_PER_MS));
-    for (let frame = first; frame < end; frame += 1) data.writeInt16LE(tone[(frame - first) % tone.length] ?? 0, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
+    for (let frame = first; frame < end; frame += 1)
+      data.writeInt16LE(tone[(frame - first) % tone.length] ?? 0, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
   }
   for (const { channel, at, pcm } of sound) {
     const end = Math.min(frames, at + pcm.length);
-    for (let frame = Math.max(0, at); frame < end; frame += 1) data.writeInt16LE(pcm[frame - at] ?? 0, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
+    for (let frame = Math.max(0, at); frame < end; frame += 1)
+      data.writeInt16LE(pcm[frame - at] ?? 0, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
   }
   return Buffer.concat([wavHeader(SAMPLES_PER_SECOND, CHANNELS, frames), data]);
 }
@@ -107,17 +139,28 @@ export function recordLine(call: Call): LineRecorder {
   const leave = call.line.listen({
     frame: keep,
     sounding(who, on) {
-      if (on) { open[who].push(begin(who, now(), MAX_RECORDED_MS, VOICES[who])); return; }
+      if (on) {
+        open[who].push(begin(who, now(), MAX_RECORDED_MS, VOICES[who]));
+        return;
+      }
       const stretch = open[who].shift();
       if (stretch) stretch.untilMs = now();
     },
-    key(digit) { begin("person", now(), now() + KEY_MS, toneOf(KEY_HZ[digit] ?? PITCH_HZ.person, KEY_MS, 0)); },
+    key(digit) {
+      begin("person", now(), now() + KEY_MS, toneOf(KEY_HZ[digit] ?? PITCH_HZ.person, KEY_MS, 0));
+    },
   });
   const stop = (): LineRecording => {
     if (done) return done;
     leave();
     const lengthMs = now();
-    done = { get wav() { return render(stretches, frames, lengthMs); }, seconds: Math.round(lengthMs / 1000), channels: CHANNELS };
+    done = {
+      get wav() {
+        return render(stretches, frames, lengthMs);
+      },
+      seconds: Math.round(lengthMs / 1000),
+      channels: CHANNELS,
+    };
     return done;
   };
   call.over.addEventListener("abort", stop, { once: true });

@@ -1,11 +1,22 @@
 /** Where something is to be reported or asked: URL and method. */
-export interface Hook { url: string; method: "GET" | "POST" }
+export interface Hook {
+  url: string;
+  method: "GET" | "POST";
+}
 
 /** A request to the service, signed and ready. `body` null: none. */
-export interface Outgoing extends Hook { headers: Record<string, string>; body: string | null }
+export interface Outgoing extends Hook {
+  headers: Record<string, string>;
+  body: string | null;
+}
 
 /** What became of a request. `status` null: no answer came, `error` says why. */
-export interface Sent { status: number | null; text: string; attempts: number; error?: string }
+export interface Sent {
+  status: number | null;
+  text: string;
+  attempts: number;
+  error?: string;
+}
 
 /** Makes requests to the service as carriers do. */
 export interface Sender {
@@ -27,15 +38,33 @@ const MAX_DOCUMENT_CHARS = 128_000;
 const FORM = "application/x-www-form-urlencoded; charset=utf-8";
 
 /** A form sent to a hook: in the query of a GET, in the body of a POST. `sign` gives the headers that prove who sends it. */
-export function formTo(hook: Hook, fields: Record<string, string>, sign: (url: string, form: URLSearchParams | undefined) => Record<string, string>): Outgoing {
+export function formTo(
+  hook: Hook,
+  fields: Record<string, string>,
+  sign: (url: string, form: URLSearchParams | undefined) => Record<string, string>,
+): Outgoing {
   const form = new URLSearchParams(fields);
-  if (hook.method === "POST") return { ...hook, headers: { accept: "*/*", "content-type": FORM, ...sign(hook.url, form) }, body: form.toString() };
+  if (hook.method === "POST")
+    return {
+      ...hook,
+      headers: { accept: "*/*", "content-type": FORM, ...sign(hook.url, form) },
+      body: form.toString(),
+    };
   const url = `${hook.url}${hook.url.includes("?") ? "&" : "?"}${form}`;
   return { url, method: "GET", headers: { accept: "*/*", ...sign(url, undefined) }, body: null };
 }
 
-async function request({ url, method, headers, body }: Outgoing, closed: AbortSignal): Promise<{ status: number; text: string }> {
-  const response = await fetch(url, { method, redirect: "follow", signal: AbortSignal.any([closed, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]), headers, ...(body === null ? {} : { body }) });
+async function request(
+  { url, method, headers, body }: Outgoing,
+  closed: AbortSignal,
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(url, {
+    method,
+    redirect: "follow",
+    signal: AbortSignal.any([closed, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+    headers,
+    ...(body === null ? {} : { body }),
+  });
   return { status: response.status, text: (await response.text()).slice(0, MAX_DOCUMENT_CHARS) };
 }
 
@@ -43,11 +72,15 @@ async function request({ url, method, headers, body }: Outgoing, closed: AbortSi
 export function createSender(): Sender {
   const closing = new AbortController();
   const waiting = new Set<NodeJS.Timeout>();
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => {
-    if (closing.signal.aborted) return;
-    const timer = setTimeout(() => { waiting.delete(timer); resolve(); }, ms);
-    waiting.add(timer);
-  });
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      if (closing.signal.aborted) return;
+      const timer = setTimeout(() => {
+        waiting.delete(timer);
+        resolve();
+      }, ms);
+      waiting.add(timer);
+    });
   return {
     pause,
     closed: closing.signal,

@@ -51,7 +51,10 @@ export interface Carrier {
 export const DEFAULT_ACCOUNT: Account = { sid: `AC${"0123456789abcdef".repeat(2)}`, authToken: "simulated-auth-token" };
 
 /** The account of Plivo's used when none is configured. */
-export const DEFAULT_PLIVO_ACCOUNT: PlivoAccount = { authId: "MASIMULATED0000000AA", authToken: "simulated-auth-token" };
+export const DEFAULT_PLIVO_ACCOUNT: PlivoAccount = {
+  authId: "MASIMULATED0000000AA",
+  authToken: "simulated-auth-token",
+};
 
 /** The account of Telnyx's used when none is configured. */
 export const DEFAULT_TELNYX_ACCOUNT: TelnyxAccount = { connectionId: "1684641123236054244", apiKey: "KEYsimulated" };
@@ -61,8 +64,16 @@ const HOST = "127.0.0.1";
 /** Every carrier's protocol, asked in order. */
 function openProtocols(options: CarrierOptions, given: Pick<TwilioOptions, "exchange" | "time" | "ledger" | "faults">) {
   const parts = { ...given, ownNumbers: options.ownNumbers ?? null, endCutsSpeech: options.endCutsSpeech ?? false };
-  const telnyx = createTelnyx({ ...parts, accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT], seed: options.seed });
-  const protocols = { twilio: createTwilio({ ...parts, accounts: options.accounts }), plivo: createPlivo({ ...parts, accounts: options.plivoAccounts ?? [DEFAULT_PLIVO_ACCOUNT] }), telnyx };
+  const telnyx = createTelnyx({
+    ...parts,
+    accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT],
+    seed: options.seed,
+  });
+  const protocols = {
+    twilio: createTwilio({ ...parts, accounts: options.accounts }),
+    plivo: createPlivo({ ...parts, accounts: options.plivoAccounts ?? [DEFAULT_PLIVO_ACCOUNT] }),
+    telnyx,
+  };
   return {
     telnyxPublicKey: telnyx.publicKey,
     desks: Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk])),
@@ -73,21 +84,25 @@ function openProtocols(options: CarrierOptions, given: Pick<TwilioOptions, "exch
       }
       return null;
     },
-    close() { for (const protocol of Object.values(protocols)) protocol.close(); },
+    close() {
+      for (const protocol of Object.values(protocols)) protocol.close();
+    },
   };
 }
 
-const listening = (server: Server, port: number, host: string): Promise<void> => new Promise((resolve, reject) => {
-  server.once("error", reject);
-  server.listen(port, host, resolve);
-});
+const listening = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
 
 /**
  * Starts the simulated carrier. Rejects with the system's error when the port is taken (EADDRINUSE) or the ledger file cannot
  * be opened, and with RangeError for a time scale that is not above 0.
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
-  if (!(options.timeScale > 0 && options.timeScale <= 10_000)) throw new RangeError(`the time scale must be above 0 and at most 10000, not ${options.timeScale}`);
+  if (!(options.timeScale > 0 && options.timeScale <= 10_000))
+    throw new RangeError(`the time scale must be above 0 and at most 10000, not ${options.timeScale}`);
   const host = options.host ?? HOST;
   const ledger = openLedger(options.ledgerFile);
   const time = startTime(options.timeScale);
@@ -98,9 +113,18 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
 
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
-    if (!request) { sendReply(response, { status: 413, body: { message: "the request is too large" } }); return; }
-    if (request.path === "/ledger/stream" && request.method === "GET") { streamLedger(ledger, request, response); return; }
-    const reply: Reply = protocols.answer(request) ?? answerInbound(protocols.desks, request) ?? answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
+    if (!request) {
+      sendReply(response, { status: 413, body: { message: "the request is too large" } });
+      return;
+    }
+    if (request.path === "/ledger/stream" && request.method === "GET") {
+      streamLedger(ledger, request, response);
+      return;
+    }
+    const reply: Reply =
+      protocols.answer(request) ??
+      answerInbound(protocols.desks, request) ??
+      answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
     const refusing = faults.take("refuse_connections", "");
     if (refusing) response.once("close", () => shutDoor(refusing.seconds * 1000));
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
@@ -108,14 +132,21 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   };
   const server = createServer((message, response) => {
     serve(message, response).catch((error: unknown) => {
-      if (!response.headersSent) sendReply(response, { status: 500, body: { message: `the simulator failed: ${String(error)}` } });
+      if (!response.headersSent)
+        sendReply(response, { status: 500, body: { message: `the simulator failed: ${String(error)}` } });
     });
   });
   /** For a while nothing listens: who connects is refused by the system, as when a carrier's host is gone. */
   const shutDoor = (ms: number): void => {
     server.close();
     server.closeAllConnections();
-    time.after(0, () => { server.listen(port, host); }, ms);
+    time.after(
+      0,
+      () => {
+        server.listen(port, host);
+      },
+      ms,
+    );
   };
   try {
     await listening(server, options.port, host);

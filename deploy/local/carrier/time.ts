@@ -27,10 +27,13 @@ export function startTime(scale: number): SimTime {
 
   const after: SimTime["after"] = (simMs, fn, floorRealMs = 0) => {
     if (closing.signal.aborted) return () => undefined;
-    const timer = setTimeout(() => {
-      cancels.delete(cancel);
-      fn();
-    }, Math.max(simMs / scale, floorRealMs));
+    const timer = setTimeout(
+      () => {
+        cancels.delete(cancel);
+        fn();
+      },
+      Math.max(simMs / scale, floorRealMs),
+    );
     const cancel: Cancel = () => {
       clearTimeout(timer);
       cancels.delete(cancel);
@@ -43,19 +46,23 @@ export function startTime(scale: number): SimTime {
     scale,
     elapsedMs: () => (performance.now() - startedAt) * scale,
     after,
-    wait: (simMs, signal, floorRealMs) => new Promise((resolve) => {
-      if (signal.aborted || closing.signal.aborted) { resolve(false); return; }
-      const finish = (ran: boolean): void => {
-        cancel();
-        signal.removeEventListener("abort", stop);
-        closing.signal.removeEventListener("abort", stop);
-        resolve(ran);
-      };
-      const stop = (): void => finish(false);
-      const cancel = after(simMs, () => finish(true), floorRealMs);
-      signal.addEventListener("abort", stop, { once: true });
-      closing.signal.addEventListener("abort", stop, { once: true });
-    }),
+    wait: (simMs, signal, floorRealMs) =>
+      new Promise((resolve) => {
+        if (signal.aborted || closing.signal.aborted) {
+          resolve(false);
+          return;
+        }
+        const finish = (ran: boolean): void => {
+          cancel();
+          signal.removeEventListener("abort", stop);
+          closing.signal.removeEventListener("abort", stop);
+          resolve(ran);
+        };
+        const stop = (): void => finish(false);
+        const cancel = after(simMs, () => finish(true), floorRealMs);
+        signal.addEventListener("abort", stop, { once: true });
+        closing.signal.addEventListener("abort", stop, { once: true });
+      }),
     pending: () => cancels.size,
     close() {
       closing.abort();

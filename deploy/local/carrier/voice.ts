@@ -57,7 +57,8 @@ function wholeWords(text: string, chars: number): string {
 }
 
 /** A silent voice at `charsPerSecond` (simulated). */
-export const startVoice = (time: SimTime, charsPerSecond: number, listener: VoiceListener): Voice => new AgentVoice(time, charsPerSecond, listener);
+export const startVoice = (time: SimTime, charsPerSecond: number, listener: VoiceListener): Voice =>
+  new AgentVoice(time, charsPerSecond, listener);
 
 class AgentVoice implements Voice {
   readonly #time: SimTime;
@@ -102,7 +103,9 @@ class AgentVoice implements Voice {
     this.#pump();
   }
 
-  current(): Speech | null { return this.#queue[0] ?? null; }
+  current(): Speech | null {
+    return this.#queue[0] ?? null;
+  }
 
   spoken(): string {
     const [speech] = this.#queue;
@@ -127,7 +130,9 @@ class AgentVoice implements Voice {
 
   drained(): Promise<void> {
     if (this.#queue.length === 0 || this.#stopped) return Promise.resolve();
-    return new Promise((resolve) => { this.#waiting.push(resolve); });
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
   stop(): void {
@@ -150,8 +155,14 @@ class AgentVoice implements Voice {
     const [speech] = this.#queue;
     if (!speech || this.#since !== null) return;
     const restMs = this.#lengthMs(speech) - this.#playedMs;
-    if (restMs > 0) { this.#playFor(speech, restMs); return; }
-    if (!speech.closed) { this.#pause(false); return; }
+    if (restMs > 0) {
+      this.#playFor(speech, restMs);
+      return;
+    }
+    if (!speech.closed) {
+      this.#pause(false);
+      return;
+    }
     const heard = this.#report(speech, false);
     this.#queue.shift();
     this.#playedMs = 0;
@@ -190,7 +201,9 @@ class AgentVoice implements Voice {
     return speech.media ? speech.media.durationMs : (speech.text.length * 1000) / this.#charsPerSecond;
   }
 
-  #spokenMs(): number { return this.#playedMs + (this.#since === null ? 0 : this.#time.elapsedMs() - this.#since); }
+  #spokenMs(): number {
+    return this.#playedMs + (this.#since === null ? 0 : this.#time.elapsedMs() - this.#since);
+  }
 
   #chars(speech: Speech): number {
     return Math.min(speech.text.length, Math.floor((this.#spokenMs() * this.#charsPerSecond) / 1000));

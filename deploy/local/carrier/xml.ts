@@ -14,14 +14,16 @@ export class XmlError extends Error {
 }
 
 const MAX_DEPTH = 20;
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: "\"", apos: "'" };
-const TOKEN = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[([\s\S]*?)\]\]>|<\/([^\s>]+)\s*>|<([A-Za-z_][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|[^<]+|</g;
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const TOKEN =
+  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[([\s\S]*?)\]\]>|<\/([^\s>]+)\s*>|<([A-Za-z_][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|[^<]+|</g;
 const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 function decode(text: string): string {
   return text.replace(/&(#x[0-9a-f]+|#\d+|\w+);|&/gi, (whole, name: string | undefined) => {
     if (name === undefined) throw new XmlError("a bare & must be written &amp;");
-    if (name.startsWith("#")) return String.fromCodePoint(/^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1)));
+    if (name.startsWith("#"))
+      return String.fromCodePoint(/^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1)));
     const known = ENTITIES[name];
     if (known === undefined) throw new XmlError(`unknown entity ${whole}`);
     return known;
@@ -46,7 +48,8 @@ export function parseXml(text: string): XmlElement {
     const inside = open.at(-1) ?? root;
     if (cdata !== undefined) inside.children.push(cdata);
     else if (closing !== undefined) {
-      if (open.length === 1 || inside.name !== closing) throw new XmlError(`</${closing}> at ${match.index} closes nothing`);
+      if (open.length === 1 || inside.name !== closing)
+        throw new XmlError(`</${closing}> at ${match.index} closes nothing`);
       open.pop();
     } else if (opening !== undefined) {
       if (open.length > MAX_DEPTH) throw new XmlError(`nested deeper than ${MAX_DEPTH}`);
@@ -55,7 +58,8 @@ export function parseXml(text: string): XmlElement {
       if (selfClosing !== "/") open.push(element);
     } else if (whole === "<") throw new XmlError(`a broken tag at ${match.index}`);
     else if (!whole.startsWith("<")) {
-      if (open.length === 1 && whole.trim() !== "") throw new XmlError(`text outside the root element at ${match.index}`);
+      if (open.length === 1 && whole.trim() !== "")
+        throw new XmlError(`text outside the root element at ${match.index}`);
       inside.children.push(decode(whole));
     }
   }
@@ -68,7 +72,11 @@ export function parseXml(text: string): XmlElement {
 
 /** All text inside an element, trimmed. */
 export const textOf = (element: XmlElement): string =>
-  element.children.map((c) => (typeof c === "string" ? c : textOf(c))).join("").replace(/\s+/g, " ").trim();
+  element.children
+    .map((c) => (typeof c === "string" ? c : textOf(c)))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
 
 /** The child elements. */
 export const elementsOf = (element: XmlElement): XmlElement[] => element.children.filter((c) => typeof c !== "string");

@@ -1,7 +1,10 @@
 import { ending, isDone, type Progress } from "./run.ts";
 
 /** Shows progress: a bar and a table that redraw themselves in a terminal, one line per change elsewhere. */
-export interface Screen { show(all: Progress[]): void; end(): void }
+export interface Screen {
+  show(all: Progress[]): void;
+  end(): void;
+}
 
 const BAR = 40;
 const ROWS_SHOWN = 20;
@@ -17,14 +20,21 @@ const rowLine = (p: Progress): string =>
   `${p.row.request_id.padEnd(14).slice(0, 14)} ${p.state.padEnd(11)} ${String(p.attempts).padStart(2)}  ${(p.state === "FINISHED" || p.state === "refused" ? ending(p) : "").padEnd(26).slice(0, 26)} ${p.reported ? "webhook" : ""}`.trimEnd();
 
 /** Rows worth a place on the screen: those under way first, then those that ended last. */
-const worthShowing = (all: Progress[]): Progress[] => [...all.filter((p) => !isDone(p) && p.state !== "pushing"), ...all.filter(isDone).toReversed()].slice(0, ROWS_SHOWN);
+const worthShowing = (all: Progress[]): Progress[] =>
+  [...all.filter((p) => !isDone(p) && p.state !== "pushing"), ...all.filter(isDone).toReversed()].slice(0, ROWS_SHOWN);
 
 function terminalScreen(out: NodeJS.WriteStream): Screen {
   let drawn = 0;
   return {
     show(all) {
-      const lines = [bar(all.filter(isDone).length, all.length), "request_id     status      try outcome", ...worthShowing(all).map(rowLine)];
-      out.write(`${drawn > 0 ? `${ESC}${drawn}A` : ""}${lines.map((l) => `${ESC}2K${l.slice(0, (out.columns || 100) - 1)}`).join("\n")}\n${ESC}0J`);
+      const lines = [
+        bar(all.filter(isDone).length, all.length),
+        "request_id     status      try outcome",
+        ...worthShowing(all).map(rowLine),
+      ];
+      out.write(
+        `${drawn > 0 ? `${ESC}${drawn}A` : ""}${lines.map((l) => `${ESC}2K${l.slice(0, (out.columns || 100) - 1)}`).join("\n")}\n${ESC}0J`,
+      );
       drawn = lines.length;
     },
     end: () => undefined,

@@ -2,7 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Webhook } from "standardwebhooks";
 
 /** `data` of a received report, as far as the demo looks at it. */
-export interface Report { order_id: string; lead_call_tracker_id: string; outcome: string; attempt_count: number; transcription: { role: string; content: string }[]; trace_scores?: Record<string, number>; metaData?: { summary?: string } }
+export interface Report {
+  order_id: string;
+  lead_call_tracker_id: string;
+  outcome: string;
+  attempt_count: number;
+  transcription: { role: string; content: string }[];
+  trace_scores?: Record<string, number>;
+  metaData?: { summary?: string };
+}
 
 /** A receiver of reporting webhooks. */
 export interface Sink {
@@ -30,7 +38,17 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 /** Starts a receiver on a free port. Signatures are checked by the reference library of Standard Webhooks. */
 export async function startSink(secret: string, onReport: () => void): Promise<Sink> {
   const checker = new Webhook(secret);
-  const sink: Sink = { url: "", reports: new Map(), refused: [], repeated: 0, close: () => new Promise((resolve) => { server.closeAllConnections(); server.close(() => resolve()); }) };
+  const sink: Sink = {
+    url: "",
+    reports: new Map(),
+    refused: [],
+    repeated: 0,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
     try {
@@ -44,7 +62,9 @@ export async function startSink(secret: string, onReport: () => void): Promise<S
       response.writeHead(400).end();
     }
   };
-  const server = createServer((request, response) => { void take(request, response); });
+  const server = createServer((request, response) => {
+    void take(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   sink.url = typeof address === "object" && address ? `http://127.0.0.1:${address.port}/reports` : "";

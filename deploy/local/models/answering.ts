@@ -6,13 +6,35 @@ import { capitalise, contentStems, endWith, normalise, wordsOf } from "./words.t
 
 /** What the model says when the person has not decided: answers from the prompt's facts, then the open question again. Pure. */
 
-const ABOUT_CALLER = /\b(who (are|is)|who am i|what company|which company|where are you calling|your name|who do you)\b/;
-const ABOUT_PURPOSE = /\b(what is (this|it|that) (all )?about|what do you want|why (are you|do you)|what (are you calling|for)|purpose|concerning|what order|which order|what appointment|which appointment)\b/;
+const ABOUT_CALLER =
+  /\b(who (are|is)|who am i|what company|which company|where are you calling|your name|who do you)\b/;
+const ABOUT_PURPOSE =
+  /\b(what is (this|it|that) (all )?about|what do you want|why (are you|do you)|what (are you calling|for)|purpose|concerning|what order|which order|what appointment|which appointment)\b/;
 const ABOUT_MACHINE = /\b(robot|machine|computer|human|real person|recording|bot|ai|artificial)\b/;
 const ABOUT_PRESENCE = /\b(anybody|anyone|somebody|are you) (still )?there\b|\bcan you hear\b/;
 const SYNONYMS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/\b(when|what (day|date|time)|which (day|date|time))\b/, ["delivery", "day", "date", "on", "at", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "appointment"]],
-  [/\b(how much|price|cost|amount|total)\b/, ["for", "euros", "dollars", "eur", "usd", "amount", "price", "cost", "costs", "total"]],
+  [
+    /\b(when|what (day|date|time)|which (day|date|time))\b/,
+    [
+      "delivery",
+      "day",
+      "date",
+      "on",
+      "at",
+      "monday",
+      "tuesday",
+      "wednesday",
+      "thursday",
+      "friday",
+      "saturday",
+      "sunday",
+      "appointment",
+    ],
+  ],
+  [
+    /\b(how much|price|cost|amount|total)\b/,
+    ["for", "euros", "dollars", "eur", "usd", "amount", "price", "cost", "costs", "total"],
+  ],
   [/\bwhere\b/, ["address", "street", "at", "in"]],
 ];
 const DETAIL = 1;
@@ -32,7 +54,9 @@ export function answerQuestion(question: string, prompt: Prompt): string {
 
 /** "You are calling about order 7." as "I am calling about order 7."; null when the prompt does not tell. */
 function purpose(prompt: Prompt): string | null {
-  const match = /\b(?:calling|call|phoning) (?:\S+ )?((?:about|because|regarding|concerning|to)\b [^.!?]+)/i.exec(prompt.facts.join(" "));
+  const match = /\b(?:calling|call|phoning) (?:\S+ )?((?:about|because|regarding|concerning|to)\b [^.!?]+)/i.exec(
+    prompt.facts.join(" "),
+  );
   return match === null ? null : `I am calling ${toSecondPerson((match[1] ?? "").trim())}.`;
 }
 
@@ -45,7 +69,8 @@ function factFor(plain: string, prompt: Prompt): string | null {
   for (const text of [...facts, ...details(prompt)]) {
     const stems = contentStems(text);
     const words = new Set(wordsOf(text));
-    const score = [...asked].filter((part) => stems.has(part)).length + related.filter((word) => words.has(word)).length;
+    const score =
+      [...asked].filter((part) => stems.has(part)).length + related.filter((word) => words.has(word)).length;
     if (score > FACT_WORDS_NEEDED && (best === null || score > best.score)) best = { text, score };
   }
   return best === null ? null : endWith(capitalise(toSecondPerson(best.text)), ".");
@@ -54,7 +79,10 @@ function factFor(plain: string, prompt: Prompt): string | null {
 /** What the task itself states: "order A-17 for 42 euros with delivery on Monday" in "ask whether they confirm order …". */
 function details(prompt: Prompt): string[] {
   return prompt.instructions.flatMap((instruction) => {
-    const match = /\b(?:whether|if|that) (?:they|he|she|the \w+|you) (?:can |will |would |still )?(?:confirms?|accepts?|come to|keeps?|wants?|have|has|is|are) (.+?)[.?!]*$/i.exec(instruction);
+    const match =
+      /\b(?:whether|if|that) (?:they|he|she|the \w+|you) (?:can |will |would |still )?(?:confirms?|accepts?|come to|keeps?|wants?|have|has|is|are) (.+?)[.?!]*$/i.exec(
+        instruction,
+      );
     return match?.[DETAIL] === undefined ? [] : [`It is ${match[DETAIL].trim()}`];
   });
 }
@@ -102,6 +130,9 @@ export function askForParameter(topic: string): string {
   const plain = normalise(topic).replace(/[.]$/, "");
   const kind = /\b(day|date|time)\b/.exec(plain)?.[1];
   if (kind !== undefined) return `Which ${kind} would suit you?`;
-  const words = topic.trim().replace(/[.?!]+$/, "").replace(/^(the|a|an|your) /i, "");
+  const words = topic
+    .trim()
+    .replace(/[.?!]+$/, "")
+    .replace(/^(the|a|an|your) /i, "");
   return `Could you tell me ${/^(why|what|which|how|when|where|whether)\b/i.test(words) ? "" : "the "}${words.charAt(0).toLowerCase()}${toSecondPerson(words.slice(1))}, please?`;
 }

@@ -27,7 +27,9 @@ export function propertiesOf(schema: Schema): [string, Schema][] {
 export function fillArguments(schema: Schema, said: Said): Filling {
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
   const properties = propertiesOf(schema);
-  const timeApart = properties.some(([name]) => isTimeName(name)) && properties.some(([name, property]) => wantsMoment(name, property) === "day");
+  const timeApart =
+    properties.some(([name]) => isTimeName(name)) &&
+    properties.some(([name, property]) => wantsMoment(name, property) === "day");
   const values: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const [name, property] of properties) {
@@ -52,7 +54,13 @@ export function wantsMoment(name: string, property: Schema): "day" | "time" | nu
 
 /** Whether a property takes a person's words as they are. */
 export function isFreeText(name: string, property: Schema): boolean {
-  return typeOf(property) === "string" && !Array.isArray(property["enum"]) && property["format"] === undefined && property["pattern"] === undefined && wantsMoment(name, property) === null;
+  return (
+    typeOf(property) === "string" &&
+    !Array.isArray(property["enum"]) &&
+    property["format"] === undefined &&
+    property["pattern"] === undefined &&
+    wantsMoment(name, property) === null
+  );
 }
 
 type Circumstances = Readonly<{ required: boolean; timeApart: boolean }>;
@@ -84,7 +92,10 @@ function enumValue(values: readonly unknown[], said: Said): unknown {
     const words = new Set([...wordsOf(text), ...contentStems(text)]);
     const hit = values.find((value) => {
       const wanted = wordsOf(String(value));
-      return wanted.length > 0 && wanted.every((word) => words.has(word) || [...contentStems(word)].some((part) => words.has(part)));
+      return (
+        wanted.length > 0 &&
+        wanted.every((word) => words.has(word) || [...contentStems(word)].some((part) => words.has(part)))
+      );
     });
     if (hit !== undefined) return hit;
   }
@@ -100,7 +111,10 @@ function momentValue(kind: "day" | "time", property: Schema, said: Said, timeApa
   return moment.text.replace(/^(on|this|at) /, "");
 }
 
-const NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(" ");
+const NUMBER_WORDS =
+  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(
+    " ",
+  );
 
 function numberValue(property: Schema, said: Said): number | undefined {
   for (const text of said.keys === null ? said.texts : [said.keys, ...said.texts]) {
@@ -130,7 +144,8 @@ function booleanValue(name: string, text: string): boolean | undefined {
 function stringValue(name: string, property: Schema, said: Said, required: boolean): string | undefined {
   const text = (said.texts[0] ?? "").trim();
   if (property["format"] === "email") return /[\w.+-]+@[\w-]+\.[\w.]+\w/.exec(text)?.[0];
-  if (wordsOf(name).some((word) => /^(digits?|pin|code|phone|number|postcode|zip)$/.test(word))) return said.keys ?? /\+?\d[\d -]*\d|\d/.exec(text)?.[0]?.replace(/[ -]/g, "");
+  if (wordsOf(name).some((word) => /^(digits?|pin|code|phone|number|postcode|zip)$/.test(word)))
+    return said.keys ?? /\+?\d[\d -]*\d|\d/.exec(text)?.[0]?.replace(/[ -]/g, "");
   const pattern = property["pattern"];
   if (typeof pattern === "string") return matching(pattern, text);
   if (required) return text === "" || said.keys !== null ? undefined : text;

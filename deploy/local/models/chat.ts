@@ -13,26 +13,45 @@ import { completionBody, streamEvents } from "./sse.ts";
 /** Answers a chat completion, as slowly and as badly as was ordered. */
 export async function answerChat(chat: ChatRequest, response: ServerResponse, turn: Turn): Promise<void> {
   const fault = turn.faults.take("chat");
-  const summary = turn.requests.open({ kind: "chat", model: chat.model, messages: chat.messages.length, tools: chat.tools.map(({ name }) => name), stream: chat.stream, fault: fault?.kind ?? null });
+  const summary = turn.requests.open({
+    kind: "chat",
+    model: chat.model,
+    messages: chat.messages.length,
+    tools: chat.tools.map(({ name }) => name),
+    stream: chat.stream,
+    fault: fault?.kind ?? null,
+  });
   const gone = watched(response, summary);
   const error = errorOf(fault);
   if (error !== null) throw error;
   if (fault?.kind === "hang") return; // The connection stays open until the client or the server closes it.
   const planned = complete(chat);
   const plan = fault?.kind === "garbage_tool_call" ? garbled(planned, chat) : planned;
-  summary.reply = { content: plan.content, call: plan.call === null ? null : { name: plan.call.name, arguments: plan.call.arguments } };
+  summary.reply = {
+    content: plan.content,
+    call: plan.call === null ? null : { name: plan.call.name, arguments: plan.call.arguments },
+  };
   await delay(turn.delays.first_token_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
   await deliver(plan, chat, response, { cut: fault?.kind === "cut_stream", gone, delays: turn.delays });
 }
 
-async function deliver(plan: Plan, chat: ChatRequest, response: ServerResponse, how: Readonly<{ cut: boolean; gone: AbortSignal; delays: DelayTimes }>): Promise<void> {
+async function deliver(
+  plan: Plan,
+  chat: ChatRequest,
+  response: ServerResponse,
+  how: Readonly<{ cut: boolean; gone: AbortSignal; delays: DelayTimes }>,
+): Promise<void> {
   const events = streamEvents(plan, chat);
   if (!chat.stream) {
     await delay(how.delays.token_ms * events.filter(({ token }) => token).length, how.gone);
     if (how.cut) return void response.destroy();
     return sendJson(response, 200, completionBody(plan, chat), plan.id);
   }
-  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-request-id": plan.id });
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "x-request-id": plan.id,
+  });
   const last = how.cut ? Math.ceil(events.length / 2) : events.length;
   let tokens = 0;
   for (const { data, token } of events.slice(0, last)) {

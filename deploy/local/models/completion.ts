@@ -30,18 +30,37 @@ const ID_CHARACTERS = 24;
 
 /** Plans the answer to a request. Pure: the same request is answered alike. Throws ApiFault when the context is too long. */
 export function complete(request: ChatRequest): Plan {
-  const promptTokens = tokensIn([...request.messages.map(({ text }) => text), ...request.tools.map((tool) => JSON.stringify(tool))].join("\n"));
+  const promptTokens = tokensIn(
+    [...request.messages.map(({ text }) => text), ...request.tools.map((tool) => JSON.stringify(tool))].join("\n"),
+  );
   if (promptTokens > CONTEXT_TOKENS) {
-    throw new ApiFault(400, `This model's maximum context length is ${CONTEXT_TOKENS} tokens. However, your messages resulted in ${promptTokens} tokens. Please reduce the length of the messages.`, "messages", "context_length_exceeded");
+    throw new ApiFault(
+      400,
+      `This model's maximum context length is ${CONTEXT_TOKENS} tokens. However, your messages resulted in ${promptTokens} tokens. Please reduce the length of the messages.`,
+      "messages",
+      "context_length_exceeded",
+    );
   }
   const key = createHash("sha256").update(JSON.stringify(request)).digest("hex").slice(0, ID_CHARACTERS);
   const decision = decide(request);
   if ("tool" in decision) {
     const text = JSON.stringify(decision.values);
-    return { id: `chatcmpl-${key}`, content: null, call: { id: `call_${key}`, name: decision.tool.name, arguments: text }, finish: "tool_calls", usage: usage(promptTokens, tokensIn(decision.tool.name + text)) };
+    return {
+      id: `chatcmpl-${key}`,
+      content: null,
+      call: { id: `call_${key}`, name: decision.tool.name, arguments: text },
+      finish: "tool_calls",
+      usage: usage(promptTokens, tokensIn(decision.tool.name + text)),
+    };
   }
   const { text, cut } = shorten(untilStop(decision.say, request.stop), request.maxTokens);
-  return { id: `chatcmpl-${key}`, content: text, call: null, finish: cut ? "length" : "stop", usage: usage(promptTokens, tokensIn(text)) };
+  return {
+    id: `chatcmpl-${key}`,
+    content: text,
+    call: null,
+    finish: cut ? "length" : "stop",
+    usage: usage(promptTokens, tokensIn(text)),
+  };
 }
 
 type Decision = Readonly<{ say: string }> | Readonly<{ tool: Tool; values: Readonly<Record<string, unknown>> }>;
@@ -62,11 +81,22 @@ function decide(request: ChatRequest): Decision {
   const exactly = dictated(request.messages);
   if (exactly !== null) return { say: exactly };
   const judging = request.toolChoice === "none" ? null : judgingTool(request.tools);
-  if (judging !== null) return { tool: judging, values: judged(judging, request.messages.findLast(({ role }) => role === "user")?.text ?? "") };
+  if (judging !== null)
+    return {
+      tool: judging,
+      values: judged(judging, request.messages.findLast(({ role }) => role === "user")?.text ?? ""),
+    };
   const scene = sceneOf(request.messages);
   const forced = forcedTool(request, scene.situation(request.tools));
-  if (forced !== null) return { tool: forced, values: completed(forced.parameters, fillFor(forced, scene.situation(request.tools))) };
-  if (scene.user === null) return { say: scene.failure === null ? speakTask(scene.prompt).text : andAgain("I am sorry, that did not work.", scene.question) };
+  if (forced !== null)
+    return { tool: forced, values: completed(forced.parameters, fillFor(forced, scene.situation(request.tools))) };
+  if (scene.user === null)
+    return {
+      say:
+        scene.failure === null
+          ? speakTask(scene.prompt).text
+          : andAgain("I am sorry, that did not work.", scene.question),
+    };
   const tools = request.toolChoice === "none" ? [] : request.tools;
   const meaning = understand(scene.situation(tools));
   return meaning.kind === "call" ? { tool: meaning.tool, values: meaning.values } : { say: reply(meaning, scene) };
@@ -107,13 +137,22 @@ function sceneOf(messages: readonly Message[]): Scene {
   const facts = readPrompt(system.map(({ text }) => text).join("\n"));
   const last = messages.at(-1);
   const task = system.findLast(({ text }) => readPrompt(text).instructions.length > 0) ?? system.at(-1);
-  const prompt = last !== undefined && isSystem(last) && last.text.trim() !== "" ? withFacts(readPrompt(last.text), facts) : withFacts(readPrompt(task?.text ?? ""), facts);
+  const prompt =
+    last !== undefined && isSystem(last) && last.text.trim() !== ""
+      ? withFacts(readPrompt(last.text), facts)
+      : withFacts(readPrompt(task?.text ?? ""), facts);
   const step = messages.slice(messages.findLastIndex((message) => message.role === "tool" || message.calls) + 1);
   const said = step.filter(({ role }) => role === "user").map(({ text }) => text);
   const user = last?.role === "user" ? last.text : null;
   const asked = step.findLast(({ role, text }) => role === "assistant" && text.trim().endsWith("?"))?.text;
   const question = (asked === undefined ? null : lastQuestion(asked)) ?? speakTask(prompt).question;
-  const situation = (tools: readonly Tool[]): Situation => ({ text: said.at(-1) ?? "", earlier: said.slice(0, -1).reverse(), tools, prompt: facts.text, question });
+  const situation = (tools: readonly Tool[]): Situation => ({
+    text: said.at(-1) ?? "",
+    earlier: said.slice(0, -1).reverse(),
+    tools,
+    prompt: facts.text,
+    question,
+  });
   return { prompt, facts, question, user, failure: last?.role === "tool" ? errorIn(last.text) : null, situation };
 }
 
@@ -127,7 +166,12 @@ function isSystem(message: Message): boolean {
 }
 
 function lastQuestion(text: string): string | null {
-  return text.match(/[^.!?]*(?:\.\S[^.!?]*)*\?/g)?.at(-1)?.trim() ?? null;
+  return (
+    text
+      .match(/[^.!?]*(?:\.\S[^.!?]*)*\?/g)
+      ?.at(-1)
+      ?.trim() ?? null
+  );
 }
 
 function errorIn(result: string): string | null {

@@ -32,8 +32,10 @@ export class Delays {
     const next: Partial<DelayTimes> = {};
     for (const [field, value] of Object.entries(fields)) {
       const name = NAMES.find((one) => one === field);
-      if (name === undefined) throw new ApiFault(400, `Unknown delay '${field}': one of ${NAMES.join(", ")}.`, field, "invalid_value");
-      if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > MOST_DELAY_MS) throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${MOST_DELAY_MS}.`, name, "invalid_value");
+      if (name === undefined)
+        throw new ApiFault(400, `Unknown delay '${field}': one of ${NAMES.join(", ")}.`, field, "invalid_value");
+      if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > MOST_DELAY_MS)
+        throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${MOST_DELAY_MS}.`, name, "invalid_value");
       next[name] = value;
     }
     Object.assign(this.now, next);

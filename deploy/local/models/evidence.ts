@@ -1,4 +1,16 @@
-import { BARE_NO, BARE_YES, FALSE_NEGATIONS, GREETING, IMPATIENT, PHRASES, PRESENT, REPEAT, SMALL_TALK, UNSURE, VOICEMAIL } from "./lexicon.ts";
+import {
+  BARE_NO,
+  BARE_YES,
+  FALSE_NEGATIONS,
+  GREETING,
+  IMPATIENT,
+  PHRASES,
+  PRESENT,
+  REPEAT,
+  SMALL_TALK,
+  UNSURE,
+  VOICEMAIL,
+} from "./lexicon.ts";
 import type { Concept, Weight } from "./lexicon.ts";
 import { isOffered, momentsIn } from "./moments.ts";
 import type { Moment } from "./moments.ts";
@@ -26,12 +38,18 @@ const BARE_WEIGHT = 1.5;
 const VOICEMAIL_WEIGHT = 4;
 const EXPLICIT = 1.5;
 const SOFT = 2;
-const OTHER_DAY: readonly Weight[] = [{ concept: "move", weight: 2.5 }, { concept: "confirm", weight: -1.5 }];
+const OTHER_DAY: readonly Weight[] = [
+  { concept: "move", weight: 2.5 },
+  { concept: "confirm", weight: -1.5 },
+];
 const NEGATION = /\b(?:not|never|no|no longer|hardly|neither|without|nothing)(?: \w+){0,4} ?$/;
 // Suggestions in the form of a question ("why don't we", "what about Friday?") ask for a change, not for a fact.
-const SUGGESTION = /^(?:(?:and|but|so|well|ok|okay|yes|no|hm+|ah|oh),? )*(?:why (?:do|can|could) not (?:we|you)|what about|how about|would it be possible|is it possible|(?:can|could|may|might|shall|should|would) (?:we|you|i|it)\b|do you have (?:anything|something|another|a)\b)/;
-const WH_QUESTION = /(?:^|[,;] )(?:(?:and|but|so|well|ok|okay|yes|no|sorry|wait|hello|hi|hm+|ah|oh|excuse me|um),? )*(?:(?:with|at|in|from|for|to|on|by|about) )?(?:who(?:se|m)?|what|why|when|where|which|how)\b(?! about\b)/;
-const AUX_QUESTION = /^(?:(?:and|but|so|well|ok|okay|sorry|wait|hello|hi|oh),? )*(?:is|are|am|was|were|do|does|did|has|have|will)\b/;
+const SUGGESTION =
+  /^(?:(?:and|but|so|well|ok|okay|yes|no|hm+|ah|oh),? )*(?:why (?:do|can|could) not (?:we|you)|what about|how about|would it be possible|is it possible|(?:can|could|may|might|shall|should|would) (?:we|you|i|it)\b|do you have (?:anything|something|another|a)\b)/;
+const WH_QUESTION =
+  /(?:^|[,;] )(?:(?:and|but|so|well|ok|okay|yes|no|sorry|wait|hello|hi|hm+|ah|oh|excuse me|um),? )*(?:(?:with|at|in|from|for|to|on|by|about) )?(?:who(?:se|m)?|what|why|when|where|which|how)\b(?! about\b)/;
+const AUX_QUESTION =
+  /^(?:(?:and|but|so|well|ok|okay|sorry|wait|hello|hi|oh),? )*(?:is|are|am|was|were|do|does|did|has|have|will)\b/;
 
 /**
  * Reads a person's words. `offered` is everything already on the table (prompt and last question), so that
@@ -39,7 +57,15 @@ const AUX_QUESTION = /^(?:(?:and|but|so|well|ok|okay|sorry|wait|hello|hi|oh),? )
  */
 export function weigh(text: string, offered: string, afterOpenQuestion = false): Evidence {
   // A machine's greeting is full of words that would mean something if a person said them ("I can't take your call").
-  if (VOICEMAIL.test(normalise(text))) return { concepts: new Map<Concept, number>([["voicemail", VOICEMAIL_WEIGHT]]), moments: [], proposed: [], stems: new Set(), questions: [], mood: "voicemail" };
+  if (VOICEMAIL.test(normalise(text)))
+    return {
+      concepts: new Map<Concept, number>([["voicemail", VOICEMAIL_WEIGHT]]),
+      moments: [],
+      proposed: [],
+      stems: new Set(),
+      questions: [],
+      mood: "voicemail",
+    };
   const concepts = new Map<Concept, number>();
   const stems = new Set<string>();
   const questions: string[] = [];
@@ -52,26 +78,51 @@ export function weigh(text: string, offered: string, afterOpenQuestion = false):
     const unfinished = sentence.trim().endsWith("?");
     for (const clause of clausesOf(sentence)) weighClause(clause, unfinished, concepts, bare, stems);
   }
-  const moments = sentencesOf(text).filter((sentence) => !isChat(sentence)).flatMap((sentence) => momentsIn(sentence));
+  const moments = sentencesOf(text)
+    .filter((sentence) => !isChat(sentence))
+    .flatMap((sentence) => momentsIn(sentence));
   const proposed = moments.filter((moment) => !moment.excluded && !isOffered(moment, offered));
   if (proposed.some((moment) => moment.day !== null) && questions.length === 0) add(concepts, OTHER_DAY);
   const mood = moodOf(normalise(text), questions.length > 0);
   const decided = [...concepts].some(([, score]) => score >= EXPLICIT);
-  const pickedUp = /\b(?:hello|hi|hey|good (?:morning|afternoon|evening))\b/.test(normalise(text)) || PRESENT.test(normalise(text));
-  if (!decided && mood !== "impatient" && mood !== "unsure" && !pickedUp && !afterOpenQuestion && questions.length === 0) addBare(concepts, bare);
+  const pickedUp =
+    /\b(?:hello|hi|hey|good (?:morning|afternoon|evening))\b/.test(normalise(text)) || PRESENT.test(normalise(text));
+  if (
+    !decided &&
+    mood !== "impatient" &&
+    mood !== "unsure" &&
+    !pickedUp &&
+    !afterOpenQuestion &&
+    questions.length === 0
+  )
+    addBare(concepts, bare);
   return { concepts, moments, proposed, stems, questions, mood };
 }
 
-function weighClause(clause: string, unfinished: boolean, concepts: Map<Concept, number>, bare: Weight[], stems: Set<string>): void {
-  const plain = clause.replace(FALSE_NEGATIONS, "sure").replace(/\bi am (doing |very |quite )?(fine|good|great|well|okay|ok)\b(?! with)/g, "");
-  if (BARE_NO.test(plain)) bare.push({ concept: "cancel", weight: BARE_WEIGHT }, { concept: "confirm", weight: -BARE_WEIGHT });
+function weighClause(
+  clause: string,
+  unfinished: boolean,
+  concepts: Map<Concept, number>,
+  bare: Weight[],
+  stems: Set<string>,
+): void {
+  const plain = clause
+    .replace(FALSE_NEGATIONS, "sure")
+    .replace(/\bi am (doing |very |quite )?(fine|good|great|well|okay|ok)\b(?! with)/g, "");
+  if (BARE_NO.test(plain))
+    bare.push({ concept: "cancel", weight: BARE_WEIGHT }, { concept: "confirm", weight: -BARE_WEIGHT });
   else if (BARE_YES.test(plain) && !unfinished) bare.push({ concept: "confirm", weight: BARE_WEIGHT });
   for (const { pattern, says, denied } of PHRASES) {
     const match = pattern.exec(plain);
     if (match === null) continue;
     const weights = NEGATION.test(plain.slice(0, match.index)) ? denied : says;
     // "Is that possible?" approves of nothing.
-    add(concepts, unfinished ? weights.filter(({ concept, weight }) => concept !== "confirm" || weight < 0 || weight > SOFT) : weights);
+    add(
+      concepts,
+      unfinished
+        ? weights.filter(({ concept, weight }) => concept !== "confirm" || weight < 0 || weight > SOFT)
+        : weights,
+    );
   }
   for (const match of plain.matchAll(/[a-z0-9]+/g)) {
     if (!NEGATION.test(plain.slice(0, match.index))) stems.add(stem(match[0]));

@@ -3,7 +3,16 @@ import { ApiFault } from "./request.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** Faults a test can order: each is spent on the next requests of its target, in the order they were ordered. */
-export const FAULT_KINDS = ["hang", "error_500", "error_429", "garbage_tool_call", "cut_stream", "slow", "drop", "error_event"] as const;
+export const FAULT_KINDS = [
+  "hang",
+  "error_500",
+  "error_429",
+  "garbage_tool_call",
+  "cut_stream",
+  "slow",
+  "drop",
+  "error_event",
+] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** What a fault may be ordered for, and which ones make sense there. */
@@ -34,7 +43,8 @@ export class Faults {
     const target = targetOf(fields["target"] ?? "chat");
     const kinds: readonly FaultKind[] = MEANT_FOR[target];
     const kind = kinds.find((one) => one === fields["kind"]);
-    if (kind === undefined) throw new ApiFault(400, `'kind' must be one of ${kinds.join(", ")}.`, "kind", "invalid_value");
+    if (kind === undefined)
+      throw new ApiFault(400, `'kind' must be one of ${kinds.join(", ")}.`, "kind", "invalid_value");
     const times = wholeNumber(fields["times"] ?? 1, "times", MOST_TIMES);
     const ms = wholeNumber(fields["ms"] ?? SLOW_MS, "ms", MOST_SLOW_MS);
     if (times === 0) this.#orders = this.#orders.filter((order) => order.kind !== kind || order.target !== target);
@@ -63,19 +73,27 @@ function targetOf(value: unknown): FaultTarget {
 }
 
 function wholeNumber(value: unknown, name: string, most: number): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most) throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${most}.`, name, "invalid_value");
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most)
+    throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${most}.`, name, "invalid_value");
   return value;
 }
 
 /** The error an ordered error fault stands for, null for the other kinds. */
 export function errorOf(fault: Fault | null): ApiFault | null {
-  if (fault?.kind === "error_500") return new ApiFault(500, "The server had an error while processing your request. Sorry about that!");
-  if (fault?.kind === "error_429") return new ApiFault(429, "Rate limit reached for requests. Please try again later.", null, "rate_limit_exceeded");
+  if (fault?.kind === "error_500")
+    return new ApiFault(500, "The server had an error while processing your request. Sorry about that!");
+  if (fault?.kind === "error_429")
+    return new ApiFault(429, "Rate limit reached for requests. Please try again later.", null, "rate_limit_exceeded");
   return null;
 }
 
 /** The plan with a tool call whose arguments are no JSON, as models now and then produce them. */
 export function garbled(plan: Plan, request: ChatRequest): Plan {
   const name = plan.call?.name ?? request.tools[0]?.name ?? "no_such_function";
-  return { ...plan, content: null, call: { id: plan.id.replace("chatcmpl-", "call_"), name, arguments: '{"day": "Fri' }, finish: "tool_calls" };
+  return {
+    ...plan,
+    content: null,
+    call: { id: plan.id.replace("chatcmpl-", "call_"), name, arguments: '{"day": "Fri' },
+    finish: "tool_calls",
+  };
 }

@@ -2,7 +2,8 @@ import { capitalise, endWith } from "./words.ts";
 
 /** Turns talk about a person into talk to that person. Pure. */
 
-const PERSON = "(?:they|he|she|(?:the|this) (?:customer|caller|person|patient|client|user|recipient|guest|member|buyer|lead)|the other side)";
+const PERSON =
+  "(?:they|he|she|(?:the|this) (?:customer|caller|person|patient|client|user|recipient|guest|member|buyer|lead)|the other side)";
 const ADVERB = "(?:still|also|already|really|now|just|indeed|actually)";
 const KEPT_VERBS = /^(can|could|will|would|should|may|might|must|did|had|to|and|or)$/;
 const IRREGULAR: Readonly<Record<string, string>> = { is: "are", was: "were", has: "have", does: "do", goes: "go" };
@@ -30,12 +31,22 @@ export function toSecondPerson(text: string, name: string | null = null): string
 }
 
 function addressed(text: string, who: string): string {
-  const subject = new RegExp(`\\b${who}(?: (${ADVERB}))? (?!of\\b|on\\b|at\\b|in\\b|for\\b|with\\b|about\\b)([a-z]+)\\b`, "gi");
+  const subject = new RegExp(
+    `\\b${who}(?: (${ADVERB}))? (?!of\\b|on\\b|at\\b|in\\b|for\\b|with\\b|about\\b)([a-z]+)\\b`,
+    "gi",
+  );
   return text
     .replace(new RegExp(`\\b${who}(?:'s|’s)(?= )`, "gi"), "your")
     .replace(/\b(their|his)\b/gi, "your")
-    .replace(/\bher(?= (?!to\b|of\b|that\b|if\b|whether\b|for\b|about\b|on\b|at\b|in\b|and\b|or\b|again\b)[a-z])/gi, "your")
-    .replace(subject, (_all, adverb: string | undefined, verb: string) => `you ${adverb === undefined ? "" : `${adverb} `}${afterYou(verb)}`)
+    .replace(
+      /\bher(?= (?!to\b|of\b|that\b|if\b|whether\b|for\b|about\b|on\b|at\b|in\b|and\b|or\b|again\b)[a-z])/gi,
+      "your",
+    )
+    .replace(
+      subject,
+      (_all, adverb: string | undefined, verb: string) =>
+        `you ${adverb === undefined ? "" : `${adverb} `}${afterYou(verb)}`,
+    )
     .replace(new RegExp(`\\b(?:${who}|them|him|her)\\b`, "gi"), "you")
     .replace(/\bthemselves|himself|herself\b/gi, "yourself");
 }

@@ -30,7 +30,11 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 
 /** Sends a JSON body; `id` becomes the x-request-id header. */
 export function sendJson(response: ServerResponse, status: number, body: unknown, id?: string): void {
-  response.writeHead(status, { "content-type": "application/json", ...(id === undefined ? {} : { "x-request-id": id }), ...(status === 413 ? { connection: "close" } : {}) });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    ...(id === undefined ? {} : { "x-request-id": id }),
+    ...(status === 413 ? { connection: "close" } : {}),
+  });
   response.end(JSON.stringify(body));
 }
 

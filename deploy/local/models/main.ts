@@ -18,7 +18,8 @@ const LAST_PORT = 65_535;
 
 function wholeNumber(name: string, text: string, most: number): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > most) throw new Error(`--${name} must be a whole number from 0 to ${most}, not "${text}"`);
+  if (!/^\d+$/.test(text) || value > most)
+    throw new Error(`--${name} must be a whole number from 0 to ${most}, not "${text}"`);
   return value;
 }
 
@@ -44,6 +45,10 @@ async function run(): Promise<void> {
 run().catch((error: unknown) => {
   const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
   const reason = error instanceof Error ? error.message : String(error);
-  process.stderr.write(taken ? "models: the port is taken; choose another with --port, or --port 0 for a free one\n" : `models: ${reason}\n`);
+  process.stderr.write(
+    taken
+      ? "models: the port is taken; choose another with --port, or --port 0 for a free one\n"
+      : `models: ${reason}\n`,
+  );
   process.exit(1);
 });

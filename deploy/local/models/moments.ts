@@ -15,7 +15,8 @@ export type Moment = Readonly<{
 const WEEKDAY = "(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?";
 const MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)";
 const NUMBER = "(?:\\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)";
-const ORDINAL = "(?:\\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth)";
+const ORDINAL =
+  "(?:\\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth)";
 const DAY = [
   "\\d{4}-\\d{2}-\\d{2}",
   "\\d{1,2}[/.]\\d{1,2}(?:[/.]\\d{2,4})?",
@@ -39,10 +40,15 @@ const TIME = [
   `(?<=\\b(?:at|after|before|around|about|by) )${NUMBER}(?! ?(?:home|work|\\w))`,
 ].join("|");
 const LINK = ",? ?(?:on |at |in the |around |about |after |before |by |the |early |late |first thing in the )?";
-const MOMENT = new RegExp(`\\b(?:(?<d1>${DAY})(?:${LINK}(?<t1>${TIME}))?|(?<t2>${TIME})(?:${LINK}(?<d2>${DAY}))?)(?!\\w)`, "g");
+const MOMENT = new RegExp(
+  `\\b(?:(?<d1>${DAY})(?:${LINK}(?<t1>${TIME}))?|(?<t2>${TIME})(?:${LINK}(?<d2>${DAY}))?)(?!\\w)`,
+  "g",
+);
 
-const AGAINST_BEFORE = /\b(not|never|no|from|away|busy|out|travell?ing|except|than|work|without|cancel) (?:(?:on|at|for|in|a|the|this|next|until|till|all) )*$/;
-const AGAINST_AFTER = /^,?\s*(?:(?:is|does|will|would|just|really|at) )*(not|no good|bad|impossible|too (?:early|late|soon|short))\b/;
+const AGAINST_BEFORE =
+  /\b(not|never|no|from|away|busy|out|travell?ing|except|than|work|without|cancel) (?:(?:on|at|for|in|a|the|this|next|until|till|all) )*$/;
+const AGAINST_AFTER =
+  /^,?\s*(?:(?:is|does|will|would|just|really|at) )*(not|no good|bad|impossible|too (?:early|late|soon|short))\b/;
 const PROPER = new RegExp(`\\b(${WEEKDAY}|${MONTH}(?= (?:the )?\\d|$)|(?<=\\d |of |th |st |nd |rd )${MONTH})\\b`, "g");
 
 /** Every day or time in the text, in order; greetings such as "good morning" are none. */
@@ -51,7 +57,9 @@ export function momentsIn(text: string): Moment[] {
   const found: Moment[] = [];
   for (const match of plain.matchAll(MOMENT)) {
     const { d1, d2, t1, t2 } = match.groups ?? {};
-    const excluded = AGAINST_BEFORE.test(plain.slice(0, match.index)) || AGAINST_AFTER.test(plain.slice(match.index + match[0].length));
+    const excluded =
+      AGAINST_BEFORE.test(plain.slice(0, match.index)) ||
+      AGAINST_AFTER.test(plain.slice(match.index + match[0].length));
     found.push({ text: named(match[0]), day: part(d1 ?? d2), time: part(t1 ?? t2), excluded });
   }
   return found;

@@ -15,7 +15,8 @@ export type Prompt = Readonly<{
 /** Verbs that tell the model to say something to the person. */
 export const SPEECH_VERBS =
   "greet|welcome|ask|tell|inform|remind|thank|say|wish|explain|apologi[sz]e|offer|introduce|let|mention|announce|invite|suggest|propose|repeat|read|confirm|check|verify|find out|collect|request|obtain|get|assure|congratulate|summari[sz]e|propose|bid|help|describe|advise|point out";
-const LEAD_IN = "(?:(?:first|then|now|next|finally|please|also|politely|briefly|warmly|kindly|again|your task is to|your task:|task:|you should|you must|you need to|in this step,?)[,:]? )*";
+const LEAD_IN =
+  "(?:(?:first|then|now|next|finally|please|also|politely|briefly|warmly|kindly|again|your task is to|your task:|task:|you should|you must|you need to|in this step,?)[,:]? )*";
 const INSTRUCTION = new RegExp(`^(?:[-*•]|\\d+[.)])?\\s*${LEAD_IN}(?:${SPEECH_VERBS})\\b`, "i");
 const GUIDANCE =
   /^(?:[-*•]|\d+[.)])?\s*(?:if|when|whenever|once|unless|should|until|before|after|while|never|always|do not|don't|keep|be|stay|speak|use|call|only|wait|listen|answer|reply|respond|remember|treat|accept|avoid|note|make sure|ensure|take|as soon as|pressing|the keypad|on the keypad|in case)\b/i;
@@ -36,7 +37,10 @@ export function readPrompt(text: string): Prompt {
 }
 
 const DIGIT = "(\\d|\\*|#|star|hash|pound)";
-const PRESS = new RegExp(`\\b(?:press(?:es|ing|ed)?|keypad|key|dial|type|digit)(?: the)?(?: key| digit)? ["'“]?${DIGIT}["'”]?(?:,)?(?: means| is| stands)? ?(?:to|for|if|when|confirms|:|=)? ?([^.;]*?)(?=,? (?:(?:or|and) )?press|,? (?:or|and) (?:key )?["'“]?\\d|[.;]|$)`, "gi");
+const PRESS = new RegExp(
+  `\\b(?:press(?:es|ing|ed)?|keypad|key|dial|type|digit)(?: the)?(?: key| digit)? ["'“]?${DIGIT}["'”]?(?:,)?(?: means| is| stands)? ?(?:to|for|if|when|confirms|:|=)? ?([^.;]*?)(?=,? (?:(?:or|and) )?press|,? (?:or|and) (?:key )?["'“]?\\d|[.;]|$)`,
+  "gi",
+);
 // "To confirm, press 1; for another day press 2."
 const REVERSED = /\b(?:to|for) ([^.;,]+?),? (?:please )?press (?:the key )?["'“]?(\d)["'”]?(?! (?:to|for|if)\b)/gi;
 const SHORT = /\b(?:or|and) ["'“]?(\d)["'”]? (?:to|for|if) ([^.;,]*?)(?=,? (?:or|and) |[.;,]|$)/gi;
@@ -51,7 +55,8 @@ export function keypadMeanings(text: string): Map<string, string> {
     for (const match of text.matchAll(pattern)) {
       const key = keyOf(match[1] ?? "");
       const meaning = (match[2] ?? "").trim();
-      if (!meanings.has(key) && (meaning !== "" || /confirms/i.test(match[0]))) meanings.set(key, meaning === "" ? "confirm" : meaning);
+      if (!meanings.has(key) && (meaning !== "" || /confirms/i.test(match[0])))
+        meanings.set(key, meaning === "" ? "confirm" : meaning);
     }
   }
   return meanings;
@@ -62,7 +67,8 @@ function keyOf(said: string): string {
   return said === "hash" || said === "pound" ? "#" : said;
 }
 
-const PRESSED = /^\s*(?:[[(]?\s*(?:keypad|dtmf|digits?|key|pressed|keys)\s*[\])]?\s*:?\s*)?["'“]?([0-9*#](?:\s?[0-9*#])*)["'”]?\s*[\])]?\s*$/i;
+const PRESSED =
+  /^\s*(?:[[(]?\s*(?:keypad|dtmf|digits?|key|pressed|keys)\s*[\])]?\s*:?\s*)?["'“]?([0-9*#](?:\s?[0-9*#])*)["'”]?\s*[\])]?\s*$/i;
 
 /** The keys pressed when the user's message is a keypad entry ("[keypad] 1", "DTMF: 42", "1"), else null. */
 export function keysPressed(text: string): string | null {

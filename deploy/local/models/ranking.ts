@@ -29,7 +29,11 @@ export function rank(tools: readonly Tool[], evidence: Evidence, text: string): 
     const concept = conceptOf(tool);
     const explicit = concept === null ? 0 : (evidence.concepts.get(concept) ?? 0);
     const denied = explicit < 0;
-    return { tool, concept, score: explicit + (denied ? 0 : bonus(tool, concept, evidence, text) + overlap(tool, evidence, common)) };
+    return {
+      tool,
+      concept,
+      score: explicit + (denied ? 0 : bonus(tool, concept, evidence, text) + overlap(tool, evidence, common)),
+    };
   });
   return ranked.sort((one, other) => other.score - one.score);
 }
@@ -37,7 +41,9 @@ export function rank(tools: readonly Tool[], evidence: Evidence, text: string): 
 /** What a tool is for: its name tells, its description where the name is silent. */
 export function conceptOf(tool: Tool): Concept | null {
   const name = wordsOf(tool.name).join(" ");
-  const description = clausesOf(tool.description).filter((clause) => !/\bnot\b|\bunless\b|\binstead of\b/.test(clause)).join(". ");
+  const description = clausesOf(tool.description)
+    .filter((clause) => !/\bnot\b|\bunless\b|\binstead of\b/.test(clause))
+    .join(". ");
   for (const text of [name, description]) {
     for (const [concept, words] of TOOL_CONCEPTS) {
       if (words.test(text)) return concept;
@@ -51,8 +57,20 @@ function bonus(tool: Tool, concept: Concept | null, evidence: Evidence, text: st
   let sum = 0;
   for (const [name, property] of propertiesOf(tool.parameters)) {
     const kind = wantsMoment(name, property);
-    if (kind !== null && !asksFacts && concept !== "confirm" && evidence.proposed.some((moment) => moment[kind] !== null)) sum += concept === "move" ? DATE_BONUS : DATE_BONUS + CALL_THRESHOLD;
-    if (Array.isArray(property["enum"]) && !asksFacts && fillArguments({ properties: { [name]: property }, required: [name] }, { texts: [text], moments: [], keys: null }).missing.length === 0) sum += ENUM_BONUS;
+    if (
+      kind !== null &&
+      !asksFacts &&
+      concept !== "confirm" &&
+      evidence.proposed.some((moment) => moment[kind] !== null)
+    )
+      sum += concept === "move" ? DATE_BONUS : DATE_BONUS + CALL_THRESHOLD;
+    if (
+      Array.isArray(property["enum"]) &&
+      !asksFacts &&
+      fillArguments({ properties: { [name]: property }, required: [name] }, { texts: [text], moments: [], keys: null })
+        .missing.length === 0
+    )
+      sum += ENUM_BONUS;
   }
   return sum;
 }
@@ -63,13 +81,15 @@ function overlap(tool: Tool, evidence: Evidence, common: ReadonlySet<string>): n
   for (const part of name) if (evidence.stems.has(part) && !common.has(part)) sum += NAME_WORD;
   for (const clause of clausesOf(tool.description)) {
     if (/\bnot\b/.test(clause)) continue;
-    for (const part of contentStems(clause)) if (evidence.stems.has(part) && !common.has(part) && !name.has(part)) sum += DESCRIPTION_WORD;
+    for (const part of contentStems(clause))
+      if (evidence.stems.has(part) && !common.has(part) && !name.has(part)) sum += DESCRIPTION_WORD;
   }
   return Math.min(sum, MOST_OVERLAP);
 }
 
 function wordsInSeveral(tools: readonly Tool[]): Set<string> {
   const counts = new Map<string, number>();
-  for (const tool of tools) for (const part of contentStems(`${tool.name} ${tool.description}`)) counts.set(part, (counts.get(part) ?? 0) + 1);
+  for (const tool of tools)
+    for (const part of contentStems(`${tool.name} ${tool.description}`)) counts.set(part, (counts.get(part) ?? 0) + 1);
   return new Set([...counts].filter(([, count]) => count > 1).map(([part]) => part));
 }

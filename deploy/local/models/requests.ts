@@ -6,7 +6,11 @@ import type { FaultKind, FaultTarget } from "./faults.ts";
 /** What a request asked for and got. */
 export type RequestSummary = {
   kind: FaultTarget;
-  model: string; messages: number; tools: string[]; stream: boolean; fault: FaultKind | null;
+  model: string;
+  messages: number;
+  tools: string[];
+  stream: boolean;
+  fault: FaultKind | null;
   /** The text spoken, recognised or answered, or the call made; null while an ordered fault keeps it back. */
   reply: Readonly<{ content: string | null; call: Readonly<{ name: string; arguments: string }> | null }> | null;
   /** "sent" once the last byte went out, "aborted" when the client went away first. */

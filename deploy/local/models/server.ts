@@ -28,7 +28,10 @@ export type ModelsOptions = Readonly<{
 /** Starts the OpenAI-compatible server; `url` is the base URL for the openai package (ends in /v1). Rejects when the port is taken. */
 export async function startModels(options: ModelsOptions): Promise<{ url: string; close: () => Promise<void> }> {
   const { sttMs = 0, firstTokenMs = 0, tokenMs = 0, firstAudioMs = 0 } = options;
-  const simulator = new Simulator({ ...options, delays: { stt_ms: sttMs, first_token_ms: firstTokenMs, token_ms: tokenMs, first_audio_ms: firstAudioMs } });
+  const simulator = new Simulator({
+    ...options,
+    delays: { stt_ms: sttMs, first_token_ms: firstTokenMs, token_ms: tokenMs, first_audio_ms: firstAudioMs },
+  });
   const server = createServer((request, response) => void simulator.answer(request, response));
   const cutRealtime = serveRealtime(server, simulator);
   const host = options.host ?? "127.0.0.1";

@@ -24,7 +24,10 @@ export class Simulator {
 
   constructor(options: Readonly<{ key?: string; model?: string; delays: Partial<DelayTimes> }>) {
     this.#key = options.key;
-    this.#models = (options.model ?? DEFAULT_MODEL).split(",").map((name) => name.trim()).filter((name) => name !== "");
+    this.#models = (options.model ?? DEFAULT_MODEL)
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "");
     this.#delays = new Delays(options.delays);
     this.turn = { faults: new Faults(), requests: new Requests(), delays: this.#delays.now };
   }
@@ -35,7 +38,8 @@ export class Simulator {
       await this.#route(request, response);
     } catch (error) {
       if (response.destroyed) return; // An abort ends the generation; there is nobody left to tell.
-      const fault = error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this request.");
+      const fault =
+        error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this request.");
       if (!(error instanceof ApiFault)) console.error(error);
       if (response.headersSent) response.destroy();
       else sendError(response, fault);
@@ -46,7 +50,8 @@ export class Simulator {
     const route = `${request.method ?? ""} ${(request.url ?? "").split("?")[0] ?? ""}`;
     if (await this.#control(route, request, response)) return;
     this.authorise(request);
-    if (route === "GET /v1/models") return sendJson(response, 200, { object: "list", data: this.#models.map(modelRecord) });
+    if (route === "GET /v1/models")
+      return sendJson(response, 200, { object: "list", data: this.#models.map(modelRecord) });
     if (route.startsWith("GET /v1/models/")) {
       const name = decodeURIComponent(route.slice("GET /v1/models/".length));
       this.#checkModel(name, this.#models);
@@ -63,7 +68,10 @@ export class Simulator {
       return await answerSpeech(speech, response, this.turn);
     }
     if (route === "POST /v1/audio/transcriptions") {
-      const asked = await readTranscriptionRequest(await readBytes(request, MOST_UPLOAD_BYTES), request.headers["content-type"] ?? "");
+      const asked = await readTranscriptionRequest(
+        await readBytes(request, MOST_UPLOAD_BYTES),
+        request.headers["content-type"] ?? "",
+      );
       this.checkSoundModel(asked.model);
       return await answerTranscription(asked, response, this.turn);
     }
@@ -74,7 +82,11 @@ export class Simulator {
   async #control(route: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     if (route === "POST /faults") this.turn.faults.order(await readJson(request));
     if (route === "POST /delays") this.#delays.order(await readJson(request));
-    const body = { "GET /requests": { requests: this.turn.requests.list() }, "GET /faults": { faults: this.turn.faults.list() }, "GET /delays": this.#delays.now };
+    const body = {
+      "GET /requests": { requests: this.turn.requests.list() },
+      "GET /faults": { faults: this.turn.faults.list() },
+      "GET /delays": this.#delays.now,
+    };
     const asked = Object.entries(body).find(([path]) => path === route.replace(/^POST \/(?=faults$|delays$)/, "GET /"));
     if (asked === undefined) return false;
     sendJson(response, 200, asked[1]);
@@ -84,8 +96,15 @@ export class Simulator {
   /** Throws ApiFault 401 without the key. */
   authorise(request: IncomingMessage): void {
     const key = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-    if (key === undefined) throw new ApiFault(401, "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).", null, "invalid_api_key");
-    if (this.#key !== undefined && key !== this.#key) throw new ApiFault(401, "Incorrect API key provided.", null, "invalid_api_key");
+    if (key === undefined)
+      throw new ApiFault(
+        401,
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+        null,
+        "invalid_api_key",
+      );
+    if (this.#key !== undefined && key !== this.#key)
+      throw new ApiFault(401, "Incorrect API key provided.", null, "invalid_api_key");
   }
 
   /** Models that speak and listen also go by the simulator's own name. */
@@ -94,7 +113,13 @@ export class Simulator {
   }
 
   #checkModel(name: string, names: readonly string[]): void {
-    if (!names.includes(name)) throw new ApiFault(404, `The model '${name}' does not exist or you do not have access to it.`, "model", "model_not_found");
+    if (!names.includes(name))
+      throw new ApiFault(
+        404,
+        `The model '${name}' does not exist or you do not have access to it.`,
+        "model",
+        "model_not_found",
+      );
   }
 }
 

@@ -27,25 +27,62 @@ const FORMATS = ["mp3", "opus", "aac", "flac", "wav", "pcm"] as const;
 
 /** Checks a parsed JSON body; throws ApiFault 400 naming the parameter at fault. */
 export function readSpeechRequest(body: unknown): SpeechRequest {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw new ApiFault(400, "The body must be a JSON object.");
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw new ApiFault(400, "The body must be a JSON object.");
   const fields: Readonly<Record<string, unknown>> = { ...body };
   const { model, input, voice, speed } = fields;
   if (typeof model !== "string" || model === "") throw new ApiFault(400, "you must provide a model parameter", "model");
-  if (typeof input !== "string" || input.trim() === "") throw new ApiFault(400, "Invalid 'input': string too short. Expected a string with minimum length 1.", "input", "string_too_short");
-  if (input.length > MOST_CHARACTERS) throw new ApiFault(400, `Invalid 'input': string too long. Expected a string with maximum length ${MOST_CHARACTERS}, but got ${input.length}.`, "input", "string_too_long");
+  if (typeof input !== "string" || input.trim() === "")
+    throw new ApiFault(
+      400,
+      "Invalid 'input': string too short. Expected a string with minimum length 1.",
+      "input",
+      "string_too_short",
+    );
+  if (input.length > MOST_CHARACTERS)
+    throw new ApiFault(
+      400,
+      `Invalid 'input': string too long. Expected a string with maximum length ${MOST_CHARACTERS}, but got ${input.length}.`,
+      "input",
+      "string_too_long",
+    );
   const named = typeof voice === "object" && voice !== null && "id" in voice ? voice.id : voice;
-  if (typeof named !== "string" || named === "") throw new ApiFault(400, "Missing required parameter: 'voice'.", "voice", "missing_required_parameter");
+  if (typeof named !== "string" || named === "")
+    throw new ApiFault(400, "Missing required parameter: 'voice'.", "voice", "missing_required_parameter");
   // Taken and left: words would be lost if the sound were stretched.
-  if (speed !== undefined && speed !== null && (typeof speed !== "number" || speed < SLOWEST || speed > FASTEST)) throw new ApiFault(400, `Invalid 'speed': expected a number from ${SLOWEST} to ${FASTEST}.`, "speed", "invalid_value");
-  if (fields["stream_format"] !== undefined && fields["stream_format"] !== "audio") throw new ApiFault(400, "The model simulator streams sound: 'stream_format' must be 'audio'.", "stream_format", "unsupported_value");
+  if (speed !== undefined && speed !== null && (typeof speed !== "number" || speed < SLOWEST || speed > FASTEST))
+    throw new ApiFault(
+      400,
+      `Invalid 'speed': expected a number from ${SLOWEST} to ${FASTEST}.`,
+      "speed",
+      "invalid_value",
+    );
+  if (fields["stream_format"] !== undefined && fields["stream_format"] !== "audio")
+    throw new ApiFault(
+      400,
+      "The model simulator streams sound: 'stream_format' must be 'audio'.",
+      "stream_format",
+      "unsupported_value",
+    );
   return { model, input, format: formatOf(fields["response_format"] ?? "mp3") };
 }
 
 function formatOf(value: unknown): SpeechRequest["format"] {
   if (value === "pcm" || value === "wav") return value;
   const known = FORMATS.find((one) => one === value);
-  if (known === undefined) throw new ApiFault(400, `Invalid value for 'response_format': expected one of ${FORMATS.join(", ")}.`, "response_format", "invalid_value");
-  throw new ApiFault(400, `The model simulator has no ${known}: 'response_format' must be 'pcm' or 'wav' (left out it means 'mp3').`, "response_format", "unsupported_value");
+  if (known === undefined)
+    throw new ApiFault(
+      400,
+      `Invalid value for 'response_format': expected one of ${FORMATS.join(", ")}.`,
+      "response_format",
+      "invalid_value",
+    );
+  throw new ApiFault(
+    400,
+    `The model simulator has no ${known}: 'response_format' must be 'pcm' or 'wav' (left out it means 'mp3').`,
+    "response_format",
+    "unsupported_value",
+  );
 }
 
 /** Speaks, as slowly and as badly as was ordered. */
@@ -66,7 +103,8 @@ export async function answerSpeech(speech: SpeechRequest, response: ServerRespon
   const until = fault?.kind === "cut_stream" ? pcm.length / 2 : pcm.length;
   for (let from = 0; from < until; from += piece) {
     if (from > 0) await delay(PIECE_EVERY_MS, gone);
-    if (!response.write(pcmBytes(pcm.subarray(from, Math.min(from + piece, until))))) await once(response, "drain", { signal: gone });
+    if (!response.write(pcmBytes(pcm.subarray(from, Math.min(from + piece, until)))))
+      await once(response, "drain", { signal: gone });
   }
   if (fault?.kind !== "cut_stream") return void response.end();
   // The half that was written must reach the client before the line is cut.

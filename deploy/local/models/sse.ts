@@ -11,8 +11,16 @@ const ARGUMENT_PIECE_CHARACTERS = 8;
 
 /** The whole answer as one chat.completion object. */
 export function completionBody(plan: Plan, request: ChatRequest): Readonly<Record<string, unknown>> {
-  const call = plan.call === null ? null : { id: plan.call.id, type: "function", function: { name: plan.call.name, arguments: plan.call.arguments } };
-  const message = { role: "assistant", content: plan.content, refusal: null, ...(call === null ? {} : { tool_calls: [call] }) };
+  const call =
+    plan.call === null
+      ? null
+      : { id: plan.call.id, type: "function", function: { name: plan.call.name, arguments: plan.call.arguments } };
+  const message = {
+    role: "assistant",
+    content: plan.content,
+    refusal: null,
+    ...(call === null ? {} : { tool_calls: [call] }),
+  };
   return {
     id: plan.id,
     object: "chat.completion",
@@ -31,7 +39,8 @@ export type StreamEvent = Readonly<{ data: string; token: boolean }>;
 export function streamEvents(plan: Plan, request: ChatRequest): StreamEvent[] {
   const chunk = (choices: readonly unknown[], usage: Plan["usage"] | null): string =>
     `data: ${JSON.stringify({ id: plan.id, object: "chat.completion.chunk", created: CREATED, model: request.model, system_fingerprint: FINGERPRINT, choices, ...(request.includeUsage ? { usage } : {}) })}\n\n`;
-  const delta = (piece: unknown, finish: Plan["finish"] | null = null): string => chunk([{ index: 0, delta: piece, logprobs: null, finish_reason: finish }], null);
+  const delta = (piece: unknown, finish: Plan["finish"] | null = null): string =>
+    chunk([{ index: 0, delta: piece, logprobs: null, finish_reason: finish }], null);
   const events: StreamEvent[] = deltas(plan).map(({ piece, token }) => ({ data: delta(piece), token }));
   events.push({ data: delta({}, plan.finish), token: false });
   if (request.includeUsage) events.push({ data: chunk([], plan.usage), token: false });
@@ -44,12 +53,22 @@ type Delta = Readonly<{ piece: unknown; token: boolean }>;
 function deltas(plan: Plan): Delta[] {
   if (plan.call !== null) {
     const { id, name, arguments: text } = plan.call;
-    const opening = { role: "assistant", content: null, tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: "" } }] };
-    const rest = pieces(text).map((part) => ({ piece: { tool_calls: [{ index: 0, function: { arguments: part } }] }, token: true }));
+    const opening = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: "" } }],
+    };
+    const rest = pieces(text).map((part) => ({
+      piece: { tool_calls: [{ index: 0, function: { arguments: part } }] },
+      token: true,
+    }));
     return [{ piece: opening, token: true }, ...rest];
   }
   const words = (plan.content ?? "").match(/\s*\S+\s*$|\s*\S+/g) ?? [];
-  return [{ piece: { role: "assistant", content: "", refusal: null }, token: false }, ...words.map((word) => ({ piece: { content: word }, token: true }))];
+  return [
+    { piece: { role: "assistant", content: "", refusal: null }, token: false },
+    ...words.map((word) => ({ piece: { content: word }, token: true })),
+  ];
 }
 
 function pieces(text: string): string[] {

@@ -40,14 +40,26 @@ export function understand(situation: Situation): Meaning {
   if (SILENCE.test(situation.text)) return { kind: "silent" };
   const keys = keysPressed(situation.text);
   if (keys !== null) return understandKeys(keys, situation);
-  const evidence = weigh(situation.text, `${situation.prompt}\n${situation.question ?? ""}`, OPEN_QUESTION.test(situation.question ?? ""));
+  const evidence = weigh(
+    situation.text,
+    `${situation.prompt}\n${situation.question ?? ""}`,
+    OPEN_QUESTION.test(situation.question ?? ""),
+  );
   const ranked = rank(situation.tools, evidence, situation.text);
   const best = ranked[0];
   const loudest = loudestConcept(evidence);
   const asking = evidence.questions[0];
-  if (best !== undefined && best.score >= CALL_THRESHOLD && !unanswerable(best, loudest)) return callOrAsk(ranked, saidIn(situation, evidence, null));
-  if (asking !== undefined && !["small_talk", "repeat"].includes(evidence.mood)) return { kind: "question", question: asking };
-  if (loudest !== null && loudest.score >= CALL_THRESHOLD && evidence.mood !== "voicemail" && (loudest.concept !== "opt_out" || evidence.mood === "none")) return refusalOf(loudest.concept, situation.tools);
+  if (best !== undefined && best.score >= CALL_THRESHOLD && !unanswerable(best, loudest))
+    return callOrAsk(ranked, saidIn(situation, evidence, null));
+  if (asking !== undefined && !["small_talk", "repeat"].includes(evidence.mood))
+    return { kind: "question", question: asking };
+  if (
+    loudest !== null &&
+    loudest.score >= CALL_THRESHOLD &&
+    evidence.mood !== "voicemail" &&
+    (loudest.concept !== "opt_out" || evidence.mood === "none")
+  )
+    return refusalOf(loudest.concept, situation.tools);
   if (evidence.mood !== "none") return { kind: evidence.mood };
   return freeAnswer(situation, evidence) ?? { kind: "unclear" };
 }
@@ -55,7 +67,9 @@ export function understand(situation: Situation): Meaning {
 /** Somebody who turns a day down while a tool waits for one is asked for another; else there is no tool for the wish. */
 function refusalOf(concept: Concept, tools: readonly Tool[]): Meaning {
   for (const tool of concept === "move" ? tools : []) {
-    const parameter = propertiesOf(tool.parameters).find(([name, property]) => wantsMoment(name, property) === "day")?.[0];
+    const parameter = propertiesOf(tool.parameters).find(
+      ([name, property]) => wantsMoment(name, property) === "day",
+    )?.[0];
     if (parameter !== undefined) return { kind: "missing", tool, parameter };
   }
   return { kind: "no_such_tool", concept };
@@ -85,7 +99,9 @@ function unanswerable(best: Ranked, loudest: Readonly<{ concept: Concept; score:
 function callOrAsk(ranked: readonly Ranked[], said: Said): Meaning {
   const best = ranked[0];
   if (best === undefined) return { kind: "unclear" };
-  const fillings = ranked.filter(({ score, concept }) => score >= CALL_THRESHOLD && concept === best.concept).map(({ tool }) => ({ tool, ...fillArguments(tool.parameters, said) }));
+  const fillings = ranked
+    .filter(({ score, concept }) => score >= CALL_THRESHOLD && concept === best.concept)
+    .map(({ tool }) => ({ tool, ...fillArguments(tool.parameters, said) }));
   const complete = fillings.find(({ missing }) => missing.length === 0);
   if (complete !== undefined) return { kind: "call", tool: complete.tool, values: complete.values };
   return { kind: "missing", tool: best.tool, parameter: fillings[0]?.missing[0] ?? "" };
@@ -93,10 +109,17 @@ function callOrAsk(ranked: readonly Ranked[], said: Said): Meaning {
 
 /** One tool that takes the person's own words, after an open question: the answer is the argument. */
 function freeAnswer(situation: Situation, evidence: Evidence): Meaning | null {
-  if (situation.question === null || !/^(?:which|what|how|why|who|where|could you (?:please )?(?:tell|describe))/i.test(situation.question)) return null;
+  if (
+    situation.question === null ||
+    !/^(?:which|what|how|why|who|where|could you (?:please )?(?:tell|describe))/i.test(situation.question)
+  )
+    return null;
   const takers = situation.tools.filter((tool) => {
     const required = tool.parameters["required"];
-    return Array.isArray(required) && propertiesOf(tool.parameters).some(([name, property]) => required.includes(name) && isFreeText(name, property));
+    return (
+      Array.isArray(required) &&
+      propertiesOf(tool.parameters).some(([name, property]) => required.includes(name) && isFreeText(name, property))
+    );
   });
   const [taker] = takers;
   if (taker === undefined || takers.length > 1) return null;
@@ -109,17 +132,25 @@ function understandKeys(keys: string, situation: Situation): Meaning {
   const described = situation.tools.filter((tool) => keypadMeanings(tool.description).has(keys));
   const meaning = keypadMeanings(situation.prompt).get(keys);
   const evidence = weigh(meaning ?? "", "");
-  const ranked = rank(situation.tools, evidence, meaning ?? "").map((one) => ({ ...one, score: one.score + (described.includes(one.tool) ? KEY_BONUS : 0) })).sort((one, other) => other.score - one.score);
+  const ranked = rank(situation.tools, evidence, meaning ?? "")
+    .map((one) => ({ ...one, score: one.score + (described.includes(one.tool) ? KEY_BONUS : 0) }))
+    .sort((one, other) => other.score - one.score);
   const said: Said = { texts: [], moments: [], keys };
   if (ranked[0] !== undefined && ranked[0].score >= CALL_THRESHOLD) return callOrAsk(ranked, said);
-  const takers = situation.tools.map((tool) => ({ tool, ...fillArguments(tool.parameters, said) })).filter(({ values, missing }) => missing.length === 0 && Object.keys(values).length > 0);
+  const takers = situation.tools
+    .map((tool) => ({ tool, ...fillArguments(tool.parameters, said) }))
+    .filter(({ values, missing }) => missing.length === 0 && Object.keys(values).length > 0);
   const [taker] = takers;
-  return taker !== undefined && takers.length === 1 ? { kind: "call", tool: taker.tool, values: taker.values } : { kind: "unclear" };
+  return taker !== undefined && takers.length === 1
+    ? { kind: "call", tool: taker.tool, values: taker.values }
+    : { kind: "unclear" };
 }
 
 function saidIn(situation: Situation, evidence: Evidence, keys: string | null): Said {
   const offered = `${situation.prompt}\n${situation.question ?? ""}`;
-  const before = situation.earlier.flatMap((text) => momentsIn(text)).filter((moment) => !moment.excluded && !isOffered(moment, offered));
+  const before = situation.earlier
+    .flatMap((text) => momentsIn(text))
+    .filter((moment) => !moment.excluded && !isOffered(moment, offered));
   return { texts: [situation.text, ...situation.earlier], moments: [...wishes(evidence), ...before], keys };
 }
 

@@ -57,9 +57,11 @@ function bare(word: string): string {
 }
 
 const STOP_WORDS = new Set(
-  ("a an and any are as at be been but by can could did do does for from had has have he her him his i if in is it its me my not of on or our " +
+  (
+    "a an and any are as at be been but by can could did do does for from had has have he her him his i if in is it its me my not of on or our " +
     "please she should so some that the their them then there they this to us was we were will with would you your when who whom which what where " +
-    "why how wants want says say said user customer person caller call calls function tool use used if once only also very just well now here").split(" "),
+    "why how wants want says say said user customer person caller call calls function tool use used if once only also very just well now here"
+  ).split(" "),
 );
 
 /** Stems of the words that carry meaning. */
@@ -98,7 +100,12 @@ const CLAUSE_BREAK = /[,;:.!?()\u2013\u2014]+(?=\s|$)|\s+-+\s+|\s+(?:but|and|so|
 export function clausesOf(sentence: string): string[] {
   return normalise(sentence)
     .split(CLAUSE_BREAK)
-    .map((clause) => clause.replace(/[^a-z0-9:'/#*+.@ -]/g, " ").replace(/\s+/g, " ").trim())
+    .map((clause) =>
+      clause
+        .replace(/[^a-z0-9:'/#*+.@ -]/g, " ")
+        .replace(/\s+/g, " ")
+        .trim(),
+    )
     .filter((clause) => clause !== "");
 }
 

@@ -9,7 +9,10 @@ import { FRESH, react, type Memory } from "./tempers.ts";
 import { gistOf } from "./understanding.ts";
 
 /** A delay in simulated ms with the least it takes in real ms: the service's own speed is not compressed, so waiting for it must not be either. */
-interface Wait { simMs: number; realMs: number }
+interface Wait {
+  simMs: number;
+  realMs: number;
+}
 
 const THINKING_MS = { least: 400, most: 1_000 };
 /** The agent has stopped although no question was put, or in mid-sentence. */
@@ -52,22 +55,34 @@ export interface Meeting {
 }
 
 /** When a machine answered: the instants, simulated ms after the answer, at which its greeting starts and its beep has ended. */
-export interface MachineTimes { startsMs: number; beepEndsMs: number }
+export interface MachineTimes {
+  startsMs: number;
+  beepEndsMs: number;
+}
 
 /** The answering machine's times, null when a person answers. */
 export function machineTimes(number: string, turnSeed: string): MachineTimes | null {
   if (behaviourOf(number).temper !== "voicemail") return null;
   const greeting = choose(scriptFor("").voicemail, turnSeed, number, 0);
-  return { startsMs: MAILBOX_STARTS_MS, beepEndsMs: MAILBOX_STARTS_MS + (greeting.length * 1000) / SPEECH_CHARS_PER_SECOND + BEEP_MS };
+  return {
+    startsMs: MAILBOX_STARTS_MS,
+    beepEndsMs: MAILBOX_STARTS_MS + (greeting.length * 1000) / SPEECH_CHARS_PER_SECOND + BEEP_MS,
+  };
 }
 
 /** A person (or their mailbox) picks up and lives through the call until it is over. */
 export function meetPerson(meeting: Meeting): void {
   const { number, turnSeed, time, over, hangUp } = meeting;
   const { temper } = behaviourOf(number);
-  if (meeting.script) { void play(meeting, meeting.script); return; }
+  if (meeting.script) {
+    void play(meeting, meeting.script);
+    return;
+  }
   if (temper === "silent") return;
-  if (temper === "voicemail") { mailbox(meeting); return; }
+  if (temper === "voicemail") {
+    mailbox(meeting);
+    return;
+  }
   if (temper === "hangs_up") {
     const soon = time.after(between(HANGS_UP_AT_ONCE_MS.least, HANGS_UP_AT_ONCE_MS.most, turnSeed, number), hangUp);
     over.addEventListener("abort", soon, { once: true });
@@ -120,7 +135,9 @@ class Person {
     if (!this.#m.over.aborted) this.#next = this.#m.time.after(wait.simMs, act, wait.realMs);
   }
 
-  #between(least: number, most: number): number { return between(least, most, this.#m.turnSeed, this.#m.number, this.#turn); }
+  #between(least: number, most: number): number {
+    return between(least, most, this.#m.turnSeed, this.#m.number, this.#turn);
+  }
 
   #words(cue: Cue): string {
     const text = choose(scriptFor(this.#talk)[cue], this.#m.turnSeed, this.#m.number, this.#turn);
@@ -139,7 +156,9 @@ class Person {
     if (this.#m.line.personSpeaking()) return;
     this.#next();
     if (this.#temper === "drops") {
-      this.#plan({ simMs: this.#between(DROPS_AFTER_MS.least, DROPS_AFTER_MS.most), realMs: 0 }, () => { void this.#speak("dropping", DROPS_IN_MID_WORD).then(this.#m.drop); });
+      this.#plan({ simMs: this.#between(DROPS_AFTER_MS.least, DROPS_AFTER_MS.most), realMs: 0 }, () => {
+        void this.#speak("dropping", DROPS_IN_MID_WORD).then(this.#m.drop);
+      });
     } else if (this.#temper === "barges_in" && !this.#brokenIn) {
       const afterMs = (this.#between(BARGE_IN_CHARS.least, BARGE_IN_CHARS.most) * 1000) / SPEECH_CHARS_PER_SECOND;
       this.#plan({ simMs: afterMs, realMs: 0 }, () => {
@@ -163,12 +182,16 @@ class Person {
   /** Nobody speaks: how long until they ask, close, or give up. */
   #waitForAgent(): void {
     const { hangUp } = this.#m;
-    if (this.#memory.decided) this.#plan(CLOSES_AFTER, () => { void this.#speak("thanks").then(hangUp); });
+    if (this.#memory.decided)
+      this.#plan(CLOSES_AFTER, () => {
+        void this.#speak("thanks").then(hangUp);
+      });
     else if (this.#saidHello) this.#plan(GIVES_UP_AFTER, hangUp);
-    else this.#plan(HELLO_AFTER, () => {
-      this.#saidHello = true;
-      void this.#speak("hello").then(() => this.#listenOn());
-    });
+    else
+      this.#plan(HELLO_AFTER, () => {
+        this.#saidHello = true;
+        void this.#speak("hello").then(() => this.#listenOn());
+      });
   }
 
   /** After their own words: the agent may already be talking, or have finished talking meanwhile. */
@@ -182,7 +205,9 @@ class Person {
   #considerReply(finished: boolean): void {
     const thinkMs = this.#between(THINKING_MS.least, THINKING_MS.most);
     const asked = finished && gistOf(this.#heard) !== "statement";
-    this.#plan(asked ? { simMs: thinkMs, realMs: 0 } : { simMs: PAUSE.simMs + thinkMs, realMs: PAUSE.realMs }, () => this.#reply());
+    this.#plan(asked ? { simMs: thinkMs, realMs: 0 } : { simMs: PAUSE.simMs + thinkMs, realMs: PAUSE.realMs }, () =>
+      this.#reply(),
+    );
   }
 
   #reply(): void {
@@ -190,8 +215,14 @@ class Person {
     const { act, memory } = react(this.#temper, this.#memory, gistOf(this.#heard + line.voice.spoken()));
     this.#memory = memory;
     this.#saidHello = false;
-    if (this.#turn >= MOST_ANSWERS || act.do === "leave") { this.#plan(LEAVES_AFTER, hangUp); return; }
-    if (act.do === "say") { void this.#speak(act.cue).then(act.thenHangUp ? hangUp : () => this.#listenOn()); return; }
+    if (this.#turn >= MOST_ANSWERS || act.do === "leave") {
+      this.#plan(LEAVES_AFTER, hangUp);
+      return;
+    }
+    if (act.do === "say") {
+      void this.#speak(act.cue).then(act.thenHangUp ? hangUp : () => this.#listenOn());
+      return;
+    }
     this.#heard = "";
     if (act.do === "press") {
       this.#turn += 1;
@@ -211,7 +242,7 @@ function mailbox({ number, turnSeed, time, line, over, hangUp }: Meeting): void 
   over.addEventListener("abort", () => next(), { once: true });
   line.setPersonSide({ onAgentStarts: () => next(), onAgentPauses: listen, onHeard: () => undefined });
   void (async () => {
-    if (!await time.wait(MAILBOX_STARTS_MS, over)) return;
+    if (!(await time.wait(MAILBOX_STARTS_MS, over))) return;
     await line.say(choose(scriptFor("").voicemail, turnSeed, number, 0));
     await line.noise("beep", BEEP_MS);
     if (!over.aborted && line.voice.current() === null) listen();

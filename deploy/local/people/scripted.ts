@@ -30,18 +30,22 @@ const WORDS = ["speech", "silence", "question"] as const;
 
 const digits = (number: string): string => number.replace(/\D/g, "");
 const isMs = (value: unknown): value is number => typeof value === "number" && value >= 0 && value <= MAX_MS;
-const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "" && value.length <= MAX_SAY_CHARS;
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && value.trim() !== "" && value.length <= MAX_SAY_CHARS;
 
 function doingOf({ say, cough_ms, hum, press, hang_up }: Record<string, unknown>): Doing | string {
   if (isText(say)) return { say };
   if (isMs(cough_ms) && cough_ms > 0) return { cough_ms };
   if (hum === true || isText(hum)) return { hum: hum === true ? HUM : hum };
   if (typeof press === "string" && KEYS.test(press)) return { press };
-  return hang_up === true ? { hang_up } : "every step needs one of say (text), cough_ms (ms), hum (true or text), press (keys), hang_up (true)";
+  return hang_up === true
+    ? { hang_up }
+    : "every step needs one of say (text), cough_ms (ms), hum (true or text), press (keys), hang_up (true)";
 }
 
 function stepOf(asked: unknown): Step | string {
-  if (typeof asked !== "object" || asked === null) return "every step must be an object like {\"wait_for\":\"question\",\"say\":\"Yes.\"}";
+  if (typeof asked !== "object" || asked === null)
+    return 'every step must be an object like {"wait_for":"question","say":"Yes."}';
   const fields: Record<string, unknown> = { ...asked };
   const { wait_for = 0, after_ms = 0 } = fields;
   const word = WORDS.find((w) => w === wait_for);
@@ -59,7 +63,8 @@ export function createScripts(): Scripts {
       const fields: Record<string, unknown> = typeof asked === "object" && asked !== null ? { ...asked } : {};
       const { number, script } = fields;
       if (typeof number !== "string" || digits(number) === "") return "number must be a phone number, or its end";
-      if (!Array.isArray(script) || script.length > MAX_STEPS) return `script must be a list of at most ${MAX_STEPS} steps`;
+      if (!Array.isArray(script) || script.length > MAX_STEPS)
+        return `script must be a list of at most ${MAX_STEPS} steps`;
       const steps: Step[] = [];
       for (const one of script) {
         const step = stepOf(one);
@@ -67,7 +72,8 @@ export function createScripts(): Scripts {
         steps.push(step);
       }
       const key = digits(number);
-      if (scripts.size >= MAX_SCRIPTS && !scripts.has(key)) return `at most ${MAX_SCRIPTS} scripts at a time: DELETE /people first`;
+      if (scripts.size >= MAX_SCRIPTS && !scripts.has(key))
+        return `at most ${MAX_SCRIPTS} scripts at a time: DELETE /people first`;
       scripts.delete(key);
       scripts.set(key, steps);
       return { number: key, steps: steps.length };
@@ -78,47 +84,78 @@ export function createScripts(): Scripts {
       if (exact || scripts.size === 0) return exact ?? null;
       return [...scripts].findLast(([key]) => whole.endsWith(key))?.[1] ?? null;
     },
-    clear() { scripts.clear(); },
+    clear() {
+      scripts.clear();
+    },
   };
 }
 
 /** What a scripted person has at hand. */
-export interface Stage { time: SimTime; line: Line; over: AbortSignal; hangUp(): void }
+export interface Stage {
+  time: SimTime;
+  line: Line;
+  over: AbortSignal;
+  hangUp(): void;
+}
 
 /** Plays a script to its end; then the person listens, until the call is over. */
 export async function play({ time, line, over, hangUp }: Stage, script: readonly Step[]): Promise<void> {
   let [spoke, quiet, heard] = [false, false, ""];
   let check = (): void => undefined;
   line.setPersonSide({
-    onAgentStarts() { spoke = true; quiet = false; check(); },
-    onAgentPauses() { quiet = true; check(); },
-    onHeard(piece) { heard = `${heard} ${piece.text}`; },
+    onAgentStarts() {
+      spoke = true;
+      quiet = false;
+      check();
+    },
+    onAgentPauses() {
+      quiet = true;
+      check();
+    },
+    onHeard(piece) {
+      heard = `${heard} ${piece.text}`;
+    },
   });
   const isThere = (what: WaitFor): boolean => {
     if (what === "speech") return line.voice.current() !== null;
     return spoke && quiet && (what === "silence" || !["statement", "goodbye"].includes(gistOf(heard)));
   };
-  const comes = (what: WaitFor): Promise<boolean> => new Promise((resolve) => {
-    const end = (): void => { check = () => undefined; resolve(false); };
-    over.addEventListener("abort", end, { once: true });
-    check = () => {
-      if (!isThere(what)) return;
-      over.removeEventListener("abort", end);
-      check = () => undefined;
-      resolve(true);
-    };
-    check();
-  });
+  const comes = (what: WaitFor): Promise<boolean> =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        check = () => undefined;
+        resolve(false);
+      };
+      over.addEventListener("abort", end, { once: true });
+      check = () => {
+        if (!isThere(what)) return;
+        over.removeEventListener("abort", end);
+        check = () => undefined;
+        resolve(true);
+      };
+      check();
+    });
   /** Words and keys are a turn of their own: what was heard before is answered by them. */
-  const turn = (): void => { [spoke, heard] = [line.voice.current() !== null, ""]; };
+  const turn = (): void => {
+    [spoke, heard] = [line.voice.current() !== null, ""];
+  };
   for (const step of script) {
-    if (typeof step.wait_for === "number" ? !await time.wait(step.wait_for, over) : !await comes(step.wait_for)) return;
-    if (step.after_ms > 0 && !await time.wait(step.after_ms, over)) return;
+    if (typeof step.wait_for === "number" ? !(await time.wait(step.wait_for, over)) : !(await comes(step.wait_for)))
+      return;
+    if (step.after_ms > 0 && !(await time.wait(step.after_ms, over))) return;
     if (over.aborted) return;
-    if ("hang_up" in step) { hangUp(); return; }
+    if ("hang_up" in step) {
+      hangUp();
+      return;
+    }
     if ("cough_ms" in step) await line.noise("cough", step.cough_ms);
     else if ("hum" in step) await line.say(step.hum);
-    else if ("press" in step) { turn(); for (const key of step.press) line.press(key); }
-    else { turn(); await line.say(step.say); }
+    else if ("press" in step) {
+      turn();
+      for (const key of step.press) line.press(key);
+    } else {
+      turn();
+      await line.say(step.say);
+    }
   }
 }

@@ -27,14 +27,28 @@ const PATIENT: readonly Temper[] = ["confirms", "reschedules", "declines", "keyp
 function answer(temper: Temper, n: number): { act: Act; decides: boolean } {
   const say = (cue: Cue, decides: boolean): { act: Act; decides: boolean } => ({ act: { do: "say", cue }, decides });
   switch (temper) {
-    case "silent": case "voicemail": case "hangs_up": return { act: { do: "wait" }, decides: false };
-    case "impatient": return { act: { do: "say", cue: "impatient", thenHangUp: true }, decides: true };
-    case "keypad": return { act: { do: "press", digit: "1" }, decides: true };
-    case "declines": return say("decline", true);
-    case "reschedules": return n === 0 ? say("unsuitable", false) : say(n === 1 ? "day" : "repeat_day", true);
-    case "asks_who": return n === 0 ? say("ask_who", false) : say("confirm", true);
-    case "talkative": return n < SMALL_TALKS ? say("small_talk", false) : say("confirm", true);
-    case "confirms": case "barges_in": case "drops": case "coughs": case "hums": return say("confirm", true);
+    case "silent":
+    case "voicemail":
+    case "hangs_up":
+      return { act: { do: "wait" }, decides: false };
+    case "impatient":
+      return { act: { do: "say", cue: "impatient", thenHangUp: true }, decides: true };
+    case "keypad":
+      return { act: { do: "press", digit: "1" }, decides: true };
+    case "declines":
+      return say("decline", true);
+    case "reschedules":
+      return n === 0 ? say("unsuitable", false) : say(n === 1 ? "day" : "repeat_day", true);
+    case "asks_who":
+      return n === 0 ? say("ask_who", false) : say("confirm", true);
+    case "talkative":
+      return n < SMALL_TALKS ? say("small_talk", false) : say("confirm", true);
+    case "confirms":
+    case "barges_in":
+    case "drops":
+    case "coughs":
+    case "hums":
+      return say("confirm", true);
   }
 }
 
@@ -44,7 +58,8 @@ export function react(temper: Temper, memory: Memory, gist: Gist): { act: Act; m
   if (gist === "goodbye") return { act: { do: "leave" }, memory };
   if (temper !== "impatient") {
     if (gist === "still_there") return { act: { do: "say", cue: "still_there" }, memory };
-    if (gist === "identity" && !memory.identified) return { act: { do: "say", cue: "identity" }, memory: { ...memory, identified: true } };
+    if (gist === "identity" && !memory.identified)
+      return { act: { do: "say", cue: "identity" }, memory: { ...memory, identified: true } };
     if (gist === "anything_else" && memory.decided) return { act: { do: "say", cue: "more" }, memory };
     if (gist === "statement" && memory.decided) return { act: { do: "wait" }, memory };
     // Told something but asked nothing yet ("Hello, this is the shop."): they let the agent come to the point, once.

@@ -17,7 +17,12 @@ export const appointmentReminder: SampleTemplate = {
       customer_mobile_number: { type: "string", description: "The phone to call, E.164." },
       customer_name: { type: "string", minLength: 1, maxLength: 100 },
       doctor: { type: "string", minLength: 1, maxLength: 100 },
-      appointment_day: { type: "string", minLength: 1, maxLength: 60, description: "As it is spoken: Thursday, June 12." },
+      appointment_day: {
+        type: "string",
+        minLength: 1,
+        maxLength: 60,
+        description: "As it is spoken: Thursday, June 12.",
+      },
       appointment_time: { type: "string", minLength: 1, maxLength: 40, description: "As it is spoken: 9:30 am." },
       reporting_webhook_url: { type: "string" },
     },
@@ -28,7 +33,13 @@ export const appointmentReminder: SampleTemplate = {
   voice: "en-US-Journey-D",
   language: "en-US",
   limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
-  evaluators: [{ name: "goal_reached", question: "Does the agent know at the end whether and when the patient will come? 1 for yes, 0 for no.", scale: { min: 0, max: 1 } }],
+  evaluators: [
+    {
+      name: "goal_reached",
+      question: "Does the agent know at the end whether and when the patient will come? 1 for yes, 0 for no.",
+      scale: { min: 0, max: 1 },
+    },
+  ],
   summary: true,
   global_functions: [],
   nodes: [
@@ -41,12 +52,27 @@ export const appointmentReminder: SampleTemplate = {
         "If they ask something, answer from what you know and ask again.",
       interruptible: true,
       functions: [
-        { name: "confirm_appointment", description: "The patient will come, or presses 1.", parameters: NO_ARGUMENTS, next_node: "confirmed", outcome: "confirmed" },
-        { name: "reschedule_appointment", description: "The patient can not come at that time or wants another one, or presses 2.", parameters: NO_ARGUMENTS, next_node: "ask_new_day" },
+        {
+          name: "confirm_appointment",
+          description: "The patient will come, or presses 1.",
+          parameters: NO_ARGUMENTS,
+          next_node: "confirmed",
+          outcome: "confirmed",
+        },
+        {
+          name: "reschedule_appointment",
+          description: "The patient can not come at that time or wants another one, or presses 2.",
+          parameters: NO_ARGUMENTS,
+          next_node: "ask_new_day",
+        },
         {
           name: "cancel_appointment",
           description: "The patient wants no appointment any more, or presses 3.",
-          parameters: { type: "object", properties: { reason: { type: "string", description: "Why, if they say so." } }, additionalProperties: false },
+          parameters: {
+            type: "object",
+            properties: { reason: { type: "string", description: "Why, if they say so." } },
+            additionalProperties: false,
+          },
           set: { reason: "reason" },
           next_node: "cancelled",
           outcome: "cancelled",
@@ -65,7 +91,12 @@ export const appointmentReminder: SampleTemplate = {
           parameters: {
             type: "object",
             required: ["day"],
-            properties: { day: { type: "string", description: "The new day, with the time if they named one, in the patient's words." } },
+            properties: {
+              day: {
+                type: "string",
+                description: "The new day, with the time if they named one, in the patient's words.",
+              },
+            },
             additionalProperties: false,
           },
           set: { new_day: "day" },
@@ -75,7 +106,11 @@ export const appointmentReminder: SampleTemplate = {
         {
           name: "cancel_appointment",
           description: "The patient wants no appointment any more.",
-          parameters: { type: "object", properties: { reason: { type: "string", description: "Why, if they say so." } }, additionalProperties: false },
+          parameters: {
+            type: "object",
+            properties: { reason: { type: "string", description: "Why, if they say so." } },
+            additionalProperties: false,
+          },
           set: { reason: "reason" },
           next_node: "cancelled",
           outcome: "cancelled",
@@ -85,11 +120,22 @@ export const appointmentReminder: SampleTemplate = {
     {
       name: "confirmed",
       role_prompt: ROLE,
-      prompt: "Thank them, tell them that {{doctor}} is looking forward to seeing them on {{appointment_day}} and say goodbye.",
+      prompt:
+        "Thank them, tell them that {{doctor}} is looking forward to seeing them on {{appointment_day}} and say goodbye.",
       on_enter: [{ type: "end_call" }],
       interruptible: false,
     },
-    { name: "rescheduled", say: "Thank you, {{customer_name}}. We have noted {{new_day}} and will send you a message. Goodbye!", on_enter: [{ type: "end_call" }], interruptible: false },
-    { name: "cancelled", say: "Your appointment is cancelled, {{customer_name}}. Goodbye!", on_enter: [{ type: "end_call" }], interruptible: false },
+    {
+      name: "rescheduled",
+      say: "Thank you, {{customer_name}}. We have noted {{new_day}} and will send you a message. Goodbye!",
+      on_enter: [{ type: "end_call" }],
+      interruptible: false,
+    },
+    {
+      name: "cancelled",
+      say: "Your appointment is cancelled, {{customer_name}}. Goodbye!",
+      on_enter: [{ type: "end_call" }],
+      interruptible: false,
+    },
   ],
 };

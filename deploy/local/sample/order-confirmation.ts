@@ -18,7 +18,12 @@ export const orderConfirmation: SampleTemplate = {
       customer_name: { type: "string", minLength: 1, maxLength: 100 },
       order_id: { type: "string", minLength: 1, maxLength: 40 },
       amount: { type: "string", minLength: 1, maxLength: 40, description: "Order total in dollars, as it is spoken." },
-      delivery_date: { type: "string", minLength: 1, maxLength: 60, description: "Planned delivery day, as it is spoken: Monday, June 9." },
+      delivery_date: {
+        type: "string",
+        minLength: 1,
+        maxLength: 60,
+        description: "Planned delivery day, as it is spoken: Monday, June 9.",
+      },
       reporting_webhook_url: { type: "string" },
     },
   },
@@ -29,14 +34,19 @@ export const orderConfirmation: SampleTemplate = {
   language: "en-US",
   limits: { max_call_seconds: 120, idle_seconds: 4, max_age_seconds: 86_400 },
   evaluators: [
-    { name: "goal_reached", question: "Does the agent know at the end what is to become of the order? 1 for yes, 0 for no.", scale: { min: 0, max: 1 } },
+    {
+      name: "goal_reached",
+      question: "Does the agent know at the end what is to become of the order? 1 for yes, 0 for no.",
+      scale: { min: 0, max: 1 },
+    },
     { name: "politeness", question: "How polite and patient was the agent? 10 for always, 0 for never." },
   ],
   summary: true,
   global_functions: [
     {
       name: "wrong_person",
-      description: "The person says that this is the wrong number, or that they are not the customer and do not know them.",
+      description:
+        "The person says that this is the wrong number, or that they are not the customer and do not know them.",
       parameters: NO_ARGUMENTS,
       next_node: "say_sorry",
       outcome: "wrong_person",
@@ -53,7 +63,13 @@ export const orderConfirmation: SampleTemplate = {
         "Call a function only once they have clearly decided; [keypad] 1 means that they pressed the key 1.",
       interruptible: true,
       functions: [
-        { name: "confirm_order", description: "The customer confirms the order and its delivery day, or presses 1.", parameters: NO_ARGUMENTS, next_node: "confirmed", outcome: "confirmed" },
+        {
+          name: "confirm_order",
+          description: "The customer confirms the order and its delivery day, or presses 1.",
+          parameters: NO_ARGUMENTS,
+          next_node: "confirmed",
+          outcome: "confirmed",
+        },
         {
           name: "reschedule_delivery",
           description: "The customer wants the delivery on another day and has said which day.",
@@ -67,8 +83,20 @@ export const orderConfirmation: SampleTemplate = {
           next_node: "rescheduled",
           outcome: "rescheduled",
         },
-        { name: "choose_another_day", description: "The day does not suit the customer, or they press 2, and they have not said yet which day would.", parameters: NO_ARGUMENTS, next_node: "ask_day" },
-        { name: "decline_order", description: "The customer does not want the order any more, cancels or refuses it.", parameters: NO_ARGUMENTS, next_node: "declined", outcome: "declined" },
+        {
+          name: "choose_another_day",
+          description:
+            "The day does not suit the customer, or they press 2, and they have not said yet which day would.",
+          parameters: NO_ARGUMENTS,
+          next_node: "ask_day",
+        },
+        {
+          name: "decline_order",
+          description: "The customer does not want the order any more, cancels or refuses it.",
+          parameters: NO_ARGUMENTS,
+          next_node: "declined",
+          outcome: "declined",
+        },
       ],
     },
     {
@@ -90,19 +118,47 @@ export const orderConfirmation: SampleTemplate = {
           next_node: "rescheduled",
           outcome: "rescheduled",
         },
-        { name: "keep_delivery", description: "The customer would rather keep the planned delivery after all and confirms it.", parameters: NO_ARGUMENTS, next_node: "confirmed", outcome: "confirmed" },
-        { name: "decline_order", description: "The customer does not want the order any more, cancels or refuses it.", parameters: NO_ARGUMENTS, next_node: "declined", outcome: "declined" },
+        {
+          name: "keep_delivery",
+          description: "The customer would rather keep the planned delivery after all and confirms it.",
+          parameters: NO_ARGUMENTS,
+          next_node: "confirmed",
+          outcome: "confirmed",
+        },
+        {
+          name: "decline_order",
+          description: "The customer does not want the order any more, cancels or refuses it.",
+          parameters: NO_ARGUMENTS,
+          next_node: "declined",
+          outcome: "declined",
+        },
       ],
     },
-    { name: "confirmed", say: "Thank you, {{customer_name}}. Your order is confirmed. Goodbye!", on_enter: [{ type: "end_call" }], interruptible: false },
-    { name: "rescheduled", say: "Thank you, {{customer_name}}. We will deliver on {{new_delivery_date}} instead. Goodbye!", on_enter: [{ type: "end_call" }], interruptible: false },
     {
-      name: "declined",
-      role_prompt: ROLE,
-      prompt: "Tell them that order {{order_id}} will not be delivered and that nothing will be charged. Thank them and say goodbye.",
+      name: "confirmed",
+      say: "Thank you, {{customer_name}}. Your order is confirmed. Goodbye!",
       on_enter: [{ type: "end_call" }],
       interruptible: false,
     },
-    { name: "say_sorry", say: "I am sorry for the disturbance. Goodbye!", on_enter: [{ type: "end_call" }], interruptible: false },
+    {
+      name: "rescheduled",
+      say: "Thank you, {{customer_name}}. We will deliver on {{new_delivery_date}} instead. Goodbye!",
+      on_enter: [{ type: "end_call" }],
+      interruptible: false,
+    },
+    {
+      name: "declined",
+      role_prompt: ROLE,
+      prompt:
+        "Tell them that order {{order_id}} will not be delivered and that nothing will be charged. Thank them and say goodbye.",
+      on_enter: [{ type: "end_call" }],
+      interruptible: false,
+    },
+    {
+      name: "say_sorry",
+      say: "I am sorry for the disturbance. Goodbye!",
+      on_enter: [{ type: "end_call" }],
+      interruptible: false,
+    },
   ],
 };

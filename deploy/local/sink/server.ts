@@ -13,10 +13,20 @@ export interface SinkOptions {
 }
 
 /** One webhook as it came. */
-export interface Received { webhook_id: string; received_at: string; signature: "valid" | "invalid" | "unchecked"; fault: string | null; path: string; body: unknown }
+export interface Received {
+  webhook_id: string;
+  received_at: string;
+  signature: "valid" | "invalid" | "unchecked";
+  fault: string | null;
+  path: string;
+  body: unknown;
+}
 
 /** A receiver of webhooks. */
-export interface Sink { url: string; close(): Promise<void> }
+export interface Sink {
+  url: string;
+  close(): Promise<void>;
+}
 
 const MAX_BODY_BYTES = 1_048_576;
 /** The oldest go when more have come. */
@@ -35,23 +45,49 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
 }
 
 function parsed(text: string): unknown {
-  try { return JSON.parse(text); } catch { return text; }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function answer(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { "content-type": "application/json", ...(status === 413 ? { connection: "close" } : {}) });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    ...(status === 413 ? { connection: "close" } : {}),
+  });
   response.end(`${JSON.stringify(body, null, 2)}\n`);
 }
 
 /** Takes one webhook in: 200 when it is believed, 400 when its signature is wrong, 413 when it is too large. */
-async function take(options: SinkOptions, kept: Received[], request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function take(
+  options: SinkOptions,
+  kept: Received[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const body = await bodyOf(request);
-  if (body === null) { answer(response, 413, { message: `a webhook may have ${MAX_BODY_BYTES} bytes` }); return; }
+  if (body === null) {
+    answer(response, 413, { message: `a webhook may have ${MAX_BODY_BYTES} bytes` });
+    return;
+  }
   const header = (name: string): string => String(request.headers[name] ?? "");
-  const signed = { id: header("webhook-id"), timestamp: header("webhook-timestamp"), signature: header("webhook-signature") };
+  const signed = {
+    id: header("webhook-id"),
+    timestamp: header("webhook-timestamp"),
+    signature: header("webhook-signature"),
+  };
   const fault = options.secrets.length === 0 ? null : faultOf(options.secrets, signed, body, options.nowSeconds());
   const signature = options.secrets.length === 0 ? "unchecked" : fault === null ? "valid" : "invalid";
-  kept.push({ webhook_id: signed.id, received_at: new Date(options.nowSeconds() * MS_PER_SECOND).toISOString(), signature, fault, path: request.url ?? "/", body: parsed(body) });
+  kept.push({
+    webhook_id: signed.id,
+    received_at: new Date(options.nowSeconds() * MS_PER_SECOND).toISOString(),
+    signature,
+    fault,
+    path: request.url ?? "/",
+    body: parsed(body),
+  });
   if (kept.length > MAX_KEPT) kept.shift();
   answer(response, fault === null ? 200 : 400, { signature, ...(fault === null ? {} : { message: fault }) });
 }
@@ -63,9 +99,15 @@ async function take(options: SinkOptions, kept: Received[], request: IncomingMes
 export async function startSink(options: SinkOptions): Promise<Sink> {
   const kept: Received[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.method === "POST") { await take(options, kept, request, response); return; }
+    if (request.method === "POST") {
+      await take(options, kept, request, response);
+      return;
+    }
     if (request.method === "DELETE") kept.length = 0;
-    else if (request.method !== "GET") { answer(response, 405, { message: "POST a webhook, GET / for the list, DELETE / to forget it" }); return; }
+    else if (request.method !== "GET") {
+      answer(response, 405, { message: "POST a webhook, GET / for the list, DELETE / to forget it" });
+      return;
+    }
     const ids = new Set(kept.map((r) => r.webhook_id));
     answer(response, 200, { received: kept.length, different: ids.size, webhooks: kept.toReversed() });
   };
@@ -81,9 +123,10 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${options.host}:${port}`,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

@@ -32,7 +32,8 @@ function alawCode(sample: number): number {
   return ((sample < 0 ? 0 : 0x80) | (exponent << 4) | mantissa) ^ ALAW_FLIP;
 }
 
-const tableOf = (sampleOf: (code: number) => number): Int16Array => Int16Array.from({ length: CODES }, (_, code) => sampleOf(code));
+const tableOf = (sampleOf: (code: number) => number): Int16Array =>
+  Int16Array.from({ length: CODES }, (_, code) => sampleOf(code));
 const DECODING = { pcmu: tableOf(mulawSample), pcma: tableOf(alawSample) } as const;
 
 /** The two ways of G.711. */

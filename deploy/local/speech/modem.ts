@@ -23,7 +23,8 @@ export function speechMs(text: string): number {
 export function spokenBy(text: string, ms: number): string {
   const bytes = spokenBytes(text);
   const letters = Math.floor((ms + GAP_MS) / SYMBOL_MS);
-  const end = letters >= bytes.length || bytes[letters] === BLANK ? letters : bytes.subarray(0, letters).lastIndexOf(BLANK);
+  const end =
+    letters >= bytes.length || bytes[letters] === BLANK ? letters : bytes.subarray(0, letters).lastIndexOf(BLANK);
   return new TextDecoder().decode(bytes.subarray(0, Math.max(0, end))).trim();
 }
 
@@ -99,7 +100,11 @@ export function decodeSpeech(pcm: Int16Array, rate: Rate): string {
 }
 
 /** Puts bytes together to words. */
-function wordBuilder(events: DecoderEvents): { symbol(byte: number, at_ms: number): void; passed(now_ms: number): void; end(): void } {
+function wordBuilder(events: DecoderEvents): {
+  symbol(byte: number, at_ms: number): void;
+  passed(now_ms: number): void;
+  end(): void;
+} {
   const bytes: number[] = [];
   let from_ms = 0;
   let until_ms: number | null = null;
@@ -131,7 +136,10 @@ function wordBuilder(events: DecoderEvents): { symbol(byte: number, at_ms: numbe
 }
 
 /** Finds where tones have just ended after sounding as long as a symbol's do, and reads them. It needs no threshold but the sound's own level, so it may begin anywhere. */
-function symbolFinder(rate: Rate, symbol: (byte: number, at_ms: number) => void): { push(pcm: Int16Array, passed: (now_ms: number) => void): void } {
+function symbolFinder(
+  rate: Rate,
+  symbol: (byte: number, at_ms: number) => void,
+): { push(pcm: Int16Array, passed: (now_ms: number) => void): void } {
   const hop = (HOP_MS * rate) / MS_PER_SECOND;
   const reader = symbolReader(rate);
   const kept = (KEPT_MS * rate) / MS_PER_SECOND;
@@ -149,7 +157,7 @@ function symbolFinder(rate: Rate, symbol: (byte: number, at_ms: number) => void)
     hops[count % HOPS_PER_WINDOW] = hopEnergy / hop;
     hopEnergy = 0;
     inHop = 0;
-    history[count % HISTORY] = (hops.reduce((total, value) => total + value, 0)) / HOPS_PER_WINDOW;
+    history[count % HISTORY] = hops.reduce((total, value) => total + value, 0) / HOPS_PER_WINDOW;
     const edges = edgesOf(past);
     if (edges === null) return;
     const now_ms = count * HOP_MS;

@@ -26,7 +26,9 @@ export function noisePcm(ms: number, rate: Rate, level_db: number, seed: number)
   const next = noiseFrom(seed);
   // An even spread of numbers has an RMS of its bound over the root of three.
   const bound = 10 ** (level_db / 20) * Math.sqrt(3) * FULL_SCALE;
-  return Int16Array.from({ length: Math.round((ms * rate) / MS_PER_SECOND) }, () => Math.max(-FULL_SCALE, Math.min(FULL_SCALE, Math.round(next() * bound))));
+  return Int16Array.from({ length: Math.round((ms * rate) / MS_PER_SECOND) }, () =>
+    Math.max(-FULL_SCALE, Math.min(FULL_SCALE, Math.round(next() * bound))),
+  );
 }
 
 /** Somebody coughs: a burst of noise that sets in at once and dies away. No words in it. */

@@ -37,7 +37,9 @@ export function symbolReader(rate: number): SymbolReader {
         shaped[at] = value;
         energy += value * value;
       }
-      const [high, low] = groups.map((group) => strongest(group.map((coefficient) => power(shaped, coefficient) * scale)));
+      const [high, low] = groups.map((group) =>
+        strongest(group.map((coefficient) => power(shaped, coefficient) * scale)),
+      );
       if (high === undefined || low === undefined || !high.clear || !low.clear) return null;
       if (high.power + low.power < LEAST_SHARE * energy) return null;
       if (high.power > MOST_IMBALANCE * low.power || low.power > MOST_IMBALANCE * high.power) return null;

@@ -22,7 +22,8 @@ const FULL_SCALE = 32_767;
 const MS_PER_SECOND = 1000;
 
 /** Frequencies of one group, by the half byte they stand for. */
-const groupOf = (lowest: number): readonly number[] => Array.from({ length: GROUP_SIZE }, (_, index) => lowest + index * STEP_HZ);
+const groupOf = (lowest: number): readonly number[] =>
+  Array.from({ length: GROUP_SIZE }, (_, index) => lowest + index * STEP_HZ);
 /** Tones of a byte's high half. */
 export const LOW_GROUP = groupOf(LOW_GROUP_HZ);
 /** Tones of a byte's low half. */
@@ -46,7 +47,10 @@ export function symbolPcm(byte: number, rate: Rate): Int16Array {
 }
 
 /** Tones that sound together, with soft edges and silence before and after. `level`: RMS of all together, as a part of full scale. */
-export function tonePcm(tones_hz: readonly number[], how: { rate: Rate; silence_ms: number; tone_ms: number; level: number }): Int16Array {
+export function tonePcm(
+  tones_hz: readonly number[],
+  how: { rate: Rate; silence_ms: number; tone_ms: number; level: number },
+): Int16Array {
   const before = (how.silence_ms * how.rate) / MS_PER_SECOND;
   const length = Math.round((how.tone_ms * how.rate) / MS_PER_SECOND);
   const ramp = Math.min(length / 2, (RAMP_MS * how.rate) / MS_PER_SECOND);

@@ -28,10 +28,15 @@ export function utterancesIn(pcm: Int16Array, rate: Rate): Utterance[] {
 }
 
 /** A channel in which spoken words take the place of the tones; all other sound stays. */
-export function withSpeech(pcm: Int16Array, rate: Rate, parts: readonly Readonly<{ utterance: Utterance; speech: Int16Array }>[]): Int16Array {
+export function withSpeech(
+  pcm: Int16Array,
+  rate: Rate,
+  parts: readonly Readonly<{ utterance: Utterance; speech: Int16Array }>[],
+): Int16Array {
   const samples = (ms: number): number => Math.max(0, Math.round((ms * rate) / 1000));
   const result = pcm.slice();
-  for (const { utterance } of parts) result.fill(0, samples(utterance.at_ms - EDGE_MS), samples(utterance.until_ms + EDGE_MS + EDGE_MS));
+  for (const { utterance } of parts)
+    result.fill(0, samples(utterance.at_ms - EDGE_MS), samples(utterance.until_ms + EDGE_MS + EDGE_MS));
   for (const { utterance, speech } of parts) {
     const from = samples(utterance.at_ms);
     result.set(speech.subarray(0, Math.max(0, result.length - from)), Math.min(from, result.length));
@@ -57,7 +62,8 @@ export function resampled(pcm: Int16Array, length: number): Int16Array {
     let weights = 0;
     for (let near = Math.ceil(middle - TAPS * width); near <= middle + TAPS * width; near += 1) {
       const x = (near - middle) / width;
-      const weight = (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)) * (0.5 + 0.5 * Math.cos((Math.PI * x) / TAPS));
+      const weight =
+        (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)) * (0.5 + 0.5 * Math.cos((Math.PI * x) / TAPS));
       sum += weight * (pcm[Math.min(pcm.length - 1, Math.max(0, near))] ?? 0);
       weights += weight;
     }

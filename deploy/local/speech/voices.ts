@@ -9,7 +9,13 @@ import { readWav } from "./wav.ts";
 
 /** What a program is asked to say. `speed` 1 is its own; `voice` 0 or 1. */
 export type Wish = Readonly<{ text: string; voice: 0 | 1; speed: number; language: string; file: string }>;
-type Engine = Readonly<{ name: "espeak" | "flite"; programs: readonly string[]; install: string; args(wish: Wish): string[]; stdin(wish: Wish): string }>;
+type Engine = Readonly<{
+  name: "espeak" | "flite";
+  programs: readonly string[];
+  install: string;
+  args(wish: Wish): string[];
+  stdin(wish: Wish): string;
+}>;
 
 const WORDS_A_MINUTE = 165;
 const FASTEST_WORDS_A_MINUTE = 400;
@@ -19,13 +25,34 @@ const TIME_LIMIT_MS = 30_000;
 /** The programs that can speak, the better one first. */
 export const ENGINES: readonly Engine[] = [
   {
-    name: "espeak", programs: ["espeak-ng", "espeak"], install: "apt install espeak-ng",
-    args: ({ voice, speed, language, file }) => ["-v", `${language}+${voice === 0 ? "f3" : "m3"}`, "-s", String(Math.min(FASTEST_WORDS_A_MINUTE, Math.round(WORDS_A_MINUTE * speed))), "-w", file, "--stdin"],
+    name: "espeak",
+    programs: ["espeak-ng", "espeak"],
+    install: "apt install espeak-ng",
+    args: ({ voice, speed, language, file }) => [
+      "-v",
+      `${language}+${voice === 0 ? "f3" : "m3"}`,
+      "-s",
+      String(Math.min(FASTEST_WORDS_A_MINUTE, Math.round(WORDS_A_MINUTE * speed))),
+      "-w",
+      file,
+      "--stdin",
+    ],
     stdin: ({ text }) => text,
   },
   {
-    name: "flite", programs: ["flite"], install: "apt install flite",
-    args: ({ text, voice, speed, file }) => ["-voice", voice === 0 ? "slt" : "rms", "--setf", `duration_stretch=${(1 / speed).toFixed(3)}`, "-o", file, "-t", text],
+    name: "flite",
+    programs: ["flite"],
+    install: "apt install flite",
+    args: ({ text, voice, speed, file }) => [
+      "-voice",
+      voice === 0 ? "slt" : "rms",
+      "--setf",
+      `duration_stretch=${(1 / speed).toFixed(3)}`,
+      "-o",
+      file,
+      "-t",
+      text,
+    ],
     stdin: () => "",
   },
 ];
@@ -58,7 +85,13 @@ export async function findSpeaker(path: string, wanted?: string): Promise<Speake
 async function onPath(program: string, path: string): Promise<string | null> {
   for (const folder of path.split(delimiter).filter((one) => one !== "")) {
     const candidate = join(folder, program);
-    if (await access(candidate, constants.X_OK).then(() => true, () => false)) return candidate;
+    if (
+      await access(candidate, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return candidate;
   }
   return null;
 }
@@ -89,7 +122,9 @@ async function speaker(engine: Engine, program: string): Promise<Speaker> {
 
 async function run(program: string, args: readonly string[], stdin: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const child = execFile(program, args, { timeout: TIME_LIMIT_MS }, (error) => (error === null ? resolve() : reject(error)));
+    const child = execFile(program, args, { timeout: TIME_LIMIT_MS }, (error) =>
+      error === null ? resolve() : reject(error),
+    );
     child.stdin?.on("error", () => undefined); // A program that does not read its input closes it.
     child.stdin?.end(stdin);
   });

@@ -37,7 +37,9 @@ export function wavHeader(rate: number, channels: number, samples?: number): Buf
 export function writeWav(sound: Sound): Buffer {
   const samples = Math.max(0, ...sound.channels.map((channel) => channel.length));
   const mixed = new Int16Array(samples * sound.channels.length);
-  sound.channels.forEach((channel, index) => channel.forEach((value, at) => (mixed[at * sound.channels.length + index] = value)));
+  sound.channels.forEach((channel, index) =>
+    channel.forEach((value, at) => (mixed[at * sound.channels.length + index] = value)),
+  );
   return Buffer.concat([wavHeader(sound.rate, sound.channels.length, samples), pcmBytes(mixed)]);
 }
 
@@ -59,9 +61,10 @@ export function pcmOf(bytes: Uint8Array): Int16Array {
 /** Reads a WAV file of linear 16 bit or G.711 sound; null when it is something else. A length that is unknown or too long means up to the end. */
 export function readWav(file: Uint8Array): Sound | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  if (bytes.length < 12 || bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE") return null;
+  if (bytes.length < 12 || bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
+    return null;
   let format: { channels: number; rate: number; law: Law | null } | null = null;
-  for (let at = 12; at + 8 <= bytes.length; ) {
+  for (let at = 12; at + 8 <= bytes.length;) {
     const name = bytes.toString("latin1", at, at + 4);
     const length = bytes.readUInt32LE(at + 4);
     const body = at + 8;
@@ -75,7 +78,10 @@ export function readWav(file: Uint8Array): Sound | null {
     if (name === "data") {
       if (format === null) return null;
       const sound = bytes.subarray(body, Math.min(bytes.length, body + length));
-      return { rate: format.rate, channels: apart(format.law === null ? pcmOf(sound) : g711Decode(format.law, sound), format.channels) };
+      return {
+        rate: format.rate,
+        channels: apart(format.law === null ? pcmOf(sound) : g711Decode(format.law, sound), format.channels),
+      };
     }
     at = body + length + (length % 2);
   }
@@ -84,5 +90,7 @@ export function readWav(file: Uint8Array): Sound | null {
 
 function apart(mixed: Int16Array, channels: number): Int16Array[] {
   const samples = Math.floor(mixed.length / channels);
-  return Array.from({ length: channels }, (_, index) => new Int16Array(samples).map((_value, at) => mixed[at * channels + index] ?? 0));
+  return Array.from({ length: channels }, (_, index) =>
+    new Int16Array(samples).map((_value, at) => mixed[at * channels + index] ?? 0),
+  );
 }

@@ -1,6 +1,15 @@
 import { encode } from "./bson-writing.ts";
 import type { Reply } from "./bson-writing.ts";
-import { countArgument, deadlineOf, docArgument, hintArgument, refuseCollation, refuseOptions, refuseUnknown, scopeOf } from "./command-arguments.ts";
+import {
+  countArgument,
+  deadlineOf,
+  docArgument,
+  hintArgument,
+  refuseCollation,
+  refuseOptions,
+  refuseUnknown,
+  scopeOf,
+} from "./command-arguments.ts";
 import { sessionOf } from "./context.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "./errors.ts";
@@ -14,10 +23,24 @@ import type { Prepared } from "./querying.ts";
 import { asNumber, isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
-const FIELDS = new Set(["aggregate", "pipeline", "cursor", "explain", "allowDiskUse", "bypassDocumentValidation", "hint", "collation", "let"]);
+const FIELDS = new Set([
+  "aggregate",
+  "pipeline",
+  "cursor",
+  "explain",
+  "allowDiskUse",
+  "bypassDocumentValidation",
+  "hint",
+  "collation",
+  "let",
+]);
 
 /** An aggregate command read and planned. */
-export interface PlannedAggregate { prepared: Prepared | undefined; docs: () => Iterable<Doc>; ns: string }
+export interface PlannedAggregate {
+  prepared: Prepared | undefined;
+  docs: () => Iterable<Doc>;
+  ns: string;
+}
 
 /** Takes the stages at the head of a pipeline that the planner can do: $match, $sort, $skip/$limit only as a hint of how much is wanted. */
 function head(pipeline: Doc[]): { query: Query; rest: Doc[] } {
@@ -28,11 +51,11 @@ function head(pipeline: Doc[]): { query: Query; rest: Doc[] } {
     if (!isDoc(match)) break;
     filters.push(match);
   }
-  const filter = filters.length === 1 ? filters[0] ?? {} : filters.length === 0 ? {} : { $and: filters };
+  const filter = filters.length === 1 ? (filters[0] ?? {}) : filters.length === 0 ? {} : { $and: filters };
   const sort = pipeline[at]?.["$sort"];
   if (!isDoc(sort) || Object.keys(sort).length === 0) return { query: { filter }, rest: pipeline.slice(at) };
   const wanted = asNumber(pipeline[at + 1]?.["$limit"] ?? null);
-  return { query: { filter, sort, ...wanted === undefined ? {} : { wanted } }, rest: pipeline.slice(at + 1) };
+  return { query: { filter, sort, ...(wanted === undefined ? {} : { wanted }) }, rest: pipeline.slice(at + 1) };
 }
 
 /** The count that countDocuments asks for: [$match …, {$group: {_id: 1, n: {$sum: 1}}}], with $skip and $limit before it. */
@@ -46,7 +69,9 @@ function isPlainCount(rest: Doc[]): boolean {
 
 function source(call: Call, name: string, query: Query, scope: Scope): Prepared | undefined {
   const collection = call.engine.catalog.find(call.db, name);
-  return collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope, deadlineOf(call.command, call.now));
+  return collection === undefined
+    ? undefined
+    : prepare(call.engine.storage, collection, query, scope, deadlineOf(call.command, call.now));
 }
 
 function* docsOf(prepared: Prepared | undefined): Generator<Doc, void> {
@@ -67,19 +92,31 @@ export function planAggregate(call: Call): PlannedAggregate {
   const hint = hintArgument(command);
   const from = command["aggregate"];
   if (typeof from !== "string") {
-    if (stageOf(stages[0] ?? {})[0] !== "$documents") throw new StoreError("InvalidNamespace", "{aggregate: 1} is not valid for a pipeline that does not start with $documents here");
-    return { prepared: undefined, docs: () => compilePipeline(stages, site(call, scope))([]), ns: `${call.db}.$cmd.aggregate` };
+    if (stageOf(stages[0] ?? {})[0] !== "$documents")
+      throw new StoreError(
+        "InvalidNamespace",
+        "{aggregate: 1} is not valid for a pipeline that does not start with $documents here",
+      );
+    return {
+      prepared: undefined,
+      docs: () => compilePipeline(stages, site(call, scope))([]),
+      ns: `${call.db}.$cmd.aggregate`,
+    };
   }
   const { query, rest } = head(stages);
-  const hinted: Query = { ...query, ...hint === undefined ? {} : { hint } };
+  const hinted: Query = { ...query, ...(hint === undefined ? {} : { hint }) };
   const ns = `${call.db}.${from}`;
   const prepared = source(call, from, hinted, scope);
   const collection = call.engine.catalog.find(call.db, from);
   if (collection !== undefined && query.sort === undefined && isPlainCount(rest)) {
-    return { prepared, ns, docs: () => {
-      const n = countMatches(call.engine.storage, collection, hinted, scope, deadlineOf(command, call.now));
-      return n === 0 ? [] : [{ _id: 1, n }];
-    } };
+    return {
+      prepared,
+      ns,
+      docs: () => {
+        const n = countMatches(call.engine.storage, collection, hinted, scope, deadlineOf(command, call.now));
+        return n === 0 ? [] : [{ _id: 1, n }];
+      },
+    };
   }
   const run = compilePipeline(rest, site(call, scope));
   return { prepared, docs: () => run(docsOf(prepared)), ns };
@@ -88,7 +125,7 @@ export function planAggregate(call: Call): PlannedAggregate {
 function pipelineOf(command: Doc): Doc[] {
   const pipeline: Value | undefined = command["pipeline"];
   if (!Array.isArray(pipeline)) throw new StoreError("TypeMismatch", "'pipeline' option must be specified as an array");
-  return pipeline.map(stage => {
+  return pipeline.map((stage) => {
     if (!isDoc(stage)) throw new StoreError("TypeMismatch", "Each element of the 'pipeline' array must be an object");
     return stage;
   });
@@ -104,12 +141,23 @@ export function aggregate(call: Call): Reply {
   const stages = pipelineOf(command);
   refuseOptions(command, ["explain"]);
   const cursor = docArgument(command, "cursor");
-  if (cursor === undefined) throw new StoreError("FailedToParse", "The 'cursor' option is required, except for aggregate with the explain argument");
+  if (cursor === undefined)
+    throw new StoreError(
+      "FailedToParse",
+      "The 'cursor' option is required, except for aggregate with the explain argument",
+    );
   refuseUnknown(cursor, "aggregate.cursor", new Set(["batchSize"]), false);
   const [last, arg] = stageOf(stages.at(-1) ?? {});
   const output = last === "$out" || last === "$merge";
   const planned = planAggregate(output ? { ...call, command: { ...command, pipeline: stages.slice(0, -1) } } : call);
-  if (!output) return call.engine.cursors.first(planned.ns, encoded(planned.docs()), countArgument(cursor, "batchSize"), false, sessionOf(command));
+  if (!output)
+    return call.engine.cursors.first(
+      planned.ns,
+      encoded(planned.docs()),
+      countArgument(cursor, "batchSize"),
+      false,
+      sessionOf(command),
+    );
   const write = last === "$out" ? outTarget(call, arg) : mergeTarget(call, arg);
   write([...planned.docs()]);
   return call.engine.cursors.first(planned.ns, [][Symbol.iterator](), undefined, true, undefined);

@@ -11,7 +11,7 @@ export type Operation = "add" | "subtract" | "multiply";
 const DECIMAL_SCALE = 40;
 
 function isDouble(v: Numeric): boolean {
-  return v instanceof Double || typeof v === "number" && !Number.isInteger(v);
+  return v instanceof Double || (typeof v === "number" && !Number.isInteger(v));
 }
 
 function combine<T extends number | bigint>(op: Operation, a: T, b: T): number | bigint {
@@ -21,7 +21,7 @@ function combine<T extends number | bigint>(op: Operation, a: T, b: T): number |
 }
 
 function finiteDecimal(v: Numeric): boolean {
-  return Number.isFinite(Number(primitiveNumber(v))) || v instanceof Decimal128 && !/nan|inf/iu.test(v.toString());
+  return Number.isFinite(Number(primitiveNumber(v))) || (v instanceof Decimal128 && !/nan|inf/iu.test(v.toString()));
 }
 
 function combineDecimals(op: Operation, a: Numeric, b: Numeric): Decimal128 {
@@ -46,7 +46,8 @@ function decimalOf(digits: bigint, exponent: number): Decimal128 {
  */
 export function calculate(op: Operation, a: Numeric, b: Numeric): Value | undefined {
   if (a instanceof Decimal128 || b instanceof Decimal128) return combineDecimals(op, a, b);
-  if (isDouble(a) || isDouble(b)) return doubleValue(Number(combine(op, Number(primitiveNumber(a)), Number(primitiveNumber(b)))));
+  if (isDouble(a) || isDouble(b))
+    return doubleValue(Number(combine(op, Number(primitiveNumber(a)), Number(primitiveNumber(b)))));
   const result = combine(op, BigInt(primitiveNumber(a)), BigInt(primitiveNumber(b)));
   const integer = integerValue(BigInt(result));
   // An int64 operand makes an int64 result, however small.
@@ -57,7 +58,7 @@ export function calculate(op: Operation, a: Numeric, b: Numeric): Value | undefi
 export function divide(a: Numeric, b: Numeric): Value {
   if ((a instanceof Decimal128 || b instanceof Decimal128) && finiteDecimal(a) && finiteDecimal(b)) {
     const [x, y] = [exactNumber(a), exactNumber(b)];
-    return decimalOf(x.digits * 10n ** BigInt(DECIMAL_SCALE) / y.digits, x.exponent - y.exponent - DECIMAL_SCALE);
+    return decimalOf((x.digits * 10n ** BigInt(DECIMAL_SCALE)) / y.digits, x.exponent - y.exponent - DECIMAL_SCALE);
   }
   return doubleValue(Number(primitiveNumber(a)) / Number(primitiveNumber(b)));
 }

@@ -12,18 +12,29 @@ const CLAIM_DOCS = 100_000;
 const INSERT_BATCH = 5000;
 const FLOORS: Readonly<Record<string, number>> = { create: 5900, findById: 8100, findOneAndUpdate: 4700 };
 
-const schema = new mongoose.Schema({
-  configuration_id: String, request_id: { type: String, unique: true }, status: String, due_at: Date, attempt_count: Number, payload: Object,
-}, { timestamps: true });
+const schema = new mongoose.Schema(
+  {
+    configuration_id: String,
+    request_id: { type: String, unique: true },
+    status: String,
+    due_at: Date,
+    attempt_count: Number,
+    payload: Object,
+  },
+  { timestamps: true },
+);
 schema.index({ configuration_id: 1, due_at: 1, _id: 1 }, { partialFilterExpression: { due_at: { $exists: true } } });
 
 function startChild(dir: string): Promise<{ child: ChildProcess; url: string }> {
-  const child = fork(new URL("main.ts", import.meta.url), ["--dir", dir, "--port", "0"], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  const child = fork(new URL("main.ts", import.meta.url), ["--dir", dir, "--port", "0"], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
   return new Promise((resolve, reject) => {
-    child.once("exit", code => reject(new Error(`the store ended with ${String(code)}`)));
+    child.once("exit", (code) => reject(new Error(`the store ended with ${String(code)}`)));
     child.stdout?.once("data", (line: Buffer) => {
       const ready: unknown = JSON.parse(line.toString());
-      if (typeof ready === "object" && ready !== null && "url" in ready && typeof ready.url === "string") resolve({ child, url: ready.url });
+      if (typeof ready === "object" && ready !== null && "url" in ready && typeof ready.url === "string")
+        resolve({ child, url: ready.url });
     });
   });
 }
@@ -41,7 +52,10 @@ function storeCpu(): number | undefined {
   }
 }
 
-interface Rate { perSecond: number; storeMicros: number | undefined }
+interface Rate {
+  perSecond: number;
+  storeMicros: number | undefined;
+}
 
 /** Operations per second with 50 in flight. */
 async function rate(seconds: number, once: (n: number) => Promise<unknown>): Promise<Rate> {
@@ -49,9 +63,11 @@ async function rate(seconds: number, once: (n: number) => Promise<unknown>): Pro
   const until = performance.now() + seconds * 1000;
   const started = performance.now();
   let n = 0;
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    while (performance.now() < until) await once(n++);
-  }));
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      while (performance.now() < until) await once(n++);
+    }),
+  );
   const perSecond = n / ((performance.now() - started) / 1000);
   const after = storeCpu();
   return { perSecond, storeMicros: cpu === undefined || after === undefined ? undefined : (after - cpu) / n };
@@ -59,8 +75,13 @@ async function rate(seconds: number, once: (n: number) => Promise<unknown>): Pro
 
 function report(name: string, { perSecond, storeMicros }: Rate): void {
   const floor = FLOORS[name];
-  const micros = storeMicros === undefined ? "" : `   ${Math.round(storeMicros).toString().padStart(5)} µs of the store's processor each`;
-  console.log(`${name.padEnd(28)} ${Math.round(perSecond).toString().padStart(7)}/s${floor === undefined ? "" : `   floor ${floor}   ${perSecond >= floor ? "ok" : "BELOW"}`}${micros}`);
+  const micros =
+    storeMicros === undefined
+      ? ""
+      : `   ${Math.round(storeMicros).toString().padStart(5)} µs of the store's processor each`;
+  console.log(
+    `${name.padEnd(28)} ${Math.round(perSecond).toString().padStart(7)}/s${floor === undefined ? "" : `   floor ${floor}   ${perSecond >= floor ? "ok" : "BELOW"}`}${micros}`,
+  );
 }
 
 async function run(url: string, seconds: number): Promise<void> {
@@ -69,20 +90,57 @@ async function run(url: string, seconds: number): Promise<void> {
   await Lead.init();
   const payload = { first_name: "Ada", last_name: "Lovelace", phone_number: "+14155550100", notes: "x".repeat(120) };
   const ids: mongoose.Types.ObjectId[] = [];
-  report("create", await rate(seconds, async n => {
-    const lead = await Lead.create({ configuration_id: `c${n % 20}`, request_id: `r${n}`, status: "BACKLOG", due_at: new Date(Date.now() + n), attempt_count: 0, payload });
-    ids.push(lead._id);
-  }));
+  report(
+    "create",
+    await rate(seconds, async (n) => {
+      const lead = await Lead.create({
+        configuration_id: `c${n % 20}`,
+        request_id: `r${n}`,
+        status: "BACKLOG",
+        due_at: new Date(Date.now() + n),
+        attempt_count: 0,
+        payload,
+      });
+      ids.push(lead._id);
+    }),
+  );
   const pick = (n: number): mongoose.Types.ObjectId | undefined => ids[(n * 7919) % ids.length];
-  report("findById", await rate(seconds, n => Lead.findById(pick(n)).exec()));
-  report("findOneAndUpdate", await rate(seconds, n => Lead.findOneAndUpdate({ _id: pick(n), status: "BACKLOG" }, { $inc: { attempt_count: 1 }, $set: { due_at: new Date() } }, { returnDocument: "after" }).exec()));
+  report("findById", await rate(seconds, (n) => Lead.findById(pick(n)).exec()));
+  report(
+    "findOneAndUpdate",
+    await rate(seconds, (n) =>
+      Lead.findOneAndUpdate(
+        { _id: pick(n), status: "BACKLOG" },
+        { $inc: { attempt_count: 1 }, $set: { due_at: new Date() } },
+        { returnDocument: "after" },
+      ).exec(),
+    ),
+  );
   const plain = Lead.collection;
   const now = Date.now();
   for (let from = 0; from < CLAIM_DOCS; from += INSERT_BATCH) {
-    await plain.insertMany(Array.from({ length: INSERT_BATCH }, (_, i) => ({ configuration_id: "claim", request_id: `q${from + i}`, status: "BACKLOG", due_at: new Date(now + (from + i) * 1000), attempt_count: 0, payload })));
+    await plain.insertMany(
+      Array.from({ length: INSERT_BATCH }, (_, i) => ({
+        configuration_id: "claim",
+        request_id: `q${from + i}`,
+        status: "BACKLOG",
+        due_at: new Date(now + (from + i) * 1000),
+        attempt_count: 0,
+        payload,
+      })),
+    );
   }
   const late = new Date(now + CLAIM_DOCS * 1000);
-  report("claim query, 200 of many", await rate(seconds, () => plain.find({ configuration_id: "claim", due_at: { $lte: late } }).sort({ due_at: 1, _id: 1 }).limit(200).toArray()));
+  report(
+    "claim query, 200 of many",
+    await rate(seconds, () =>
+      plain
+        .find({ configuration_id: "claim", due_at: { $lte: late } })
+        .sort({ due_at: 1, _id: 1 })
+        .limit(200)
+        .toArray(),
+    ),
+  );
   await mongoose.disconnect();
 }
 

@@ -8,7 +8,10 @@ import { isTrue, KIND, kindOf } from "./values.ts";
 import type { Value } from "./values.ts";
 
 /** What the field at `position` of an index must be, where it stands behind the scan's own range; the stretches of its part of the key, in order. */
-export interface Check { position: number; stretches: Interval[] }
+export interface Check {
+  position: number;
+  stretches: Interval[];
+}
 
 /** What an index can do for a set of conditions. */
 export interface Bounds {
@@ -32,7 +35,10 @@ const MAX_POINTS = 1000;
 
 function isPoint(c: Conjunct): boolean {
   if (c.op === "$eq") return !Array.isArray(c.arg) && !(c.arg instanceof BSONRegExp && c.inElement);
-  if (c.op === "$in") return Array.isArray(c.arg) && c.arg.length > 0 && c.arg.every(v => !Array.isArray(v) && !(v instanceof BSONRegExp));
+  if (c.op === "$in")
+    return (
+      Array.isArray(c.arg) && c.arg.length > 0 && c.arg.every((v) => !Array.isArray(v) && !(v instanceof BSONRegExp))
+    );
   return false;
 }
 
@@ -46,8 +52,14 @@ const RANGES = new Set(["$gt", "$gte", "$lt", "$lte"]);
 
 function isRange(c: Conjunct): boolean {
   const kind = kindOf(c.arg);
-  return RANGES.has(c.op) && kind !== KIND.minKey && kind !== KIND.maxKey && kind !== KIND.null && kind !== KIND.array
-    && !(kind === KIND.number && encodesNaN(c.arg));
+  return (
+    RANGES.has(c.op) &&
+    kind !== KIND.minKey &&
+    kind !== KIND.maxKey &&
+    kind !== KIND.null &&
+    kind !== KIND.array &&
+    !(kind === KIND.number && encodesNaN(c.arg))
+  );
 }
 
 function encodesNaN(v: Value): boolean {
@@ -64,10 +76,14 @@ function rangeOf(c: Conjunct): { lo: Uint8Array; hi: Uint8Array } {
   const last = Uint8Array.of(kind + 1);
   const above = successor(at) ?? last;
   switch (c.op) {
-    case "$gt": return { lo: above, hi: last };
-    case "$gte": return { lo: at, hi: last };
-    case "$lt": return { lo: first, hi: at };
-    default: return { lo: first, hi: above };
+    case "$gt":
+      return { lo: above, hi: last };
+    case "$gte":
+      return { lo: at, hi: last };
+    case "$lt":
+      return { lo: first, hi: at };
+    default:
+      return { lo: first, hi: above };
   }
 }
 
@@ -82,7 +98,7 @@ function rangeInterval(conditions: Conjunct[], prefix: Uint8Array, descending: b
   if (lo === undefined || hi === undefined || compareBytes(lo, hi) >= 0) return undefined;
   if (!descending) return { lo: concat(prefix, lo), hi: concat(prefix, hi) };
   // Inverted, [lo, hi) becomes (~hi, ~lo] where ~lo stands for every key that begins with it.
-  const invert = (b: Uint8Array): Uint8Array => b.map(x => 255 - x);
+  const invert = (b: Uint8Array): Uint8Array => b.map((x) => 255 - x);
   return { lo: concat(prefix, successor(invert(hi)) ?? invert(hi)), hi: successor(concat(prefix, invert(lo))) };
 }
 
@@ -92,9 +108,9 @@ function usable(index: Index, conjuncts: readonly Conjunct[], path: string, posi
     const first = index.keys.paths[0]?.split(".")[0];
     if (path.split(".")[0] === first) return [];
   }
-  const own = conjuncts.filter(c => c.path === path && (isPoint(c) || isRange(c)));
+  const own = conjuncts.filter((c) => c.path === path && (isPoint(c) || isRange(c)));
   if (!index.multikey || own.length < 2) return own;
-  const together = own.filter(c => c.inElement);
+  const together = own.filter((c) => c.inElement);
   return together.length > 1 ? together : own.slice(0, 1);
 }
 
@@ -117,11 +133,17 @@ export function boundsOf(index: Index, conjuncts: readonly Conjunct[]): Bounds {
   }
   const ranges = usable(index, conjuncts, index.keys.paths[position] ?? "", position).filter(isRange);
   out.range = ranges.length > 0;
-  out.intervals = prefixes.flatMap(p => out.range ? rangeInterval(ranges, p, index.keys.descending[position] === true) ?? [] : { lo: p, hi: p.length === 0 ? undefined : successor(p) });
+  out.intervals = prefixes.flatMap((p) =>
+    out.range
+      ? (rangeInterval(ranges, p, index.keys.descending[position] === true) ?? [])
+      : { lo: p, hi: p.length === 0 ? undefined : successor(p) },
+  );
   for (const c of ranges) if (mayBeExact(index, c)) out.exact.add(c);
   // In a multikey index one document has several keys: a key that is stepped over may not be its only one.
-  if (!index.multikey && (out.points > 0 || out.range)) addChecks(index, conjuncts, out.range ? position + 1 : position, out);
-  for (const c of conjuncts) if (c.op === "$exists" && isTrue(c.arg) && provenByPoints(c, conjuncts, out)) out.exact.add(c);
+  if (!index.multikey && (out.points > 0 || out.range))
+    addChecks(index, conjuncts, out.range ? position + 1 : position, out);
+  for (const c of conjuncts)
+    if (c.op === "$exists" && isTrue(c.arg) && provenByPoints(c, conjuncts, out)) out.exact.add(c);
   return out;
 }
 
@@ -132,9 +154,10 @@ function addChecks(index: Index, conjuncts: readonly Conjunct[], first: number, 
     const point = conditions.find(isPoint);
     const used = point === undefined ? conditions.filter(isRange) : [point];
     if (used.length === 0) continue;
-    const stretches = point === undefined
-      ? [rangeInterval(used, NOTHING, descending) ?? []].flat()
-      : extend([NOTHING], point, descending).map(p => ({ lo: p, hi: successor(p) }));
+    const stretches =
+      point === undefined
+        ? [rangeInterval(used, NOTHING, descending) ?? []].flat()
+        : extend([NOTHING], point, descending).map((p) => ({ lo: p, hi: successor(p) }));
     if (stretches.length === 0) out.intervals = [];
     if (position > first + out.checks.length) out.gap = true;
     out.checks.push({ position, stretches });
@@ -143,11 +166,14 @@ function addChecks(index: Index, conjuncts: readonly Conjunct[], first: number, 
 }
 
 function provenByPoints(c: Conjunct, conjuncts: readonly Conjunct[], out: Bounds): boolean {
-  return conjuncts.some(o => o.path === c.path && o.op === "$eq" && out.exact.has(o) && kindOf(o.arg) !== KIND.null);
+  return conjuncts.some((o) => o.path === c.path && o.op === "$eq" && out.exact.has(o) && kindOf(o.arg) !== KIND.null);
 }
 
 function extend(prefixes: Uint8Array[], point: Conjunct, descending: boolean): Uint8Array[] {
-  const parts = valuesOf(point).map(v => encodeKey([v], [descending]));
-  const sorted = parts.length < 2 ? parts : parts.sort(compareBytes).filter((p, i) => i === 0 || compareBytes(p, parts[i - 1] ?? p) !== 0);
-  return prefixes.flatMap(prefix => sorted.map(p => prefix.length === 0 ? p : concat(prefix, p)));
+  const parts = valuesOf(point).map((v) => encodeKey([v], [descending]));
+  const sorted =
+    parts.length < 2
+      ? parts
+      : parts.sort(compareBytes).filter((p, i) => i === 0 || compareBytes(p, parts[i - 1] ?? p) !== 0);
+  return prefixes.flatMap((prefix) => sorted.map((p) => (prefix.length === 0 ? p : concat(prefix, p))));
 }

@@ -1,5 +1,17 @@
 import { isUtf8 } from "node:buffer";
-import { Binary, BSONRegExp, BSONSymbol, Code, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from "bson";
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  Decimal128,
+  Double,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from "bson";
 import { StoreError } from "./errors.ts";
 import type { Doc, Value } from "./values.ts";
 
@@ -13,7 +25,11 @@ function invalid(what: string): StoreError {
 }
 
 /** A read position in a BSON buffer; every read is bounds-checked by Buffer or by hand. */
-interface Reader { buf: Buffer; at: number; depth: number }
+interface Reader {
+  buf: Buffer;
+  at: number;
+  depth: number;
+}
 
 /** Names met lately, by their hash: documents say the same few over and over, and a text that is there already need not be made and hashed again. */
 const NAMES: (string | undefined)[] = Array.from({ length: 4096 }, () => undefined);
@@ -41,7 +57,10 @@ function readName(r: Reader): string {
   let hash = 0;
   for (let i = start; i < shortEnd; i++) {
     const c = buf[i] ?? 0;
-    if (c === 0) { r.at = i + 1; return knownName(buf, start, i, hash); }
+    if (c === 0) {
+      r.at = i + 1;
+      return knownName(buf, start, i, hash);
+    }
     if (c > 127) break;
     hash = (hash * 31 + c) | 0;
   }
@@ -88,7 +107,8 @@ function readLong(r: Reader): Long {
 
 function readDate(r: Reader): Date {
   const ms = readLong(r).toNumber();
-  if (Math.abs(ms) > MAX_DATE_MS) throw new StoreError("BadValue", "a date outside the years -271821 to 275760 cannot be stored");
+  if (Math.abs(ms) > MAX_DATE_MS)
+    throw new StoreError("BadValue", "a date outside the years -271821 to 275760 cannot be stored");
   return new Date(ms);
 }
 
@@ -105,34 +125,65 @@ function readCodeWithScope(r: Reader): Code {
 
 function readRareValue(r: Reader, type: number): Value {
   switch (type) {
-    case 0x0b: return new BSONRegExp(readName(r), readName(r));
-    case 0x0d: return new Code(readString(r));
-    case 0x0e: return new BSONSymbol(readString(r));
-    case 0x0f: return readCodeWithScope(r);
-    case 0x11: { const v = readLong(r); return new Timestamp({ t: v.high >>> 0, i: v.low >>> 0 }); }
-    case 0x13: return new Decimal128(readBytes(r, 16));
-    case 0xff: return new MinKey();
-    case 0x7f: return new MaxKey();
-    case 0x06: throw new StoreError("BadValue", "the deprecated BSON type undefined is not supported: send null or leave the field out");
-    case 0x0c: throw new StoreError("BadValue", "the deprecated BSON type DBPointer is not supported: store the id itself");
-    default: throw invalid(`unknown type 0x${type.toString(16)}`);
+    case 0x0b:
+      return new BSONRegExp(readName(r), readName(r));
+    case 0x0d:
+      return new Code(readString(r));
+    case 0x0e:
+      return new BSONSymbol(readString(r));
+    case 0x0f:
+      return readCodeWithScope(r);
+    case 0x11: {
+      const v = readLong(r);
+      return new Timestamp({ t: v.high >>> 0, i: v.low >>> 0 });
+    }
+    case 0x13:
+      return new Decimal128(readBytes(r, 16));
+    case 0xff:
+      return new MinKey();
+    case 0x7f:
+      return new MaxKey();
+    case 0x06:
+      throw new StoreError(
+        "BadValue",
+        "the deprecated BSON type undefined is not supported: send null or leave the field out",
+      );
+    case 0x0c:
+      throw new StoreError("BadValue", "the deprecated BSON type DBPointer is not supported: store the id itself");
+    default:
+      throw invalid(`unknown type 0x${type.toString(16)}`);
   }
 }
 
 function readValue(r: Reader, type: number): Value {
   switch (type) {
-    case 0x01: return readDouble(r);
-    case 0x02: return readString(r);
-    case 0x03: return readDocument(r, false);
-    case 0x04: return readArray(r);
-    case 0x05: return readBinary(r);
-    case 0x07: return new ObjectId(readBytes(r, 12));
-    case 0x08: return r.buf.readUInt8(r.at++) === 1;
-    case 0x09: return readDate(r);
-    case 0x0a: return null;
-    case 0x10: { const n = r.buf.readInt32LE(r.at); r.at += 4; return n; }
-    case 0x12: return readLong(r);
-    default: return readRareValue(r, type);
+    case 0x01:
+      return readDouble(r);
+    case 0x02:
+      return readString(r);
+    case 0x03:
+      return readDocument(r, false);
+    case 0x04:
+      return readArray(r);
+    case 0x05:
+      return readBinary(r);
+    case 0x07:
+      return new ObjectId(readBytes(r, 12));
+    case 0x08:
+      return r.buf.readUInt8(r.at++) === 1;
+    case 0x09:
+      return readDate(r);
+    case 0x0a:
+      return null;
+    case 0x10: {
+      const n = r.buf.readInt32LE(r.at);
+      r.at += 4;
+      return n;
+    }
+    case 0x12:
+      return readLong(r);
+    default:
+      return readRareValue(r, type);
   }
 }
 
@@ -172,7 +223,8 @@ function readDocument(r: Reader, keepRaw: boolean): Doc {
       continue;
     }
     const value = readValue(r, type);
-    if (name === "__proto__") Object.defineProperty(doc, name, { value, enumerable: true, writable: true, configurable: true });
+    if (name === "__proto__")
+      Object.defineProperty(doc, name, { value, enumerable: true, writable: true, configurable: true });
     else doc[name] = value;
   }
   leave(r, end);
@@ -193,7 +245,12 @@ function guarded<T>(read: () => T): T {
 
 /** True for what Buffer throws on a read past its end; told by the code, since the class differs between realms. */
 export function isOutOfBounds(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && (error.code === "ERR_OUT_OF_RANGE" || error.code === "ERR_BUFFER_OUT_OF_BOUNDS");
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    (error.code === "ERR_OUT_OF_RANGE" || error.code === "ERR_BUFFER_OUT_OF_BOUNDS")
+  );
 }
 
 /** Decodes one BSON document. Errors: InvalidBSON, BadValue for deprecated types and dates JavaScript cannot hold. */

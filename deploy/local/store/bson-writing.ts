@@ -8,22 +8,30 @@ export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 /** A stored document put into a reply as its bytes, without decoding it. */
 export class RawDoc {
   readonly bytes: Uint8Array;
-  constructor(bytes: Uint8Array) { this.bytes = bytes; }
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
 }
 
 /** An array of stored documents put into a reply as their bytes. */
 export class RawArray {
   readonly items: Uint8Array[];
-  constructor(items: Uint8Array[]) { this.items = items; }
+  constructor(items: Uint8Array[]) {
+    this.items = items;
+  }
 }
 
 /** A command's answer before encoding: a document whose parts may be raw. */
-export interface Reply { [key: string]: Value | RawDoc | RawArray | SubReply }
+export interface Reply {
+  [key: string]: Value | RawDoc | RawArray | SubReply;
+}
 
 /** A sub-document of a reply that itself holds raw parts (the `cursor` of find). */
 export class SubReply {
   readonly fields: Reply;
-  constructor(fields: Reply) { this.fields = fields; }
+  constructor(fields: Reply) {
+    this.fields = fields;
+  }
 }
 
 /** Encodes a document for storage. Errors: BSONObjectTooLarge above 16 MB. */
@@ -35,7 +43,10 @@ export function encode(doc: Doc): Uint8Array {
     if (!(error instanceof Error) || !/larger than|out of bounds|offset/iu.test(error.message)) throw error;
   }
   if (bytes === undefined || bytes.length > MAX_DOCUMENT_BYTES) {
-    throw new StoreError("BSONObjectTooLarge", `BSONObj size is invalid: a document must not exceed ${MAX_DOCUMENT_BYTES} bytes`);
+    throw new StoreError(
+      "BSONObjectTooLarge",
+      `BSONObj size is invalid: a document must not exceed ${MAX_DOCUMENT_BYTES} bytes`,
+    );
   }
   return bytes;
 }
@@ -52,7 +63,10 @@ function wrap(parts: Uint8Array[]): Buffer {
   const out = Buffer.allocUnsafe(size);
   out.writeInt32LE(size, 0);
   let at = 4;
-  for (const p of parts) { out.set(p, at); at += p.length; }
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
   out[at] = 0;
   return out;
 }
@@ -74,10 +88,16 @@ export function encodeReply(reply: Reply): Buffer {
     plain = {};
   };
   for (const [name, value] of Object.entries(reply)) {
-    if (value instanceof RawDoc) { flush(); parts.push(element(DOCUMENT, name), value.bytes); }
-    else if (value instanceof RawArray) { flush(); parts.push(element(ARRAY, name), rawArrayBytes(value.items)); }
-    else if (value instanceof SubReply) { flush(); parts.push(element(DOCUMENT, name), encodeReply(value.fields)); }
-    else plain[name] = value;
+    if (value instanceof RawDoc) {
+      flush();
+      parts.push(element(DOCUMENT, name), value.bytes);
+    } else if (value instanceof RawArray) {
+      flush();
+      parts.push(element(ARRAY, name), rawArrayBytes(value.items));
+    } else if (value instanceof SubReply) {
+      flush();
+      parts.push(element(DOCUMENT, name), encodeReply(value.fields));
+    } else plain[name] = value;
   }
   flush();
   return wrap(parts);

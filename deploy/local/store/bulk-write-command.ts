@@ -1,7 +1,18 @@
 import { decode } from "./bson-reading.ts";
 import { encode } from "./bson-writing.ts";
 import type { Reply } from "./bson-writing.ts";
-import { boolArgument, countArgument, deadlineOf, docArgument, docsArgument, hintArgument, refuseCollation, refuseUnknown, scopeOf, stringArgument } from "./command-arguments.ts";
+import {
+  boolArgument,
+  countArgument,
+  deadlineOf,
+  docArgument,
+  docsArgument,
+  hintArgument,
+  refuseCollation,
+  refuseUnknown,
+  scopeOf,
+  stringArgument,
+} from "./command-arguments.ts";
 import { sessionOf } from "./context.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "./errors.ts";
@@ -11,18 +22,51 @@ import type { Doc } from "./values.ts";
 import { updateStatement, writeError } from "./write-commands.ts";
 import { newDocument, runDelete, runUpdate } from "./writing.ts";
 
-const FIELDS = new Set(["bulkWrite", "ops", "nsInfo", "ordered", "errorsOnly", "bypassDocumentValidation", "let", "cursor"]);
+const FIELDS = new Set([
+  "bulkWrite",
+  "ops",
+  "nsInfo",
+  "ordered",
+  "errorsOnly",
+  "bypassDocumentValidation",
+  "let",
+  "cursor",
+]);
 const INSERT = new Set(["insert", "document"]);
-const UPDATE = new Set(["update", "filter", "updateMods", "multi", "upsert", "arrayFilters", "hint", "collation", "constants", "sort"]);
+const UPDATE = new Set([
+  "update",
+  "filter",
+  "updateMods",
+  "multi",
+  "upsert",
+  "arrayFilters",
+  "hint",
+  "collation",
+  "constants",
+  "sort",
+]);
 const DELETE = new Set(["delete", "filter", "multi", "hint", "collation", "sort"]);
 
-interface Totals { nInserted: number; nMatched: number; nModified: number; nUpserted: number; nDeleted: number }
+interface Totals {
+  nInserted: number;
+  nMatched: number;
+  nModified: number;
+  nUpserted: number;
+  nDeleted: number;
+}
 
-interface Bulk { call: Call; namespaces: [string, string][]; scope: Scope; deadline: number | undefined; totals: Totals }
+interface Bulk {
+  call: Call;
+  namespaces: [string, string][];
+  scope: Scope;
+  deadline: number | undefined;
+  totals: Totals;
+}
 
 function namespaceOf(bulk: Bulk, index: number | undefined): [string, string] {
   const ns = bulk.namespaces[index ?? -1];
-  if (ns === undefined) throw new StoreError("BadValue", `BulkWrite ops entry has an invalid nsInfo index: ${String(index)}`);
+  if (ns === undefined)
+    throw new StoreError("BadValue", `BulkWrite ops entry has an invalid nsInfo index: ${String(index)}`);
   return ns;
 }
 
@@ -39,11 +83,12 @@ function updateSome(bulk: Bulk, op: Doc): Doc {
   refuseUnknown(op, "bulkWrite.ops", UPDATE, false);
   const [db, name] = namespaceOf(bulk, asNumber(op["update"]));
   const { filter, updateMods, constants: _constants, update: _update, ...rest } = op;
-  const s = updateStatement({ ...rest, q: filter ?? {}, ...updateMods === undefined ? {} : { u: updateMods } });
+  const s = updateStatement({ ...rest, q: filter ?? {}, ...(updateMods === undefined ? {} : { u: updateMods }) });
   const constants = docArgument(op, "constants");
   const { catalog } = bulk.call.engine;
   const collection = s.upsert ? catalog.ensure(db, name) : catalog.find(db, name);
-  const scope = constants === undefined ? bulk.scope : { ...bulk.scope, variables: { ...bulk.scope.variables, ...constants } };
+  const scope =
+    constants === undefined ? bulk.scope : { ...bulk.scope, variables: { ...bulk.scope.variables, ...constants } };
   const out = runUpdate(bulk.call, collection, s, scope, bulk.deadline);
   bulk.totals.nMatched += out.matched;
   bulk.totals.nModified += out.modified;
@@ -58,7 +103,12 @@ function deleteSome(bulk: Bulk, op: Doc): Doc {
   const [db, name] = namespaceOf(bulk, asNumber(op["delete"]));
   const hint = hintArgument(op);
   const sort = docArgument(op, "sort");
-  const s = { filter: docArgument(op, "filter") ?? {}, multi: boolArgument(op, "multi"), ...hint === undefined ? {} : { hint }, ...sort === undefined ? {} : { sort } };
+  const s = {
+    filter: docArgument(op, "filter") ?? {},
+    multi: boolArgument(op, "multi"),
+    ...(hint === undefined ? {} : { hint }),
+    ...(sort === undefined ? {} : { sort }),
+  };
   const { deleted } = runDelete(bulk.call, bulk.call.engine.catalog.find(db, name), s, bulk.scope, bulk.deadline);
   bulk.totals.nDeleted += deleted;
   return { n: deleted };
@@ -68,12 +118,15 @@ function runOne(bulk: Bulk, op: Doc): Doc {
   if (op["insert"] !== undefined) return insertOne(bulk, op);
   if (op["update"] !== undefined) return updateSome(bulk, op);
   if (op["delete"] !== undefined) return deleteSome(bulk, op);
-  throw new StoreError("IDLUnknownField", `BSON field 'bulkWrite.ops.${Object.keys(op)[0] ?? ""}' is an unknown field.`);
+  throw new StoreError(
+    "IDLUnknownField",
+    `BSON field 'bulkWrite.ops.${Object.keys(op)[0] ?? ""}' is an unknown field.`,
+  );
 }
 
 function namespaces(call: Call): [string, string][] {
   const infos = call.sequences.get("nsInfo")?.map(decode) ?? docsArgument(call.command, "nsInfo");
-  return infos.map(info => {
+  return infos.map((info) => {
     refuseUnknown(info, "bulkWrite.nsInfo", new Set(["ns"]), false);
     const ns = stringArgument(info, "ns");
     const dot = ns.indexOf(".");
@@ -88,7 +141,13 @@ export function bulkWrite(call: Call): Reply {
   refuseUnknown(command, "bulkWrite", FIELDS);
   if (call.db !== "admin") throw new StoreError(13, "bulkWrite may only be run against the admin database.");
   const totals: Totals = { nInserted: 0, nMatched: 0, nModified: 0, nUpserted: 0, nDeleted: 0 };
-  const bulk: Bulk = { call, namespaces: namespaces(call), scope: scopeOf(command, call.now), deadline: deadlineOf(command, call.now), totals };
+  const bulk: Bulk = {
+    call,
+    namespaces: namespaces(call),
+    scope: scopeOf(command, call.now),
+    deadline: deadlineOf(command, call.now),
+    totals,
+  };
   const ops = call.sequences.get("ops")?.map(decode) ?? docsArgument(command, "ops");
   const ordered = boolArgument(command, "ordered", true);
   const errorsOnly = boolArgument(command, "errorsOnly");
@@ -106,6 +165,12 @@ export function bulkWrite(call: Call): Reply {
     }
   }
   const batch = countArgument(docArgument(command, "cursor") ?? {}, "batchSize");
-  const cursor = call.engine.cursors.first("admin.$cmd.bulkWrite", results[Symbol.iterator](), batch ?? Number.MAX_SAFE_INTEGER, false, sessionOf(command));
+  const cursor = call.engine.cursors.first(
+    "admin.$cmd.bulkWrite",
+    results[Symbol.iterator](),
+    batch ?? Number.MAX_SAFE_INTEGER,
+    false,
+    sessionOf(command),
+  );
   return { ...cursor, nErrors, ...totals };
 }

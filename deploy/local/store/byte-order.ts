@@ -1,5 +1,8 @@
 /** A stretch of index keys: from `lo` (inclusive) to `hi` (exclusive, absent: to the end), compared as bytes. */
-export interface Interval { lo: Uint8Array; hi: Uint8Array | undefined }
+export interface Interval {
+  lo: Uint8Array;
+  hi: Uint8Array | undefined;
+}
 
 /** The least byte string above all strings that begin with `b`; undefined when there is none. */
 export function successor(b: Uint8Array): Uint8Array | undefined {

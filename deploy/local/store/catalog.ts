@@ -26,11 +26,24 @@ export class Catalog {
   load(): void {
     this.collections = new Map();
     for (const row of this.storage.all("SELECT id, db, name, uuid FROM collections ORDER BY id")) {
-      const collection = new Collection(this.storage, { id: integer(row["id"]), db: String(row["db"]), name: String(row["name"]), uuid: blob(row["uuid"]) });
-      for (const i of this.storage.all("SELECT id, spec, multikey FROM indexes WHERE collection = ? ORDER BY id", collection.id)) {
+      const collection = new Collection(this.storage, {
+        id: integer(row["id"]),
+        db: String(row["db"]),
+        name: String(row["name"]),
+        uuid: blob(row["uuid"]),
+      });
+      for (const i of this.storage.all(
+        "SELECT id, spec, multikey FROM indexes WHERE collection = ? ORDER BY id",
+        collection.id,
+      )) {
         const stored = decode(blob(i["spec"]));
         const definition = stored["name"] === ID_INDEX.name ? ID_INDEX : indexDefinition(stored);
-        collection.attach({ id: integer(i["id"]), definition, keys: new KeyMaker(definition), multikey: i["multikey"] === 1 });
+        collection.attach({
+          id: integer(i["id"]),
+          definition,
+          keys: new KeyMaker(definition),
+          multikey: i["multikey"] === 1,
+        });
       }
       this.collections.set(collection.ns, collection);
     }
@@ -43,8 +56,8 @@ export class Catalog {
 
   /** All collections, of one database or of all, by name. */
   list(db?: string): Collection[] {
-    const all = [...this.collections.values()].filter(c => db === undefined || c.db === db);
-    return all.sort((a, b) => a.ns < b.ns ? -1 : 1);
+    const all = [...this.collections.values()].filter((c) => db === undefined || c.db === db);
+    return all.sort((a, b) => (a.ns < b.ns ? -1 : 1));
   }
 
   /** A collection, made if it is not there. Errors: InvalidNamespace. */
@@ -90,11 +103,24 @@ export class Catalog {
 
   /** Makes an index unless the same one is there; false then. Errors: those of alreadyThere, CannotCreateIndex, DuplicateKey. */
   createIndex(collection: Collection, definition: IndexDefinition): boolean {
-    if (alreadyThere(collection.indexes.map(i => i.definition), definition)) return false;
-    if (collection.indexes.length >= MAX_INDEXES) throw new StoreError("CannotCreateIndex", `add index fails, too many indexes for ${collection.ns}`);
-    this.storage.write("INSERT INTO indexes(collection, spec) VALUES(?, ?)", collection.id, encode(indexDocument(definition)));
+    if (
+      alreadyThere(
+        collection.indexes.map((i) => i.definition),
+        definition,
+      )
+    )
+      return false;
+    if (collection.indexes.length >= MAX_INDEXES)
+      throw new StoreError("CannotCreateIndex", `add index fails, too many indexes for ${collection.ns}`);
+    this.storage.write(
+      "INSERT INTO indexes(collection, spec) VALUES(?, ?)",
+      collection.id,
+      encode(indexDocument(definition)),
+    );
     const id = this.lastId();
-    this.storage.schema(`CREATE TABLE x_${id}(key BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(key, rid)) WITHOUT ROWID`);
+    this.storage.schema(
+      `CREATE TABLE x_${id}(key BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(key, rid)) WITHOUT ROWID`,
+    );
     try {
       collection.build(id, definition);
     } catch (error) {
@@ -119,7 +145,13 @@ export class Catalog {
 /** Errors: InvalidNamespace for names MongoDB does not take. */
 export function checkNamespace(db: string, name: string): void {
   if (db === "" || /[/\\. "$\0]/u.test(db)) throw new StoreError("InvalidNamespace", `Invalid database name: '${db}'`);
-  if (name === "" || name.startsWith(".") || name.endsWith(".") || /[$\0]/u.test(name) || Buffer.byteLength(`${db}.${name}`) > MAX_NAMESPACE_BYTES) {
+  if (
+    name === "" ||
+    name.startsWith(".") ||
+    name.endsWith(".") ||
+    /[$\0]/u.test(name) ||
+    Buffer.byteLength(`${db}.${name}`) > MAX_NAMESPACE_BYTES
+  ) {
     throw new StoreError("InvalidNamespace", `Invalid collection name: '${name}'`);
   }
   if (name.startsWith("system.")) throw new StoreError("InvalidNamespace", `cannot write to '${db}.${name}'`);

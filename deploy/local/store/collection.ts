@@ -26,7 +26,10 @@ export interface Index {
 }
 
 /** A document with its place in the file. */
-export interface Stored { rid: number; bytes: Uint8Array }
+export interface Stored {
+  rid: number;
+  bytes: Uint8Array;
+}
 
 /** One collection: its documents (table d_<id>, in order of insertion) and its indexes (tables x_<id>). */
 export class Collection {
@@ -50,7 +53,9 @@ export class Collection {
   }
 
   /** database.collection */
-  get ns(): string { return `${this.db}.${this.name}`; }
+  get ns(): string {
+    return `${this.db}.${this.name}`;
+  }
 
   /** The index on _id. */
   get idIndex(): Index {
@@ -97,15 +102,17 @@ export class Collection {
     }
     const kept = new Set(next.keys.map(latin1));
     const there = new Set(old.keys.map(latin1));
-    for (const key of old.keys) if (!kept.has(latin1(key))) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
-    this.addKeys(index, { ...next, keys: next.keys.filter(key => !there.has(latin1(key))) }, rid);
+    for (const key of old.keys)
+      if (!kept.has(latin1(key))) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
+    this.addKeys(index, { ...next, keys: next.keys.filter((key) => !there.has(latin1(key))) }, rid);
   }
 
   /** Removes a document. */
   remove(rid: number, doc: Doc): void {
     this.storage.write(`DELETE FROM d_${this.id} WHERE rid = ?`, rid);
     for (const index of this.indexes) {
-      for (const key of index.keys.keysOf(doc).keys) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
+      for (const key of index.keys.keysOf(doc).keys)
+        this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
     }
   }
 
@@ -135,8 +142,10 @@ export class Collection {
 
   /** Documents after `rid` in order of insertion (before it when `reverse`), at most `limit`. */
   page(rid: number, limit: number, reverse: boolean): Stored[] {
-    const sql = reverse ? `SELECT rid, doc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?` : `SELECT rid, doc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
-    return this.storage.all(sql, rid, limit).map(row => ({ rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+    const sql = reverse
+      ? `SELECT rid, doc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?`
+      : `SELECT rid, doc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
+    return this.storage.all(sql, rid, limit).map((row) => ({ rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
   }
 
   /** Attaches an index read from the file. */
@@ -147,7 +156,11 @@ export class Collection {
   /** Builds a new index over all documents. Errors: DuplicateKey; the caller drops the half-made table. */
   build(id: number, definition: IndexDefinition): Index {
     const index: Index = { id, definition, keys: new KeyMaker(definition), multikey: false };
-    for (let batch = this.page(0, BUILD_BATCH, false); batch.length > 0; batch = this.page(batch.at(-1)?.rid ?? 0, BUILD_BATCH, false)) {
+    for (
+      let batch = this.page(0, BUILD_BATCH, false);
+      batch.length > 0;
+      batch = this.page(batch.at(-1)?.rid ?? 0, BUILD_BATCH, false)
+    ) {
       for (const { rid, bytes } of batch) {
         const made = index.keys.keysOf(decode(bytes));
         this.refuseDuplicates(index, made, rid);
@@ -160,7 +173,7 @@ export class Collection {
 
   /** listIndexes. */
   describeIndexes(): Doc[] {
-    return this.indexes.map(i => indexDocument(i.definition));
+    return this.indexes.map((i) => indexDocument(i.definition));
   }
 }
 
@@ -187,9 +200,15 @@ function part(p: KeyPart | undefined): Value {
 /** MongoDB's duplicate key error, in the wording drivers and mongoose parse. */
 export function duplicateKey(ns: string, definition: IndexDefinition, parts: KeyPart[]): StoreError {
   const keyValue: Doc = {};
-  Object.keys(definition.key).forEach((path, i) => { keyValue[path] = part(parts[i]); });
-  const values = Object.entries(keyValue).map(([path, v]) => `${path}: ${describeValue(v)}`).join(", ");
-  return new StoreError("DuplicateKey", `E11000 duplicate key error collection: ${ns} index: ${definition.name} dup key: { ${values} }`,
-    { keyPattern: definition.key, keyValue });
+  Object.keys(definition.key).forEach((path, i) => {
+    keyValue[path] = part(parts[i]);
+  });
+  const values = Object.entries(keyValue)
+    .map(([path, v]) => `${path}: ${describeValue(v)}`)
+    .join(", ");
+  return new StoreError(
+    "DuplicateKey",
+    `E11000 duplicate key error collection: ${ns} index: ${definition.name} dup key: { ${values} }`,
+    { keyPattern: definition.key, keyValue },
+  );
 }
-

@@ -6,34 +6,56 @@ import type { Doc, Value } from "./values.ts";
 
 /** What any command may carry besides its own fields. */
 const GENERIC = new Set([
-  "$db", "$clusterTime", "$readPreference", "lsid", "txnNumber", "autocommit", "startTransaction", "readConcern", "writeConcern",
-  "comment", "maxTimeMS", "apiVersion", "apiStrict", "apiDeprecationErrors", "stmtId", "stmtIds",
+  "$db",
+  "$clusterTime",
+  "$readPreference",
+  "lsid",
+  "txnNumber",
+  "autocommit",
+  "startTransaction",
+  "readConcern",
+  "writeConcern",
+  "comment",
+  "maxTimeMS",
+  "apiVersion",
+  "apiStrict",
+  "apiDeprecationErrors",
+  "stmtId",
+  "stmtIds",
 ]);
 const READ_CONCERNS = new Set(["local", "available", "majority", "linearizable"]);
 
 function wrongType(name: string, v: Value, wanted: string): StoreError {
-  return new StoreError("TypeMismatch", `BSON field '${name}' is the wrong type '${typeAlias(v)}', expected type '${wanted}'`);
+  return new StoreError(
+    "TypeMismatch",
+    `BSON field '${name}' is the wrong type '${typeAlias(v)}', expected type '${wanted}'`,
+  );
 }
 
 /** Refuses fields a command (or a statement of one) does not have. Errors: IDLUnknownField. */
 export function refuseUnknown(doc: Doc, name: string, known: ReadonlySet<string>, generic = true): void {
   for (const k of Object.keys(doc)) {
-    if (!known.has(k) && !(generic && GENERIC.has(k))) throw new StoreError("IDLUnknownField", `BSON field '${name}.${k}' is an unknown field.`);
+    if (!known.has(k) && !(generic && GENERIC.has(k)))
+      throw new StoreError("IDLUnknownField", `BSON field '${name}.${k}' is an unknown field.`);
   }
 }
 
 /** Refuses options that exist in MongoDB but not here, unless they are off. Errors: CommandNotSupported. */
 export function refuseOptions(doc: Doc, names: readonly string[]): void {
   for (const k of names) {
-    if (doc[k] !== undefined && isTrue(doc[k])) throw new StoreError("CommandNotSupported", `option '${k}' is not supported by the embedded store`);
+    if (doc[k] !== undefined && isTrue(doc[k]))
+      throw new StoreError("CommandNotSupported", `option '${k}' is not supported by the embedded store`);
   }
 }
 
 /** Refuses every collation but the simple one. Errors: CommandNotSupported. */
 export function refuseCollation(doc: Doc): void {
   const v = doc["collation"];
-  if (v === undefined || isDoc(v) && (Object.keys(v).length === 0 || v["locale"] === "simple")) return;
-  throw new StoreError("CommandNotSupported", "collation is not supported by the embedded store: strings compare by their bytes");
+  if (v === undefined || (isDoc(v) && (Object.keys(v).length === 0 || v["locale"] === "simple"))) return;
+  throw new StoreError(
+    "CommandNotSupported",
+    "collation is not supported by the embedded store: strings compare by their bytes",
+  );
 }
 
 /** An optional document argument. */
@@ -48,7 +70,7 @@ export function docArgument(doc: Doc, name: string): Doc | undefined {
 export function docsArgument(doc: Doc, name: string): Doc[] {
   const v = doc[name] ?? [];
   if (!Array.isArray(v)) throw wrongType(name, v, "array");
-  return v.map(item => {
+  return v.map((item) => {
     if (!isDoc(item)) throw wrongType(`${name}.0`, item, "object");
     return item;
   });
@@ -102,13 +124,19 @@ export function deadlineOf(command: Doc, now: Date): number | undefined {
 /** Checks readConcern and writeConcern: one node keeps every promise that one node can. */
 export function checkConcerns(command: Doc): void {
   refuseOptions(command, ["apiStrict"]);
-  if (command["apiVersion"] !== undefined && command["apiVersion"] !== "1") throw new StoreError(322, "Provided apiVersion is not supported: only '1'");
+  if (command["apiVersion"] !== undefined && command["apiVersion"] !== "1")
+    throw new StoreError(322, "Provided apiVersion is not supported: only '1'");
   const read = docArgument(command, "readConcern")?.["level"];
-  if (read !== undefined && !(typeof read === "string" && READ_CONCERNS.has(read))) throw new StoreError("InvalidOptions", `readConcern level ${String(read)} is not supported by the embedded store`);
+  if (read !== undefined && !(typeof read === "string" && READ_CONCERNS.has(read)))
+    throw new StoreError("InvalidOptions", `readConcern level ${String(read)} is not supported by the embedded store`);
   const write = docArgument(command, "writeConcern");
   if (write === undefined) return;
   refuseUnknown(write, "writeConcern", new Set(["w", "j", "wtimeout", "fsync", "provenance"]), false);
   const w = write["w"] ?? 1;
   const nodes = asNumber(w);
-  if (nodes !== undefined ? nodes > 1 || nodes < 0 : w !== "majority") throw new StoreError(100, `Not enough data-bearing nodes for write concern w: ${String(w)}; this store is one node`);
+  if (nodes !== undefined ? nodes > 1 || nodes < 0 : w !== "majority")
+    throw new StoreError(
+      100,
+      `Not enough data-bearing nodes for write concern w: ${String(w)}; this store is one node`,
+    );
 }

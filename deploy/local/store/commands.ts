@@ -3,31 +3,79 @@ import { aggregate } from "./aggregate-command.ts";
 import { encodeReply } from "./bson-writing.ts";
 import type { Reply } from "./bson-writing.ts";
 import { bulkWrite } from "./bulk-write-command.ts";
-import { create, createIndexes, drop, dropDatabase, dropIndexes, listCollections, listDatabases, listIndexes } from "./collection-commands.ts";
+import {
+  create,
+  createIndexes,
+  drop,
+  dropDatabase,
+  dropIndexes,
+  listCollections,
+  listDatabases,
+  listIndexes,
+} from "./collection-commands.ts";
 import { checkConcerns } from "./command-arguments.ts";
 import type { Call, Handler } from "./context.ts";
 import { StoreError } from "./errors.ts";
 import { explain } from "./explain-command.ts";
 import { findAndModify } from "./find-and-modify-command.ts";
-import { buildInfo, configureFailPoint, connectionStatus, endSessions, getParameter, hello, serverStatus } from "./handshake-commands.ts";
+import {
+  buildInfo,
+  configureFailPoint,
+  connectionStatus,
+  endSessions,
+  getParameter,
+  hello,
+  serverStatus,
+} from "./handshake-commands.ts";
 import { count, distinct, find, getMore, killCursors } from "./read-commands.ts";
 import { Retries } from "./retries.ts";
 import { insert, remove, update } from "./write-commands.ts";
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ["hello", hello], ["ismaster", hello], ["isMaster", hello], ["ping", () => ({})],
-  ["buildInfo", buildInfo], ["buildinfo", buildInfo], ["getParameter", getParameter], ["serverStatus", serverStatus], ["connectionStatus", connectionStatus],
-  ["endSessions", endSessions], ["killSessions", endSessions], ["configureFailPoint", configureFailPoint],
-  ["find", find], ["getMore", getMore], ["killCursors", killCursors], ["count", count], ["distinct", distinct], ["aggregate", aggregate], ["explain", explain],
-  ["insert", insert], ["update", update], ["delete", remove], ["findAndModify", findAndModify], ["findandmodify", findAndModify], ["bulkWrite", bulkWrite],
-  ["create", create], ["drop", drop], ["dropDatabase", dropDatabase], ["listCollections", listCollections], ["listDatabases", listDatabases],
-  ["createIndexes", createIndexes], ["listIndexes", listIndexes], ["dropIndexes", dropIndexes],
+  ["hello", hello],
+  ["ismaster", hello],
+  ["isMaster", hello],
+  ["ping", () => ({})],
+  ["buildInfo", buildInfo],
+  ["buildinfo", buildInfo],
+  ["getParameter", getParameter],
+  ["serverStatus", serverStatus],
+  ["connectionStatus", connectionStatus],
+  ["endSessions", endSessions],
+  ["killSessions", endSessions],
+  ["configureFailPoint", configureFailPoint],
+  ["find", find],
+  ["getMore", getMore],
+  ["killCursors", killCursors],
+  ["count", count],
+  ["distinct", distinct],
+  ["aggregate", aggregate],
+  ["explain", explain],
+  ["insert", insert],
+  ["update", update],
+  ["delete", remove],
+  ["findAndModify", findAndModify],
+  ["findandmodify", findAndModify],
+  ["bulkWrite", bulkWrite],
+  ["create", create],
+  ["drop", drop],
+  ["dropDatabase", dropDatabase],
+  ["listCollections", listCollections],
+  ["listDatabases", listDatabases],
+  ["createIndexes", createIndexes],
+  ["listIndexes", listIndexes],
+  ["dropIndexes", dropIndexes],
 ]);
 
 /** Commands MongoDB has and this store refuses by name, so that the message can say what to do. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ["collMod", "drop and create the index or collection instead"], ["renameCollection", "copy the documents with $out instead"],
-  ["mapReduce", "use aggregate"], ["saslStart", "the store listens on the loopback address only and knows no users: leave the credentials out of the URI"],
+  ["collMod", "drop and create the index or collection instead"],
+  ["renameCollection", "copy the documents with $out instead"],
+  ["mapReduce", "use aggregate"],
+  [
+    "saslStart",
+    "the store listens on the loopback address only and knows no users: leave the credentials out of the URI",
+  ],
 ]);
 
 /** Commands of multi-document transactions. */
@@ -42,14 +90,22 @@ function failing(call: Call, name: string): void {
   if (failure === undefined || failure.times <= 0) return;
   failure.times--;
   if (failure.closeConnection) throw new ConnectionDropped();
-  if (failure.errorCode !== undefined) throw new StoreError(failure.errorCode, "Failing command via 'failCommand' failpoint");
+  if (failure.errorCode !== undefined)
+    throw new StoreError(failure.errorCode, "Failing command via 'failCommand' failpoint");
 }
 
 function refuseTransactions(call: Call, name: string): void {
-  if (TRANSACTION_ENDS.has(name)) throw new StoreError("NoSuchTransaction", `Transaction numbers are only allowed where there are transactions: the embedded store refuses ${name}`);
+  if (TRANSACTION_ENDS.has(name))
+    throw new StoreError(
+      "NoSuchTransaction",
+      `Transaction numbers are only allowed where there are transactions: the embedded store refuses ${name}`,
+    );
   if (call.command["startTransaction"] === undefined && call.command["autocommit"] === undefined) return;
   // Not IllegalOperation (20): the driver turns that code into advice about retryable writes.
-  throw new StoreError("OperationNotSupportedInTransaction", "Multi-document transactions are not supported by the embedded store: write one document at a time, each such write is atomic");
+  throw new StoreError(
+    "OperationNotSupportedInTransaction",
+    "Multi-document transactions are not supported by the embedded store: write one document at a time, each such write is atomic",
+  );
 }
 
 function run(call: Call): Uint8Array {
@@ -57,7 +113,8 @@ function run(call: Call): Uint8Array {
   const handler = HANDLERS.get(name);
   if (handler === undefined && !TRANSACTION_ENDS.has(name)) {
     const advice = REFUSED.get(name);
-    if (advice !== undefined) throw new StoreError("CommandNotSupported", `${name} is not supported by the embedded store: ${advice}`);
+    if (advice !== undefined)
+      throw new StoreError("CommandNotSupported", `${name} is not supported by the embedded store: ${advice}`);
     throw new StoreError("CommandNotFound", `no such command: '${name}'`);
   }
   refuseTransactions(call, name);
@@ -74,7 +131,13 @@ function run(call: Call): Uint8Array {
 
 /** The encoded answer for an error. */
 export function errorReply(error: StoreError): Uint8Array {
-  const body: Reply = { ok: new Double(0), errmsg: error.message, code: error.code, codeName: error.codeName, ...error.extra };
+  const body: Reply = {
+    ok: new Double(0),
+    errmsg: error.message,
+    code: error.code,
+    codeName: error.codeName,
+    ...error.extra,
+  };
   return encodeReply(body);
 }
 

@@ -3,7 +3,10 @@ import { isDoc, KIND, kindOf } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** A finite decimal as an exact fraction: `digits` times ten to the power `exponent`. */
-interface Exact { digits: bigint; exponent: number }
+interface Exact {
+  digits: bigint;
+  exponent: number;
+}
 
 function exactOf(text: string): Exact {
   const [mantissa = "0", exp = "0"] = text.toLowerCase().split("e");
@@ -17,7 +20,10 @@ export function exactDouble(n: number): Exact {
   if (Number.isInteger(n)) return { digits: BigInt(n), exponent: 0 };
   let scale = 0;
   let m = n;
-  while (!Number.isInteger(m)) { m *= 2; scale++; }
+  while (!Number.isInteger(m)) {
+    m *= 2;
+    scale++;
+  }
   return { digits: BigInt(m) * 5n ** BigInt(scale), exponent: -scale };
 }
 

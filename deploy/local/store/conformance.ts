@@ -31,8 +31,10 @@ async function runAgainst(uri: string, embedded: boolean, files: readonly string
   const server = await connectToServer(uri, embedded);
   try {
     const { version, topology } = server.facts;
-    console.log(`${files.length} files against ${embedded ? "the embedded store as MongoDB" : "MongoDB"} ${version.join(".")} (${topology}) at ${withoutPassword(uri)}`);
-    return await runFiles(files, server, line => console.log(line));
+    console.log(
+      `${files.length} files against ${embedded ? "the embedded store as MongoDB" : "MongoDB"} ${version.join(".")} (${topology}) at ${withoutPassword(uri)}`,
+    );
+    return await runFiles(files, server, (line) => console.log(line));
   } finally {
     await server.close();
   }
@@ -50,7 +52,8 @@ async function main(): Promise<number> {
     return (await (request.uri === undefined ? withEmbeddedStore(run) : run(request.uri))) ? 0 : 1;
   } catch (error) {
     if (error instanceof FolderUnusable) console.error(error.message);
-    else if (error instanceof MongoError && request.uri !== undefined) console.error(`no usable MongoDB at ${withoutPassword(request.uri)}: ${error.message}`);
+    else if (error instanceof MongoError && request.uri !== undefined)
+      console.error(`no usable MongoDB at ${withoutPassword(request.uri)}: ${error.message}`);
     else console.error("the conformance run broke off:", error);
     return 1;
   }

@@ -25,7 +25,7 @@ export class Connection {
     this.socket = socket;
     this.id = id;
     socket.setNoDelay(true);
-    socket.on("data", chunk => this.receive(chunk));
+    socket.on("data", (chunk) => this.receive(chunk));
     // A client that goes away is no fault of the store's.
     socket.on("error", () => socket.destroy());
     socket.on("drain", () => socket.resume());
@@ -43,7 +43,7 @@ export class Connection {
   }
 
   private readMessages(): void {
-    let buf = this.chunks.length === 1 ? this.chunks[0] ?? Buffer.alloc(0) : undefined;
+    let buf = this.chunks.length === 1 ? (this.chunks[0] ?? Buffer.alloc(0)) : undefined;
     if (buf === undefined) {
       const length = this.chunks[0] === undefined ? undefined : messageLength(this.chunks[0]);
       // Chunks of a long message are joined once, when it is complete.
@@ -73,12 +73,22 @@ export class Connection {
     }
     const { command } = request;
     const db = command["$db"];
-    const call = { engine: this.engine, command, db: typeof db === "string" ? db : "", sequences: request.sequences, now: new Date(), connectionId: this.id };
+    const call = {
+      engine: this.engine,
+      command,
+      db: typeof db === "string" ? db : "",
+      sequences: request.sequences,
+      now: new Date(),
+      connectionId: this.id,
+    };
     try {
       const body = this.turn.run(() => answer(call));
-      if (request.wantsReply) this.turn.after(failure => this.send(request, failure ?? body));
+      if (request.wantsReply) this.turn.after((failure) => this.send(request, failure ?? body));
     } catch (error) {
-      if (error instanceof ConnectionDropped) { this.socket.destroy(); return; }
+      if (error instanceof ConnectionDropped) {
+        this.socket.destroy();
+        return;
+      }
       const failure = this.turn.fail(error);
       if (request.wantsReply) this.send(request, failure);
     }

@@ -19,7 +19,11 @@ export interface Engine {
 }
 
 /** A failure to be staged for the next calls of a command (MongoDB's failCommand fail point). */
-export interface Failure { times: number; errorCode: number | undefined; closeConnection: boolean }
+export interface Failure {
+  times: number;
+  errorCode: number | undefined;
+  closeConnection: boolean;
+}
 
 /** One command being answered. */
 export interface Call {

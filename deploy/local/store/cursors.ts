@@ -26,12 +26,22 @@ export class Cursors {
   private lastId = BigInt(Date.now()) << 20n;
 
   /** Answers a first batch and keeps the rest open. A batchSize of 0 answers none yet; `single` closes at once. */
-  first(ns: string, docs: Iterator<Uint8Array>, batchSize: number | undefined, single: boolean, session: string | undefined): Reply {
+  first(
+    ns: string,
+    docs: Iterator<Uint8Array>,
+    batchSize: number | undefined,
+    single: boolean,
+    session: string | undefined,
+  ): Reply {
     const cursor: Cursor = { ns, docs, held: undefined, usedAt: Date.now(), session };
     const batch = take(cursor, batchSize ?? FIRST_BATCH);
     let id = 0n;
     if (!single && more(cursor)) {
-      if (this.open.size >= MAX_CURSORS) throw new StoreError("InternalError", `more than ${MAX_CURSORS} cursors are open: close some (killCursors) or read them to their end`);
+      if (this.open.size >= MAX_CURSORS)
+        throw new StoreError(
+          "InternalError",
+          `more than ${MAX_CURSORS} cursors are open: close some (killCursors) or read them to their end`,
+        );
       id = ++this.lastId;
       this.open.set(id, cursor);
     } else docs.return?.();
@@ -42,7 +52,11 @@ export class Cursors {
   next(id: bigint, ns: string, batchSize: number | undefined): Reply {
     const cursor = this.open.get(id);
     if (cursor === undefined) throw new StoreError("CursorNotFound", `cursor id ${id} not found`);
-    if (cursor.ns !== ns) throw new StoreError(13, `Requested getMore on namespace '${ns}', but cursor belongs to a different namespace ${cursor.ns}`);
+    if (cursor.ns !== ns)
+      throw new StoreError(
+        13,
+        `Requested getMore on namespace '${ns}', but cursor belongs to a different namespace ${cursor.ns}`,
+      );
     cursor.usedAt = Date.now();
     let batch: Uint8Array[];
     let open: boolean;
@@ -83,7 +97,9 @@ export class Cursors {
   }
 
   /** How many cursors are open. */
-  get size(): number { return this.open.size; }
+  get size(): number {
+    return this.open.size;
+  }
 }
 
 function pull(cursor: Cursor): Uint8Array | undefined {
@@ -102,7 +118,10 @@ function take(cursor: Cursor, count: number): Uint8Array[] {
   while (batch.length < count) {
     const doc = pull(cursor);
     if (doc === undefined) break;
-    if (batch.length > 0 && bytes + doc.length > BATCH_BYTES) { cursor.held = doc; break; }
+    if (batch.length > 0 && bytes + doc.length > BATCH_BYTES) {
+      cursor.held = doc;
+      break;
+    }
     batch.push(doc);
     bytes += doc.length;
   }

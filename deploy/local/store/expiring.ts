@@ -18,7 +18,12 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
   const before = new Date(now.getTime() - seconds * 1000);
   const due: Doc = { [path]: { $lte: before } };
   const partial = index.definition.partialFilterExpression;
-  const { run } = prepare(engine.storage, collection, { filter: partial === undefined ? due : { $and: [due, partial] }, hint: index.definition.name, wanted: BATCH }, { now, variables: {} });
+  const { run } = prepare(
+    engine.storage,
+    collection,
+    { filter: partial === undefined ? due : { $and: [due, partial] }, hint: index.definition.name, wanted: BATCH },
+    { now, variables: {} },
+  );
   const found = [];
   for (const m of run()) {
     found.push(m);
@@ -27,7 +32,9 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
   let removed = 0;
   for (const m of found) {
     // An array expires by its earliest date; the filter has found one that is due.
-    const isDue = visitPath(m.doc, path.split("."), v => Array.isArray(v) ? v.some(x => expired(x, before)) : expired(v, before));
+    const isDue = visitPath(m.doc, path.split("."), (v) =>
+      Array.isArray(v) ? v.some((x) => expired(x, before)) : expired(v, before),
+    );
     if (!isDue) continue;
     collection.remove(m.rid, m.doc);
     removed++;

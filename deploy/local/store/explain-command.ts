@@ -16,23 +16,40 @@ import type { Doc } from "./values.ts";
 const VERBOSITY = new Set(["queryPlanner", "executionStats", "allPlansExecution"]);
 
 /** What is explained: the search behind a command, and running it without writing. */
-interface Explained { ns: string; filter: Doc; sort: Doc | undefined; prepared: Prepared | undefined; run: () => number }
+interface Explained {
+  ns: string;
+  filter: Doc;
+  sort: Doc | undefined;
+  prepared: Prepared | undefined;
+  run: () => number;
+}
 
 function scanStage(p: Plan | undefined): Doc {
   if (p === undefined) return { stage: "EOF" };
   if (p.index === undefined) return { stage: "COLLSCAN", direction: p.reverse ? "backward" : "forward" };
   const d = p.index.definition;
   return {
-    stage: "FETCH", inputStage: {
-      stage: "IXSCAN", keyPattern: d.key, indexName: d.name, isMultiKey: p.index.multikey, isUnique: d.unique, isSparse: d.sparse,
-      isPartial: d.partialFilterExpression !== undefined, indexVersion: Number(indexDocument(d)["v"]), direction: p.reverse ? "backward" : "forward", intervals: p.bounds.intervals.length,
+    stage: "FETCH",
+    inputStage: {
+      stage: "IXSCAN",
+      keyPattern: d.key,
+      indexName: d.name,
+      isMultiKey: p.index.multikey,
+      isUnique: d.unique,
+      isSparse: d.sparse,
+      isPartial: d.partialFilterExpression !== undefined,
+      indexVersion: Number(indexDocument(d)["v"]),
+      direction: p.reverse ? "backward" : "forward",
+      intervals: p.bounds.intervals.length,
     },
   };
 }
 
 function winningPlan(e: Explained): Doc {
   const stage = scanStage(e.prepared?.plan);
-  return e.prepared !== undefined && e.sort !== undefined && !e.prepared.plan.sorted ? { stage: "SORT", sortPattern: e.sort, inputStage: stage } : stage;
+  return e.prepared !== undefined && e.sort !== undefined && !e.prepared.plan.sorted
+    ? { stage: "SORT", sortPattern: e.sort, inputStage: stage }
+    : stage;
 }
 
 function count(items: Iterable<unknown>): number {
@@ -43,15 +60,31 @@ function count(items: Iterable<unknown>): number {
 
 function explainFind(call: Call): Explained {
   const planned = planFind(call);
-  return { ns: stringArgument(call.command, "find"), filter: planned.query.filter, sort: planned.query.sort, prepared: planned.prepared, run: () => count(planned.docs()) };
+  return {
+    ns: stringArgument(call.command, "find"),
+    filter: planned.query.filter,
+    sort: planned.query.sort,
+    prepared: planned.prepared,
+    run: () => count(planned.docs()),
+  };
 }
 
 function explainAggregate(call: Call): Explained {
-  if (writesOutput(call.command)) throw new StoreError("CommandNotSupported", "explain of a pipeline that writes ($out, $merge) is not supported by the embedded store");
+  if (writesOutput(call.command))
+    throw new StoreError(
+      "CommandNotSupported",
+      "explain of a pipeline that writes ($out, $merge) is not supported by the embedded store",
+    );
   const planned = planAggregate(call);
   const stages = docsArgument(call.command, "pipeline");
-  const [match, sort] = [stages[0]?.["$match"], stages.find(s => s["$sort"] !== undefined)?.["$sort"]];
-  return { ns: stringArgument(call.command, "aggregate"), filter: isDoc(match) ? match : {}, sort: isDoc(sort) && planned.prepared?.plan.sorted === false ? sort : undefined, prepared: planned.prepared, run: () => count(planned.docs()) };
+  const [match, sort] = [stages[0]?.["$match"], stages.find((s) => s["$sort"] !== undefined)?.["$sort"]];
+  return {
+    ns: stringArgument(call.command, "aggregate"),
+    filter: isDoc(match) ? match : {},
+    sort: isDoc(sort) && planned.prepared?.plan.sorted === false ? sort : undefined,
+    prepared: planned.prepared,
+    run: () => count(planned.docs()),
+  };
 }
 
 /** The search of an update, delete, findAndModify, count or distinct: nothing is written. */
@@ -61,7 +94,12 @@ function explainSearch(call: Call, name: string, s: Doc, filterName: string, one
   const hint = hintArgument(s);
   const scope = scopeOf(call.command, call.now);
   const collection = call.engine.catalog.find(call.db, name);
-  const query = { filter, ...sort === undefined ? {} : { sort }, ...hint === undefined ? {} : { hint }, ...one ? { wanted: 1 } : {} };
+  const query = {
+    filter,
+    ...(sort === undefined ? {} : { sort }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(one ? { wanted: 1 } : {}),
+  };
   const prepared = collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope);
   const run = (): number => {
     if (prepared === undefined) return 0;
@@ -75,13 +113,26 @@ function explained(call: Call): Explained {
   const { command } = call;
   const name = Object.keys(command)[0] ?? "";
   switch (name) {
-    case "find": return explainFind(call);
-    case "aggregate": return explainAggregate(call);
-    case "count": case "distinct": return explainSearch(call, stringArgument(command, name), command, "query", false);
-    case "findAndModify": case "findandmodify": return explainSearch(call, findAndModifyCollection(command), command, "query", true);
-    case "update": { const [s = {}] = docsArgument(command, "updates"); return explainSearch(call, stringArgument(command, name), s, "q", s["multi"] !== true); }
-    case "delete": { const [s = {}] = docsArgument(command, "deletes"); return explainSearch(call, stringArgument(command, name), s, "q", s["limit"] === 1); }
-    default: throw new StoreError("CommandNotFound", `Explain failed due to unknown command: ${name}`);
+    case "find":
+      return explainFind(call);
+    case "aggregate":
+      return explainAggregate(call);
+    case "count":
+    case "distinct":
+      return explainSearch(call, stringArgument(command, name), command, "query", false);
+    case "findAndModify":
+    case "findandmodify":
+      return explainSearch(call, findAndModifyCollection(command), command, "query", true);
+    case "update": {
+      const [s = {}] = docsArgument(command, "updates");
+      return explainSearch(call, stringArgument(command, name), s, "q", s["multi"] !== true);
+    }
+    case "delete": {
+      const [s = {}] = docsArgument(command, "deletes");
+      return explainSearch(call, stringArgument(command, name), s, "q", s["limit"] === 1);
+    }
+    default:
+      throw new StoreError("CommandNotFound", `Explain failed due to unknown command: ${name}`);
   }
 }
 
@@ -90,19 +141,39 @@ export function explain(call: Call): Reply {
   const inner = docArgument(call.command, "explain");
   if (inner === undefined) throw new StoreError("TypeMismatch", "explain needs a command document");
   const verbosity = call.command["verbosity"] ?? "allPlansExecution";
-  if (typeof verbosity !== "string" || !VERBOSITY.has(verbosity)) throw new StoreError("BadValue", "verbosity must be one of queryPlanner, executionStats, allPlansExecution");
+  if (typeof verbosity !== "string" || !VERBOSITY.has(verbosity))
+    throw new StoreError("BadValue", "verbosity must be one of queryPlanner, executionStats, allPlansExecution");
   const e = explained({ ...call, command: { ...inner, $db: call.db } });
   const reply: Reply = {
     explainVersion: "1",
-    queryPlanner: { namespace: `${call.db}.${e.ns}`, parsedQuery: e.filter, winningPlan: winningPlan(e), rejectedPlans: [] },
-    command: inner, serverInfo: { host: call.engine.address, version: "8.0.0" },
+    queryPlanner: {
+      namespace: `${call.db}.${e.ns}`,
+      parsedQuery: e.filter,
+      winningPlan: winningPlan(e),
+      rejectedPlans: [],
+    },
+    command: inner,
+    serverInfo: { host: call.engine.address, version: "8.0.0" },
   };
   if (verbosity === "queryPlanner") return reply;
   const started = Date.now();
   const nReturned = e.run();
   const [keys, docs] = [e.prepared?.counters.keys ?? 0, e.prepared?.counters.docs ?? 0];
-  return { ...reply, executionStats: {
-    executionSuccess: true, nReturned, executionTimeMillis: Date.now() - started, totalKeysExamined: keys, totalDocsExamined: docs,
-    executionStages: { ...winningPlan(e), nReturned, works: Long.fromNumber(Math.max(keys, docs)), ...e.prepared?.plan.index === undefined ? {} : { keysExamined: keys }, docsExamined: docs },
-  } };
+  return {
+    ...reply,
+    executionStats: {
+      executionSuccess: true,
+      nReturned,
+      executionTimeMillis: Date.now() - started,
+      totalKeysExamined: keys,
+      totalDocsExamined: docs,
+      executionStages: {
+        ...winningPlan(e),
+        nReturned,
+        works: Long.fromNumber(Math.max(keys, docs)),
+        ...(e.prepared?.plan.index === undefined ? {} : { keysExamined: keys }),
+        docsExamined: docs,
+      },
+    },
+  };
 }

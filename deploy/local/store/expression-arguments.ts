@@ -15,17 +15,55 @@ const REPLACE = ["input", "find", "replacement"];
 const DATE_MATH = ["startDate", "unit", "amount", "timezone"];
 
 const ARGUMENTS: Readonly<Record<string, { names: readonly string[]; code?: number }>> = {
-  $map: { names: ["input", "as", "in"], code: 16879 }, $filter: { names: ["input", "as", "cond", "limit"], code: 28647 }, $reduce: { names: ["input", "initialValue", "in"], code: 40076 },
-  $let: { names: ["vars", "in"], code: 16875 }, $cond: { names: ["if", "then", "else"], code: 17083 }, $switch: { names: ["branches", "default"], code: 40067 },
-  $zip: { names: ["inputs", "useLongestLength", "defaults"], code: 34464 }, $sortArray: { names: ["input", "sortBy"] }, $maxN: { names: N }, $minN: { names: N }, $firstN: { names: N }, $lastN: { names: N },
-  $dateAdd: { names: DATE_MATH }, $dateSubtract: { names: DATE_MATH }, $dateDiff: { names: ["startDate", "endDate", "unit", "timezone", "startOfWeek"] },
-  $dateTrunc: { names: ["date", "unit", "binSize", "timezone", "startOfWeek"] }, $dateToString: { names: ["date", "format", "timezone", "onNull"], code: 18534 }, $dateToParts: { names: ["date", "timezone", "iso8601"], code: 40520 },
+  $map: { names: ["input", "as", "in"], code: 16879 },
+  $filter: { names: ["input", "as", "cond", "limit"], code: 28647 },
+  $reduce: { names: ["input", "initialValue", "in"], code: 40076 },
+  $let: { names: ["vars", "in"], code: 16875 },
+  $cond: { names: ["if", "then", "else"], code: 17083 },
+  $switch: { names: ["branches", "default"], code: 40067 },
+  $zip: { names: ["inputs", "useLongestLength", "defaults"], code: 34464 },
+  $sortArray: { names: ["input", "sortBy"] },
+  $maxN: { names: N },
+  $minN: { names: N },
+  $firstN: { names: N },
+  $lastN: { names: N },
+  $dateAdd: { names: DATE_MATH },
+  $dateSubtract: { names: DATE_MATH },
+  $dateDiff: { names: ["startDate", "endDate", "unit", "timezone", "startOfWeek"] },
+  $dateTrunc: { names: ["date", "unit", "binSize", "timezone", "startOfWeek"] },
+  $dateToString: { names: ["date", "format", "timezone", "onNull"], code: 18534 },
+  $dateToParts: { names: ["date", "timezone", "iso8601"], code: 40520 },
   $dateFromString: { names: ["dateString", "format", "timezone", "onError", "onNull"], code: 40541 },
-  $dateFromParts: { names: ["year", "month", "day", "hour", "minute", "second", "millisecond", "isoWeekYear", "isoWeek", "isoDayOfWeek", "timezone"], code: 40518 },
-  $trim: { names: TRIM, code: 50694 }, $ltrim: { names: TRIM, code: 50694 }, $rtrim: { names: TRIM, code: 50694 }, $replaceOne: { names: REPLACE, code: 51750 }, $replaceAll: { names: REPLACE, code: 51750 },
-  $regexMatch: { names: REGEX, code: 31024 }, $regexFind: { names: REGEX, code: 31024 }, $regexFindAll: { names: REGEX, code: 31024 }, $convert: { names: ["input", "to", "onError", "onNull"] },
-  $getField: { names: ["field", "input"] }, $setField: { names: ["field", "input", "value"] }, $unsetField: { names: ["field", "input"] },
-  $median: { names: ["input", "method"] }, $percentile: { names: ["input", "p", "method"] },
+  $dateFromParts: {
+    names: [
+      "year",
+      "month",
+      "day",
+      "hour",
+      "minute",
+      "second",
+      "millisecond",
+      "isoWeekYear",
+      "isoWeek",
+      "isoDayOfWeek",
+      "timezone",
+    ],
+    code: 40518,
+  },
+  $trim: { names: TRIM, code: 50694 },
+  $ltrim: { names: TRIM, code: 50694 },
+  $rtrim: { names: TRIM, code: 50694 },
+  $replaceOne: { names: REPLACE, code: 51750 },
+  $replaceAll: { names: REPLACE, code: 51750 },
+  $regexMatch: { names: REGEX, code: 31024 },
+  $regexFind: { names: REGEX, code: 31024 },
+  $regexFindAll: { names: REGEX, code: 31024 },
+  $convert: { names: ["input", "to", "onError", "onNull"] },
+  $getField: { names: ["field", "input"] },
+  $setField: { names: ["field", "input", "value"] },
+  $unsetField: { names: ["field", "input"] },
+  $median: { names: ["input", "method"] },
+  $percentile: { names: ["input", "p", "method"] },
 };
 
 /** Operators of mingo that take a time zone and then do not heed it. */
@@ -40,10 +78,14 @@ function isExpression(arg: Doc): boolean {
 export function checkArguments(operator: string, arg: Value | undefined): void {
   const known = ARGUMENTS[operator];
   if (known === undefined || !isDoc(arg) || isExpression(arg)) return;
-  const unknown = Object.keys(arg).find(k => !known.names.includes(k));
-  if (unknown !== undefined) throw new StoreError(known.code ?? FAILED_TO_PARSE, `Unrecognized parameter to ${operator}: ${unknown}`);
+  const unknown = Object.keys(arg).find((k) => !known.names.includes(k));
+  if (unknown !== undefined)
+    throw new StoreError(known.code ?? FAILED_TO_PARSE, `Unrecognized parameter to ${operator}: ${unknown}`);
   const zone = arg["timezone"];
   if (UTC_ONLY.has(operator) && zone !== undefined && zone !== null && !UTC.has(zone)) {
-    throw new StoreError("CommandNotSupported", `${operator} with a time zone other than UTC is not supported by the embedded store`);
+    throw new StoreError(
+      "CommandNotSupported",
+      `${operator} with a time zone other than UTC is not supported by the embedded store`,
+    );
   }
 }

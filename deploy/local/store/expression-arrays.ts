@@ -12,7 +12,8 @@ import type { Value } from "./values.ts";
 export function sumOf(values: readonly (Value | undefined)[]): Value {
   let total: Value = 0;
   for (const v of values) {
-    if (isNumeric(v) && isNumeric(total)) total = calculate("add", total, v) ?? doubleValue((asNumber(total) ?? 0) + (asNumber(v) ?? 0));
+    if (isNumeric(v) && isNumeric(total))
+      total = calculate("add", total, v) ?? doubleValue((asNumber(total) ?? 0) + (asNumber(v) ?? 0));
   }
   return total;
 }
@@ -35,7 +36,7 @@ export function extremeOf(values: readonly (Value | undefined)[], sign: 1 | -1):
 
 /** The standard deviation of the numbers among `values`, of a population or of a sample; null when there are too few. */
 export function deviationOf(values: readonly (Value | undefined)[], sample: boolean): Value {
-  const numbers = values.filter(isNumeric).map(v => asNumber(v) ?? 0);
+  const numbers = values.filter(isNumeric).map((v) => asNumber(v) ?? 0);
   const divisor = numbers.length - (sample ? 1 : 0);
   if (divisor < 1) return null;
   const mean = numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
@@ -44,7 +45,7 @@ export function deviationOf(values: readonly (Value | undefined)[], sample: bool
 
 function operands(obj: unknown, expr: unknown, options: Options): (Value | undefined)[] {
   const value: unknown = evalExpr(obj, expr, options);
-  return Array.isArray(value) ? value.map(v => promote(v)) : [promote(value)];
+  return Array.isArray(value) ? value.map((v) => promote(v)) : [promote(value)];
 }
 
 /** As expressions these take one array, or a list of operands. */
@@ -105,26 +106,40 @@ const $slice: ExpressionOperator = (obj, expr, options) => {
 
 const $cond: ExpressionOperator = (obj, expr, options) => {
   const value = expr;
-  const [test, yes, no]: unknown[] = Array.isArray(value) ? value
-    : typeof value === "object" && value !== null && "if" in value && "then" in value && "else" in value ? [value.if, value.then, value.else] : [];
+  const [test, yes, no]: unknown[] = Array.isArray(value)
+    ? value
+    : typeof value === "object" && value !== null && "if" in value && "then" in value && "else" in value
+      ? [value.if, value.then, value.else]
+      : [];
   if (yes === undefined || no === undefined) throw new StoreError(17080, "$cond needs if, then and else");
   return evalExpr(obj, isTrue(promote(evalExpr(obj, test, options))) ? yes : no, options);
 };
 
 const $switch: ExpressionOperator = (obj, expr, options) => {
   const branches: unknown = typeof expr === "object" && expr !== null && "branches" in expr ? expr.branches : undefined;
-  if (!Array.isArray(branches) || branches.length === 0) throw new StoreError(40068, "$switch requires at least one branch");
+  if (!Array.isArray(branches) || branches.length === 0)
+    throw new StoreError(40068, "$switch requires at least one branch");
   for (const branch of branches) {
     if (!isDoc(branch)) throw new StoreError(40062, "$switch expects each branch to be an object");
     if (isTrue(promote(evalExpr(obj, branch["case"], options)))) return evalExpr(obj, branch["then"], options);
   }
-  if (typeof expr !== "object" || expr === null || !("default" in expr)) throw new StoreError(40066, "$switch could not find a matching branch, and no default was specified.");
+  if (typeof expr !== "object" || expr === null || !("default" in expr))
+    throw new StoreError(40066, "$switch could not find a matching branch, and no default was specified.");
   return evalExpr(obj, expr.default, options);
 };
 
 /** Array, selection and folding operators that must keep BSON types or MongoDB's rules for missing values. */
 export const ARRAY_OPERATORS: Record<`$${string}`, ExpressionOperator> = {
-  $arrayElemAt, $first: atEnd("$first", 0), $last: atEnd("$last", -1), $slice, $cond, $switch,
-  $sum: overList(sumOf), $avg: overList(averageOf), $max: overList(v => extremeOf(v, 1)), $min: overList(v => extremeOf(v, -1)),
-  $stdDevPop: overList(v => deviationOf(v, false)), $stdDevSamp: overList(v => deviationOf(v, true)),
+  $arrayElemAt,
+  $first: atEnd("$first", 0),
+  $last: atEnd("$last", -1),
+  $slice,
+  $cond,
+  $switch,
+  $sum: overList(sumOf),
+  $avg: overList(averageOf),
+  $max: overList((v) => extremeOf(v, 1)),
+  $min: overList((v) => extremeOf(v, -1)),
+  $stdDevPop: overList((v) => deviationOf(v, false)),
+  $stdDevSamp: overList((v) => deviationOf(v, true)),
 };

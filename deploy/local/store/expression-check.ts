@@ -6,10 +6,28 @@ import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** Accumulators that MongoDB also takes as expressions over an array. */
-const ACCUMULATORS_AS_EXPRESSIONS = ["$avg", "$max", "$min", "$sum", "$stdDevPop", "$stdDevSamp", "$mergeObjects", "$maxN", "$minN", "$firstN", "$lastN", "$median", "$percentile"];
+const ACCUMULATORS_AS_EXPRESSIONS = [
+  "$avg",
+  "$max",
+  "$min",
+  "$sum",
+  "$stdDevPop",
+  "$stdDevSamp",
+  "$mergeObjects",
+  "$maxN",
+  "$minN",
+  "$firstN",
+  "$lastN",
+  "$median",
+  "$percentile",
+];
 const OWN_EXPRESSIONS = ["$toObjectId", "$isNumber", "$tsSecond", "$tsIncrement"];
 
-const EXPRESSIONS: ReadonlySet<string> = new Set([...MINGO_EXPRESSIONS, ...OWN_EXPRESSIONS, ...ACCUMULATORS_AS_EXPRESSIONS.filter(k => MINGO_ACCUMULATORS.has(k))]);
+const EXPRESSIONS: ReadonlySet<string> = new Set([
+  ...MINGO_EXPRESSIONS,
+  ...OWN_EXPRESSIONS,
+  ...ACCUMULATORS_AS_EXPRESSIONS.filter((k) => MINGO_ACCUMULATORS.has(k)),
+]);
 
 /**
  * Checks an aggregation expression before it runs and puts the command's time in place of $$NOW, so that it is the same
@@ -17,12 +35,13 @@ const EXPRESSIONS: ReadonlySet<string> = new Set([...MINGO_EXPRESSIONS, ...OWN_E
  */
 export function prepareExpression(expr: Value, now: Date): Value {
   if (expr === "$$NOW") return now;
-  if (Array.isArray(expr)) return expr.map(item => prepareExpression(item, now));
+  if (Array.isArray(expr)) return expr.map((item) => prepareExpression(item, now));
   if (!isDoc(expr)) return expr;
   const keys = Object.keys(expr);
-  const operator = keys.find(k => k.startsWith("$"));
+  const operator = keys.find((k) => k.startsWith("$"));
   if (operator !== undefined) {
-    if (keys.length > 1) throw new StoreError(15983, `an object representing an expression must have exactly one field: ${operator}`);
+    if (keys.length > 1)
+      throw new StoreError(15983, `an object representing an expression must have exactly one field: ${operator}`);
     if (operator === "$literal") return expr;
     if (!EXPRESSIONS.has(operator)) throw new StoreError(168, `Unrecognized expression '${operator}'`);
     checkArguments(operator, expr[operator]);

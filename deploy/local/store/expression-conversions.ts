@@ -10,7 +10,7 @@ import type { Value } from "./values.ts";
 /** The values of an operator's arguments, one or a list. */
 export function argumentsOf(obj: unknown, expr: unknown, options: Options): (Value | undefined)[] {
   const list: unknown = evalExpr(obj, Array.isArray(expr) ? expr : [expr], options);
-  return Array.isArray(list) ? list.map(v => promote(v)) : [promote(list)];
+  return Array.isArray(list) ? list.map((v) => promote(v)) : [promote(list)];
 }
 
 /** The value of the one argument. */
@@ -23,7 +23,8 @@ function converting(name: string, convert: (v: Value) => unknown): ExpressionOpe
     const v = onlyArgument(obj, expr, options);
     if (v === undefined || v === null) return null;
     const out = convert(v);
-    if (out === undefined) throw new StoreError(241, `Failed to convert ${typeAlias(v)} in ${name} with no onError value`);
+    if (out === undefined)
+      throw new StoreError(241, `Failed to convert ${typeAlias(v)} in ${name} with no onError value`);
     return out;
   };
 }
@@ -60,9 +61,28 @@ function toLong(v: Value): Long | undefined {
 /** $toInt, $toLong, $toDouble, $toDecimal, $toString, $toObjectId: with BSON's number types as results. */
 export const CONVERSIONS: Record<string, ExpressionOperator> = {
   $toLong: converting("$toLong", toLong),
-  $toInt: converting("$toInt", v => { const n = toInteger(v); const i = n === undefined ? undefined : integerValue(n); return typeof i === "number" ? i : undefined; }),
-  $toDouble: converting("$toDouble", v => { const n = toNumber(v); return n === undefined ? undefined : doubleValue(n); }),
-  $toDecimal: converting("$toDecimal", v => { const n = v instanceof Decimal128 ? v.toString() : typeof v === "string" ? v : toInteger(v)?.toString() === toNumber(v)?.toString() ? toInteger(v)?.toString() : toNumber(v)?.toString(); return n === undefined ? undefined : Decimal128.fromString(n); }),
+  $toInt: converting("$toInt", (v) => {
+    const n = toInteger(v);
+    const i = n === undefined ? undefined : integerValue(n);
+    return typeof i === "number" ? i : undefined;
+  }),
+  $toDouble: converting("$toDouble", (v) => {
+    const n = toNumber(v);
+    return n === undefined ? undefined : doubleValue(n);
+  }),
+  $toDecimal: converting("$toDecimal", (v) => {
+    const n =
+      v instanceof Decimal128
+        ? v.toString()
+        : typeof v === "string"
+          ? v
+          : toInteger(v)?.toString() === toNumber(v)?.toString()
+            ? toInteger(v)?.toString()
+            : toNumber(v)?.toString();
+    return n === undefined ? undefined : Decimal128.fromString(n);
+  }),
   $toString: converting("$toString", toText),
-  $toObjectId: converting("$toObjectId", v => v instanceof ObjectId ? v : typeof v === "string" && /^[0-9a-f]{24}$/iu.test(v) ? new ObjectId(v) : undefined),
+  $toObjectId: converting("$toObjectId", (v) =>
+    v instanceof ObjectId ? v : typeof v === "string" && /^[0-9a-f]{24}$/iu.test(v) ? new ObjectId(v) : undefined,
+  ),
 };

@@ -22,7 +22,8 @@ const plain = evaluator(PLAIN_CONTEXT, {});
 
 function two(op: string, obj: unknown, expr: unknown, options: Options): [Value | undefined, Value | undefined] {
   const list = args(obj, expr, options);
-  if (list.length !== 2) throw new StoreError(16020, `Expression ${op} takes exactly 2 arguments. ${list.length} were passed in.`);
+  if (list.length !== 2)
+    throw new StoreError(16020, `Expression ${op} takes exactly 2 arguments. ${list.length} were passed in.`);
   return [list[0], list[1]];
 }
 
@@ -52,7 +53,7 @@ function arithmetic(op: Operation, name: string): ExpressionOperator {
 }
 
 function operand(name: string, op: Operation, v: Value): Value {
-  if (isNumeric(v) || v instanceof Date && op !== "multiply") return v;
+  if (isNumeric(v) || (v instanceof Date && op !== "multiply")) return v;
   throw new StoreError("TypeMismatch", `${name} only supports numeric or date types, not ${typeAlias(v)}`);
 }
 
@@ -71,9 +72,11 @@ function combineDates(name: string, op: Operation, a: Value, b: Value): Value {
     if (op === "add") throw new StoreError(16612, "only one date allowed in an $add expression");
     return Long.fromNumber(a.getTime() - b.getTime());
   }
-  if (!(a instanceof Date) && op === "subtract") throw new StoreError("TypeMismatch", "can't $subtract a date from a number");
+  if (!(a instanceof Date) && op === "subtract")
+    throw new StoreError("TypeMismatch", "can't $subtract a date from a number");
   const [date, n] = a instanceof Date ? [a, asNumber(b)] : [b, asNumber(a)];
-  if (!(date instanceof Date) || n === undefined) throw new StoreError("TypeMismatch", `${name} only supports numeric or date types`);
+  if (!(date instanceof Date) || n === undefined)
+    throw new StoreError("TypeMismatch", `${name} only supports numeric or date types`);
   return new Date(date.getTime() + (op === "subtract" ? -1 : 1) * Math.round(n));
 }
 
@@ -88,12 +91,19 @@ const $divide: ExpressionOperator = (obj, expr, options) => {
 /** Evaluates the argument, gives mingo's own operator plain numbers in place of BSON ones, at the top of it or all the way down. */
 function withPlainNumbers(name: `$${string}`, deep: boolean): ExpressionOperator {
   const lower = deep ? demoteDeep : demote;
-  const literal = (v: unknown): unknown => v === undefined ? null : { $literal: lower(v) };
+  const literal = (v: unknown): unknown => (v === undefined ? null : { $literal: lower(v) });
   return (obj, expr, options) => {
     const value: unknown = evalExpr(obj, expr, options);
     if (Array.isArray(value) && Array.isArray(expr)) return plain({}, { [name]: value.map(literal) });
-    if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype && !Array.isArray(expr)) {
-      const fields = Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => [k, literal(v)]);
+    if (
+      typeof value === "object" &&
+      value !== null &&
+      Object.getPrototypeOf(value) === Object.prototype &&
+      !Array.isArray(expr)
+    ) {
+      const fields = Object.entries(value)
+        .filter(([, v]) => v !== undefined)
+        .map(([k, v]) => [k, literal(v)]);
       return plain({}, { [name]: Object.fromEntries(fields) });
     }
     return plain({}, { [name]: literal(value) });
@@ -101,12 +111,74 @@ function withPlainNumbers(name: `$${string}`, deep: boolean): ExpressionOperator
 }
 
 const PLAIN_AT_THE_TOP: `$${string}`[] = [
-  "$abs", "$ceil", "$exp", "$floor", "$ln", "$log", "$log10", "$mod", "$pow", "$round", "$sqrt", "$trunc", "$sigmoid",
-  "$acos", "$acosh", "$asin", "$asinh", "$atan", "$atan2", "$atanh", "$cos", "$cosh", "$degreesToRadians", "$radiansToDegrees", "$sin", "$sinh", "$tan", "$tanh",
-  "$bitAnd", "$bitNot", "$bitOr", "$bitXor", "$range", "$substr", "$substrBytes", "$substrCP", "$indexOfBytes", "$indexOfCP",
-  "$dateAdd", "$dateSubtract", "$dateDiff", "$dateTrunc", "$dateFromParts", "$dateToString", "$dateFromString", "$regexMatch", "$regexFind", "$regexFindAll", "$toDate", "$toBool", "$convert", "$strcasecmp",
+  "$abs",
+  "$ceil",
+  "$exp",
+  "$floor",
+  "$ln",
+  "$log",
+  "$log10",
+  "$mod",
+  "$pow",
+  "$round",
+  "$sqrt",
+  "$trunc",
+  "$sigmoid",
+  "$acos",
+  "$acosh",
+  "$asin",
+  "$asinh",
+  "$atan",
+  "$atan2",
+  "$atanh",
+  "$cos",
+  "$cosh",
+  "$degreesToRadians",
+  "$radiansToDegrees",
+  "$sin",
+  "$sinh",
+  "$tan",
+  "$tanh",
+  "$bitAnd",
+  "$bitNot",
+  "$bitOr",
+  "$bitXor",
+  "$range",
+  "$substr",
+  "$substrBytes",
+  "$substrCP",
+  "$indexOfBytes",
+  "$indexOfCP",
+  "$dateAdd",
+  "$dateSubtract",
+  "$dateDiff",
+  "$dateTrunc",
+  "$dateFromParts",
+  "$dateToString",
+  "$dateFromString",
+  "$regexMatch",
+  "$regexFind",
+  "$regexFindAll",
+  "$toDate",
+  "$toBool",
+  "$convert",
+  "$strcasecmp",
 ];
-const PLAIN_ALL_THE_WAY: `$${string}`[] = ["$setUnion", "$setIntersection", "$setDifference", "$setEquals", "$setIsSubset", "$anyElementTrue", "$allElementsTrue", "$median", "$percentile", "$maxN", "$minN", "$sortArray", "$indexOfArray"];
+const PLAIN_ALL_THE_WAY: `$${string}`[] = [
+  "$setUnion",
+  "$setIntersection",
+  "$setDifference",
+  "$setEquals",
+  "$setIsSubset",
+  "$anyElementTrue",
+  "$allElementsTrue",
+  "$median",
+  "$percentile",
+  "$maxN",
+  "$minN",
+  "$sortArray",
+  "$indexOfArray",
+];
 
 const truth: Record<string, ExpressionOperator> = {
   $and: (obj, expr, options) => args(obj, expr, options).every(isTrue),
@@ -115,25 +187,37 @@ const truth: Record<string, ExpressionOperator> = {
 };
 
 const own: Record<`$${string}`, ExpressionOperator> = {
-  $eq: comparing("$eq", c => c === 0), $ne: comparing("$ne", c => c !== 0),
-  $gt: comparing("$gt", c => c > 0), $gte: comparing("$gte", c => c >= 0),
-  $lt: comparing("$lt", c => c < 0), $lte: comparing("$lte", c => c <= 0),
+  $eq: comparing("$eq", (c) => c === 0),
+  $ne: comparing("$ne", (c) => c !== 0),
+  $gt: comparing("$gt", (c) => c > 0),
+  $gte: comparing("$gte", (c) => c >= 0),
+  $lt: comparing("$lt", (c) => c < 0),
+  $lte: comparing("$lte", (c) => c <= 0),
   $cmp: (obj, expr, options) => Math.sign(order(...two("$cmp", obj, expr, options))),
   $in: (obj, expr, options) => {
     const [v, list] = two("$in", obj, expr, options);
     if (!Array.isArray(list)) throw new StoreError(40081, "$in requires an array as a second argument");
-    return list.some(item => sameValue(item, v));
+    return list.some((item) => sameValue(item, v));
   },
-  $add: arithmetic("add", "$add"), $subtract: arithmetic("subtract", "$subtract"), $multiply: arithmetic("multiply", "$multiply"), $divide,
+  $add: arithmetic("add", "$add"),
+  $subtract: arithmetic("subtract", "$subtract"),
+  $multiply: arithmetic("multiply", "$multiply"),
+  $divide,
   $type: (obj, expr, options) => typeAlias(only(obj, expr, options)),
   $isNumber: (obj, expr, options) => isNumeric(only(obj, expr, options)),
   $literal: (_obj, expr) => expr,
-  ...truth, ...CONVERSIONS, ...ARRAY_OPERATORS,
+  ...truth,
+  ...CONVERSIONS,
+  ...ARRAY_OPERATORS,
 };
 
 /** The expression operators that replace mingo's. */
 export const OWN_OPERATORS: Record<`$${string}`, ExpressionOperator> = {
-  ...Object.fromEntries(PLAIN_AT_THE_TOP.filter(name => MINGO_EXPRESSIONS.has(name)).map(name => [name, withPlainNumbers(name, false)])),
-  ...Object.fromEntries(PLAIN_ALL_THE_WAY.filter(name => MINGO_EXPRESSIONS.has(name)).map(name => [name, withPlainNumbers(name, true)])),
+  ...Object.fromEntries(
+    PLAIN_AT_THE_TOP.filter((name) => MINGO_EXPRESSIONS.has(name)).map((name) => [name, withPlainNumbers(name, false)]),
+  ),
+  ...Object.fromEntries(
+    PLAIN_ALL_THE_WAY.filter((name) => MINGO_EXPRESSIONS.has(name)).map((name) => [name, withPlainNumbers(name, true)]),
+  ),
   ...own,
 };

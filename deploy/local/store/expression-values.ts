@@ -33,7 +33,8 @@ function numberValue(n: number): Value {
 
 function objectValue(v: object): Value | undefined {
   if (v instanceof Date) {
-    if (Number.isNaN(v.getTime())) throw new StoreError("BadValue", "an expression gave no valid date: check its date, unit and amount");
+    if (Number.isNaN(v.getTime()))
+      throw new StoreError("BadValue", "an expression gave no valid date: check its date, unit and amount");
     return new Date(v);
   }
   if (v instanceof RegExp) return new BSONRegExp(v.source, v.flags.replaceAll(/[^imsx]/gu, ""));
@@ -52,21 +53,26 @@ function isBson(v: object): v is Exclude<Value, string | number | boolean | null
 /** A result of mingo as a BSON value: integral numbers become int32 or int64, undefined means missing (null inside arrays). */
 export function promote(v: unknown): Value | undefined {
   switch (typeof v) {
-    case "number": return numberValue(v);
-    case "string": case "boolean": return v;
-    case "bigint": return integerValue(v);
+    case "number":
+      return numberValue(v);
+    case "string":
+    case "boolean":
+      return v;
+    case "bigint":
+      return integerValue(v);
     case "object":
       if (v === null) return null;
-      if (Array.isArray(v)) return v.map(x => promote(x) ?? null);
+      if (Array.isArray(v)) return v.map((x) => promote(x) ?? null);
       return isBson(v) ? v : objectValue(v);
-    default: return undefined;
+    default:
+      return undefined;
   }
 }
 
 /** Deep copy of documents and arrays; leaves are immutable here and shared. */
 export function copyValue<T extends Value>(v: T): T;
 export function copyValue(v: Value): Value {
-  if (Array.isArray(v)) return v.map(x => copyValue(x));
+  if (Array.isArray(v)) return v.map((x) => copyValue(x));
   if (!isDoc(v)) return v;
   const out: Doc = {};
   for (const [k, x] of Object.entries(v)) setField(out, k, copyValue(x));

@@ -32,7 +32,7 @@ export function compileExpression(expr: Value, scope: Scope): (doc: Value) => Va
   if (simple !== undefined) return simple;
   const prepared = prepareExpression(expr, scope.now);
   const evaluate = evaluator(CONTEXT, scope.variables);
-  return doc => {
+  return (doc) => {
     try {
       return promote(evaluate(doc, prepared));
     } catch (error) {
@@ -46,7 +46,7 @@ function compileSimple(expr: Value): ((doc: Value) => Value | undefined) | undef
   if (typeof expr === "string") {
     if (!expr.startsWith("$")) return () => expr;
     const parts = expr.slice(1).split(".");
-    return parts[0]?.startsWith("$") === true || parts.includes("") ? undefined : doc => valueAt(doc, parts, 0);
+    return parts[0]?.startsWith("$") === true || parts.includes("") ? undefined : (doc) => valueAt(doc, parts, 0);
   }
   return typeof expr === "object" && expr !== null && !(expr instanceof Date) ? undefined : () => expr;
 }
@@ -54,7 +54,7 @@ function compileSimple(expr: Value): ((doc: Value) => Value | undefined) | undef
 /** A field path of an expression: it maps over arrays, and a number in it is a field name, never an index. */
 function valueAt(v: Value | undefined, parts: readonly string[], at: number): Value | undefined {
   if (at === parts.length) return v;
-  if (Array.isArray(v)) return v.map(item => valueAt(item, parts, at)).filter(item => item !== undefined);
+  if (Array.isArray(v)) return v.map((item) => valueAt(item, parts, at)).filter((item) => item !== undefined);
   return isDoc(v) ? valueAt(field(v, parts[at] ?? ""), parts, at + 1) : undefined;
 }
 

@@ -1,7 +1,17 @@
 import { RawDoc } from "./bson-writing.ts";
 import type { Reply } from "./bson-writing.ts";
 import { encode } from "./bson-writing.ts";
-import { boolArgument, deadlineOf, docArgument, docsArgument, hintArgument, refuseCollation, refuseUnknown, scopeOf, stringArgument } from "./command-arguments.ts";
+import {
+  boolArgument,
+  deadlineOf,
+  docArgument,
+  docsArgument,
+  hintArgument,
+  refuseCollation,
+  refuseUnknown,
+  scopeOf,
+  stringArgument,
+} from "./command-arguments.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "./errors.ts";
 import type { Scope } from "./expressions.ts";
@@ -12,7 +22,20 @@ import type { Encoded } from "./writing.ts";
 
 /** The fields of findAndModify, also for explain. */
 export const FIND_AND_MODIFY_FIELDS: ReadonlySet<string> = new Set([
-  "findAndModify", "findandmodify", "query", "sort", "remove", "update", "new", "fields", "upsert", "bypassDocumentValidation", "collation", "arrayFilters", "hint", "let",
+  "findAndModify",
+  "findandmodify",
+  "query",
+  "sort",
+  "remove",
+  "update",
+  "new",
+  "fields",
+  "upsert",
+  "bypassDocumentValidation",
+  "collation",
+  "arrayFilters",
+  "hint",
+  "let",
 ]);
 
 /** The collection findAndModify names. */
@@ -23,18 +46,37 @@ export function findAndModifyCollection(command: Doc): string {
 function shown(found: Encoded | undefined, call: Call, scope: Scope, filter: Doc): RawDoc | null {
   if (found === undefined) return null;
   const fields = docArgument(call.command, "fields");
-  const project = fields === undefined || Object.keys(fields).length === 0 ? undefined : compileProjection(fields, { inFind: true, filter, scope });
+  const project =
+    fields === undefined || Object.keys(fields).length === 0
+      ? undefined
+      : compileProjection(fields, { inFind: true, filter, scope });
   return new RawDoc(project === undefined ? found.bytes : encode(project(found.doc)));
 }
 
-interface Parts { filter: Doc; sort?: Doc; hint?: Value }
+interface Parts {
+  filter: Doc;
+  sort?: Doc;
+  hint?: Value;
+}
 
 function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
   const { command } = call;
-  if (command["update"] !== undefined) throw new StoreError("FailedToParse", "Cannot specify both an update and remove=true");
-  if (boolArgument(command, "upsert")) throw new StoreError("FailedToParse", "Cannot specify both upsert=true and remove=true");
-  if (boolArgument(command, "new")) throw new StoreError("FailedToParse", "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
-  const { deleted, before } = runDelete(call, call.engine.catalog.find(call.db, name), { ...parts, multi: false }, scope, deadlineOf(command, call.now));
+  if (command["update"] !== undefined)
+    throw new StoreError("FailedToParse", "Cannot specify both an update and remove=true");
+  if (boolArgument(command, "upsert"))
+    throw new StoreError("FailedToParse", "Cannot specify both upsert=true and remove=true");
+  if (boolArgument(command, "new"))
+    throw new StoreError(
+      "FailedToParse",
+      "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document",
+    );
+  const { deleted, before } = runDelete(
+    call,
+    call.engine.catalog.find(call.db, name),
+    { ...parts, multi: false },
+    scope,
+    deadlineOf(command, call.now),
+  );
   return { lastErrorObject: { n: deleted }, value: shown(before, call, scope, parts.filter) };
 }
 
@@ -49,7 +91,8 @@ export function findAndModify(call: Call): Reply {
   const hint = hintArgument(command);
   const parts: Parts = {
     filter: docArgument(command, "query") ?? {},
-    ...sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }, ...hint === undefined ? {} : { hint },
+    ...(sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }),
+    ...(hint === undefined ? {} : { hint }),
   };
   if (boolArgument(command, "remove")) return removing(call, name, parts, scope);
   const u = command["update"];
@@ -59,7 +102,11 @@ export function findAndModify(call: Call): Reply {
   const statement = { ...parts, u, arrayFilters: docsArgument(command, "arrayFilters"), multi: false, upsert };
   const out = runUpdate(call, collection, statement, scope, deadlineOf(command, call.now));
   const existing = out.matched > 0;
-  const lastErrorObject: Doc = { n: existing || out.upserted !== undefined ? 1 : 0, updatedExisting: existing, ...out.upserted === undefined ? {} : { upserted: out.upserted } };
+  const lastErrorObject: Doc = {
+    n: existing || out.upserted !== undefined ? 1 : 0,
+    updatedExisting: existing,
+    ...(out.upserted === undefined ? {} : { upserted: out.upserted }),
+  };
   const doc = boolArgument(command, "new") ? out.after : out.before;
   return { lastErrorObject, value: shown(doc, call, scope, parts.filter) };
 }

@@ -22,29 +22,57 @@ export function hello(call: Call): Reply {
   const { address } = call.engine;
   const legacy = call.command["hello"] === undefined;
   return {
-    ...legacy ? { ismaster: true } : {}, isWritablePrimary: true, secondary: false, helloOk: true,
-    setName: SET_NAME, setVersion: 1, electionId: ELECTION_ID, hosts: [address], primary: address, me: address,
-    maxBsonObjectSize: MAX_DOCUMENT_BYTES, maxMessageSizeBytes: MAX_MESSAGE_BYTES, maxWriteBatchSize: MAX_BATCH,
-    localTime: call.now, logicalSessionTimeoutMinutes: SESSION_MINUTES, connectionId: call.connectionId,
-    minWireVersion: 0, maxWireVersion: WIRE_VERSION, readOnly: false,
+    ...(legacy ? { ismaster: true } : {}),
+    isWritablePrimary: true,
+    secondary: false,
+    helloOk: true,
+    setName: SET_NAME,
+    setVersion: 1,
+    electionId: ELECTION_ID,
+    hosts: [address],
+    primary: address,
+    me: address,
+    maxBsonObjectSize: MAX_DOCUMENT_BYTES,
+    maxMessageSizeBytes: MAX_MESSAGE_BYTES,
+    maxWriteBatchSize: MAX_BATCH,
+    localTime: call.now,
+    logicalSessionTimeoutMinutes: SESSION_MINUTES,
+    connectionId: call.connectionId,
+    minWireVersion: 0,
+    maxWireVersion: WIRE_VERSION,
+    readOnly: false,
   };
 }
 
 /** buildInfo */
 export function buildInfo(): Reply {
   return {
-    version: VERSION.slice(0, 3).join("."), versionArray: VERSION, gitVersion: "callagent-embedded-store", modules: [], allocator: "node",
-    javascriptEngine: "none", sysInfo: "deprecated", storageEngines: ["sqlite"], bits: 64, debug: false, maxBsonObjectSize: MAX_DOCUMENT_BYTES,
+    version: VERSION.slice(0, 3).join("."),
+    versionArray: VERSION,
+    gitVersion: "callagent-embedded-store",
+    modules: [],
+    allocator: "node",
+    javascriptEngine: "none",
+    sysInfo: "deprecated",
+    storageEngines: ["sqlite"],
+    bits: 64,
+    debug: false,
+    maxBsonObjectSize: MAX_DOCUMENT_BYTES,
   };
 }
 
 /** getParameter: only what test runners ask for. Errors: InvalidOptions for any other parameter. */
 export function getParameter(call: Call): Reply {
-  const known: Doc = { featureCompatibilityVersion: { version: "8.0" }, requireApiVersion: false, enableTestCommands: true, authenticationMechanisms: [] };
+  const known: Doc = {
+    featureCompatibilityVersion: { version: "8.0" },
+    requireApiVersion: false,
+    enableTestCommands: true,
+    authenticationMechanisms: [],
+  };
   if (call.command["getParameter"] === "*") return { ...known };
-  const asked = Object.keys(call.command).filter(k => Object.hasOwn(known, k));
+  const asked = Object.keys(call.command).filter((k) => Object.hasOwn(known, k));
   if (asked.length === 0) throw new StoreError("InvalidOptions", "no option found to get");
-  return Object.fromEntries(asked.map(k => [k, known[k] ?? null]));
+  return Object.fromEntries(asked.map((k) => [k, known[k] ?? null]));
 }
 
 /** serverStatus: what can be said of one process. */
@@ -52,10 +80,17 @@ export function serverStatus(call: Call): Reply {
   const { rss } = process.memoryUsage();
   const uptime = (call.now.getTime() - call.engine.startedAt.getTime()) / 1000;
   return {
-    host: call.engine.address, version: VERSION.slice(0, 3).join("."), process: "callagent-store", pid: Long.fromNumber(process.pid),
-    uptime: new Double(Math.floor(uptime)), uptimeMillis: Long.fromNumber(Math.floor(uptime * 1000)), localTime: call.now,
-    mem: { bits: 64, resident: Math.round(rss / 1024 / 1024) }, storageEngine: { name: "sqlite", persistent: true },
-    metrics: { cursor: { open: { total: Long.fromNumber(call.engine.cursors.size) } } }, repl: { setName: SET_NAME, isWritablePrimary: true },
+    host: call.engine.address,
+    version: VERSION.slice(0, 3).join("."),
+    process: "callagent-store",
+    pid: Long.fromNumber(process.pid),
+    uptime: new Double(Math.floor(uptime)),
+    uptimeMillis: Long.fromNumber(Math.floor(uptime * 1000)),
+    localTime: call.now,
+    mem: { bits: 64, resident: Math.round(rss / 1024 / 1024) },
+    storageEngine: { name: "sqlite", persistent: true },
+    metrics: { cursor: { open: { total: Long.fromNumber(call.engine.cursors.size) } } },
+    repl: { setName: SET_NAME, isWritablePrimary: true },
   };
 }
 
@@ -81,13 +116,24 @@ const FAIL_POINT_DATA = new Set(["failCommands", "errorCode", "closeConnection"]
 export function configureFailPoint(call: Call): Reply {
   const { command, engine } = call;
   refuseUnknown(command, "configureFailPoint", FAIL_POINT);
-  if (command["configureFailPoint"] !== "failCommand") throw new StoreError("BadValue", `fail point '${String(command["configureFailPoint"])}' is not supported: only failCommand`);
+  if (command["configureFailPoint"] !== "failCommand")
+    throw new StoreError(
+      "BadValue",
+      `fail point '${String(command["configureFailPoint"])}' is not supported: only failCommand`,
+    );
   const { mode } = command;
-  if (mode === "off") { engine.failures.clear(); return {}; }
+  if (mode === "off") {
+    engine.failures.clear();
+    return {};
+  }
   const times = mode === "alwaysOn" ? Number.MAX_SAFE_INTEGER : isDoc(mode) ? asNumber(mode["times"]) : undefined;
   const { data } = command;
   const names = isDoc(data) ? data["failCommands"] : undefined;
-  if (times === undefined || !isDoc(data) || !Array.isArray(names)) throw new StoreError("BadValue", "failCommand needs a mode ('off', 'alwaysOn' or {times: n}) and data.failCommands");
+  if (times === undefined || !isDoc(data) || !Array.isArray(names))
+    throw new StoreError(
+      "BadValue",
+      "failCommand needs a mode ('off', 'alwaysOn' or {times: n}) and data.failCommands",
+    );
   refuseUnknown(data, "configureFailPoint.data", FAIL_POINT_DATA, false);
   const failure = { times, errorCode: asNumber(data["errorCode"]), closeConnection: data["closeConnection"] === true };
   // One counter for all the commands named.

@@ -9,7 +9,11 @@ import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** A path on its way into a document; `done`: the value is final, even when it is an array. */
-interface Walk { value: KeyPart; rest: readonly string[]; done: boolean }
+interface Walk {
+  value: KeyPart;
+  rest: readonly string[];
+  done: boolean;
+}
 
 /** The keys of one document in one index. */
 export interface DocKeys {
@@ -45,13 +49,19 @@ function expand(walks: Walk[]): KeyPart[][] {
     if (array !== undefined && array !== w.value) throw new StoreError(171, "cannot index parallel arrays");
     array = w.value;
   }
-  if (array === undefined) return [at.map(w => w.value)];
+  if (array === undefined) return [at.map((w) => w.value)];
   const items: KeyPart[] = array.length === 0 ? [EMPTY_ARRAY] : array;
-  return items.flatMap(item => expand(at.map(w => {
-    if (w.done || w.value !== array) return w;
-    if (w.rest.length === 0) return { value: item, rest: [], done: true };
-    return item !== EMPTY_ARRAY && isDoc(item) ? { value: item, rest: w.rest, done: false } : { value: undefined, rest: [], done: true };
-  })));
+  return items.flatMap((item) =>
+    expand(
+      at.map((w) => {
+        if (w.done || w.value !== array) return w;
+        if (w.rest.length === 0) return { value: item, rest: [], done: true };
+        return item !== EMPTY_ARRAY && isDoc(item)
+          ? { value: item, rest: w.rest, done: false }
+          : { value: undefined, rest: [], done: true };
+      }),
+    ),
+  );
 }
 
 /** Makes the keys of documents for one index. */
@@ -67,32 +77,36 @@ export class KeyMaker {
   constructor(definition: IndexDefinition) {
     this.definition = definition;
     this.paths = Object.keys(definition.key);
-    this.descending = Object.values(definition.key).map(v => v === -1);
-    this.parts = this.paths.map(p => p.split("."));
+    this.descending = Object.values(definition.key).map((v) => v === -1);
+    this.parts = this.paths.map((p) => p.split("."));
     const partial = definition.partialFilterExpression;
     this.included = partial === undefined ? undefined : compileFilter(partial, { now: new Date(0), variables: {} });
-    this.fields = [...new Set([...this.parts.map(p => p[0] ?? ""), ...partial === undefined ? [] : fieldsOf(partial)])];
+    this.fields = [
+      ...new Set([...this.parts.map((p) => p[0] ?? ""), ...(partial === undefined ? [] : fieldsOf(partial))]),
+    ];
   }
 
   /** False when an update of these top-level fields cannot have changed this index. */
   touched(changed: ReadonlySet<string>): boolean {
-    return this.fields.some(f => changed.has(f));
+    return this.fields.some((f) => changed.has(f));
   }
 
   /** Errors: 171 for parallel arrays. */
   keysOf(doc: Doc): DocKeys {
     if (this.included !== undefined && !this.included(doc)) return { keys: [], parts: [], multikey: false };
     const simple = this.simple(doc);
-    const rows = simple === undefined ? expand(this.parts.map(rest => ({ value: doc, rest, done: false }))) : [simple];
-    const wanted = this.definition.sparse ? rows.filter(r => r.some(v => v !== undefined)) : rows;
-    if (wanted.length === 1 && simple !== undefined) return { keys: [encodeKey(simple, this.descending)], parts: wanted, multikey: false };
+    const rows =
+      simple === undefined ? expand(this.parts.map((rest) => ({ value: doc, rest, done: false }))) : [simple];
+    const wanted = this.definition.sparse ? rows.filter((r) => r.some((v) => v !== undefined)) : rows;
+    if (wanted.length === 1 && simple !== undefined)
+      return { keys: [encodeKey(simple, this.descending)], parts: wanted, multikey: false };
     const seen = new Map<string, { key: Uint8Array; parts: KeyPart[] }>();
     for (const parts of wanted) {
       const key = encodeKey(parts, this.descending);
       seen.set(Buffer.from(key).toString("latin1"), { key, parts });
     }
     const found = [...seen.values()];
-    return { keys: found.map(f => f.key), parts: found.map(f => f.parts), multikey: simple === undefined };
+    return { keys: found.map((f) => f.key), parts: found.map((f) => f.parts), multikey: simple === undefined };
   }
 
   /** The values at the paths when no array is met, which is the usual case. */

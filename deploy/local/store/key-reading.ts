@@ -6,7 +6,14 @@ const LENGTH_BYTES = 4;
 
 /** Bytes of payloads of one length; 0 for those that their kind tells alone. */
 const FIXED: Readonly<Record<number, number>> = {
-  [KIND.minKey]: 0, [KIND.undefined]: 0, [KIND.null]: 0, [KIND.maxKey]: 0, [KIND.objectId]: 12, [KIND.bool]: 1, [KIND.date]: 8, [KIND.timestamp]: 8,
+  [KIND.minKey]: 0,
+  [KIND.undefined]: 0,
+  [KIND.null]: 0,
+  [KIND.maxKey]: 0,
+  [KIND.objectId]: 12,
+  [KIND.bool]: 1,
+  [KIND.date]: 8,
+  [KIND.timestamp]: 8,
 };
 
 /** A byte as it was before a descending field turned it round. */
@@ -49,13 +56,22 @@ function payloadEnd(kind: number, key: Uint8Array, from: number, flip: number): 
   const fixed = FIXED[kind];
   if (fixed !== undefined) return from + fixed;
   switch (kind) {
-    case KIND.number: return from + DOUBLE_BYTES + 1 + (byteAt(key, from + DOUBLE_BYTES, flip) === 0 ? 0 : REMAINDER_BYTES);
-    case KIND.string: case KIND.code: case KIND.codeWithScope: return textEnd(key, from, flip);
-    case KIND.regex: return textEnd(key, textEnd(key, from, flip), flip);
-    case KIND.binary: return binaryEnd(key, from, flip);
-    case KIND.array: return arrayEnd(key, from, flip);
-    case KIND.object: return docEnd(key, from, flip);
-    default: throw new Error(`the store's file holds an index key of unknown kind ${kind}`);
+    case KIND.number:
+      return from + DOUBLE_BYTES + 1 + (byteAt(key, from + DOUBLE_BYTES, flip) === 0 ? 0 : REMAINDER_BYTES);
+    case KIND.string:
+    case KIND.code:
+    case KIND.codeWithScope:
+      return textEnd(key, from, flip);
+    case KIND.regex:
+      return textEnd(key, textEnd(key, from, flip), flip);
+    case KIND.binary:
+      return binaryEnd(key, from, flip);
+    case KIND.array:
+      return arrayEnd(key, from, flip);
+    case KIND.object:
+      return docEnd(key, from, flip);
+    default:
+      throw new Error(`the store's file holds an index key of unknown kind ${kind}`);
   }
 }
 

@@ -20,14 +20,21 @@ class KeyBytes {
     }
     return this.buf;
   }
-  byte(b: number): void { this.room(1)[this.length++] = b; }
-  bytes(b: Uint8Array): void { this.room(b.length).set(b, this.length); this.length += b.length; }
+  byte(b: number): void {
+    this.room(1)[this.length++] = b;
+  }
+  bytes(b: Uint8Array): void {
+    this.room(b.length).set(b, this.length);
+    this.length += b.length;
+  }
   /** Turns the order of the bytes written since `from` around (a descending field). */
   invert(from: number): void {
     for (let i = from; i < this.length; i++) this.buf[i] = 255 - (this.buf[i] ?? 0);
   }
   /** The bytes written so far, as a copy. */
-  result(): Uint8Array { return new Uint8Array(this.buf.subarray(0, this.length)); }
+  result(): Uint8Array {
+    return new Uint8Array(this.buf.subarray(0, this.length));
+  }
 }
 
 const scratch = Buffer.alloc(8);
@@ -50,7 +57,8 @@ function writeDouble(out: KeyBytes, d: number): void {
 
 /** Writes a value that no double equals: the double below it, then the distance in units of the last place. */
 function writeInexact(out: KeyBytes, v: Value, nearest: number): void {
-  if (!Number.isFinite(nearest)) throw new StoreError("BadValue", "a Decimal128 beyond the range of a double cannot be an index key here");
+  if (!Number.isFinite(nearest))
+    throw new StoreError("BadValue", "a Decimal128 beyond the range of a double cannot be an index key here");
   const value = exactNumber(v);
   const low = Math.min(value.exponent, exactDouble(nearest).exponent);
   const scaled = (x: { digits: bigint; exponent: number }): bigint => x.digits * 10n ** BigInt(x.exponent - low);
@@ -58,7 +66,7 @@ function writeInexact(out: KeyBytes, v: Value, nearest: number): void {
   if (scaled(exactDouble(nearest)) > scaled(value)) floor = nearest === 0 ? -Number.MIN_VALUE : nextBelow(nearest);
   const above = floor < 0 ? -nextBelow(-floor) : nextAbove(floor);
   const ends = [floor, above].map(exactDouble);
-  const lowest = Math.min(value.exponent, ...ends.map(e => e.exponent));
+  const lowest = Math.min(value.exponent, ...ends.map((e) => e.exponent));
   const at = (x: { digits: bigint; exponent: number }): bigint => x.digits * 10n ** BigInt(x.exponent - lowest);
   const [from, to] = [at(ends[0] ?? value), at(ends[1] ?? value)];
   const remainder = ((at(value) - from) << REMAINDER_BITS) / (to - from);
@@ -78,10 +86,19 @@ function nextAbove(d: number): number {
 function writeNumber(out: KeyBytes, v: Value): void {
   const n = primitiveNumber(v);
   const d = Number(n);
-  if (Number.isNaN(d)) { out.bytes(Buffer.alloc(8)); out.byte(0); return; }
-  const inexact = typeof n === "bigint" ? BigInt(d) !== n
-    : v instanceof Decimal128 && !/inf/iu.test(v.toString()) && !sameExact(v, d);
-  if (inexact) { writeInexact(out, v, d); return; }
+  if (Number.isNaN(d)) {
+    out.bytes(Buffer.alloc(8));
+    out.byte(0);
+    return;
+  }
+  const inexact =
+    typeof n === "bigint"
+      ? BigInt(d) !== n
+      : v instanceof Decimal128 && !/inf/iu.test(v.toString()) && !sameExact(v, d);
+  if (inexact) {
+    writeInexact(out, v, d);
+    return;
+  }
   writeDouble(out, d);
   out.byte(0);
 }
@@ -98,7 +115,11 @@ function sameExact(v: Decimal128, d: number): boolean {
 function writeText(out: KeyBytes, text: string): void {
   const bytes = Buffer.from(text, "utf8");
   if (!bytes.includes(0)) out.bytes(bytes);
-  else for (const b of bytes) { out.byte(b); if (b === 0) out.byte(255); }
+  else
+    for (const b of bytes) {
+      out.byte(b);
+      if (b === 0) out.byte(255);
+    }
   out.byte(0);
   out.byte(0);
 }
@@ -130,8 +151,10 @@ function writeClass(out: KeyBytes, v: Value): void {
   if (v instanceof ObjectId) out.bytes(v.id);
   else if (v instanceof Timestamp) out.bytes(Buffer.from(Long.prototype.toBytesBE.call(v)));
   else if (v instanceof Binary) writeBinary(out, v);
-  else if (v instanceof BSONRegExp) { writeText(out, v.pattern); writeText(out, v.options); }
-  else if (v instanceof BSONSymbol) writeText(out, v.value);
+  else if (v instanceof BSONRegExp) {
+    writeText(out, v.pattern);
+    writeText(out, v.options);
+  } else if (v instanceof BSONSymbol) writeText(out, v.value);
   else if (v instanceof Code) writeText(out, v.code);
   else if (isDoc(v)) writeDoc(out, v);
   // MinKey and MaxKey are told apart by their kind alone.

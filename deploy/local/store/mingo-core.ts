@@ -17,14 +17,22 @@ const expression = { ...mingoExpressions };
 
 /** mingo's own operators, none replaced. */
 export const PLAIN_CONTEXT: Context = Context.init({
-  accumulator, expression, pipeline: { ...mingoStages }, query: { ...mingoQuery }, window: { ...mingoWindow },
+  accumulator,
+  expression,
+  pipeline: { ...mingoStages },
+  query: { ...mingoQuery },
+  window: { ...mingoWindow },
 });
 
 /** The names of the expression operators mingo knows; `$function` runs client code and is left out. */
-export const MINGO_EXPRESSIONS: ReadonlySet<string> = new Set(Object.keys(expression).filter(k => k.startsWith("$") && k !== "$function"));
+export const MINGO_EXPRESSIONS: ReadonlySet<string> = new Set(
+  Object.keys(expression).filter((k) => k.startsWith("$") && k !== "$function"),
+);
 
 /** The names of the accumulators mingo knows; `$accumulator` runs client code and is left out. */
-export const MINGO_ACCUMULATORS: ReadonlySet<string> = new Set(Object.keys(accumulator).filter(k => k.startsWith("$") && k !== "$accumulator"));
+export const MINGO_ACCUMULATORS: ReadonlySet<string> = new Set(
+  Object.keys(accumulator).filter((k) => k.startsWith("$") && k !== "$accumulator"),
+);
 
 /** mingo's operators with `own` in place of those of the same name. */
 export function contextWith(own: Record<`$${string}`, ExpressionOperator>): Context {
@@ -33,14 +41,29 @@ export function contextWith(own: Record<`$${string}`, ExpressionOperator>): Cont
 
 /** mingo's options for one context; scripts are never run. */
 export function mingoOptions(context: Context, variables: AnyObject): Options {
-  return { idKey: "_id", processingMode: 0, useStrictMode: true, scriptEnabled: false, failOnError: true, context, variables };
+  return {
+    idKey: "_id",
+    processingMode: 0,
+    useStrictMode: true,
+    scriptEnabled: false,
+    failOnError: true,
+    context,
+    variables,
+  };
 }
 
 /** The options object that evalExpr builds itself: it copies all operators to make one, and takes one it is handed as it is. */
 type PreparedOptions = Options & { constructor: unknown; options: object; update: (...args: unknown[]) => unknown };
 
 function isPrepared(v: unknown): v is PreparedOptions {
-  return typeof v === "object" && v !== null && "options" in v && typeof v.options === "object" && "update" in v && typeof v.update === "function";
+  return (
+    typeof v === "object" &&
+    v !== null &&
+    "options" in v &&
+    typeof v.options === "object" &&
+    "update" in v &&
+    typeof v.update === "function"
+  );
 }
 
 const PREPARED = new Map<Context, PreparedOptions | undefined>();
@@ -50,7 +73,10 @@ function preparedFor(context: Context): PreparedOptions | undefined {
   if (PREPARED.has(context)) return PREPARED.get(context);
   let caught: unknown;
   const catching = Context.from(context).addExpressionOps({
-    $catchOptions: (_obj: AnyObject, _expr: unknown, options: Options): unknown => { caught = options; return null; },
+    $catchOptions: (_obj: AnyObject, _expr: unknown, options: Options): unknown => {
+      caught = options;
+      return null;
+    },
   });
   evalExpr({}, { $catchOptions: 1 }, mingoOptions(catching, {}));
   const prepared = isPrepared(caught) ? caught : undefined;
@@ -61,7 +87,10 @@ function preparedFor(context: Context): PreparedOptions | undefined {
 /** An evaluator whose options are made once, without a copy of all operators: those of an expression's own variables, on operators that are shared. */
 export function evaluator(context: Context, variables: AnyObject): Evaluate {
   const shared = preparedFor(context);
-  const own: unknown = shared !== undefined && typeof shared.constructor === "function" ? Reflect.construct(shared.constructor, [{ ...shared.options, variables }]) : undefined;
+  const own: unknown =
+    shared !== undefined && typeof shared.constructor === "function"
+      ? Reflect.construct(shared.constructor, [{ ...shared.options, variables }])
+      : undefined;
   if (!isPrepared(own)) return (root, expr) => evalExpr(root, expr, mingoOptions(context, variables));
   return (root, expr) => {
     own.update({ root });

@@ -15,7 +15,8 @@ export function field(doc: Doc, name: string): Value | undefined {
 
 /** Sets a field, also one named `__proto__`, at the end when it is new. */
 export function setField(doc: Doc, name: string, value: Value): void {
-  if (name === "__proto__") Object.defineProperty(doc, name, { value, enumerable: true, writable: true, configurable: true });
+  if (name === "__proto__")
+    Object.defineProperty(doc, name, { value, enumerable: true, writable: true, configurable: true });
   else doc[name] = value;
 }
 
@@ -25,7 +26,12 @@ export function setField(doc: Doc, name: string, value: Value): void {
  * an array on the way that holds no document is not visited at all, so it is neither null nor anything else.
  * `visit` returns true to stop; so does this function then. An array at the end is given whole.
  */
-export function visitPath(doc: Value | undefined, path: readonly string[], visit: (v: Value | undefined) => boolean, from = 0): boolean {
+export function visitPath(
+  doc: Value | undefined,
+  path: readonly string[],
+  visit: (v: Value | undefined) => boolean,
+  from = 0,
+): boolean {
   let v = doc;
   for (let i = from; i < path.length; i++) {
     if (Array.isArray(v)) return visitArray(v, path, visit, i);
@@ -35,7 +41,12 @@ export function visitPath(doc: Value | undefined, path: readonly string[], visit
   return visit(v);
 }
 
-function visitArray(items: Value[], path: readonly string[], visit: (v: Value | undefined) => boolean, from: number): boolean {
+function visitArray(
+  items: Value[],
+  path: readonly string[],
+  visit: (v: Value | undefined) => boolean,
+  from: number,
+): boolean {
   const index = arrayIndex(path[from] ?? "");
   if (index !== undefined && index < items.length && visitPath(items[index], path, visit, from + 1)) return true;
   for (const item of items) {

@@ -12,7 +12,10 @@ import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** Takes what it needs of each document as it passes, and folds that to the group's value at the end. */
-interface Accumulator { take: (doc: Doc) => Value | undefined; fold: (taken: (Value | undefined)[]) => Value }
+interface Accumulator {
+  take: (doc: Doc) => Value | undefined;
+  fold: (taken: (Value | undefined)[]) => Value;
+}
 
 function distinctValues(values: (Value | undefined)[]): Value[] {
   const found = new Map<string, Value>();
@@ -32,28 +35,36 @@ function merged(values: (Value | undefined)[]): Value {
 }
 
 const FOLDS: Readonly<Record<string, (values: (Value | undefined)[]) => Value>> = {
-  $sum: sumOf, $avg: averageOf, $min: v => extremeOf(v, -1), $max: v => extremeOf(v, 1),
-  $stdDevPop: v => deviationOf(v, false), $stdDevSamp: v => deviationOf(v, true),
-  $first: v => v[0] ?? null, $last: v => v.at(-1) ?? null,
-  $push: v => v.filter(x => x !== undefined), $addToSet: distinctValues, $mergeObjects: merged,
+  $sum: sumOf,
+  $avg: averageOf,
+  $min: (v) => extremeOf(v, -1),
+  $max: (v) => extremeOf(v, 1),
+  $stdDevPop: (v) => deviationOf(v, false),
+  $stdDevSamp: (v) => deviationOf(v, true),
+  $first: (v) => v[0] ?? null,
+  $last: (v) => v.at(-1) ?? null,
+  $push: (v) => v.filter((x) => x !== undefined),
+  $addToSet: distinctValues,
+  $mergeObjects: merged,
 };
 
 function accumulator(field: string, spec: Value, scope: Scope): Accumulator {
   const [entry, ...more] = isDoc(spec) ? Object.entries(spec) : [];
-  if (entry === undefined || more.length > 0) throw new StoreError(40234, `The field '${field}' must be an accumulator object`);
+  if (entry === undefined || more.length > 0)
+    throw new StoreError(40234, `The field '${field}' must be an accumulator object`);
   const [op, arg] = entry;
-  if (op === "$count") return { take: () => null, fold: taken => taken.length };
+  if (op === "$count") return { take: () => null, fold: (taken) => taken.length };
   const fold = FOLDS[op];
   if (fold !== undefined) return { take: compileExpression(arg, scope), fold };
   if (!MINGO_ACCUMULATORS.has(op)) throw new StoreError(15952, `unknown group operator '${op}'`);
-  return { take: doc => doc, fold: byMingo(op, arg, scope) };
+  return { take: (doc) => doc, fold: byMingo(op, arg, scope) };
 }
 
 /** The rarer accumulators ($topN, $median …) see whole documents, with plain JavaScript numbers. */
 function byMingo(op: string, arg: Value, scope: Scope): Accumulator["fold"] {
   const prepared = demoteDeep(prepareExpression(arg, scope.now));
   const evaluate = evaluator(PLAIN_CONTEXT, scope.variables);
-  return docs => {
+  return (docs) => {
     try {
       return promote(evaluate(docs.map(demoteDeep), { [op]: prepared })) ?? null;
     } catch (error) {
@@ -67,10 +78,12 @@ export function compileGroup(arg: Value, scope: Scope): Stage {
   if (!isDoc(arg)) throw new StoreError(15947, "a group's fields must be specified in an object");
   if (arg["_id"] === undefined) throw new StoreError(15955, "a group specification must include an _id");
   const idOf = compileExpression(arg["_id"], scope);
-  const fields = Object.entries(arg).filter(([k]) => k !== "_id").map(([k, spec]): [string, Accumulator] => {
-    if (k.includes(".")) throw new StoreError(40235, `The field name '${k}' cannot contain '.'`);
-    return [k, accumulator(k, spec, scope)];
-  });
+  const fields = Object.entries(arg)
+    .filter(([k]) => k !== "_id")
+    .map(([k, spec]): [string, Accumulator] => {
+      if (k.includes(".")) throw new StoreError(40235, `The field name '${k}' cannot contain '.'`);
+      return [k, accumulator(k, spec, scope)];
+    });
   return function* grouped(docs) {
     const groups = new Map<string, { id: Value; taken: (Value | undefined)[][] }>();
     for (const doc of docs) {

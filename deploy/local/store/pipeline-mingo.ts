@@ -11,14 +11,29 @@ import type { Doc, Value } from "./values.ts";
 
 /** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
 const STAGES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ["$bucket", new Set(["groupBy", "boundaries", "default", "output"])], ["$bucketAuto", new Set(["groupBy", "buckets", "output", "granularity"])],
-  ["$densify", new Set(["field", "partitionByFields", "range"])], ["$fill", new Set(["partitionBy", "partitionByFields", "sortBy", "output"])],
-  ["$graphLookup", new Set(["from", "startWith", "connectFromField", "connectToField", "as", "maxDepth", "depthField", "restrictSearchWithMatch"])],
-  ["$setWindowFields", new Set(["partitionBy", "sortBy", "output"])], ["$redact", new Set()],
+  ["$bucket", new Set(["groupBy", "boundaries", "default", "output"])],
+  ["$bucketAuto", new Set(["groupBy", "buckets", "output", "granularity"])],
+  ["$densify", new Set(["field", "partitionByFields", "range"])],
+  ["$fill", new Set(["partitionBy", "partitionByFields", "sortBy", "output"])],
+  [
+    "$graphLookup",
+    new Set([
+      "from",
+      "startWith",
+      "connectFromField",
+      "connectToField",
+      "as",
+      "maxDepth",
+      "depthField",
+      "restrictSearchWithMatch",
+    ]),
+  ],
+  ["$setWindowFields", new Set(["partitionBy", "sortBy", "output"])],
+  ["$redact", new Set()],
 ]);
 
 function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
-  return [...docs].map(doc => {
+  return [...docs].map((doc) => {
     const plain = demoteDeep(doc);
     return typeof plain === "object" && plain !== null ? { ...plain } : {};
   });
@@ -34,11 +49,14 @@ export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage 
   }
   // $setWindowFields has operators that are no expressions (window functions): mingo checks those itself.
   const spec = name === "$setWindowFields" ? arg : withoutCheck(name, arg, site);
-  return docs => {
+  return (docs) => {
     try {
-      const options = { ...mingoOptions(PLAIN_CONTEXT, site.scope.variables), collectionResolver: (from: string): Record<string, unknown>[] => plainDocs(site.read(from, { filter: {} })) };
+      const options = {
+        ...mingoOptions(PLAIN_CONTEXT, site.scope.variables),
+        collectionResolver: (from: string): Record<string, unknown>[] => plainDocs(site.read(from, { filter: {} })),
+      };
       const out = new Aggregator([{ [name]: demoteDeep(spec) }], options).run(plainDocs(docs));
-      return out.flatMap(doc => {
+      return out.flatMap((doc) => {
         const v = promote(doc);
         // $redact leaves a hole where it has pruned a whole document.
         return isDoc(v) ? [v] : [];
@@ -53,6 +71,7 @@ export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage 
 function withoutCheck(name: string, arg: Value, site: PipelineSite): Value {
   if (!isDoc(arg) || name === "$redact") return prepareExpression(arg, site.scope.now);
   const out: Doc = {};
-  for (const [k, v] of Object.entries(arg)) out[k] = k === "output" || k === "restrictSearchWithMatch" ? v : prepareExpression(v, site.scope.now);
+  for (const [k, v] of Object.entries(arg))
+    out[k] = k === "output" || k === "restrictSearchWithMatch" ? v : prepareExpression(v, site.scope.now);
   return out;
 }

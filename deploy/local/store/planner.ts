@@ -34,26 +34,45 @@ export interface Plan {
   exact: boolean;
 }
 
-const NO_BOUNDS: Bounds = { intervals: [], fixed: 0, points: 0, range: false, checks: [], gap: false, exact: new Set() };
+const NO_BOUNDS: Bounds = {
+  intervals: [],
+  fixed: 0,
+  points: 0,
+  range: false,
+  checks: [],
+  gap: false,
+  exact: new Set(),
+};
 
 function eligible(index: Index, conjuncts: readonly Conjunct[]): boolean {
   const { partialFilterExpression, sparse } = index.definition;
   if (partialFilterExpression !== undefined) return implies(conjuncts, partialFilterExpression);
-  return !sparse || index.keys.paths.some(path => implies(conjuncts, { [path]: { $exists: true } }));
+  return !sparse || index.keys.paths.some((path) => implies(conjuncts, { [path]: { $exists: true } }));
 }
 
 /** Whether walking the index gives the order asked for: forwards, backwards or not at all. */
-function orderOf(index: Index, bounds: Bounds, sort: SortFields, conjuncts: readonly Conjunct[]): "forward" | "backward" | undefined {
+function orderOf(
+  index: Index,
+  bounds: Bounds,
+  sort: SortFields,
+  conjuncts: readonly Conjunct[],
+): "forward" | "backward" | undefined {
   if (index.multikey) return undefined;
   const { paths, descending } = index.keys;
   const fixedPaths = new Set(paths.slice(0, bounds.fixed));
   // A field that a filter fixes to one value takes no part in the order.
-  const left = sort.filter(f => !fixedPaths.has(f.path) && !conjuncts.some(c => c.path === f.path && f.path === "_id" && c.op === "$eq" && !isDoc(c.arg)));
+  const left = sort.filter(
+    (f) =>
+      !fixedPaths.has(f.path) &&
+      !conjuncts.some((c) => c.path === f.path && f.path === "_id" && c.op === "$eq" && !isDoc(c.arg)),
+  );
   if (left.length === 0) return "forward";
   for (let start = bounds.fixed; start >= 0; start--) {
-    const turns = left.map((f, i) => paths[start + i] === f.path ? (descending[start + i] === true) === (f.direction === -1) ? 1 : -1 : 0);
-    if (turns.every(t => t === 1)) return "forward";
-    if (turns.every(t => t === -1)) return "backward";
+    const turns = left.map((f, i) =>
+      paths[start + i] === f.path ? ((descending[start + i] === true) === (f.direction === -1) ? 1 : -1) : 0,
+    );
+    if (turns.every((t) => t === 1)) return "forward";
+    if (turns.every((t) => t === -1)) return "backward";
   }
   return undefined;
 }
@@ -62,7 +81,15 @@ function planFor(index: Index, conjuncts: readonly Conjunct[], sort: SortFields)
   const bounds = boundsOf(index, conjuncts);
   const order = orderOf(index, bounds, sort, conjuncts);
   const partial = index.definition.partialFilterExpression;
-  const exact = conjuncts.every(c => bounds.exact.has(c) || partial !== undefined && !index.multikey && c.op === "$exists" && isDoc(partial[c.path]) && identical(partial[c.path], { [c.op]: c.arg }));
+  const exact = conjuncts.every(
+    (c) =>
+      bounds.exact.has(c) ||
+      (partial !== undefined &&
+        !index.multikey &&
+        c.op === "$exists" &&
+        isDoc(partial[c.path]) &&
+        identical(partial[c.path], { [c.op]: c.arg })),
+  );
   return { index, bounds, reverse: order === "backward", sorted: order !== undefined, exact };
 }
 
@@ -72,22 +99,38 @@ function scanAll(conjuncts: readonly Conjunct[], sort: SortFields, reverse = fal
 
 function hinted(collection: Collection, hint: Value, conjuncts: readonly Conjunct[], sort: SortFields): Plan {
   if (isDoc(hint) && hint["$natural"] !== undefined) return scanAll(conjuncts, sort, hint["$natural"] === -1);
-  const index = collection.indexes.find(i => typeof hint === "string" ? i.definition.name === hint : identical(i.definition.key, hint));
-  if (index === undefined) throw new StoreError("BadValue", `error processing query: ns=${collection.ns} planner returned error :: caused by :: hint provided does not correspond to an existing index`);
+  const index = collection.indexes.find((i) =>
+    typeof hint === "string" ? i.definition.name === hint : identical(i.definition.key, hint),
+  );
+  if (index === undefined)
+    throw new StoreError(
+      "BadValue",
+      `error processing query: ns=${collection.ns} planner returned error :: caused by :: hint provided does not correspond to an existing index`,
+    );
   if (index.definition.partialFilterExpression !== undefined && !eligible(index, conjuncts)) {
-    throw new StoreError(291, "error processing query: planner returned error :: caused by :: the hinted partial index does not cover the query");
+    throw new StoreError(
+      291,
+      "error processing query: planner returned error :: caused by :: the hinted partial index does not cover the query",
+    );
   }
   return planFor(index, conjuncts, sort);
 }
 
 function holdsFewer(p: Plan): boolean {
-  return p.index !== undefined && (p.index.definition.sparse || p.index.definition.partialFilterExpression !== undefined);
+  return (
+    p.index !== undefined && (p.index.definition.sparse || p.index.definition.partialFilterExpression !== undefined)
+  );
 }
 
 /** The plan by a unique index all of whose fields are fixed: at most one document, so no other plan needs to be looked at. */
 function uniquePoint(collection: Collection, conjuncts: readonly Conjunct[]): Plan | undefined {
   for (const index of collection.indexes) {
-    if (!index.definition.unique || !index.keys.paths.every(path => conjuncts.some(c => c.path === path)) || !eligible(index, conjuncts)) continue;
+    if (
+      !index.definition.unique ||
+      !index.keys.paths.every((path) => conjuncts.some((c) => c.path === path)) ||
+      !eligible(index, conjuncts)
+    )
+      continue;
     const found = planFor(index, conjuncts, []);
     if (found.bounds.fixed === index.keys.paths.length) return { ...found, sorted: true };
   }
@@ -118,16 +161,19 @@ export function plan(storage: Storage, collection: Collection, query: Query): Pl
   const conjuncts = conjunctsOf(query.filter);
   const natural = query.sort?.["$natural"];
   const sort = query.sort === undefined || natural !== undefined ? [] : sortFields(query.sort);
-  if (query.hint !== undefined && !(isDoc(query.hint) && Object.keys(query.hint).length === 0)) return hinted(collection, query.hint, conjuncts, sort);
+  if (query.hint !== undefined && !(isDoc(query.hint) && Object.keys(query.hint).length === 0))
+    return hinted(collection, query.hint, conjuncts, sort);
   if (natural !== undefined) return scanAll(conjuncts, sort, natural === -1);
   const unique = uniquePoint(collection, conjuncts);
   if (unique !== undefined) return unique;
-  const all = collection.indexes.filter(i => eligible(i, conjuncts)).map(i => planFor(i, conjuncts, sort));
+  const all = collection.indexes.filter((i) => eligible(i, conjuncts)).map((i) => planFor(i, conjuncts, sort));
   // A partial or sparse index that may be used holds fewer keys than there are documents.
-  const useful = all.filter(p => p.bounds.points > 0 || p.bounds.range || sort.length > 0 && p.sorted || holdsFewer(p));
+  const useful = all.filter(
+    (p) => p.bounds.points > 0 || p.bounds.range || (sort.length > 0 && p.sorted) || holdsFewer(p),
+  );
   const [first] = useful;
   if (first === undefined) return scanAll(conjuncts, sort);
   if (useful.length === 1) return first;
-  const priced = useful.map(p => ({ p, price: cost(storage, p, query.wanted, sort.length > 0) }));
-  return priced.reduce((best, x) => x.price < best.price ? x : best).p;
+  const priced = useful.map((p) => ({ p, price: cost(storage, p, query.wanted, sort.length > 0) }));
+  return priced.reduce((best, x) => (x.price < best.price ? x : best)).p;
 }

@@ -15,7 +15,7 @@ function elementTests(filter: Doc, path: string, scope: Scope): ElementTest[] {
     } else if (key === path) tests.push(...valueTests(condition, scope));
     else if (key.startsWith(`${path}.`)) {
       const test = compileFilter({ [key.slice(path.length + 1)]: condition }, scope);
-      tests.push(v => isDoc(v) && test(v));
+      tests.push((v) => isDoc(v) && test(v));
     }
   }
   return tests;
@@ -24,7 +24,11 @@ function elementTests(filter: Doc, path: string, scope: Scope): ElementTest[] {
 function valueTests(condition: Value, scope: Scope): ElementTest[] {
   if (isDoc(condition) && isDoc(condition["$elemMatch"])) return [elementTest(condition["$elemMatch"], scope)];
   const test = compileFilter({ v: condition }, scope);
-  return [isOperatorDoc(condition) || !Array.isArray(condition) ? (v): boolean => test({ v }) : (v): boolean => test({ v: [v] })];
+  return [
+    isOperatorDoc(condition) || !Array.isArray(condition)
+      ? (v): boolean => test({ v })
+      : (v): boolean => test({ v: [v] }),
+  ];
 }
 
 /** The index of the element of the array at `path` that satisfied the filter (the positional operator `$`); undefined when none did. */
@@ -32,12 +36,12 @@ export function matchedElement(filter: Doc, doc: Doc, path: string, scope: Scope
   const tests = elementTests(filter, path, scope);
   if (tests.length === 0) return undefined;
   let items: Value[] | undefined;
-  visitPath(doc, path.split("."), v => {
+  visitPath(doc, path.split("."), (v) => {
     if (Array.isArray(v)) items = v;
     return items !== undefined;
   });
   if (items === undefined) return undefined;
-  const all = items.findIndex(item => tests.every(t => t(item)));
-  const some = all === -1 ? items.findIndex(item => tests.some(t => t(item))) : all;
+  const all = items.findIndex((item) => tests.every((t) => t(item)));
+  const some = all === -1 ? items.findIndex((item) => tests.some((t) => t(item))) : all;
   return some === -1 ? undefined : some;
 }

@@ -38,20 +38,33 @@ export interface Prepared {
 }
 
 /** Plans a query over a collection. Errors: those of the filter, the sort and the hint; at run time MaxTimeMSExpired, 292 for too big a sort. */
-export function prepare(storage: Storage, collection: Collection, query: Query, scope: Scope, deadline?: number): Prepared {
+export function prepare(
+  storage: Storage,
+  collection: Collection,
+  query: Query,
+  scope: Scope,
+  deadline?: number,
+): Prepared {
   const test = compileFilter(query.filter, scope);
   const chosen = plan(storage, collection, query);
-  const counters: ScanCounters = { keys: 0, docs: 0, ...deadline === undefined ? {} : { deadline } };
+  const counters: ScanCounters = { keys: 0, docs: 0, ...(deadline === undefined ? {} : { deadline }) };
   const first = chosen.sorted ? query.wanted : undefined;
   function* matches(): Generator<Match, void> {
     for (const stored of scan(storage, collection, chosen, first, counters)) {
-      if (chosen.exact) { yield new Match(stored); continue; }
+      if (chosen.exact) {
+        yield new Match(stored);
+        continue;
+      }
       const doc = decode(stored.bytes);
       if (test(doc)) yield new Match(stored, doc);
     }
   }
   const sort = chosen.sorted ? undefined : query.sort;
-  return { plan: chosen, counters, run: sort === undefined ? matches : (): Generator<Match, void> => sorted(matches(), sort) };
+  return {
+    plan: chosen,
+    counters,
+    run: sort === undefined ? matches : (): Generator<Match, void> => sorted(matches(), sort),
+  };
 }
 
 function* sorted(matches: Iterable<Match>, sort: Doc): Generator<Match, void> {
@@ -60,9 +73,13 @@ function* sorted(matches: Iterable<Match>, sort: Doc): Generator<Match, void> {
   for (const m of matches) {
     held.push(m);
     bytes += m.bytes.length;
-    if (bytes > MAX_SORT_BYTES) throw new StoreError("QueryExceededMemoryLimitNoDiskUseAllowed", `Sort exceeded memory limit of ${MAX_SORT_BYTES} bytes. Add an index, or specify a smaller limit.`);
+    if (bytes > MAX_SORT_BYTES)
+      throw new StoreError(
+        "QueryExceededMemoryLimitNoDiskUseAllowed",
+        `Sort exceeded memory limit of ${MAX_SORT_BYTES} bytes. Add an index, or specify a smaller limit.`,
+      );
   }
-  yield* sortBy(held, sort, m => m.doc);
+  yield* sortBy(held, sort, (m) => m.doc);
 }
 
 /** Skips and limits any sequence; a limit of 0 means none. */
@@ -78,10 +95,17 @@ export function* slice<T>(items: Iterable<T>, skip: number, limit: number): Gene
 }
 
 /** How many documents meet a filter, counted on index keys alone where the plan allows it. */
-export function countMatches(storage: Storage, collection: Collection, query: Query, scope: Scope, deadline?: number): number {
+export function countMatches(
+  storage: Storage,
+  collection: Collection,
+  query: Query,
+  scope: Scope,
+  deadline?: number,
+): number {
   const prepared = prepare(storage, collection, query, scope, deadline);
   const { plan: p } = prepared;
-  if (p.exact && p.bounds.checks.length === 0) return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
+  if (p.exact && p.bounds.checks.length === 0)
+    return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
   let n = 0;
   for (const _ of prepared.run()) n++;
   return n;

@@ -1,6 +1,17 @@
 import { encode } from "./bson-writing.ts";
 import type { Reply } from "./bson-writing.ts";
-import { boolArgument, countArgument, deadlineOf, docArgument, hintArgument, refuseCollation, refuseOptions, refuseUnknown, scopeOf, stringArgument } from "./command-arguments.ts";
+import {
+  boolArgument,
+  countArgument,
+  deadlineOf,
+  docArgument,
+  hintArgument,
+  refuseCollation,
+  refuseOptions,
+  refuseUnknown,
+  scopeOf,
+  stringArgument,
+} from "./command-arguments.ts";
 import { sessionOf } from "./context.ts";
 import type { Call } from "./context.ts";
 import { cursorId } from "./cursors.ts";
@@ -15,15 +26,40 @@ import { asNumber } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 const FIND_FIELDS = new Set([
-  "find", "filter", "sort", "projection", "hint", "skip", "limit", "batchSize", "singleBatch", "max", "min", "returnKey", "showRecordId",
-  "tailable", "oplogReplay", "noCursorTimeout", "awaitData", "allowPartialResults", "collation", "allowDiskUse", "let",
+  "find",
+  "filter",
+  "sort",
+  "projection",
+  "hint",
+  "skip",
+  "limit",
+  "batchSize",
+  "singleBatch",
+  "max",
+  "min",
+  "returnKey",
+  "showRecordId",
+  "tailable",
+  "oplogReplay",
+  "noCursorTimeout",
+  "awaitData",
+  "allowPartialResults",
+  "collation",
+  "allowDiskUse",
+  "let",
 ]);
 const FIND_REFUSED = ["max", "min", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"];
 const COUNT_FIELDS = new Set(["count", "query", "limit", "skip", "hint", "fields", "collation"]);
 const DISTINCT_FIELDS = new Set(["distinct", "key", "query", "collation", "hint"]);
 
 /** A find command read and planned; undefined when its collection is not there. */
-export interface PlannedFind { prepared: Prepared | undefined; docs: () => Generator<Uint8Array, void>; query: Query; skip: number; limit: number }
+export interface PlannedFind {
+  prepared: Prepared | undefined;
+  docs: () => Generator<Uint8Array, void>;
+  query: Query;
+  skip: number;
+  limit: number;
+}
 
 /** Reads and plans a find command, for find itself and for explain. */
 export function planFind(call: Call): PlannedFind {
@@ -38,12 +74,21 @@ export function planFind(call: Call): PlannedFind {
   const hint = hintArgument(command);
   const [skip, limit] = [countArgument(command, "skip") ?? 0, countArgument(command, "limit") ?? 0];
   const query: Query = {
-    filter, ...sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }, ...hint === undefined ? {} : { hint }, ...limit === 0 ? {} : { wanted: skip + limit },
+    filter,
+    ...(sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(limit === 0 ? {} : { wanted: skip + limit }),
   };
   const spec = docArgument(command, "projection");
-  const project = spec === undefined || Object.keys(spec).length === 0 ? undefined : compileProjection(spec, { inFind: true, filter, scope });
+  const project =
+    spec === undefined || Object.keys(spec).length === 0
+      ? undefined
+      : compileProjection(spec, { inFind: true, filter, scope });
   const collection = engine.catalog.find(call.db, name);
-  const prepared = collection === undefined ? undefined : prepare(engine.storage, collection, query, scope, deadlineOf(command, call.now));
+  const prepared =
+    collection === undefined
+      ? undefined
+      : prepare(engine.storage, collection, query, scope, deadlineOf(command, call.now));
   function* docs(): Generator<Uint8Array, void> {
     if (prepared === undefined) return;
     for (const m of slice(prepared.run(), skip, limit)) yield project === undefined ? m.bytes : encode(project(m.doc));
@@ -56,14 +101,24 @@ export function find(call: Call): Reply {
   const { command, engine } = call;
   const planned = planFind(call);
   const ns = `${call.db}.${stringArgument(command, "find")}`;
-  return engine.cursors.first(ns, planned.docs(), countArgument(command, "batchSize"), boolArgument(command, "singleBatch"), sessionOf(command));
+  return engine.cursors.first(
+    ns,
+    planned.docs(),
+    countArgument(command, "batchSize"),
+    boolArgument(command, "singleBatch"),
+    sessionOf(command),
+  );
 }
 
 /** getMore */
 export function getMore(call: Call): Reply {
   const { command, engine } = call;
   refuseUnknown(command, "getMore", new Set(["getMore", "collection", "batchSize"]));
-  return engine.cursors.next(cursorId(command["getMore"]), `${call.db}.${stringArgument(command, "collection")}`, countArgument(command, "batchSize"));
+  return engine.cursors.next(
+    cursorId(command["getMore"]),
+    `${call.db}.${stringArgument(command, "collection")}`,
+    countArgument(command, "batchSize"),
+  );
 }
 
 /** killCursors */
@@ -91,7 +146,13 @@ export function count(call: Call): Reply {
   const hint = hintArgument(command);
   const filter = docArgument(command, "query") ?? {};
   if (collection === undefined) return { n: 0 };
-  const all = countMatches(engine.storage, collection, { filter, ...hint === undefined ? {} : { hint } }, scopeOf(command, call.now), deadlineOf(command, call.now));
+  const all = countMatches(
+    engine.storage,
+    collection,
+    { filter, ...(hint === undefined ? {} : { hint }) },
+    scopeOf(command, call.now),
+    deadlineOf(command, call.now),
+  );
   const left = Math.max(0, all - skip);
   return { n: limit === 0 ? left : Math.min(left, limit) };
 }
@@ -104,19 +165,27 @@ export function distinct(call: Call): Reply {
   const collection = engine.catalog.find(call.db, stringArgument(command, "distinct"));
   const path = stringArgument(command, "key").split(".");
   const hint = hintArgument(command);
-  const query = { filter: docArgument(command, "query") ?? {}, ...hint === undefined ? {} : { hint } };
+  const query = { filter: docArgument(command, "query") ?? {}, ...(hint === undefined ? {} : { hint }) };
   const found = new Map<string, Value>();
-  const add = (v: Value): void => { found.set(Buffer.from(encodeKey([v], [false])).toString("latin1"), v); };
+  const add = (v: Value): void => {
+    found.set(Buffer.from(encodeKey([v], [false])).toString("latin1"), v);
+  };
   if (collection !== undefined) {
-    for (const m of prepare(engine.storage, collection, query, scopeOf(command, call.now), deadlineOf(command, call.now)).run()) {
-      visitPath(m.doc, path, v => {
+    for (const m of prepare(
+      engine.storage,
+      collection,
+      query,
+      scopeOf(command, call.now),
+      deadlineOf(command, call.now),
+    ).run()) {
+      visitPath(m.doc, path, (v) => {
         if (Array.isArray(v)) v.forEach(add);
         else if (v !== undefined) add(v);
         return false;
       });
     }
   }
-  const values = [...found.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, v]) => v);
+  const values = [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, v]) => v);
   return { values };
 }
 
@@ -124,4 +193,3 @@ export function distinct(call: Call): Reply {
 export function wholeCursor(call: Call, ns: string, docs: Doc[], batchSize: number | undefined): Reply {
   return call.engine.cursors.first(ns, docs.map(encode)[Symbol.iterator](), batchSize, false, sessionOf(call.command));
 }
-

@@ -21,11 +21,17 @@ export function regexOf(regex: BSONRegExp): RegExp {
   try {
     return new RegExp(pattern, flags);
   } catch (error) {
-    throw new StoreError(51091, `Regular expression is invalid: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StoreError(
+      51091,
+      `Regular expression is invalid: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
 /** Option x: white space and comments outside character classes do not count. */
 function withoutBlanks(pattern: string): string {
-  return pattern.replaceAll(/(\\.|\[(?:\\.|[^\]\\])*\])|\s+|#[^\n]*/gsu, (_all, kept: string | undefined) => kept ?? "");
+  return pattern.replaceAll(
+    /(\\.|\[(?:\\.|[^\]\\])*\])|\s+|#[^\n]*/gsu,
+    (_all, kept: string | undefined) => kept ?? "",
+  );
 }

@@ -9,7 +9,10 @@ import type { Doc } from "./values.ts";
 const KEPT_MS = 30 * 60_000;
 
 /** The statement a retryable write is: one session's numbered write. */
-export interface RetryKey { session: Uint8Array; txn: number }
+export interface RetryKey {
+  session: Uint8Array;
+  txn: number;
+}
 
 /**
  * Answers of retryable writes (driver specification "Retryable Writes"), written in the transaction of the write itself: a
@@ -17,7 +20,9 @@ export interface RetryKey { session: Uint8Array; txn: number }
  */
 export class Retries {
   private readonly storage: Storage;
-  constructor(storage: Storage) { this.storage = storage; }
+  constructor(storage: Storage) {
+    this.storage = storage;
+  }
 
   /** The key of a write that may come again, or undefined. Errors: InvalidOptions. */
   static keyOf(command: Doc): RetryKey | undefined {
@@ -25,9 +30,11 @@ export class Retries {
     if (txn === undefined) return undefined;
     const lsid = command["lsid"];
     const id = isDoc(lsid) ? lsid["id"] : undefined;
-    if (!(id instanceof Binary)) throw new StoreError("InvalidOptions", "Transaction number requires a session ID to also be specified");
+    if (!(id instanceof Binary))
+      throw new StoreError("InvalidOptions", "Transaction number requires a session ID to also be specified");
     const n = txn instanceof Long ? txn.toNumber() : txn;
-    if (typeof n !== "number" || n < 0) throw new StoreError("InvalidOptions", "Transaction number cannot be negative or of another type than long");
+    if (typeof n !== "number" || n < 0)
+      throw new StoreError("InvalidOptions", "Transaction number cannot be negative or of another type than long");
     return { session: id.value(), txn: n };
   }
 
@@ -36,13 +43,23 @@ export class Retries {
     const row = this.storage.one("SELECT txn, reply FROM retries WHERE session = ?", key.session);
     if (row === undefined) return undefined;
     const latest = integer(row["txn"]);
-    if (latest > key.txn) throw new StoreError("TransactionTooOld", `Retryable write with txnNumber ${key.txn} is prohibited on session because a newer retryable write with txnNumber ${latest} has already started on this session.`);
+    if (latest > key.txn)
+      throw new StoreError(
+        "TransactionTooOld",
+        `Retryable write with txnNumber ${key.txn} is prohibited on session because a newer retryable write with txnNumber ${latest} has already started on this session.`,
+      );
     return latest === key.txn ? blob(row["reply"]) : undefined;
   }
 
   /** Keeps an answer; the session's former one goes. */
   keep(key: RetryKey, reply: Uint8Array, now: number): void {
-    this.storage.write("INSERT OR REPLACE INTO retries(session, txn, at, reply) VALUES(?, ?, ?, ?)", key.session, key.txn, now, reply);
+    this.storage.write(
+      "INSERT OR REPLACE INTO retries(session, txn, at, reply) VALUES(?, ?, ?, ?)",
+      key.session,
+      key.txn,
+      now,
+      reply,
+    );
   }
 
   /** Forgets old answers. */

@@ -77,11 +77,18 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const tell = options.report ?? report;
   const storage = new Storage(options.dir);
   const catalog = new Catalog(storage);
-  const engine: Engine = { storage, catalog, cursors: new Cursors(), address: "", startedAt: new Date(), failures: new Map() };
+  const engine: Engine = {
+    storage,
+    catalog,
+    cursors: new Cursors(),
+    address: "",
+    startedAt: new Date(),
+    failures: new Map(),
+  };
   const turn = new Turn(storage, () => catalog.load(), tell);
   const sockets = new Set<Socket>();
   let connections = 0;
-  const server = createServer(socket => {
+  const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     return new Connection(engine, turn, socket, ++connections);
@@ -101,7 +108,9 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     close: async () => {
       stopSweeping();
       turn.flush();
-      const closed = new Promise<void>(resolve => { server.close(() => resolve()); });
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       for (const socket of sockets) socket.destroy();
       await closed;
       storage.close();

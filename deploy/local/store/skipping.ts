@@ -3,7 +3,9 @@ import { successor } from "./byte-order.ts";
 import { partEnd } from "./key-reading.ts";
 
 /** Where a scan goes on after a key out of bounds: `next` bounds what is left (from it, or backwards: below it); absent when nothing is left. */
-export interface Skip { next: Uint8Array | undefined }
+export interface Skip {
+  next: Uint8Array | undefined;
+}
 
 /** Compares the rest of a key with a bound, without a copy. */
 function compareFrom(key: Buffer, from: number, bound: Uint8Array): number {
@@ -37,7 +39,12 @@ function seek(key: Buffer, from: number, check: Check, below: number, reverse: b
  * Judges a key by the conditions on the fields behind the scan's own range: undefined when it meets them, else where the next
  * key that may meet them lies, so that a scan steps over all keys between (MongoDB's index bounds checker does the same).
  */
-export function outOfBounds(bytes: Uint8Array, descending: readonly boolean[], checks: readonly Check[], reverse: boolean): Skip | undefined {
+export function outOfBounds(
+  bytes: Uint8Array,
+  descending: readonly boolean[],
+  checks: readonly Check[],
+  reverse: boolean,
+): Skip | undefined {
   const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let [position, from] = [0, 0];
   for (const check of checks) {

@@ -12,9 +12,12 @@ export type SortFields = { path: string; direction: 1 | -1 }[];
 export function sortFields(sort: Doc): SortFields {
   return Object.entries(sort).map(([path, v]) => {
     const direction = asNumber(v);
-    if (typeof v === "object" && direction === undefined) throw new StoreError("CommandNotSupported", "sorting by $meta is not supported by the embedded store");
-    if (direction !== 1 && direction !== -1) throw new StoreError(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
-    if (path === "" || path.split(".").includes("")) throw new StoreError(15998, "FieldPath field names may not be empty strings.");
+    if (typeof v === "object" && direction === undefined)
+      throw new StoreError("CommandNotSupported", "sorting by $meta is not supported by the embedded store");
+    if (direction !== 1 && direction !== -1)
+      throw new StoreError(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
+    if (path === "" || path.split(".").includes(""))
+      throw new StoreError(15998, "FieldPath field names may not be empty strings.");
     return { path, direction };
   });
 }
@@ -34,8 +37,10 @@ function compareKeys(a: Key, b: Key): number {
 
 function sortKey(doc: Doc, parts: string[], direction: 1 | -1): Key {
   let best: Key | undefined;
-  const consider = (v: Key): void => { if (best === undefined || compareKeys(v, best) * direction < 0) best = v; };
-  visitPath(doc, parts, v => {
+  const consider = (v: Key): void => {
+    if (best === undefined || compareKeys(v, best) * direction < 0) best = v;
+  };
+  visitPath(doc, parts, (v) => {
     if (!Array.isArray(v)) consider(v ?? null);
     else if (v.length === 0) consider(EMPTY_ARRAY);
     else v.forEach(consider);
@@ -46,7 +51,7 @@ function sortKey(doc: Doc, parts: string[], direction: 1 | -1): Key {
 
 /** A comparator for documents: arrays sort by their least element ascending and their greatest descending, as MongoDB does. */
 export function sortOrder(sort: Doc): (a: Doc, b: Doc) => number {
-  const fields = sortFields(sort).map(f => ({ ...f, parts: f.path.split(".") }));
+  const fields = sortFields(sort).map((f) => ({ ...f, parts: f.path.split(".") }));
   return (a, b) => {
     for (const { parts, direction } of fields) {
       const c = compareKeys(sortKey(a, parts, direction), sortKey(b, parts, direction));
@@ -58,8 +63,8 @@ export function sortOrder(sort: Doc): (a: Doc, b: Doc) => number {
 
 /** Sorts documents, each key read once. Stable. */
 export function sortBy<T>(items: readonly T[], sort: Doc, docOf: (item: T) => Doc): T[] {
-  const fields = sortFields(sort).map(f => ({ ...f, parts: f.path.split(".") }));
-  const keyed = items.map(item => ({ item, keys: fields.map(f => sortKey(docOf(item), f.parts, f.direction)) }));
+  const fields = sortFields(sort).map((f) => ({ ...f, parts: f.path.split(".") }));
+  const keyed = items.map((item) => ({ item, keys: fields.map((f) => sortKey(docOf(item), f.parts, f.direction)) }));
   keyed.sort((a, b) => {
     for (const [i, f] of fields.entries()) {
       const c = compareKeys(a.keys[i] ?? null, b.keys[i] ?? null);
@@ -67,5 +72,5 @@ export function sortBy<T>(items: readonly T[], sort: Doc, docOf: (item: T) => Do
     }
     return 0;
   });
-  return keyed.map(k => k.item);
+  return keyed.map((k) => k.item);
 }

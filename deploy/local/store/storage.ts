@@ -27,12 +27,16 @@ export class Storage {
   constructor(dir: string) {
     if (dir !== ":memory:") mkdirSync(dir, { recursive: true });
     this.db = new DatabaseSync(dir === ":memory:" ? dir : join(dir, FILE_NAME));
-    this.db.exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+    this.db
+      .exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
       PRAGMA cache_size=-${CACHE_KIB}; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${WAL_LIMIT_BYTES}; PRAGMA temp_store=MEMORY;`);
     // Taking a write lock now makes a second store on the same folder fail at once, with a clear error.
     this.db.exec("BEGIN IMMEDIATE");
     const version = this.one("PRAGMA user_version")?.["user_version"];
-    if (version !== 0 && version !== FORMAT) throw new Error(`${dir} holds a store of format ${String(version)}, this program reads format ${FORMAT}: move the folder away`);
+    if (version !== 0 && version !== FORMAT)
+      throw new Error(
+        `${dir} holds a store of format ${String(version)}, this program reads format ${FORMAT}: move the folder away`,
+      );
     this.db.exec(`
       CREATE TABLE IF NOT EXISTS collections(id INTEGER PRIMARY KEY, db TEXT NOT NULL, name TEXT NOT NULL, uuid BLOB NOT NULL, UNIQUE(db, name));
       CREATE TABLE IF NOT EXISTS indexes(id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, spec BLOB NOT NULL, multikey INTEGER NOT NULL DEFAULT 0);
@@ -82,7 +86,9 @@ export class Storage {
   }
 
   /** True while writes wait for their commit. */
-  get dirty(): boolean { return this.transaction; }
+  get dirty(): boolean {
+    return this.transaction;
+  }
 
   /** Commits what this turn wrote. */
   commit(): void {

@@ -59,7 +59,11 @@ export class Turn {
     this.storage.rollback();
     this.reload();
     const message = error instanceof Error ? error.message : String(error);
-    const reply = errorReply(new StoreError("InternalError", `the store could not write: ${message}`, { errorLabels: ["RetryableWriteError"] }));
+    const reply = errorReply(
+      new StoreError("InternalError", `the store could not write: ${message}`, {
+        errorLabels: ["RetryableWriteError"],
+      }),
+    );
     this.settle(reply);
     return reply;
   }

@@ -6,24 +6,66 @@ import type { Binary, BSONRegExp, BSONSymbol, MaxKey, MinKey, ObjectId } from "b
  * int32 is an integral number, a double with a fraction is a number, a double without one (1.0, NaN, Infinity, -0) is a `Double`, int64 is a `Long`.
  */
 export type Value =
-  | null | boolean | number | string | Date | Doc | Value[]
-  | Double | Long | Decimal128 | ObjectId | Binary | Timestamp | BSONRegExp | BSONSymbol | Code | MinKey | MaxKey;
+  | null
+  | boolean
+  | number
+  | string
+  | Date
+  | Doc
+  | Value[]
+  | Double
+  | Long
+  | Decimal128
+  | ObjectId
+  | Binary
+  | Timestamp
+  | BSONRegExp
+  | BSONSymbol
+  | Code
+  | MinKey
+  | MaxKey;
 
 /** A BSON document in memory; keys keep their order. */
-export interface Doc { [key: string]: Value }
+export interface Doc {
+  [key: string]: Value;
+}
 
 /** MongoDB's comparison order of types (canonicalizeBSONType in the server); the same numbers open each index key. */
 export const KIND = {
-  minKey: 1, undefined: 3, null: 5, number: 10, string: 15, object: 20, array: 25, binary: 30, objectId: 35, bool: 40,
-  date: 45, timestamp: 47, regex: 50, code: 60, codeWithScope: 65, maxKey: 127,
+  minKey: 1,
+  undefined: 3,
+  null: 5,
+  number: 10,
+  string: 15,
+  object: 20,
+  array: 25,
+  binary: 30,
+  objectId: 35,
+  bool: 40,
+  date: 45,
+  timestamp: 47,
+  regex: 50,
+  code: 60,
+  codeWithScope: 65,
+  maxKey: 127,
 } as const;
 
 /** One of the numbers of {@link KIND}. */
 export type Kind = (typeof KIND)[keyof typeof KIND];
 
 const KIND_OF_BSON_TYPE: Record<string, Kind> = {
-  Double: KIND.number, Int32: KIND.number, Long: KIND.number, Decimal128: KIND.number, ObjectId: KIND.objectId, Binary: KIND.binary,
-  Timestamp: KIND.timestamp, BSONRegExp: KIND.regex, BSONSymbol: KIND.string, Code: KIND.code, MinKey: KIND.minKey, MaxKey: KIND.maxKey,
+  Double: KIND.number,
+  Int32: KIND.number,
+  Long: KIND.number,
+  Decimal128: KIND.number,
+  ObjectId: KIND.objectId,
+  Binary: KIND.binary,
+  Timestamp: KIND.timestamp,
+  BSONRegExp: KIND.regex,
+  BSONSymbol: KIND.string,
+  Code: KIND.code,
+  MinKey: KIND.minKey,
+  MaxKey: KIND.maxKey,
 };
 
 /** The BSON class name of a wrapped value, or undefined for plain ones. Reads the prototype only: a document may have any field name. */
@@ -42,10 +84,14 @@ export function isDoc(v: Value | undefined): v is Doc {
 /** The place of a value's type in MongoDB's order; a missing field counts as null. */
 export function kindOf(v: Value | undefined): Kind {
   switch (typeof v) {
-    case "undefined": return KIND.null;
-    case "number": return KIND.number;
-    case "string": return KIND.string;
-    case "boolean": return KIND.bool;
+    case "undefined":
+      return KIND.null;
+    case "number":
+      return KIND.number;
+    case "string":
+      return KIND.string;
+    case "boolean":
+      return KIND.bool;
     default:
   }
   if (v === null) return KIND.null;
@@ -59,22 +105,55 @@ export function kindOf(v: Value | undefined): Kind {
 
 /** Numbers and aliases of `$type`, as MongoDB documents them. */
 export const TYPE_ALIASES: Record<string, number> = {
-  double: 1, string: 2, object: 3, array: 4, binData: 5, undefined: 6, objectId: 7, bool: 8, date: 9, null: 10, regex: 11,
-  dbPointer: 12, javascript: 13, symbol: 14, javascriptWithScope: 15, int: 16, timestamp: 17, long: 18, decimal: 19, minKey: -1, maxKey: 127,
+  double: 1,
+  string: 2,
+  object: 3,
+  array: 4,
+  binData: 5,
+  undefined: 6,
+  objectId: 7,
+  bool: 8,
+  date: 9,
+  null: 10,
+  regex: 11,
+  dbPointer: 12,
+  javascript: 13,
+  symbol: 14,
+  javascriptWithScope: 15,
+  int: 16,
+  timestamp: 17,
+  long: 18,
+  decimal: 19,
+  minKey: -1,
+  maxKey: 127,
 };
 
 const ALIAS_OF_BSON_TYPE: Record<string, string> = {
-  Double: "double", Int32: "int", Long: "long", Decimal128: "decimal", ObjectId: "objectId", Binary: "binData", Timestamp: "timestamp",
-  BSONRegExp: "regex", BSONSymbol: "symbol", Code: "javascript", MinKey: "minKey", MaxKey: "maxKey",
+  Double: "double",
+  Int32: "int",
+  Long: "long",
+  Decimal128: "decimal",
+  ObjectId: "objectId",
+  Binary: "binData",
+  Timestamp: "timestamp",
+  BSONRegExp: "regex",
+  BSONSymbol: "symbol",
+  Code: "javascript",
+  MinKey: "minKey",
+  MaxKey: "maxKey",
 };
 
 /** The `$type` alias of a value: "int", "long", "objectId" …; "missing" for undefined. */
 export function typeAlias(v: Value | undefined): string {
   switch (typeof v) {
-    case "undefined": return "missing";
-    case "number": return isInt32(v) ? "int" : "double";
-    case "string": return "string";
-    case "boolean": return "bool";
+    case "undefined":
+      return "missing";
+    case "number":
+      return isInt32(v) ? "int" : "double";
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
     default:
   }
   if (v === null) return "null";
@@ -82,7 +161,7 @@ export function typeAlias(v: Value | undefined): string {
   if (v instanceof Date) return "date";
   const name = bsonType(v);
   if (name === undefined) return "object";
-  return kindOf(v) === KIND.codeWithScope ? "javascriptWithScope" : ALIAS_OF_BSON_TYPE[name] ?? "object";
+  return kindOf(v) === KIND.codeWithScope ? "javascriptWithScope" : (ALIAS_OF_BSON_TYPE[name] ?? "object");
 }
 
 /** True when a JavaScript number is stored as int32. -0 is a double. */
@@ -104,7 +183,12 @@ export function integerValue(n: bigint): number | Long | undefined {
 
 /** True for any of the four number types. */
 export function isNumeric(v: Value | undefined): v is number | Double | Long | Decimal128 {
-  return typeof v === "number" || v instanceof Double || v instanceof Long && !(v instanceof Timestamp) || v instanceof Decimal128;
+  return (
+    typeof v === "number" ||
+    v instanceof Double ||
+    (v instanceof Long && !(v instanceof Timestamp)) ||
+    v instanceof Decimal128
+  );
 }
 
 /** A number argument (limit, n of $slice …) as a JavaScript number, or undefined when the value is no number. */

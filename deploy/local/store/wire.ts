@@ -32,7 +32,8 @@ export class WireError extends Error {}
 export function messageLength(buf: Buffer): number | undefined {
   if (buf.length < 4) return undefined;
   const length = buf.readInt32LE(0);
-  if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES) throw new WireError(`message length ${length} is outside 16..${MAX_MESSAGE_BYTES}`);
+  if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES)
+    throw new WireError(`message length ${length} is outside 16..${MAX_MESSAGE_BYTES}`);
   return length;
 }
 
@@ -53,7 +54,8 @@ function readSequence(buf: Buffer, from: number, to: number): [string, Buffer[]]
 
 function parseMsg(buf: Buffer): Request {
   const flags = buf.readUInt32LE(HEADER_BYTES);
-  if ((flags & REQUIRED_FLAGS & ~(CHECKSUM_PRESENT | MORE_TO_COME)) !== 0) throw new WireError(`unknown required OP_MSG flags 0x${flags.toString(16)}`);
+  if ((flags & REQUIRED_FLAGS & ~(CHECKSUM_PRESENT | MORE_TO_COME)) !== 0)
+    throw new WireError(`unknown required OP_MSG flags 0x${flags.toString(16)}`);
   const end = (flags & CHECKSUM_PRESENT) === 0 ? buf.length : buf.length - 4;
   const sequences = new Map<string, Buffer[]>();
   let command: Doc | undefined;
@@ -77,7 +79,13 @@ function parseMsg(buf: Buffer): Request {
     at += length;
   }
   if (command === undefined) throw new WireError("an OP_MSG holds no body");
-  return { requestId: buf.readInt32LE(4), opcode: OP_MSG, command, sequences, wantsReply: (flags & MORE_TO_COME) === 0 };
+  return {
+    requestId: buf.readInt32LE(4),
+    opcode: OP_MSG,
+    command,
+    sequences,
+    wantsReply: (flags & MORE_TO_COME) === 0,
+  };
 }
 
 function parseQuery(buf: Buffer): Request {

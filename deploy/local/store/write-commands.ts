@@ -1,7 +1,17 @@
 import { decode } from "./bson-reading.ts";
 import type { Reply } from "./bson-writing.ts";
 import type { Collection } from "./collection.ts";
-import { boolArgument, deadlineOf, docArgument, docsArgument, hintArgument, refuseCollation, refuseUnknown, scopeOf, stringArgument } from "./command-arguments.ts";
+import {
+  boolArgument,
+  deadlineOf,
+  docArgument,
+  docsArgument,
+  hintArgument,
+  refuseCollation,
+  refuseUnknown,
+  scopeOf,
+  stringArgument,
+} from "./command-arguments.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "./errors.ts";
 import { newDocument, runDelete, runUpdate } from "./writing.ts";
@@ -26,7 +36,11 @@ export function writeError(index: number, error: unknown): Doc {
 
 /** Runs statements one by one: ordered ones end at the first error. */
 function each<T>(items: readonly T[], ordered: boolean, run: (item: T, index: number) => void): Doc[] {
-  if (items.length === 0 || items.length > MAX_STATEMENTS) throw new StoreError("InvalidLength", `Write batch sizes must be between 1 and ${MAX_STATEMENTS}. Got ${items.length} operations.`);
+  if (items.length === 0 || items.length > MAX_STATEMENTS)
+    throw new StoreError(
+      "InvalidLength",
+      `Write batch sizes must be between 1 and ${MAX_STATEMENTS}. Got ${items.length} operations.`,
+    );
   const errors: Doc[] = [];
   for (const [index, item] of items.entries()) {
     try {
@@ -53,11 +67,12 @@ function statements(call: Call, name: string): Doc[] {
 export function insert(call: Call): Reply {
   refuseUnknown(call.command, "insert", INSERT);
   const raw = call.sequences.get("documents");
-  if (raw === undefined) throw new StoreError("IDLFailedToParse", "BSON field 'insert.documents' is missing but a required field");
+  if (raw === undefined)
+    throw new StoreError("IDLFailedToParse", "BSON field 'insert.documents' is missing but a required field");
   const name = stringArgument(call.command, "insert");
   let collection: Collection | undefined;
   let n = 0;
-  const errors = each(raw, boolArgument(call.command, "ordered", true), bytes => {
+  const errors = each(raw, boolArgument(call.command, "ordered", true), (bytes) => {
     const made = newDocument(decode(bytes), bytes);
     collection ??= call.engine.catalog.ensure(call.db, name);
     collection.insert(made.doc, made.bytes);
@@ -72,16 +87,22 @@ export function updateStatement(s: Doc): UpdateStatement {
   const sort = docArgument(s, "sort");
   const hint = hintArgument(s);
   const u: Value | undefined = s["u"];
-  if (u === undefined) throw new StoreError("IDLFailedToParse", "BSON field 'update.updates.u' is missing but a required field");
+  if (u === undefined)
+    throw new StoreError("IDLFailedToParse", "BSON field 'update.updates.u' is missing but a required field");
   return {
-    filter: docArgument(s, "q") ?? {}, u, arrayFilters: docsArgument(s, "arrayFilters"),
-    multi: boolArgument(s, "multi"), upsert: boolArgument(s, "upsert"),
-    ...sort === undefined ? {} : { sort }, ...hint === undefined ? {} : { hint },
+    filter: docArgument(s, "q") ?? {},
+    u,
+    arrayFilters: docsArgument(s, "arrayFilters"),
+    multi: boolArgument(s, "multi"),
+    upsert: boolArgument(s, "upsert"),
+    ...(sort === undefined ? {} : { sort }),
+    ...(hint === undefined ? {} : { hint }),
   };
 }
 
 function refuseRetryableMulti(call: Call, multi: boolean): void {
-  if (multi && call.command["txnNumber"] !== undefined) throw new StoreError("InvalidOptions", "Cannot use (or request) retryable writes with multi=true");
+  if (multi && call.command["txnNumber"] !== undefined)
+    throw new StoreError("InvalidOptions", "Cannot use (or request) retryable writes with multi=true");
 }
 
 /** update */
@@ -94,7 +115,7 @@ export function update(call: Call): Reply {
   let n = 0;
   let nModified = 0;
   const upserted: Doc[] = [];
-  const parsed = statements(call, "updates").map(statement => {
+  const parsed = statements(call, "updates").map((statement) => {
     refuseUnknown(statement, "update.updates", UPDATE_STATEMENT, false);
     const s = updateStatement(statement);
     refuseRetryableMulti(call, s.multi);
@@ -102,12 +123,18 @@ export function update(call: Call): Reply {
   });
   const errors = each(parsed, boolArgument(command, "ordered", true), ({ s, constants }, index) => {
     const collection = s.upsert ? engine.catalog.ensure(call.db, name) : engine.catalog.find(call.db, name);
-    const out = runUpdate(call, collection, s, constants === undefined ? scope : { ...scope, variables: { ...scope.variables, ...constants } }, deadline);
+    const out = runUpdate(
+      call,
+      collection,
+      s,
+      constants === undefined ? scope : { ...scope, variables: { ...scope.variables, ...constants } },
+      deadline,
+    );
     n += out.matched + (out.upserted === undefined ? 0 : 1);
     nModified += out.modified;
     if (out.upserted !== undefined) upserted.push({ index, _id: out.upserted });
   });
-  return withErrors({ n, nModified, ...upserted.length === 0 ? {} : { upserted } }, errors);
+  return withErrors({ n, nModified, ...(upserted.length === 0 ? {} : { upserted }) }, errors);
 }
 
 /** delete */
@@ -118,16 +145,20 @@ export function remove(call: Call): Reply {
   const scope = scopeOf(command, call.now);
   const deadline = deadlineOf(command, call.now);
   let n = 0;
-  const parsed = statements(call, "deletes").map(statement => {
+  const parsed = statements(call, "deletes").map((statement) => {
     refuseUnknown(statement, "delete.deletes", DELETE_STATEMENT, false);
     refuseCollation(statement);
     const limit = asNumber(statement["limit"]);
-    if (limit !== 0 && limit !== 1) throw new StoreError("FailedToParse", `The limit field in delete objects must be 0 or 1. Got ${String(limit)}`);
-    if (!isDoc(statement["q"])) throw new StoreError("IDLFailedToParse", "BSON field 'delete.deletes.q' is missing but a required field");
+    if (limit !== 0 && limit !== 1)
+      throw new StoreError("FailedToParse", `The limit field in delete objects must be 0 or 1. Got ${String(limit)}`);
+    if (!isDoc(statement["q"]))
+      throw new StoreError("IDLFailedToParse", "BSON field 'delete.deletes.q' is missing but a required field");
     refuseRetryableMulti(call, limit === 0);
     const hint = hintArgument(statement);
-    return { filter: statement["q"], multi: limit === 0, ...hint === undefined ? {} : { hint } };
+    return { filter: statement["q"], multi: limit === 0, ...(hint === undefined ? {} : { hint }) };
   });
-  const errors = each(parsed, boolArgument(command, "ordered", true), s => { n += runDelete(call, collection, s, scope, deadline).deleted; });
+  const errors = each(parsed, boolArgument(command, "ordered", true), (s) => {
+    n += runDelete(call, collection, s, scope, deadline).deleted;
+  });
   return withErrors({ n }, errors);
 }

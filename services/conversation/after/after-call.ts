@@ -21,7 +21,12 @@ const TELL_MAX_MS = 2000;
 const MS_PER_SECOND = 1000;
 
 /** A talk that is over. */
-export interface Over { readonly lead_id: string; readonly claim_no: number; readonly template: TemplateRecord; readonly talk: TalkFacts }
+export interface Over {
+  readonly lead_id: string;
+  readonly claim_no: number;
+  readonly template: TemplateRecord;
+  readonly talk: TalkFacts;
+}
 
 /** What follows a talk: its evaluation, in time or later. */
 export interface AfterCalls {
@@ -37,18 +42,34 @@ export interface AfterCalls {
 }
 
 /** What evaluations are made with. `model`: the one that judges talks of this template. `most`: evaluations under way at once. */
-export interface AfterParts { bus: Bus; clock: Clock; log: Log; model(template: TemplateRecord): ChatModel; most?: number }
+export interface AfterParts {
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  model(template: TemplateRecord): ChatModel;
+  most?: number;
+}
 
 const questionAbout = ({ template, talk }: Over): EndedTalk => ({
-  evaluators: template.evaluators, summary: template.summary, language: template.language,
-  transcription: talk.transcription, node_traversal: talk.node_traversal, decided: talk.decided,
+  evaluators: template.evaluators,
+  summary: template.summary,
+  language: template.language,
+  transcription: talk.transcription,
+  node_traversal: talk.node_traversal,
+  decided: talk.decided,
 });
 
 /** True when the talk was held with a person, and its template wants it judged. */
-const isJudged = (over: Over): boolean => !over.talk.machine && over.talk.user_turns > 0 && worthAsking(questionAbout(over));
+const isJudged = (over: Over): boolean =>
+  !over.talk.machine && over.talk.user_turns > 0 && worthAsking(questionAbout(over));
 
 /** An answer, or null when it is not there after `ms`, or once nobody waits any more. */
-async function within(answer: Promise<Evaluation>, clock: Clock, ms: number, hurried: AbortSignal): Promise<Evaluation | null> {
+async function within(
+  answer: Promise<Evaluation>,
+  clock: Clock,
+  ms: number,
+  hurried: AbortSignal,
+): Promise<Evaluation | null> {
   if (ms <= 0 || hurried.aborted) return null;
   const enough = new AbortController();
   try {
@@ -59,34 +80,63 @@ async function within(answer: Promise<Evaluation>, clock: Clock, ms: number, hur
 }
 
 /** Has one talk judged, and says so in the log: counts, never a word. Never rejects. */
-async function judge({ clock, log, model }: Pick<AfterParts, "clock" | "log" | "model">, over: Over, closing: AbortSignal): Promise<Evaluation> {
+async function judge(
+  { clock, log, model }: Pick<AfterParts, "clock" | "log" | "model">,
+  over: Over,
+  closing: AbortSignal,
+): Promise<Evaluation> {
   const { lead_id, claim_no, template } = over;
   const began = clock.monotonicMs();
   try {
-    const evaluation = await evaluateTalk({ model: model(template), clock }, questionAbout(over), closing) ?? nothingBut("NO_ANSWER");
+    const evaluation =
+      (await evaluateTalk({ model: model(template), clock }, questionAbout(over), closing)) ?? nothingBut("NO_ANSWER");
     const { trace_scores, summary, errors } = evaluation;
-    log.info({
-      event: "talk.evaluated", lead_id, claim_no, ms: Math.round(clock.monotonicMs() - began), scores: Object.keys(trace_scores).length, summary: summary !== null,
-      ...(errors.length === 0 ? {} : { faults: errors.map((e) => e["reason"]) }),
-    }, errors.length === 0 ? "The talk has been judged." : "The talk could not be judged in full; its lead says why.");
+    log.info(
+      {
+        event: "talk.evaluated",
+        lead_id,
+        claim_no,
+        ms: Math.round(clock.monotonicMs() - began),
+        scores: Object.keys(trace_scores).length,
+        summary: summary !== null,
+        ...(errors.length === 0 ? {} : { faults: errors.map((e) => e["reason"]) }),
+      },
+      errors.length === 0 ? "The talk has been judged." : "The talk could not be judged in full; its lead says why.",
+    );
     return evaluation;
   } catch (error) {
     // a model that can't even be made is a fault of the evaluation, not of the talk
-    log.warn({ event: "talk.not_evaluated", lead_id, claim_no, error: errorForLog(error) }, "The talk could not be judged.");
+    log.warn(
+      { event: "talk.not_evaluated", lead_id, claim_no, error: errorForLog(error) },
+      "The talk could not be judged.",
+    );
     return nothingBut("INTERNAL");
   }
 }
 
 /** Adds a late answer to its lead. Never rejects. */
-async function tell({ bus, clock, log }: Pick<AfterParts, "bus" | "clock" | "log">, { lead_id, claim_no }: Over, evaluation: Evaluation, closed: AbortSignal): Promise<void> {
+async function tell(
+  { bus, clock, log }: Pick<AfterParts, "bus" | "clock" | "log">,
+  { lead_id, claim_no }: Over,
+  evaluation: Evaluation,
+  closed: AbortSignal,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       const { done } = await bus.call("leads.annotate", { lead_id, claim_no, evaluation });
-      log.info({ event: "talk.evaluation_added", lead_id, claim_no, done }, done ? "What a model made of the talk has been added to its lead." : "The lead has gone on to another attempt; what a model made of the talk is dropped.");
+      log.info(
+        { event: "talk.evaluation_added", lead_id, claim_no, done },
+        done
+          ? "What a model made of the talk has been added to its lead."
+          : "The lead has gone on to another attempt; what a model made of the talk is dropped.",
+      );
       return;
     } catch (error) {
       if (tries >= TELL_TRIES || closed.aborted) {
-        log.warn({ event: "talk.evaluation_lost", lead_id, claim_no, error: errorForLog(error) }, "What a model made of a talk could not be added to its lead.");
+        log.warn(
+          { event: "talk.evaluation_lost", lead_id, claim_no, error: errorForLog(error) },
+          "What a model made of a talk could not be added to its lead.",
+        );
         return;
       }
       await clock.wait(exponentialMs(tries - 1, TELL_BASE_MS, TELL_MAX_MS), closed);
@@ -122,7 +172,9 @@ export function afterCalls(parts: AfterParts): AfterCalls {
       const settled = await settle(inTime);
       // what was told before the attempt is settled would be overwritten by it
       if (inTime === null && settled) {
-        const work: Promise<void> = answer.then((evaluation) => tell(parts, over, evaluation, closed.signal)).finally(() => late.delete(work));
+        const work: Promise<void> = answer
+          .then((evaluation) => tell(parts, over, evaluation, closed.signal))
+          .finally(() => late.delete(work));
         late.add(work);
       }
       return settled;
@@ -131,7 +183,9 @@ export function afterCalls(parts: AfterParts): AfterCalls {
     async close() {
       hurried.abort();
       const enough = new AbortController();
-      const all = async (): Promise<void> => { while (late.size > 0) await Promise.all(late); };
+      const all = async (): Promise<void> => {
+        while (late.size > 0) await Promise.all(late);
+      };
       await Promise.race([all(), clock.wait(PATIENCE_MS, enough.signal)]);
       closing.abort();
       await Promise.race([all(), clock.wait(FAREWELL_MS, enough.signal)]);

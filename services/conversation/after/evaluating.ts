@@ -11,7 +11,10 @@ export const EVALUATION_LIMIT_MS = 60_000;
 const ASKED_AT_MOST = 2;
 
 /** What a talk is judged with. */
-export interface Judge { readonly model: ChatModel; readonly clock: Clock }
+export interface Judge {
+  readonly model: ChatModel;
+  readonly clock: Clock;
+}
 
 async function ask(model: ChatModel, talk: EndedTalk, signal: AbortSignal): Promise<Evaluation> {
   const question = questionOf(talk);
@@ -26,7 +29,11 @@ async function ask(model: ChatModel, talk: EndedTalk, signal: AbortSignal): Prom
  * Has a model answer a template's evaluators and sum up, in one question. Never rejects: what could not be answered is in `errors`.
  * null: nothing is asked of this talk, or nobody said anything in it; then no model is asked.
  */
-export async function evaluateTalk({ model, clock }: Judge, talk: EndedTalk, signal: AbortSignal): Promise<Evaluation | null> {
+export async function evaluateTalk(
+  { model, clock }: Judge,
+  talk: EndedTalk,
+  signal: AbortSignal,
+): Promise<Evaluation | null> {
   if (!worthAsking(talk)) return null;
   const late = new AbortController();
   const stopTimer = startTimer(clock, EVALUATION_LIMIT_MS, () => late.abort());

@@ -3,13 +3,28 @@ import type { ModelAnswer } from "../models/port.ts";
 import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EndedTalk } from "./question.ts";
 
 /** Why an answer is missing: the model's fault code, or ours. */
-export type EvaluationReason = "NO_ANSWER" | "MISSING" | "OUT_OF_SCALE" | "TOO_MANY" | "TOO_LATE" | "SHUTDOWN" | (string & {});
+export type EvaluationReason =
+  | "NO_ANSWER"
+  | "MISSING"
+  | "OUT_OF_SCALE"
+  | "TOO_MANY"
+  | "TOO_LATE"
+  | "SHUTDOWN"
+  | (string & {});
 
 /** An entry of an evaluation's errors; `evaluator` absent: it is about all that was asked. */
-export const failed = (reason: EvaluationReason, evaluator?: string): Record<string, unknown> => ({ code: "EVALUATION_FAILED", reason, ...(evaluator === undefined ? {} : { evaluator }) });
+export const failed = (reason: EvaluationReason, evaluator?: string): Record<string, unknown> => ({
+  code: "EVALUATION_FAILED",
+  reason,
+  ...(evaluator === undefined ? {} : { evaluator }),
+});
 
 /** An evaluation of which nothing came. */
-export const nothingBut = (reason: EvaluationReason): Evaluation => ({ trace_scores: {}, summary: null, errors: [failed(reason)] });
+export const nothingBut = (reason: EvaluationReason): Evaluation => ({
+  trace_scores: {},
+  summary: null,
+  errors: [failed(reason)],
+});
 
 /** JSON in an answer of words: alone, or in a fence. */
 const OBJECT_IN_TEXT = /\{[\s\S]*\}/;
@@ -37,7 +52,10 @@ const numberOf = (value: unknown): number | null => {
 };
 
 /** Scores and summary out of what a model answered: what is missing or off its scale is an error, never a score. */
-export function judgementOf({ evaluators, summary }: Pick<EndedTalk, "evaluators" | "summary">, given: Readonly<Record<string, unknown>>): Evaluation {
+export function judgementOf(
+  { evaluators, summary }: Pick<EndedTalk, "evaluators" | "summary">,
+  given: Readonly<Record<string, unknown>>,
+): Evaluation {
   const of = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
   const errors: Record<string, unknown>[] = [];
   const scores = new Map<string, number>();

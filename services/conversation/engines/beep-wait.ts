@@ -19,7 +19,10 @@ export interface BeepWait {
 /** Waits for the end of a greeting that no beep is told of, or for one that never comes; `over` is called once. */
 export function beepWait(clock: Clock, tells_beep: boolean, over: () => void): BeepWait {
   let cancel = (): void => undefined;
-  const done = (): void => { stop(); over(); };
+  const done = (): void => {
+    stop();
+    over();
+  };
   const after = (ms: number): void => {
     cancel();
     cancel = startTimer(clock, ms, done);

@@ -28,7 +28,17 @@ const COMMANDS_KEYS: readonly SessionDoc["carrier"][] = ["telnyx"];
 const REALTIME_LISTENER = "gpt-transcribe";
 
 /** Engines with the deployment's models. */
-export function engines({ env, clock, models, recordings }: { env: Env; clock: Clock; models: DeploymentModels; recordings: Pick<OwnRecordings, "open"> }): Engines {
+export function engines({
+  env,
+  clock,
+  models,
+  recordings,
+}: {
+  env: Env;
+  clock: Clock;
+  models: DeploymentModels;
+  recordings: Pick<OwnRecordings, "open">;
+}): Engines {
   const beats = metronome(clock);
   const judge = ruleJudge();
   const preemptive = env.PREEMPTIVE_GENERATION;
@@ -37,7 +47,8 @@ export function engines({ env, clock, models, recordings }: { env: Env; clock: C
     if (engine === "realtime") {
       const { base_url, key, model, voice } = models.realtime(template);
       const address = { base_url: base_url ?? "", key, model, voice, dialect: env.REALTIME_DIALECT };
-      return (ground) => realtimeMind({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
+      return (ground) =>
+        realtimeMind({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
     }
     const parts = { models: models.talk(template), judge, preemptive };
     return (ground) => cascadeMind(parts, ground);
@@ -45,9 +56,14 @@ export function engines({ env, clock, models, recordings }: { env: Env; clock: C
 
   return {
     text: ({ template }) => relayEngine(models.chat(template), clock),
-    sound: (ready, { _id, engine, carrier, record }) => soundEngine({
-      clock, metronome: beats, mind: mindOf(ready, engine), fillers: fillers(ready.template.language), keys: COMMANDS_KEYS.includes(carrier) ? "command" : "sound",
-      ...(record ? { recorder: (rate: number) => recordings.open(_id, rate === 8000 ? 8000 : 16_000) } : {}),
-    }),
+    sound: (ready, { _id, engine, carrier, record }) =>
+      soundEngine({
+        clock,
+        metronome: beats,
+        mind: mindOf(ready, engine),
+        fillers: fillers(ready.template.language),
+        keys: COMMANDS_KEYS.includes(carrier) ? "command" : "sound",
+        ...(record ? { recorder: (rate: number) => recordings.open(_id, rate === 8000 ? 8000 : 16_000) } : {}),
+      }),
   };
 }

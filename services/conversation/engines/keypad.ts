@@ -24,10 +24,17 @@ export function keypad(clock: Clock, entered: (digits: string) => void): Keypad 
   return {
     press(digit, collection) {
       cancel();
-      if (!collection) { digits += digit; flush(); return; }
+      if (!collection) {
+        digits += digit;
+        flush();
+        return;
+      }
       const ends = digit === collection.end_key;
       if (!ends || digits === "") digits += digit;
-      if (ends || digits.length >= collection.max_digits) { flush(); return; }
+      if (ends || digits.length >= collection.max_digits) {
+        flush();
+        return;
+      }
       cancel = startTimer(clock, collection.pause_ms, flush);
     },
     flush,

@@ -62,4 +62,6 @@ export interface Voice {
 }
 
 /** A way of talking: it listens and speaks on a leg, the brain decides. Engines differ in who does recognition and synthesis. */
-export interface VoiceEngine<Leg> { open(leg: Leg, host: TalkHost): Voice }
+export interface VoiceEngine<Leg> {
+  open(leg: Leg, host: TalkHost): Voice;
+}

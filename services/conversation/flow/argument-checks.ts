@@ -8,7 +8,14 @@ const MAX_FAULTS_TOLD = 5;
 
 /** Compiles the JSON Schemas of a template's functions once. Throws ajv's error when one is no schema. */
 export function argumentChecks(template: TemplateRecord): ArgumentCheck {
-  const ajv = new Ajv2020({ allErrors: true, strict: false, coerceTypes: false, useDefaults: false, addUsedSchema: false, logger: false });
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: false,
+    coerceTypes: false,
+    useDefaults: false,
+    addUsedSchema: false,
+    logger: false,
+  });
   formats.default(ajv);
   const checks = new Map<FlowFunction, ValidateFunction>();
   for (const fn of [...template.global_functions, ...template.nodes.flatMap((n) => n.functions ?? [])]) {
@@ -17,6 +24,8 @@ export function argumentChecks(template: TemplateRecord): ArgumentCheck {
   return (called, args) => {
     const check = checks.get(called);
     if (!check || check(args)) return [];
-    return faultsOf(check.errors).slice(0, MAX_FAULTS_TOLD).map((f) => `${f.path === "" ? "the arguments" : f.path} ${f.message}`);
+    return faultsOf(check.errors)
+      .slice(0, MAX_FAULTS_TOLD)
+      .map((f) => `${f.path === "" ? "the arguments" : f.path} ${f.message}`);
   };
 }

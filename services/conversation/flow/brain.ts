@@ -5,7 +5,17 @@ import { addPending, addSpoken, cutSpeech } from "./hearing.ts";
 import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./moves.ts";
 import { phrasesFor } from "./phrases.ts";
 import { keyed, rememberEntry, words } from "./secrets.ts";
-import { MAX_FAILURES, MAX_FAULTS, MAX_REPROMPTS, type Effect, type Step, type StopReason, type TalkEvent, type TalkState, type Uttered } from "./state.ts";
+import {
+  MAX_FAILURES,
+  MAX_FAULTS,
+  MAX_REPROMPTS,
+  type Effect,
+  type Step,
+  type StopReason,
+  type TalkEvent,
+  type TalkState,
+  type Uttered,
+} from "./state.ts";
 import { inVoicemail, machineAnswered } from "./voicemail.ts";
 import { render } from "../../../shared/placeholders.ts";
 
@@ -44,7 +54,8 @@ function interrupted(flow: Flow, before: TalkState, spoken: string, said: string
 }
 
 /** Output that can't be used: tried again at most twice, then the talk goes on without it. */
-const again = (flow: Flow, s: TalkState): Step => s.faults > MAX_FAULTS ? withoutModel(flow, { ...s, faults: 0 }) : think(flow, s);
+const again = (flow: Flow, s: TalkState): Step =>
+  s.faults > MAX_FAULTS ? withoutModel(flow, { ...s, faults: 0 }) : think(flow, s);
 
 function answered(flow: Flow, before: TalkState, text: string, calls: readonly ModelCall[]): Step {
   const s: TalkState = { ...before, failures: 0 };
@@ -71,14 +82,16 @@ function failed(flow: Flow, before: TalkState, code: string, said: string): Step
   const noted = noteError(addSpoken({ ...before, failures: before.failures + 1 }, said), code);
   const s = noted.state;
   if (s.closing !== "no") return after(noted.effects, withoutModel(flow, s));
-  if (s.failures > MAX_FAILURES) return after(noted.effects, finish(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
+  if (s.failures > MAX_FAILURES)
+    return after(noted.effects, finish(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
   return after(noted.effects, withoutModel(flow, s));
 }
 
 function idle(flow: Flow, s: TalkState): Step {
   if (s.mode !== "listening") return none(s);
   const phrases = phrasesFor(flow.language);
-  if (s.reprompts >= MAX_REPROMPTS) return finish({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
+  if (s.reprompts >= MAX_REPROMPTS)
+    return finish({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
   return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
 }
 
@@ -92,7 +105,8 @@ function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
       // a transfer closes our socket before the carrier has said that it worked
       if (s.mode === "transferring" && s.awaiting) return none({ ...s, awaiting: { ...s.awaiting, line_gone: true } });
       return finish(s, "customer", { at_once: true });
-    case "window_closed": return finish(s, "agent", { goodbye: phrases.time_up });
+    case "window_closed":
+      return finish(s, "agent", { goodbye: phrases.time_up });
     case "shutdown": {
       const noted = noteError(s, "SHUTDOWN");
       return after(noted.effects, finish(noted.state, "error", { goodbye: phrases.trouble }));
@@ -113,26 +127,52 @@ const isAwaited = (s: TalkState, call_id: string): boolean => s.awaiting?.call_i
 /** One step of the talk. After the end there are no effects; what was heard of the goodbye is still corrected. */
 export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
   const said = event.said ?? "";
-  if (state.mode === "ended") return event.type === "interrupted" ? none(cutSpeech(state, event.spoken, "")) : none(state);
+  if (state.mode === "ended")
+    return event.type === "interrupted" ? none(cutSpeech(state, event.spoken, "")) : none(state);
   if (state.mode === "voicemail") return inVoicemail(flow, state, event);
   /** The state with what had already been said of the thought that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
-    case "started": return begin(flow, state);
-    case "heard": return heard(flow, state, words(flow, state, event.text), said);
-    case "unheard": return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
-    case "dtmf": return heard(flow, rememberEntry(flow, state, event.digits), keyed(flow, state, event.digits), said);
-    case "interrupted": return interrupted(flow, state, event.spoken, said);
-    case "model_answered": return state.mode === "thinking" && event.turn === state.turn ? answered(flow, state, event.text, event.calls) : none(state);
-    case "model_failed": return state.mode === "thinking" && event.turn === state.turn ? failed(flow, state, event.code, said) : none(state);
-    case "http_done": return state.mode === "fetching" && isAwaited(state, event.call_id) ? httpDone(flow, state, event.call_id, event.ok, event.result) : none(state);
-    case "transfer_done": return state.mode === "transferring" && isAwaited(state, event.call_id) ? transferDone(flow, state, event.call_id) : none(state);
-    case "transfer_failed": return state.mode === "transferring" && isAwaited(state, event.call_id) ? transferFailed(flow, state, event.call_id, event.code) : none(state);
-    case "idle": return idle(flow, state);
-    case "time_up": return finish({ ...cutOff, time_limit: true }, "timeout", { goodbye: phrasesFor(flow.language).time_up });
-    case "machine": return state.on_machine === "continue" ? none(state) : machineAnswered(flow, cutOff);
+    case "started":
+      return begin(flow, state);
+    case "heard":
+      return heard(flow, state, words(flow, state, event.text), said);
+    case "unheard":
+      return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
+    case "dtmf":
+      return heard(flow, rememberEntry(flow, state, event.digits), keyed(flow, state, event.digits), said);
+    case "interrupted":
+      return interrupted(flow, state, event.spoken, said);
+    case "model_answered":
+      return state.mode === "thinking" && event.turn === state.turn
+        ? answered(flow, state, event.text, event.calls)
+        : none(state);
+    case "model_failed":
+      return state.mode === "thinking" && event.turn === state.turn
+        ? failed(flow, state, event.code, said)
+        : none(state);
+    case "http_done":
+      return state.mode === "fetching" && isAwaited(state, event.call_id)
+        ? httpDone(flow, state, event.call_id, event.ok, event.result)
+        : none(state);
+    case "transfer_done":
+      return state.mode === "transferring" && isAwaited(state, event.call_id)
+        ? transferDone(flow, state, event.call_id)
+        : none(state);
+    case "transfer_failed":
+      return state.mode === "transferring" && isAwaited(state, event.call_id)
+        ? transferFailed(flow, state, event.call_id, event.code)
+        : none(state);
+    case "idle":
+      return idle(flow, state);
+    case "time_up":
+      return finish({ ...cutOff, time_limit: true }, "timeout", { goodbye: phrasesFor(flow.language).time_up });
+    case "machine":
+      return state.on_machine === "continue" ? none(state) : machineAnswered(flow, cutOff);
     case "beep":
-    case "message_handed": return none(state);
-    case "stopped": return stopped(flow, cutOff, event.reason);
+    case "message_handed":
+      return none(state);
+    case "stopped":
+      return stopped(flow, cutOff, event.reason);
   }
 }

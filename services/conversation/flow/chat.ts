@@ -1,5 +1,9 @@
 /** A function call as the model makes it; `arguments` is JSON text. Shapes of OpenAI's chat completions, kept as our own types. */
-export interface ToolCall { readonly id: string; readonly type: "function"; readonly function: { readonly name: string; readonly arguments: string } }
+export interface ToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
+}
 
 /** One message to the model. */
 export type ChatMessage =
@@ -10,8 +14,16 @@ export type ChatMessage =
 /** A function the model may call; `parameters` is a JSON Schema. */
 export interface ChatTool {
   readonly type: "function";
-  readonly function: { readonly name: string; readonly description: string; readonly parameters: Readonly<Record<string, unknown>> };
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Readonly<Record<string, unknown>>;
+  };
 }
 
 /** A call that came back from the model, not yet looked at. */
-export interface ModelCall { readonly id: string; readonly name: string; readonly arguments: string }
+export interface ModelCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}

@@ -17,8 +17,13 @@ export interface Flow {
 
 /** Makes a flow of a template version. */
 export const flowOf = (template: TemplateRecord, check: ArgumentCheck): Flow => ({
-  language: template.language, greeting: template.greeting, voicemail_message: template.voicemail_message, initial_node: template.initial_node,
-  nodes: new Map(template.nodes.map((node) => [node.name, node])), global_functions: template.global_functions, check,
+  language: template.language,
+  greeting: template.greeting,
+  voicemail_message: template.voicemail_message,
+  initial_node: template.initial_node,
+  nodes: new Map(template.nodes.map((node) => [node.name, node])),
+  global_functions: template.global_functions,
+  check,
 });
 
 /** Functions on offer in a node: its own, then the template's; its own win over a namesake. */
@@ -32,7 +37,12 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;
 
 /** How the keys of an entry are gathered. `end_key` null: only length and pause end it. */
-export interface Collection { readonly max_digits: number; readonly end_key: string | null; readonly pause_ms: number; readonly secret: boolean }
+export interface Collection {
+  readonly max_digits: number;
+  readonly end_key: string | null;
+  readonly pause_ms: number;
+  readonly secret: boolean;
+}
 
 /** Most keys of one entry, and the pause that ends it, where a node says nothing. */
 export const MAX_ENTRY_DIGITS = 32;
@@ -46,7 +56,9 @@ export function collectionOf(flow: Flow, name: string): Collection | null {
   if (node?.collect !== "dtmf") return null;
   const { max_digits, end_key = END_KEY, pause_seconds, secret } = node.collection ?? {};
   return {
-    max_digits: max_digits ?? MAX_ENTRY_DIGITS, end_key: end_key === "none" ? null : end_key,
-    pause_ms: pause_seconds === undefined ? ENTRY_PAUSE_MS : Math.round(pause_seconds * MS_PER_SECOND), secret: secret ?? false,
+    max_digits: max_digits ?? MAX_ENTRY_DIGITS,
+    end_key: end_key === "none" ? null : end_key,
+    pause_ms: pause_seconds === undefined ? ENTRY_PAUSE_MS : Math.round(pause_seconds * MS_PER_SECOND),
+    secret: secret ?? false,
   };
 }

@@ -1,5 +1,13 @@
 import type { ToolCall } from "./chat.ts";
-import { MAX_HISTORY_MESSAGES, MAX_PENDING, MAX_TRANSCRIPT_TURNS, MAX_TURN_CHARS, type Said, type TalkState, type Uttered } from "./state.ts";
+import {
+  MAX_HISTORY_MESSAGES,
+  MAX_PENDING,
+  MAX_TRANSCRIPT_TURNS,
+  MAX_TURN_CHARS,
+  type Said,
+  type TalkState,
+  type Uttered,
+} from "./state.ts";
 
 /** Pure: what was said and heard. History and transcript hold what the customer said, and of our words only what they may have heard. */
 
@@ -18,7 +26,13 @@ const withLine = (s: TalkState, role: "user" | "assistant", content: string): Ta
 
 /** The customer said something: everything of ours before it counts as heard. */
 function addHeard(s: TalkState, { content, shown }: Uttered): TalkState {
-  return { ...s, seq: s.seq + 1, history: bounded([...s.history, { role: "user", content: clip(content) }]), transcript: withLine(s, "user", clip(shown)), open: [] };
+  return {
+    ...s,
+    seq: s.seq + 1,
+    history: bounded([...s.history, { role: "user", content: clip(content) }]),
+    transcript: withLine(s, "user", clip(shown)),
+    open: [],
+  };
 }
 
 /** Keeps what the customer said until it is attended to. */
@@ -32,17 +46,27 @@ export const takePending = (s: TalkState): TalkState => ({ ...s.pending.reduce(a
 export function addSpoken(s: TalkState, text: string, call?: ToolCall): TalkState {
   const content = clip(text);
   if (content === "" && !call) return s;
-  const message: Said = { role: "assistant", seq: s.seq, content: content === "" ? null : content, ...(call ? { tool_calls: [call] } : {}) };
+  const message: Said = {
+    role: "assistant",
+    seq: s.seq,
+    content: content === "" ? null : content,
+    ...(call ? { tool_calls: [call] } : {}),
+  };
   const spoken = content !== "";
   return {
-    ...s, seq: s.seq + 1, history: bounded([...s.history, message]),
-    transcript: spoken ? withLine(s, "assistant", content) : s.transcript, open: spoken ? [...s.open, s.seq] : s.open,
+    ...s,
+    seq: s.seq + 1,
+    history: bounded([...s.history, message]),
+    transcript: spoken ? withLine(s, "assistant", content) : s.transcript,
+    open: spoken ? [...s.open, s.seq] : s.open,
   };
 }
 
 /** What a function gave back to the model. */
-export const addResult = (s: TalkState, call_id: string, result: Readonly<Record<string, unknown>>): TalkState =>
-  ({ ...s, history: bounded([...s.history, { role: "tool", tool_call_id: call_id, content: JSON.stringify(result) }]) });
+export const addResult = (s: TalkState, call_id: string, result: Readonly<Record<string, unknown>>): TalkState => ({
+  ...s,
+  history: bounded([...s.history, { role: "tool", tool_call_id: call_id, content: JSON.stringify(result) }]),
+});
 
 const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
 
@@ -67,7 +91,10 @@ export function cutSpeech(state: TalkState, spoken: string, said: string): TalkS
   const textOf = new Map<number, string>();
   for (const m of s.history) if (m.role === "assistant" && m.content !== null) textOf.set(m.seq, m.content);
   for (const l of s.transcript) textOf.set(l.seq, l.content);
-  const heard = heardOf(s.open.map((seq) => textOf.get(seq) ?? ""), spoken);
+  const heard = heardOf(
+    s.open.map((seq) => textOf.get(seq) ?? ""),
+    spoken,
+  );
   const now = new Map(s.open.map((seq, i) => [seq, heard[i]]));
   const history = s.history.flatMap((m): Said[] => {
     if (m.role !== "assistant" || !now.has(m.seq)) return [m];

@@ -12,22 +12,34 @@ import { render } from "../../../shared/placeholders.ts";
 /** The few moves a talk is made of. Each gives a state and the effects that lead to it. Pure. */
 
 /** Effects put before those of a step. */
-export const after = (effects: readonly Effect[], step: Step): Step => ({ state: step.state, effects: [...effects, ...step.effects] });
+export const after = (effects: readonly Effect[], step: Step): Step => ({
+  state: step.state,
+  effects: [...effects, ...step.effects],
+});
 
 /** Records a fault of the talk. */
 export function noteError(s: TalkState, code: string, detail?: string): Step {
   const error = { code, node: s.node, ...(detail === undefined ? {} : { detail }) };
-  return { state: s.errors.length >= MAX_ERRORS ? s : { ...s, errors: [...s.errors, error] }, effects: [{ type: "note_error", code, node: s.node }] };
+  return {
+    state: s.errors.length >= MAX_ERRORS ? s : { ...s, errors: [...s.errors, error] },
+    effects: [{ type: "note_error", code, node: s.node }],
+  };
 }
 
 /** Speaks a fixed text; the mode stays. */
 export function say(flow: Flow, s: TalkState, text: string): Step {
   const spoken = addSpoken(s, text);
-  return spoken === s ? { state: s, effects: [] } : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
+  return spoken === s
+    ? { state: s, effects: [] }
+    : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
 }
 
 /** Ends the talk; what was pending is kept in the transcript. */
-export function finish(s: TalkState, ended_by: EndedBy, how: { goodbye?: string; at_once?: boolean; transferred?: boolean } = {}): Step {
+export function finish(
+  s: TalkState,
+  ended_by: EndedBy,
+  how: { goodbye?: string; at_once?: boolean; transferred?: boolean } = {},
+): Step {
   const goodbye = how.goodbye ?? null;
   const heard = takePending(s);
   const state = goodbye === null ? heard : addSpoken(heard, goodbye);
@@ -61,7 +73,18 @@ export function think(flow: Flow, before: TalkState): Step {
     return after(noted.effects, withoutModel(flow, { ...noted.state, chain: 0 }));
   }
   const state: TalkState = { ...s, mode: "thinking", awaiting: null, turn: s.turn + 1 };
-  return { state, effects: [{ type: "think", turn: state.turn, messages: messagesFor(flow, state), tools: toolsFor(flow, state), interruptible: interruptible(flow, state.node) }] };
+  return {
+    state,
+    effects: [
+      {
+        type: "think",
+        turn: state.turn,
+        messages: messagesFor(flow, state),
+        tools: toolsFor(flow, state),
+        interruptible: interruptible(flow, state.node),
+      },
+    ],
+  };
 }
 
 /** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
@@ -84,13 +107,17 @@ export function follow(flow: Flow, s: TalkState, to: string): Step {
 
 function actOne(flow: Flow, s: TalkState, action: NodeAction): TalkState {
   switch (action.type) {
-    case "end_call": return { ...s, closing: "node" };
-    case "outcome": return { ...s, decided: action.outcome };
-    case "set": return setVariables(flow, s, { [action.variable]: render(action.value, [s.extracted, s.payload]) });
+    case "end_call":
+      return { ...s, closing: "node" };
+    case "outcome":
+      return { ...s, decided: action.outcome };
+    case "set":
+      return setVariables(flow, s, { [action.variable]: render(action.value, [s.extracted, s.payload]) });
   }
 }
 
-const act = (flow: Flow, s: TalkState, actions: readonly NodeAction[] | undefined): TalkState => (actions ?? []).reduce((now, action) => actOne(flow, now, action), s);
+const act = (flow: Flow, s: TalkState, actions: readonly NodeAction[] | undefined): TalkState =>
+  (actions ?? []).reduce((now, action) => actOne(flow, now, action), s);
 
 /** Says a node's fixed text, then waits, goes on or ends. */
 function recite(flow: Flow, s: TalkState, text: string): Step {
@@ -109,7 +136,9 @@ export function enter(flow: Flow, s: TalkState, name: string): Step {
   }
   const left = act(flow, s, flow.nodes.get(s.node)?.on_exit);
   const moved: TalkState = {
-    ...left, node: name, role: node.role_prompt ?? left.role,
+    ...left,
+    node: name,
+    role: node.role_prompt ?? left.role,
     traversal: left.traversal.length >= MAX_TRAVERSAL ? left.traversal : [...left.traversal, name],
   };
   const acted = act(flow, moved, node.on_enter);

@@ -15,40 +15,73 @@ export interface Phrases {
 
 const PHRASES: Readonly<Record<string, Phrases>> = {
   en: {
-    still_there: "Are you still there?", idle_goodbye: "I can't hear you, so I will end the call now. Goodbye!", time_up: "I am sorry, I have to end the call now. Goodbye!",
-    say_again: "I am sorry, could you say that again, please?", trouble: "I am sorry, something went wrong on our side. Goodbye!", goodbye: "Thank you. Goodbye!",
+    still_there: "Are you still there?",
+    idle_goodbye: "I can't hear you, so I will end the call now. Goodbye!",
+    time_up: "I am sorry, I have to end the call now. Goodbye!",
+    say_again: "I am sorry, could you say that again, please?",
+    trouble: "I am sorry, something went wrong on our side. Goodbye!",
+    goodbye: "Thank you. Goodbye!",
   },
   de: {
-    still_there: "Sind Sie noch da?", idle_goodbye: "Ich kann Sie nicht hören und beende jetzt das Gespräch. Auf Wiederhören!", time_up: "Ich muss das Gespräch jetzt leider beenden. Auf Wiederhören!",
-    say_again: "Entschuldigung, könnten Sie das bitte wiederholen?", trouble: "Entschuldigung, bei uns ist etwas schiefgegangen. Auf Wiederhören!", goodbye: "Vielen Dank. Auf Wiederhören!",
+    still_there: "Sind Sie noch da?",
+    idle_goodbye: "Ich kann Sie nicht hören und beende jetzt das Gespräch. Auf Wiederhören!",
+    time_up: "Ich muss das Gespräch jetzt leider beenden. Auf Wiederhören!",
+    say_again: "Entschuldigung, könnten Sie das bitte wiederholen?",
+    trouble: "Entschuldigung, bei uns ist etwas schiefgegangen. Auf Wiederhören!",
+    goodbye: "Vielen Dank. Auf Wiederhören!",
   },
   fr: {
-    still_there: "Êtes-vous toujours là ?", idle_goodbye: "Je ne vous entends pas, je vais donc mettre fin à l'appel. Au revoir !", time_up: "Je suis désolé, je dois mettre fin à l'appel. Au revoir !",
-    say_again: "Excusez-moi, pourriez-vous répéter, s'il vous plaît ?", trouble: "Je suis désolé, un problème est survenu de notre côté. Au revoir !", goodbye: "Merci. Au revoir !",
+    still_there: "Êtes-vous toujours là ?",
+    idle_goodbye: "Je ne vous entends pas, je vais donc mettre fin à l'appel. Au revoir !",
+    time_up: "Je suis désolé, je dois mettre fin à l'appel. Au revoir !",
+    say_again: "Excusez-moi, pourriez-vous répéter, s'il vous plaît ?",
+    trouble: "Je suis désolé, un problème est survenu de notre côté. Au revoir !",
+    goodbye: "Merci. Au revoir !",
   },
   es: {
-    still_there: "¿Sigue ahí?", idle_goodbye: "No le oigo, así que voy a terminar la llamada. ¡Adiós!", time_up: "Lo siento, tengo que terminar la llamada. ¡Adiós!",
-    say_again: "Disculpe, ¿podría repetirlo, por favor?", trouble: "Lo siento, algo ha fallado por nuestra parte. ¡Adiós!", goodbye: "Gracias. ¡Adiós!",
+    still_there: "¿Sigue ahí?",
+    idle_goodbye: "No le oigo, así que voy a terminar la llamada. ¡Adiós!",
+    time_up: "Lo siento, tengo que terminar la llamada. ¡Adiós!",
+    say_again: "Disculpe, ¿podría repetirlo, por favor?",
+    trouble: "Lo siento, algo ha fallado por nuestra parte. ¡Adiós!",
+    goodbye: "Gracias. ¡Adiós!",
   },
   it: {
-    still_there: "È ancora in linea?", idle_goodbye: "Non la sento, quindi termino la chiamata. Arrivederci!", time_up: "Mi dispiace, devo terminare la chiamata. Arrivederci!",
-    say_again: "Mi scusi, può ripetere, per favore?", trouble: "Mi dispiace, c'è stato un problema da parte nostra. Arrivederci!", goodbye: "Grazie. Arrivederci!",
+    still_there: "È ancora in linea?",
+    idle_goodbye: "Non la sento, quindi termino la chiamata. Arrivederci!",
+    time_up: "Mi dispiace, devo terminare la chiamata. Arrivederci!",
+    say_again: "Mi scusi, può ripetere, per favore?",
+    trouble: "Mi dispiace, c'è stato un problema da parte nostra. Arrivederci!",
+    goodbye: "Grazie. Arrivederci!",
   },
   pt: {
-    still_there: "Ainda está aí?", idle_goodbye: "Não consigo ouvir você, então vou encerrar a ligação. Até logo!", time_up: "Desculpe, preciso encerrar a ligação agora. Até logo!",
-    say_again: "Desculpe, poderia repetir, por favor?", trouble: "Desculpe, algo deu errado do nosso lado. Até logo!", goodbye: "Obrigado. Até logo!",
+    still_there: "Ainda está aí?",
+    idle_goodbye: "Não consigo ouvir você, então vou encerrar a ligação. Até logo!",
+    time_up: "Desculpe, preciso encerrar a ligação agora. Até logo!",
+    say_again: "Desculpe, poderia repetir, por favor?",
+    trouble: "Desculpe, algo deu errado do nosso lado. Até logo!",
+    goodbye: "Obrigado. Até logo!",
   },
   nl: {
-    still_there: "Bent u er nog?", idle_goodbye: "Ik kan u niet horen en beëindig nu het gesprek. Tot ziens!", time_up: "Het spijt me, ik moet het gesprek nu beëindigen. Tot ziens!",
-    say_again: "Sorry, kunt u dat herhalen, alstublieft?", trouble: "Het spijt me, er ging iets mis aan onze kant. Tot ziens!", goodbye: "Dank u wel. Tot ziens!",
+    still_there: "Bent u er nog?",
+    idle_goodbye: "Ik kan u niet horen en beëindig nu het gesprek. Tot ziens!",
+    time_up: "Het spijt me, ik moet het gesprek nu beëindigen. Tot ziens!",
+    say_again: "Sorry, kunt u dat herhalen, alstublieft?",
+    trouble: "Het spijt me, er ging iets mis aan onze kant. Tot ziens!",
+    goodbye: "Dank u wel. Tot ziens!",
   },
   hi: {
-    still_there: "क्या आप लाइन पर हैं?", idle_goodbye: "मुझे आपकी आवाज़ नहीं आ रही है, इसलिए मैं कॉल समाप्त कर रही हूँ। नमस्ते!", time_up: "क्षमा कीजिए, मुझे अब कॉल समाप्त करनी होगी। नमस्ते!",
-    say_again: "क्षमा कीजिए, क्या आप दोबारा कह सकते हैं?", trouble: "क्षमा कीजिए, हमारी ओर से कुछ गड़बड़ हो गई। नमस्ते!", goodbye: "धन्यवाद। नमस्ते!",
+    still_there: "क्या आप लाइन पर हैं?",
+    idle_goodbye: "मुझे आपकी आवाज़ नहीं आ रही है, इसलिए मैं कॉल समाप्त कर रही हूँ। नमस्ते!",
+    time_up: "क्षमा कीजिए, मुझे अब कॉल समाप्त करनी होगी। नमस्ते!",
+    say_again: "क्षमा कीजिए, क्या आप दोबारा कह सकते हैं?",
+    trouble: "क्षमा कीजिए, हमारी ओर से कुछ गड़बड़ हो गई। नमस्ते!",
+    goodbye: "धन्यवाद। नमस्ते!",
   },
 };
 
 const ENGLISH = PHRASES["en"] as Phrases;
 
 /** The sentences in a BCP 47 language; English where there are none. */
-export const phrasesFor = (language: string): Phrases => PHRASES[language.toLowerCase().split(/[-_]/)[0] ?? ""] ?? ENGLISH;
+export const phrasesFor = (language: string): Phrases =>
+  PHRASES[language.toLowerCase().split(/[-_]/)[0] ?? ""] ?? ENGLISH;

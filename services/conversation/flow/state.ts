@@ -8,20 +8,42 @@ export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voi
 /** A message of the history; `seq` ties it to the transcript line it was spoken as. */
 export type Said =
   | { readonly role: "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly seq: number; readonly content: string | null; readonly tool_calls?: readonly ToolCall[] }
+  | {
+      readonly role: "assistant";
+      readonly seq: number;
+      readonly content: string | null;
+      readonly tool_calls?: readonly ToolCall[];
+    }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
 
 /** One line of the transcript. */
-export interface Line { readonly seq: number; readonly role: "user" | "assistant"; readonly content: string }
+export interface Line {
+  readonly seq: number;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
 
 /** Something the customer said or keyed. `shown`: what the transcript says of it. `keys`: the entry and the node it was made in; null for words. */
-export interface Uttered { readonly content: string; readonly shown: string; readonly keys: { readonly digits: string; readonly node: string } | null }
+export interface Uttered {
+  readonly content: string;
+  readonly shown: string;
+  readonly keys: { readonly digits: string; readonly node: string } | null;
+}
 
 /** A function call whose answer comes from outside (http, transfer). `line_gone`: the socket closed meanwhile. */
-export interface Awaiting { readonly call_id: string; readonly node: string; readonly function: string; readonly line_gone: boolean }
+export interface Awaiting {
+  readonly call_id: string;
+  readonly node: string;
+  readonly function: string;
+  readonly line_gone: boolean;
+}
 
 /** A fault of the talk, fit for metaData.errors: never a secret, never a transcript. */
-export interface TalkError { readonly code: string; readonly node: string; readonly detail?: string }
+export interface TalkError {
+  readonly code: string;
+  readonly node: string;
+  readonly detail?: string;
+}
 
 /** The whole state of a talk: immutable plain JSON. */
 export interface TalkState {
@@ -69,7 +91,15 @@ export interface TalkState {
 }
 
 /** Why a talk is ended from outside. */
-export type StopReason = "hung_up" | "carrier_ended" | "window_closed" | "shutdown" | "shutdown_now" | "lease_lost" | "media_failed" | "speech_failed";
+export type StopReason =
+  | "hung_up"
+  | "carrier_ended"
+  | "window_closed"
+  | "shutdown"
+  | "shutdown_now"
+  | "lease_lost"
+  | "media_failed"
+  | "speech_failed";
 
 /** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
 export type TalkEvent = { readonly said?: string } & (
@@ -79,7 +109,12 @@ export type TalkEvent = { readonly said?: string } & (
   | { readonly type: "unheard"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string }
   | { readonly type: "interrupted"; readonly spoken: string }
-  | { readonly type: "model_answered"; readonly turn: number; readonly text: string; readonly calls: readonly ModelCall[] }
+  | {
+      readonly type: "model_answered";
+      readonly turn: number;
+      readonly text: string;
+      readonly calls: readonly ModelCall[];
+    }
   | { readonly type: "model_failed"; readonly turn: number; readonly code: string }
   | { readonly type: "http_done"; readonly call_id: string; readonly ok: boolean; readonly result: string }
   | { readonly type: "transfer_done"; readonly call_id: string }
@@ -91,13 +126,26 @@ export type TalkEvent = { readonly said?: string } & (
   | { readonly type: "beep" }
   /** The carrier says the message by itself; its end will be told as a beep, or by the line going. */
   | { readonly type: "message_handed" }
-  | { readonly type: "stopped"; readonly reason: StopReason });
+  | { readonly type: "stopped"; readonly reason: StopReason }
+);
 
 /** What is to be done about it. Nothing follows an `end`. */
 export type Effect =
   | { readonly type: "say"; readonly text: string; readonly interruptible: boolean }
-  | { readonly type: "think"; readonly turn: number; readonly messages: readonly ChatMessage[]; readonly tools: readonly ChatTool[]; readonly interruptible: boolean }
-  | { readonly type: "http"; readonly call_id: string; readonly method: "GET" | "POST"; readonly url: string; readonly body: unknown }
+  | {
+      readonly type: "think";
+      readonly turn: number;
+      readonly messages: readonly ChatMessage[];
+      readonly tools: readonly ChatTool[];
+      readonly interruptible: boolean;
+    }
+  | {
+      readonly type: "http";
+      readonly call_id: string;
+      readonly method: "GET" | "POST";
+      readonly url: string;
+      readonly body: unknown;
+    }
   | { readonly type: "transfer"; readonly call_id: string; readonly to: string }
   /** Silence until a machine's beep; then the message is said. */
   | { readonly type: "await_beep"; readonly message: string }
@@ -105,10 +153,19 @@ export type Effect =
   | { readonly type: "keys"; readonly digits: string }
   | { readonly type: "note_error"; readonly code: string; readonly node: string }
   /** `at_once`: don't wait until our own speech has been heard. `transferred`: the carrier's call goes on without us. */
-  | { readonly type: "end"; readonly ended_by: EndedBy; readonly goodbye: string | null; readonly at_once: boolean; readonly transferred: boolean };
+  | {
+      readonly type: "end";
+      readonly ended_by: EndedBy;
+      readonly goodbye: string | null;
+      readonly at_once: boolean;
+      readonly transferred: boolean;
+    };
 
 /** A new state and what it asks for, in order. */
-export interface Step { readonly state: TalkState; readonly effects: readonly Effect[] }
+export interface Step {
+  readonly state: TalkState;
+  readonly effects: readonly Effect[];
+}
 
 /** Bounds of a talk's memory. */
 export const MAX_HISTORY_MESSAGES = 80;
@@ -128,8 +185,37 @@ export const MAX_FAILURES = 1;
 export const MAX_REPROMPTS = 2;
 
 /** The state before anything happened. */
-export const newTalk = (payload: Readonly<Record<string, unknown>>, on_machine: VoicemailAction = "hangup"): TalkState => ({
-  mode: "listening", node: "", role: "", closing: "no", turn: 0, chain: 0, faults: 0, failures: 0, reprompts: 0, pending: [], awaiting: null,
-  payload, extracted: {}, secret_variables: [], secret_entries: [], history: [], transcript: [], open: [], seq: 0, traversal: [], decided: null, user_turns: 0,
-  ended_by: null, idle_out: false, time_limit: false, on_machine, machine: false, message_left: false, errors: [],
+export const newTalk = (
+  payload: Readonly<Record<string, unknown>>,
+  on_machine: VoicemailAction = "hangup",
+): TalkState => ({
+  mode: "listening",
+  node: "",
+  role: "",
+  closing: "no",
+  turn: 0,
+  chain: 0,
+  faults: 0,
+  failures: 0,
+  reprompts: 0,
+  pending: [],
+  awaiting: null,
+  payload,
+  extracted: {},
+  secret_variables: [],
+  secret_entries: [],
+  history: [],
+  transcript: [],
+  open: [],
+  seq: 0,
+  traversal: [],
+  decided: null,
+  user_turns: 0,
+  ended_by: null,
+  idle_out: false,
+  time_limit: false,
+  on_machine,
+  machine: false,
+  message_left: false,
+  errors: [],
 });

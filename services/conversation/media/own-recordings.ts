@@ -13,7 +13,13 @@ import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "
 import { finishLeftover, recordingFile, WAV_HEADER_BYTES } from "./recording-file.ts";
 
 /** What recordings of our own are made with. */
-export interface OwnRecordingsParts { env: Pick<Env, "RECORDINGS_DIR">; ids: Pick<Ids, "uuid">; bus: Pick<Bus, "call">; clock: Clock; log: Log }
+export interface OwnRecordingsParts {
+  env: Pick<Env, "RECORDINGS_DIR">;
+  ids: Pick<Ids, "uuid">;
+  bus: Pick<Bus, "call">;
+  clock: Clock;
+  log: Log;
+}
 
 /** The talks that are recorded here. */
 export interface OwnRecordings {
@@ -33,7 +39,8 @@ const MAX_ADOPTED = 20;
 const DAY_CHARS = 10;
 const NAME = /^(\d{4}-\d{2}-\d{2})_([0-9a-fA-F-]{36}\.[1-9]\d*)\.wav$/;
 
-const isGone = (error: unknown): boolean => typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
+const isGone = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 
 class Recordings implements OwnRecordings {
   readonly #parts: OwnRecordingsParts;
@@ -54,12 +61,30 @@ class Recordings implements OwnRecordings {
     const name = `${clock.now().toISOString().slice(0, DAY_CHARS)}_${call_ref}.wav`;
     const file = recordingFile(join(this.#dir, name), rate);
     this.#busy.add(name);
-    const sink: RecordingSink = { ...file, finish: async (bytes) => { await file.finish(bytes); await this.#kept(name, rate); } };
+    const sink: RecordingSink = {
+      ...file,
+      finish: async (bytes) => {
+        await file.finish(bytes);
+        await this.#kept(name, rate);
+      },
+    };
     const recorder = stereoRecorder({
-      rate, clock, open: () => sink,
-      fault: (error) => log.warn({ event: "recording.not_made", call_ref, error: errorForLog(error) }, "A talk could not be recorded as it should."),
+      rate,
+      clock,
+      open: () => sink,
+      fault: (error) =>
+        log.warn(
+          { event: "recording.not_made", call_ref, error: errorForLog(error) },
+          "A talk could not be recorded as it should.",
+        ),
     });
-    return { ...recorder, end: async () => { await recorder.end(); this.#busy.delete(name); } };
+    return {
+      ...recorder,
+      end: async () => {
+        await recorder.end();
+        this.#busy.delete(name);
+      },
+    };
   }
 
   async adopt(): Promise<number> {
@@ -80,7 +105,10 @@ class Recordings implements OwnRecordings {
 
   /** Files that nobody writes to any more, oldest first. */
   async #left(): Promise<string[]> {
-    const names = await readdir(this.#dir).catch((error: unknown) => { if (isGone(error)) return []; throw error; });
+    const names = await readdir(this.#dir).catch((error: unknown) => {
+      if (isGone(error)) return [];
+      throw error;
+    });
     const before = this.#parts.clock.now().getTime() - LEFT_MS;
     const left: string[] = [];
     for (const name of names.toSorted()) {
@@ -99,7 +127,10 @@ class Recordings implements OwnRecordings {
       if (rate !== null) return await this.#kept(name, rate);
       await rm(path, { force: true });
     } catch (error) {
-      this.#parts.log.warn({ event: "recording.left", error: errorForLog(error) }, "A recording that was left over could not be read; it is tried again.");
+      this.#parts.log.warn(
+        { event: "recording.left", error: errorForLog(error) },
+        "A recording that was left over could not be read; it is tried again.",
+      );
     } finally {
       this.#busy.delete(name);
     }
@@ -115,12 +146,21 @@ class Recordings implements OwnRecordings {
       const key = recordingKey(call_ref, new Date(day), CONTENT_TYPE);
       const { size } = await stat(path);
       const bytes = await this.#local.put(key, createReadStream(path), CONTENT_TYPE, size);
-      const { wanted } = await bus.call("dialer.recorded", { call_ref, key, bytes, content_type: CONTENT_TYPE, seconds: Math.round((bytes - WAV_HEADER_BYTES) / FRAME_BYTES / rate) });
+      const { wanted } = await bus.call("dialer.recorded", {
+        call_ref,
+        key,
+        bytes,
+        content_type: CONTENT_TYPE,
+        seconds: Math.round((bytes - WAV_HEADER_BYTES) / FRAME_BYTES / rate),
+      });
       if (!wanted) await this.#local.remove(key);
       await rm(path, { force: true });
       return wanted;
     } catch (error) {
-      log.warn({ event: "recording.waits", call_ref, error: errorForLog(error) }, "A recording could not be handed over; it is tried again.");
+      log.warn(
+        { event: "recording.waits", call_ref, error: errorForLog(error) },
+        "A recording could not be handed over; it is tried again.",
+      );
       return false;
     }
   }

@@ -12,7 +12,9 @@ export interface Pace {
 export function pace(): Pace {
   let ours = false;
   return {
-    took(ms, expected_ms) { ours = ms >= expected_ms * LEAST_PART; },
+    took(ms, expected_ms) {
+      ours = ms >= expected_ms * LEAST_PART;
+    },
     isOurs: () => ours,
   };
 }

@@ -14,10 +14,18 @@ const MARK_PATIENCE_MS = 1000;
 const MS_PER_SECOND = 1000;
 
 /** What a part of our speech is: `group` ties the parts of one utterance together; `aside` is sound that is no words of the talk (a filler, keys). */
-export interface PartSpec { readonly text: string; readonly group: number; readonly interruptible: boolean; readonly aside: boolean }
+export interface PartSpec {
+  readonly text: string;
+  readonly group: number;
+  readonly interruptible: boolean;
+  readonly aside: boolean;
+}
 
 /** What was heard when speech was cut: the words of the utterance it was cut in ("" where nothing of any was heard), and how much of each group that was not done with. */
-export interface Cut { readonly spoken: string; readonly unfinished: readonly { group: number; heard_ms: number }[] }
+export interface Cut {
+  readonly spoken: string;
+  readonly unfinished: readonly { group: number; heard_ms: number }[];
+}
 
 /** A part being filled with sound. */
 export interface PartSink {
@@ -58,11 +66,29 @@ export interface Playout {
   readonly soundingSince: number | null;
 }
 
-interface Part extends Omit<PartSpec, "text"> { text: string; chunks: Pcm[]; /** Samples before the first chunk: heard and let go. */ base: number; received: number; sent: number; heard: number; ended: boolean }
-interface Flight { readonly at_ms: number; readonly pcm: Pcm; readonly pieces: readonly { part: Part; samples: number }[] }
+interface Part extends Omit<PartSpec, "text"> {
+  text: string;
+  chunks: Pcm[];
+  /** Samples before the first chunk: heard and let go. */ base: number;
+  received: number;
+  sent: number;
+  heard: number;
+  ended: boolean;
+}
+interface Flight {
+  readonly at_ms: number;
+  readonly pcm: Pcm;
+  readonly pieces: readonly { part: Part; samples: number }[];
+}
 
 /** How a playout is made. `played` is told of every frame as the caller hears it, for the recorder. */
-export interface PlayoutParts { leg: Pick<MediaLeg, "write" | "mark" | "clear">; clock: Clock; rate: number; encode(pcm: Pcm): Uint8Array; played?(pcm: Pcm, at_ms: number): void }
+export interface PlayoutParts {
+  leg: Pick<MediaLeg, "write" | "mark" | "clear">;
+  clock: Clock;
+  rate: number;
+  encode(pcm: Pcm): Uint8Array;
+  played?(pcm: Pcm, at_ms: number): void;
+}
 
 class PacedPlayout implements Playout {
   readonly #o: PlayoutParts;
@@ -85,18 +111,31 @@ class PacedPlayout implements Playout {
     this.#frame = (o.rate * FRAME_MS) / MS_PER_SECOND;
   }
 
-  get paused(): boolean { return this.#paused; }
-  get soundingSince(): number | null { return this.#soundingSince; }
-  get busy(): boolean { return this.#queue.length > 0 || this.#flight.length > 0 || this.#awaited !== null; }
+  get paused(): boolean {
+    return this.#paused;
+  }
+  get soundingSince(): number | null {
+    return this.#soundingSince;
+  }
+  get busy(): boolean {
+    return this.#queue.length > 0 || this.#flight.length > 0 || this.#awaited !== null;
+  }
   get spoken(): string {
     this.#settleFlight(this.#o.clock.monotonicMs());
     return this.#spoken();
   }
-  get audible(): boolean { return this.#flight.length > 0 || this.#queue.some((p) => p.heard > 0); }
-  get leftMs(): number {
-    return this.#queue.reduce((ms, p) => ms + (p.ended ? ((p.received - p.heard) * MS_PER_SECOND) / this.#o.rate : Infinity), 0);
+  get audible(): boolean {
+    return this.#flight.length > 0 || this.#queue.some((p) => p.heard > 0);
   }
-  get interruptible(): boolean { return this.#queue.every((p) => p.interruptible); }
+  get leftMs(): number {
+    return this.#queue.reduce(
+      (ms, p) => ms + (p.ended ? ((p.received - p.heard) * MS_PER_SECOND) / this.#o.rate : Infinity),
+      0,
+    );
+  }
+  get interruptible(): boolean {
+    return this.#queue.every((p) => p.interruptible);
+  }
 
   add(spec: PartSpec): PartSink {
     const part: Part = { ...spec, chunks: [], base: 0, received: 0, sent: 0, heard: 0, ended: false };
@@ -109,8 +148,12 @@ class PacedPlayout implements Playout {
         // who is silent does not wait for the beat: on average that is half a frame sooner
         if (this.#flight.length === 0) this.beat();
       },
-      words: (text) => { part.text += text; },
-      end: () => { part.ended = true; },
+      words: (text) => {
+        part.text += text;
+      },
+      end: () => {
+        part.ended = true;
+      },
     };
   }
 
@@ -147,16 +190,26 @@ class PacedPlayout implements Playout {
   flush(): Cut {
     this.#stop();
     this.#paused = false;
-    const cut = { spoken: this.#spoken(), unfinished: this.#queue.map((p) => ({ group: p.group, heard_ms: Math.floor((p.heard * MS_PER_SECOND) / this.#o.rate) })) };
+    const cut = {
+      spoken: this.#spoken(),
+      unfinished: this.#queue.map((p) => ({
+        group: p.group,
+        heard_ms: Math.floor((p.heard * MS_PER_SECOND) / this.#o.rate),
+      })),
+    };
     this.#queue = [];
     this.#done = [];
     this.#soundingSince = null;
     return cut;
   }
 
-  settle(): void { this.#done = []; }
+  settle(): void {
+    this.#done = [];
+  }
 
-  marked(name: string): void { if (this.#awaited?.name === name) this.#awaited = null; }
+  marked(name: string): void {
+    if (this.#awaited?.name === name) this.#awaited = null;
+  }
 
   #mark(): void {
     this.#markDue = false;
@@ -168,7 +221,10 @@ class PacedPlayout implements Playout {
   /** The next frame: of one part, or over the seam of two, so that nothing gaps; null: nothing to say yet. */
   #next(): Omit<Flight, "at_ms"> | null {
     const ready = this.#ready();
-    if (ready === 0) { this.#dropEmpty(); return null; }
+    if (ready === 0) {
+      this.#dropEmpty();
+      return null;
+    }
     // a frame that isn't full waits for more, unless there is no more
     if (ready < this.#frame && this.#queue.some((p) => !p.ended)) return null;
     const pcm = frameOfSilence(this.#frame);
@@ -199,7 +255,8 @@ class PacedPlayout implements Playout {
 
   /** Parts without sound are over when it is their turn. */
   #dropEmpty(): void {
-    for (let first = this.#queue[0]; first?.ended && first.heard >= first.received; first = this.#queue[0]) this.#done.push(...this.#queue.splice(0, 1));
+    for (let first = this.#queue[0]; first?.ended && first.heard >= first.received; first = this.#queue[0])
+      this.#done.push(...this.#queue.splice(0, 1));
   }
 
   /** Frames whose time is over were heard. */
@@ -228,7 +285,8 @@ class PacedPlayout implements Playout {
     const now = this.#o.clock.monotonicMs();
     this.#settleFlight(now);
     const [current] = this.#flight;
-    if (current && current.at_ms < now) this.#hear(current, Math.floor(((now - current.at_ms) * this.#frame) / FRAME_MS));
+    if (current && current.at_ms < now)
+      this.#hear(current, Math.floor(((now - current.at_ms) * this.#frame) / FRAME_MS));
     const cleared = this.#flight.length > 0 || this.#awaited !== null;
     this.#flight = [];
     this.#awaited = null;
@@ -240,9 +298,15 @@ class PacedPlayout implements Playout {
 
   /** What was heard of the last utterance of which anything was. */
   #spoken(): string {
-    const parts = [...this.#done, ...this.#queue].filter((p) => !p.aside && (p.heard > 0 || (p.ended && p.received === 0 && this.#done.includes(p))));
+    const parts = [...this.#done, ...this.#queue].filter(
+      (p) => !p.aside && (p.heard > 0 || (p.ended && p.received === 0 && this.#done.includes(p))),
+    );
     const group = parts.at(-1)?.group;
-    return parts.filter((p) => p.group === group).map((p) => heardPrefix(p.text, share(p, this.#o.rate))).filter((t) => t !== "").join(" ");
+    return parts
+      .filter((p) => p.group === group)
+      .map((p) => heardPrefix(p.text, share(p, this.#o.rate)))
+      .filter((t) => t !== "")
+      .join(" ");
   }
 }
 

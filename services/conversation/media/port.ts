@@ -20,7 +20,10 @@ export interface TextLegEvents {
 }
 
 /** The floor as it is given to the customer: how long they may be silent, and whether only keys are waited for. */
-export interface Floor { idle_ms: number; keys_only: boolean }
+export interface Floor {
+  idle_ms: number;
+  keys_only: boolean;
+}
 
 /** A leg of a call that carries text. What is optional belongs to legs that speak in turns (`yours`, `flush`, `leave`), or to those that press keys themselves. */
 export interface TextLeg {
@@ -43,7 +46,10 @@ export interface TextLeg {
 }
 
 /** How sound travels on a leg: G.711 (one byte a sample) or linear 16 bit little-endian, mono, samples a second. */
-export interface AudioFormat { readonly codec: "pcmu" | "pcma" | "s16le"; readonly rate: 8000 | 16_000 | 24_000 | 48_000 }
+export interface AudioFormat {
+  readonly codec: "pcmu" | "pcma" | "s16le";
+  readonly rate: 8000 | 16_000 | 24_000 | 48_000;
+}
 
 /** Length of the frames that are written to a leg. */
 export const FRAME_MS = 20;

@@ -25,7 +25,12 @@ export interface RecordingSink {
 }
 
 /** What a recorder is made with. `fault` is told at the end, once, when the recording was given up or has silence in it for sound the disk was too slow for. */
-export interface RecorderParts { rate: 8000 | 16_000; clock: Clock; open(): RecordingSink; fault(error: unknown): void }
+export interface RecorderParts {
+  rate: 8000 | 16_000;
+  clock: Clock;
+  open(): RecordingSink;
+  fault(error: unknown): void;
+}
 
 /** Bytes of one moment: two sides of 16 bits. */
 export const FRAME_BYTES = 4;
@@ -39,7 +44,10 @@ const WINDOW_SECONDS = LATENESS_MS / 1000 + PIECE_SECONDS + 1;
 const MAX_WAITING = 8;
 const MS_PER_SECOND = 1000;
 
-interface Piece { readonly bytes: Uint8Array; readonly at_byte: number }
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly at_byte: number;
+}
 
 /** Pieces on their way to the disk, one at a time. */
 function outbox(sink: RecordingSink) {
@@ -58,7 +66,10 @@ function outbox(sink: RecordingSink) {
   };
   return {
     put(piece: Piece): void {
-      if (broken || waiting.length >= MAX_WAITING) { lost += 1; return; }
+      if (broken || waiting.length >= MAX_WAITING) {
+        lost += 1;
+        return;
+      }
       waiting.push(piece);
       sending ??= send();
     },
@@ -80,7 +91,8 @@ export function stereoRecorder({ rate, clock, open, fault }: RecorderParts): Rec
   const window = stereoWindow(rate, WINDOW_SECONDS);
   let ended: Promise<void> | null = null;
 
-  const placeOf = (at_ms: number): number => Math.min(MAX_SECONDS * rate, Math.max(0, Math.round(((at_ms - startMs) * rate) / MS_PER_SECOND)));
+  const placeOf = (at_ms: number): number =>
+    Math.min(MAX_SECONDS * rate, Math.max(0, Math.round(((at_ms - startMs) * rate) / MS_PER_SECOND)));
   const send = (upTo: number): void => {
     const piece = window.take(upTo);
     if (piece) out.put({ bytes: new Uint8Array(piece.interleaved.buffer), at_byte: piece.from * FRAME_BYTES });

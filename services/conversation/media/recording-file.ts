@@ -11,7 +11,8 @@ const SIDES = 2;
 export const wavHeader = (rate: number, bytes: number): Buffer => wavHeaderOf(rate, SIDES, bytes);
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 /** Makes the file say how long it is; what was never written is silence. */
@@ -33,9 +34,14 @@ export function recordingFile(path: string, rate: number): RecordingSink {
     return file;
   };
   const file = (): Promise<FileHandle> => (opened ??= make());
-  const shut = async (): Promise<void> => { if (opened) await (await opened).close(); opened = null; };
+  const shut = async (): Promise<void> => {
+    if (opened) await (await opened).close();
+    opened = null;
+  };
   return {
-    async write(bytes, at_byte) { await writeAll(await file(), bytes, WAV_HEADER_BYTES + at_byte); },
+    async write(bytes, at_byte) {
+      await writeAll(await file(), bytes, WAV_HEADER_BYTES + at_byte);
+    },
     async finish(bytes) {
       await complete(await file(), rate, bytes);
       await shut();

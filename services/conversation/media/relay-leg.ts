@@ -40,13 +40,29 @@ export function readRelayFrame(data: string): Happening | null {
   if (typeof frame !== "object" || frame === null) return null;
   const f = frame as Record<string, unknown>;
   switch (f["type"]) {
-    case "setup": { const id = text(f["callSid"]); return (e) => e.ready(id === "" ? null : id); }
-    case "prompt": { const words = text(f["voicePrompt"]); const final = f["last"] !== false; return (e) => e.prompt(words, final); }
-    case "dtmf": { const digit = text(f["digit"]); return /^[0-9*#A-Dw]$/i.test(digit) ? (e) => e.digit(digit) : null; }
-    case "interrupt": { const spoken = text(f["utteranceUntilInterrupt"]); return (e) => e.interrupt(spoken); }
-    case "info": return readInfo(text(f["name"]), f["value"] === "on");
-    case "error": return (e) => e.fault();
-    default: return null;
+    case "setup": {
+      const id = text(f["callSid"]);
+      return (e) => e.ready(id === "" ? null : id);
+    }
+    case "prompt": {
+      const words = text(f["voicePrompt"]);
+      const final = f["last"] !== false;
+      return (e) => e.prompt(words, final);
+    }
+    case "dtmf": {
+      const digit = text(f["digit"]);
+      return /^[0-9*#A-Dw]$/i.test(digit) ? (e) => e.digit(digit) : null;
+    }
+    case "interrupt": {
+      const spoken = text(f["utteranceUntilInterrupt"]);
+      return (e) => e.interrupt(spoken);
+    }
+    case "info":
+      return readInfo(text(f["name"]), f["value"] === "on");
+    case "error":
+      return (e) => e.fault();
+    default:
+      return null;
   }
 }
 
@@ -69,7 +85,10 @@ export function relayLeg(socket: RelaySocket): TextLeg {
   };
   const send = (frame: Record<string, unknown>): void => {
     if (!open || ending) return;
-    if (socket.bufferedAmount > MAX_BUFFERED_BYTES) { socket.terminate(); return; }
+    if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+      socket.terminate();
+      return;
+    }
     socket.send(JSON.stringify(frame));
   };
 

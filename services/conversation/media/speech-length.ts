@@ -5,7 +5,10 @@ export const CHARS_PER_SECOND = 15;
 const MS_PER_SECOND = 1000;
 
 /** A text handed to speech. */
-export interface Uttered { readonly text: string; readonly interruptible: boolean }
+export interface Uttered {
+  readonly text: string;
+  readonly interruptible: boolean;
+}
 
 /** How long a text is audible, as far as can be told. */
 export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) / CHARS_PER_SECOND;
@@ -14,7 +17,8 @@ export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) 
 export const lengthMs = (texts: readonly Uttered[]): number => texts.reduce((ms, { text }) => ms + speechMs(text), 0);
 
 /** The first `ms` of a text, ended at a word. */
-const prefix = (text: string, ms: number): string => wholeWords(text, Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND));
+const prefix = (text: string, ms: number): string =>
+  wholeWords(text, Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND));
 
 /** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole, with all before it. */
 export function lastHeard(said: readonly Uttered[], ms: number): string {

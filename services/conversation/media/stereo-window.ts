@@ -1,7 +1,10 @@
 import type { Pcm } from "../speech/port.ts";
 
 /** Samples of both sides side by side, from a sample of the talk on. */
-export interface StereoPiece { readonly from: number; readonly interleaved: Int16Array }
+export interface StereoPiece {
+  readonly from: number;
+  readonly interleaved: Int16Array;
+}
 
 /** The last seconds of a talk, in which sound is put where it belongs; what is taken out is final. Positions are samples since the talk began. */
 export interface StereoWindow {
@@ -22,12 +25,19 @@ const MS_PER_SECOND = 1000;
 const SIDES = 2;
 
 /** How far a side is filled, and the last silence in it, which is given up for sound that was merely late. */
-interface Track { end: number; gapFrom: number; gapTo: number }
+interface Track {
+  end: number;
+  gapFrom: number;
+  gapTo: number;
+}
 
 class Window implements StereoWindow {
   readonly #samples: Int16Array;
   readonly #waver: number;
-  readonly #tracks: readonly [Track, Track] = [{ end: 0, gapFrom: 0, gapTo: 0 }, { end: 0, gapFrom: 0, gapTo: 0 }];
+  readonly #tracks: readonly [Track, Track] = [
+    { end: 0, gapFrom: 0, gapTo: 0 },
+    { end: 0, gapFrom: 0, gapTo: 0 },
+  ];
   readonly #length: number;
   #begin = 0;
 
@@ -37,7 +47,9 @@ class Window implements StereoWindow {
     this.#waver = Math.round((rate * WAVER_MS) / MS_PER_SECOND);
   }
 
-  begin(): number { return this.#begin; }
+  begin(): number {
+    return this.#begin;
+  }
 
   put(side: Side, pcm: Pcm, at: number): void {
     const track = this.#tracks[side];
@@ -69,7 +81,8 @@ class Window implements StereoWindow {
     const by = Math.min(excess, track.gapTo - track.gapFrom);
     if (by <= 0) return;
     const last = Math.min(track.end, this.#begin + this.#length);
-    for (let at = track.gapTo; at < last; at++) this.#set(side, at - by, this.#samples[(at - this.#begin) * SIDES + side] ?? 0);
+    for (let at = track.gapTo; at < last; at++)
+      this.#set(side, at - by, this.#samples[(at - this.#begin) * SIDES + side] ?? 0);
     for (let at = Math.max(track.gapTo, last) - by; at < last; at++) this.#set(side, at, 0);
     track.gapTo -= by;
     track.end -= by;
@@ -81,7 +94,9 @@ class Window implements StereoWindow {
     for (let i = first; i < end; i++) this.#set(side, at + i, pcm[i] ?? 0);
   }
 
-  #set(side: Side, at: number, sample: number): void { this.#samples[(at - this.#begin) * SIDES + side] = sample; }
+  #set(side: Side, at: number, sample: number): void {
+    this.#samples[(at - this.#begin) * SIDES + side] = sample;
+  }
 }
 
 /** An empty window of so many seconds. */

@@ -7,7 +7,11 @@ import { lastHeard, lengthMs, speechMs, type Uttered } from "./speech-length.ts"
 import { utterances } from "./utterances.ts";
 
 /** What the customer did since the reply numbered `follows`; null: that is not known. */
-export interface TurnInput { heard: string | null; digits: string | null; follows: number | null }
+export interface TurnInput {
+  heard: string | null;
+  digits: string | null;
+  follows: number | null;
+}
 
 /** A text leg of a carrier that asks for a document at the answer and after each input. */
 export interface TurnsLeg extends TextLeg {
@@ -18,7 +22,13 @@ export interface TurnsLeg extends TextLeg {
 }
 
 /** What the leg needs to know of its call. */
-export interface TurnsLegParts { clock: Clock; call_id: string; language: string; voice: string | null; /** Of the call's carrier. */ pace: Pace }
+export interface TurnsLegParts {
+  clock: Clock;
+  call_id: string;
+  language: string;
+  voice: string | null;
+  /** Of the call's carrier. */ pace: Pace;
+}
 
 /** A carrier is answered within this long, thought through or not. */
 export const PATIENCE_MS = 8000;
@@ -34,16 +44,36 @@ const OVERDUE_MS = 30_000;
 const MS_PER_SECOND = 1000;
 const END_KEY = "#";
 const QUIET: TextLegEvents = {
-  ready: () => undefined, prompt: () => undefined, digit: () => undefined, interrupt: () => undefined, speaking: () => undefined,
-  customer: () => undefined, silence: () => undefined, fault: () => undefined, closed: () => undefined,
+  ready: () => undefined,
+  prompt: () => undefined,
+  digit: () => undefined,
+  interrupt: () => undefined,
+  speaking: () => undefined,
+  customer: () => undefined,
+  silence: () => undefined,
+  fault: () => undefined,
+  closed: () => undefined,
 };
 
 type Next = TurnReply["next"];
-interface Waiting { readonly reply: Promise<TurnReply>; resolve(reply: TurnReply): void; stopPatience(): void }
-interface Delivered { readonly reply: TurnReply; readonly at_ms: number; readonly said: readonly Uttered[] }
-interface Message { readonly text: string; readonly patience_seconds: number; taken(): void }
+interface Waiting {
+  readonly reply: Promise<TurnReply>;
+  resolve(reply: TurnReply): void;
+  stopPatience(): void;
+}
+interface Delivered {
+  readonly reply: TurnReply;
+  readonly at_ms: number;
+  readonly said: readonly Uttered[];
+}
+interface Message {
+  readonly text: string;
+  readonly patience_seconds: number;
+  taken(): void;
+}
 
-const secondsOf = (idle_ms: number): number => Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
+const secondsOf = (idle_ms: number): number =>
+  Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
 
 /** One call led by documents: what is said is kept until the carrier asks, the carrier waits until there is something to do. */
 class Turns implements TurnsLeg {
@@ -79,7 +109,9 @@ class Turns implements TurnsLeg {
   yours(floor: Floor): void {
     this.#floor = floor;
     // more may be said within the same step of the talk
-    queueMicrotask(() => { if (this.#floor === floor) this.#settle(); });
+    queueMicrotask(() => {
+      if (this.#floor === floor) this.#settle();
+    });
   }
 
   flush(): void {
@@ -97,7 +129,9 @@ class Turns implements TurnsLeg {
     this.#settle();
   }
 
-  close(): void { this.gone(); }
+  close(): void {
+    this.gone();
+  }
 
   gone(): void {
     if (this.#closed) return;
@@ -125,7 +159,10 @@ class Turns implements TurnsLeg {
     const words = heard ?? "";
     const keys = digits ?? "";
     if (!last) return;
-    if (words === "" && keys === "") { this.#silent(floor, last); return; }
+    if (words === "" && keys === "") {
+      this.#silent(floor, last);
+      return;
+    }
     this.#floor = null;
     this.#silentMs = 0;
     const spoken = this.#spokenUntilNow(last, words);
@@ -133,7 +170,8 @@ class Turns implements TurnsLeg {
     else this.#events.interrupt(spoken);
     this.#floor = null; // either leaves it with the customer, whose words come now
     if (words !== "") this.#events.prompt(words, true);
-    for (const key of floor?.keys_only === true && keys !== "" && !keys.endsWith(END_KEY) ? keys + END_KEY : keys) this.#events.digit(key);
+    for (const key of floor?.keys_only === true && keys !== "" && !keys.endsWith(END_KEY) ? keys + END_KEY : keys)
+      this.#events.digit(key);
   }
 
   /** The carrier came back without anything: our words were heard, and perhaps it was listened long enough. */
@@ -159,8 +197,16 @@ class Turns implements TurnsLeg {
 
   #wait(): Waiting {
     let resolve: (reply: TurnReply) => void = () => undefined;
-    const reply = new Promise<TurnReply>((done) => { resolve = done; });
-    const waiting: Waiting = { reply, resolve, stopPatience: startTimer(this.#parts.clock, PATIENCE_MS, () => { if (this.#waiting === waiting) this.#deliver({ kind: "again" }); }) };
+    const reply = new Promise<TurnReply>((done) => {
+      resolve = done;
+    });
+    const waiting: Waiting = {
+      reply,
+      resolve,
+      stopPatience: startTimer(this.#parts.clock, PATIENCE_MS, () => {
+        if (this.#waiting === waiting) this.#deliver({ kind: "again" });
+      }),
+    };
     this.#waiting = waiting;
     return waiting;
   }
@@ -170,8 +216,10 @@ class Turns implements TurnsLeg {
     if (!this.#waiting) return;
     const floor = this.#floor;
     if (this.#ending) this.#deliver({ kind: "hang_up" });
-    else if (this.#message) this.#deliver({ kind: "message", message: this.#message.text, patience_seconds: this.#message.patience_seconds });
-    else if (floor) this.#deliver({ kind: "listen", seconds: secondsOf(floor.idle_ms - this.#silentMs), keys_only: floor.keys_only });
+    else if (this.#message)
+      this.#deliver({ kind: "message", message: this.#message.text, patience_seconds: this.#message.patience_seconds });
+    else if (floor)
+      this.#deliver({ kind: "listen", seconds: secondsOf(floor.idle_ms - this.#silentMs), keys_only: floor.keys_only });
   }
 
   #deliver(next: Next): void {
@@ -199,7 +247,12 @@ class Turns implements TurnsLeg {
 
   /** Lets go of a carrier that never asks again. */
   #watch({ say, next }: TurnReply): void {
-    const patienceMs = next.kind === "listen" ? next.seconds * MS_PER_SECOND : next.kind === "message" ? next.patience_seconds * MS_PER_SECOND + speechMs(next.message) : 0;
+    const patienceMs =
+      next.kind === "listen"
+        ? next.seconds * MS_PER_SECOND
+        : next.kind === "message"
+          ? next.patience_seconds * MS_PER_SECOND + speechMs(next.message)
+          : 0;
     this.#stopWatch();
     this.#stopWatch = startTimer(this.#parts.clock, lengthMs(say) + patienceMs + OVERDUE_MS, () => this.gone());
   }

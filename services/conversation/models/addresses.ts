@@ -24,7 +24,10 @@ export interface ModelAddress {
 }
 
 /** The endpoint that is asked first, and the one that is asked when it fails. */
-export interface ModelRoute { readonly first: ModelAddress; readonly fallback: ModelAddress | null }
+export interface ModelRoute {
+  readonly first: ModelAddress;
+  readonly fallback: ModelAddress | null;
+}
 
 /** Finds the endpoints of a deployment. */
 export interface ModelAddresses {
@@ -38,44 +41,87 @@ interface Own {
   readonly fallback: (Omit<ModelAddress, "model"> & { readonly model: string | undefined }) | null;
 }
 
-const needed = (value: string | undefined, name: string, what: string): string => value ?? fail("NOT_AVAILABLE", `${name} is not set; name the ${what}.`);
+const needed = (value: string | undefined, name: string, what: string): string =>
+  value ?? fail("NOT_AVAILABLE", `${name} is not set; name the ${what}.`);
 const checkOf = (prefix: string): string => `${prefix}_BASE_URL, ${prefix}_API_KEY and ${prefix}_MODEL`;
 
 const ownChat = (env: Env): Own => ({
-  first: { base_url: env.OPENAI_BASE_URL, key: env.OPENAI_API_KEY, model: needed(env.OPENAI_MODEL, "OPENAI_MODEL", "language model the conversation service is to use"), check: checkOf("OPENAI") },
-  fallback: env.OPENAI_FALLBACK_BASE_URL === undefined ? null
-    : { base_url: env.OPENAI_FALLBACK_BASE_URL, key: env.OPENAI_FALLBACK_API_KEY, model: env.OPENAI_FALLBACK_MODEL, check: checkOf("OPENAI_FALLBACK") },
+  first: {
+    base_url: env.OPENAI_BASE_URL,
+    key: env.OPENAI_API_KEY,
+    model: needed(env.OPENAI_MODEL, "OPENAI_MODEL", "language model the conversation service is to use"),
+    check: checkOf("OPENAI"),
+  },
+  fallback:
+    env.OPENAI_FALLBACK_BASE_URL === undefined
+      ? null
+      : {
+          base_url: env.OPENAI_FALLBACK_BASE_URL,
+          key: env.OPENAI_FALLBACK_API_KEY,
+          model: env.OPENAI_FALLBACK_MODEL,
+          check: checkOf("OPENAI_FALLBACK"),
+        },
 });
 
 const ownTranscription = (env: Env): Own => ({
   first: {
-    base_url: needed(env.STT_BASE_URL, "STT_BASE_URL", "endpoint that transcribes what the customer says"), key: env.STT_API_KEY,
-    model: needed(env.STT_MODEL, "STT_MODEL", "model that transcribes what the customer says"), check: checkOf("STT"),
+    base_url: needed(env.STT_BASE_URL, "STT_BASE_URL", "endpoint that transcribes what the customer says"),
+    key: env.STT_API_KEY,
+    model: needed(env.STT_MODEL, "STT_MODEL", "model that transcribes what the customer says"),
+    check: checkOf("STT"),
   },
-  fallback: env.STT_FALLBACK_BASE_URL === undefined ? null
-    : { base_url: env.STT_FALLBACK_BASE_URL, key: env.STT_FALLBACK_API_KEY, model: env.STT_FALLBACK_MODEL, check: checkOf("STT_FALLBACK") },
+  fallback:
+    env.STT_FALLBACK_BASE_URL === undefined
+      ? null
+      : {
+          base_url: env.STT_FALLBACK_BASE_URL,
+          key: env.STT_FALLBACK_API_KEY,
+          model: env.STT_FALLBACK_MODEL,
+          check: checkOf("STT_FALLBACK"),
+        },
 });
 
 const ownSpeech = (env: Env): Own => ({
   first: {
-    base_url: needed(env.TTS_BASE_URL, "TTS_BASE_URL", "endpoint that speaks"), key: env.TTS_API_KEY, model: needed(env.TTS_MODEL, "TTS_MODEL", "model that speaks"),
-    voice: env.TTS_VOICE, sample_rate: env.TTS_SAMPLE_RATE, check: checkOf("TTS"),
+    base_url: needed(env.TTS_BASE_URL, "TTS_BASE_URL", "endpoint that speaks"),
+    key: env.TTS_API_KEY,
+    model: needed(env.TTS_MODEL, "TTS_MODEL", "model that speaks"),
+    voice: env.TTS_VOICE,
+    sample_rate: env.TTS_SAMPLE_RATE,
+    check: checkOf("TTS"),
   },
-  fallback: env.TTS_FALLBACK_BASE_URL === undefined ? null : {
-    base_url: env.TTS_FALLBACK_BASE_URL, key: env.TTS_FALLBACK_API_KEY, model: env.TTS_FALLBACK_MODEL, voice: env.TTS_VOICE,
-    ...(env.TTS_FALLBACK_VOICE === undefined ? {} : { own_voice: env.TTS_FALLBACK_VOICE }), sample_rate: env.TTS_SAMPLE_RATE, check: checkOf("TTS_FALLBACK"),
-  },
+  fallback:
+    env.TTS_FALLBACK_BASE_URL === undefined
+      ? null
+      : {
+          base_url: env.TTS_FALLBACK_BASE_URL,
+          key: env.TTS_FALLBACK_API_KEY,
+          model: env.TTS_FALLBACK_MODEL,
+          voice: env.TTS_VOICE,
+          ...(env.TTS_FALLBACK_VOICE === undefined ? {} : { own_voice: env.TTS_FALLBACK_VOICE }),
+          sample_rate: env.TTS_SAMPLE_RATE,
+          check: checkOf("TTS_FALLBACK"),
+        },
 });
 
 const ownRealtime = (env: Env): Own => ({
   first: {
-    base_url: needed(env.REALTIME_BASE_URL, "REALTIME_BASE_URL", "endpoint that speaks the Realtime protocol"), key: env.REALTIME_API_KEY,
-    model: needed(env.REALTIME_MODEL, "REALTIME_MODEL", "model of the Realtime endpoint"), voice: env.REALTIME_VOICE, check: checkOf("REALTIME"),
+    base_url: needed(env.REALTIME_BASE_URL, "REALTIME_BASE_URL", "endpoint that speaks the Realtime protocol"),
+    key: env.REALTIME_API_KEY,
+    model: needed(env.REALTIME_MODEL, "REALTIME_MODEL", "model of the Realtime endpoint"),
+    voice: env.REALTIME_VOICE,
+    check: checkOf("REALTIME"),
   },
   fallback: null,
 });
 
-const OWN: Readonly<Record<ModelKind, (env: Env) => Own>> = { chat: ownChat, evaluation: ownChat, transcription: ownTranscription, speech: ownSpeech, realtime: ownRealtime };
+const OWN: Readonly<Record<ModelKind, (env: Env) => Own>> = {
+  chat: ownChat,
+  evaluation: ownChat,
+  transcription: ownTranscription,
+  speech: ownSpeech,
+  realtime: ownRealtime,
+};
 
 /**
  * The endpoints of this deployment. Templates choose among names only, never an address: keys must not be sent where a template points.
@@ -84,10 +130,18 @@ const OWN: Readonly<Record<ModelKind, (env: Env) => Own>> = { chat: ownChat, eva
 export function modelAddresses(env: Env): ModelAddresses {
   const { endpoints } = parseModelEndpoints(env.MODEL_ENDPOINTS);
   const named = (name: string, model: string | undefined, kind: ModelKind): ModelAddress => {
-    const known = endpoints.get(name) ?? fail("NOT_AVAILABLE", `The template asks for the model endpoint "${name}", which this deployment does not have; add it to MODEL_ENDPOINTS or choose another.`);
+    const known =
+      endpoints.get(name) ??
+      fail(
+        "NOT_AVAILABLE",
+        `The template asks for the model endpoint "${name}", which this deployment does not have; add it to MODEL_ENDPOINTS or choose another.`,
+      );
     const speech = { voice: known.voice ?? env.TTS_VOICE, sample_rate: known.sample_rate ?? env.TTS_SAMPLE_RATE };
     return {
-      base_url: known.base_url, key: known.key, model: model ?? known.model, check: `endpoint "${name}" of MODEL_ENDPOINTS`,
+      base_url: known.base_url,
+      key: known.key,
+      model: model ?? known.model,
+      check: `endpoint "${name}" of MODEL_ENDPOINTS`,
       ...(kind === "speech" ? speech : kind === "realtime" ? { voice: known.voice ?? env.REALTIME_VOICE } : {}),
     };
   };
@@ -103,12 +157,15 @@ export function modelAddresses(env: Env): ModelAddresses {
 
 const WEB_SCHEMES: Readonly<Record<string, string>> = { "ws:": "http:", "wss:": "https:" };
 const SOCKET_SCHEMES: Readonly<Record<string, string>> = { "http:": "ws:", "https:": "wss:" };
-const withScheme = (base_url: string, schemes: Readonly<Record<string, string>>): string => base_url.replace(/^[a-z]+:/i, (scheme) => schemes[scheme.toLowerCase()] ?? scheme);
+const withScheme = (base_url: string, schemes: Readonly<Record<string, string>>): string =>
+  base_url.replace(/^[a-z]+:/i, (scheme) => schemes[scheme.toLowerCase()] ?? scheme);
 
 /** The same base for requests, however it was written. */
 export const webBase = (base_url: string): string => withScheme(base_url, WEB_SCHEMES);
 /** What a realtime session is opened with: the key, and the header by which the protocol's beta is asked for. */
-export const sessionHeaders = (key: string | undefined, dialect: "ga" | "beta"): Record<string, string> =>
-  ({ ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}) });
+export const sessionHeaders = (key: string | undefined, dialect: "ga" | "beta"): Record<string, string> => ({
+  ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}),
+});
 /** The same base for sockets. */
 export const socketBase = (base_url: string): string => withScheme(base_url, SOCKET_SCHEMES);

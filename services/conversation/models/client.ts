@@ -12,13 +12,26 @@ const REQUEST_TIMEOUT_MS = 120_000;
 
 let connections: Dispatcher | null = null;
 /** Node's own fetch is of an older undici: the wrapper speaks its words. */
-const theConnections = (): Dispatcher => (connections ??= new Dispatcher1Wrapper(new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, keepAliveTimeout: KEEP_ALIVE_MS })));
+const theConnections = (): Dispatcher =>
+  (connections ??= new Dispatcher1Wrapper(
+    new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, keepAliveTimeout: KEEP_ALIVE_MS }),
+  ));
 
 /** A client of an endpoint through the `openai` package, which is loaded at the first question; its own retries, logs and variables are off. */
 export function modelClient(address: Pick<ModelAddress, "base_url" | "key">): () => Promise<OpenAI> {
   let client: Promise<OpenAI> | null = null;
-  return () => (client ??= import("openai").then(({ default: Client }) => new Client({
-    apiKey: address.key ?? NO_KEY, baseURL: address.base_url === undefined ? null : webBase(address.base_url), maxRetries: 0, timeout: REQUEST_TIMEOUT_MS,
-    organization: null, project: null, logLevel: "off", fetchOptions: { dispatcher: theConnections() },
-  })));
+  return () =>
+    (client ??= import("openai").then(
+      ({ default: Client }) =>
+        new Client({
+          apiKey: address.key ?? NO_KEY,
+          baseURL: address.base_url === undefined ? null : webBase(address.base_url),
+          maxRetries: 0,
+          timeout: REQUEST_TIMEOUT_MS,
+          organization: null,
+          project: null,
+          logLevel: "off",
+          fetchOptions: { dispatcher: theConnections() },
+        }),
+    ));
 }

@@ -10,8 +10,10 @@ export const takenBack = (): ModelFault => new ModelFault("MODEL_ABORTED", "the 
 export function faultOf(error: unknown, check: string): ModelFault {
   if (error instanceof ModelFault) return error;
   const status = typeof error === "object" && error !== null && "status" in error ? error.status : undefined;
-  if (typeof status !== "number") return new ModelFault("MODEL_ERROR", `the model can't be reached; check ${check}`, true);
+  if (typeof status !== "number")
+    return new ModelFault("MODEL_ERROR", `the model can't be reached; check ${check}`, true);
   if (status === BUSY) return new ModelFault("MODEL_BUSY", "the model answered 429: too many requests", true);
-  if (REFUSED.has(status)) return new ModelFault("MODEL_REFUSED", `the model answered ${status}; check ${check}`, false);
+  if (REFUSED.has(status))
+    return new ModelFault("MODEL_REFUSED", `the model answered ${status}; check ${check}`, false);
   return new ModelFault("MODEL_ERROR", `the model answered ${status}`, true);
 }

@@ -15,7 +15,9 @@ export class Growing {
     this.length += pcm.length;
   }
   /** A copy of all of it. */
-  all(): Int16Array { return this.#kept.slice(0, this.length); }
+  all(): Int16Array {
+    return this.#kept.slice(0, this.length);
+  }
   /** Takes the oldest samples out. */
   cut(samples: number): Int16Array {
     const part = this.#kept.slice(0, samples);

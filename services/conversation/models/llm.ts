@@ -3,7 +3,14 @@ import type { ModelCall } from "../flow/chat.ts";
 import { startTimer } from "../timer.ts";
 import { takenBack } from "./faults.ts";
 import { preference, type Resting } from "./preference.ts";
-import { ModelFault, type ChatModel, type ChatPiece, type ChatRequest, type ChatStream, type ModelAnswer } from "./port.ts";
+import {
+  ModelFault,
+  type ChatModel,
+  type ChatPiece,
+  type ChatRequest,
+  type ChatStream,
+  type ModelAnswer,
+} from "./port.ts";
 
 /** Longest silence of the model before the first token and between tokens. */
 export const TOKEN_TIMEOUT_MS = 4000;
@@ -21,10 +28,22 @@ const MAX_ARGUMENT_CHARS = 16_000;
 /** Bites when nothing is fed for `ms`. */
 function watchdog(clock: Clock, ms: number, bite: () => void): { feed(): void; stop(): void } {
   let stop = (): void => undefined;
-  return { feed() { stop(); stop = startTimer(clock, ms, bite); }, stop: () => stop() };
+  return {
+    feed() {
+      stop();
+      stop = startTimer(clock, ms, bite);
+    },
+    stop: () => stop(),
+  };
 }
 
-interface Reading { text: string; calls: Map<number, { id: string; name: string; arguments: string }>; prompt_tokens: number; completion_tokens: number; firstAt: number | null }
+interface Reading {
+  text: string;
+  calls: Map<number, { id: string; name: string; arguments: string }>;
+  prompt_tokens: number;
+  completion_tokens: number;
+  firstAt: number | null;
+}
 
 /** Adds a piece; false when the answer has become too long to go on. */
 function take(reading: Reading, piece: ChatPiece, onText: (text: string) => void): boolean {
@@ -40,12 +59,20 @@ function take(reading: Reading, piece: ChatPiece, onText: (text: string) => void
   }
   const known = reading.calls.get(piece.index) ?? { id: "", name: "", arguments: "" };
   if (!reading.calls.has(piece.index) && reading.calls.size >= MAX_CALLS) return true;
-  reading.calls.set(piece.index, { id: known.id || piece.id, name: known.name || piece.name, arguments: known.arguments + piece.arguments });
+  reading.calls.set(piece.index, {
+    id: known.id || piece.id,
+    name: known.name || piece.name,
+    arguments: known.arguments + piece.arguments,
+  });
   return known.arguments.length + piece.arguments.length <= MAX_ARGUMENT_CHARS;
 }
 
 /** Reads one stream to its end; rejects as soon as the signal aborts, even if the stream does not. */
-async function readAll(pieces: AsyncIterable<ChatPiece>, signal: AbortSignal, each: (piece: ChatPiece) => boolean): Promise<void> {
+async function readAll(
+  pieces: AsyncIterable<ChatPiece>,
+  signal: AbortSignal,
+  each: (piece: ChatPiece) => boolean,
+): Promise<void> {
   const iterator = pieces[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_resolve, reject) => {
     const stop = (): void => reject(takenBack());
@@ -65,10 +92,20 @@ async function readAll(pieces: AsyncIterable<ChatPiece>, signal: AbortSignal, ea
   }
 }
 
-interface Limits { readonly clock: Clock; readonly token_timeout_ms: number }
+interface Limits {
+  readonly clock: Clock;
+  readonly token_timeout_ms: number;
+}
 
 /** Asks one endpoint once. */
-async function ask(open: ChatStream, { clock, token_timeout_ms }: Limits, request: ChatRequest, signal: AbortSignal, onText: (text: string) => void, reading: Reading): Promise<void> {
+async function ask(
+  open: ChatStream,
+  { clock, token_timeout_ms }: Limits,
+  request: ChatRequest,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+  reading: Reading,
+): Promise<void> {
   const late = new AbortController();
   const bite = (): void => late.abort();
   const token = watchdog(clock, token_timeout_ms, bite);
@@ -84,7 +121,8 @@ async function ask(open: ChatStream, { clock, token_timeout_ms }: Limits, reques
     });
   } catch (error) {
     if (signal.aborted) throw takenBack();
-    if (late.signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
+    if (late.signal.aborted)
+      throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
     throw error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the model's answer broke off", true);
   } finally {
     token.stop();
@@ -93,10 +131,17 @@ async function ask(open: ChatStream, { clock, token_timeout_ms }: Limits, reques
 }
 
 function answerOf(reading: Reading, began: number, ended: number, tries: number): ModelAnswer {
-  const calls = [...reading.calls.entries()].sort(([a], [b]) => a - b).map(([index, c]): ModelCall => ({ ...c, id: c.id || `call_${index}` }));
+  const calls = [...reading.calls.entries()]
+    .sort(([a], [b]) => a - b)
+    .map(([index, c]): ModelCall => ({ ...c, id: c.id || `call_${index}` }));
   return {
-    text: reading.text, calls, first_token_ms: (reading.firstAt ?? ended) - began, total_ms: ended - began,
-    prompt_tokens: reading.prompt_tokens, completion_tokens: reading.completion_tokens, tries,
+    text: reading.text,
+    calls,
+    first_token_ms: (reading.firstAt ?? ended) - began,
+    total_ms: ended - began,
+    prompt_tokens: reading.prompt_tokens,
+    completion_tokens: reading.completion_tokens,
+    tries,
   };
 }
 
@@ -104,7 +149,13 @@ function answerOf(reading: Reading, began: number, ended: number, tries: number)
  * A chat model over a stream: time-outs, one retry before the first token, then the second endpoint where there is one; calls put together.
  * An endpoint that has failed rests: it is not asked first for a while. `token_timeout_ms`: longest silence of it.
  */
-export function chatModel(open: ChatStream, clock: Clock, fallback: ChatStream | null = null, resting?: Resting, token_timeout_ms = TOKEN_TIMEOUT_MS): ChatModel {
+export function chatModel(
+  open: ChatStream,
+  clock: Clock,
+  fallback: ChatStream | null = null,
+  resting?: Resting,
+  token_timeout_ms = TOKEN_TIMEOUT_MS,
+): ChatModel {
   const asked = preference(open, fallback, clock, resting);
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {

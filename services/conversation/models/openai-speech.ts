@@ -21,10 +21,21 @@ const SPEAKABLE = /[\p{L}\p{N}]/u;
 const WORDS_NOT_SOUND = /^(?:text\/|application\/(?:json|xml|problem))/i;
 
 /** What a speech model over an endpoint needs. `rate`: samples a second, of what the endpoint gives raw. */
-export interface OpenAiSpeech { readonly address: ModelAddress; readonly voice: string; readonly rate: number; readonly clock: Clock }
+export interface OpenAiSpeech {
+  readonly address: ModelAddress;
+  readonly voice: string;
+  readonly rate: number;
+  readonly clock: Clock;
+}
 
-async function* soundOf(response: Response, { rate, clock }: OpenAiSpeech, patience: Patience, firstMs: number): AsyncGenerator<Int16Array> {
-  if (WORDS_NOT_SOUND.test(response.headers.get("content-type") ?? "")) throw new ModelFault("MODEL_REFUSED", "the speech model answers words in place of sound", false);
+async function* soundOf(
+  response: Response,
+  { rate, clock }: OpenAiSpeech,
+  patience: Patience,
+  firstMs: number,
+): AsyncGenerator<Int16Array> {
+  if (WORDS_NOT_SOUND.test(response.headers.get("content-type") ?? ""))
+    throw new ModelFault("MODEL_REFUSED", "the speech model answers words in place of sound", false);
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   const sound = soundReader(rate);
@@ -38,7 +49,8 @@ async function* soundOf(response: Response, { rate, clock }: OpenAiSpeech, patie
       samples += pcm.length;
       if (pcm.length > 0) yield pcm;
       if (done) return;
-      if (waited >= SENTENCE_TIMEOUT_MS) throw new ModelFault("MODEL_TIMEOUT", `the speech model took longer than ${SENTENCE_TIMEOUT_MS} ms`, true);
+      if (waited >= SENTENCE_TIMEOUT_MS)
+        throw new ModelFault("MODEL_TIMEOUT", `the speech model took longer than ${SENTENCE_TIMEOUT_MS} ms`, true);
       limit = samples === 0 ? Math.max(1, firstMs - waited) : SOUND_STALL_TIMEOUT_MS;
     }
   } finally {
@@ -47,12 +59,20 @@ async function* soundOf(response: Response, { rate, clock }: OpenAiSpeech, patie
   }
 }
 
-async function* once(connect: () => Promise<OpenAI>, how: OpenAiSpeech, text: string, signal: AbortSignal): AsyncGenerator<Int16Array> {
+async function* once(
+  connect: () => Promise<OpenAI>,
+  how: OpenAiSpeech,
+  text: string,
+  signal: AbortSignal,
+): AsyncGenerator<Int16Array> {
   const patience = patienceOf(how.clock, signal, "the speech model");
   try {
     const openai = await connect();
     const asked = how.clock.monotonicMs();
-    const ask = openai.audio.speech.create({ model: how.address.model, voice: how.voice, input: text, response_format: "pcm" }, { signal: patience.signal });
+    const ask = openai.audio.speech.create(
+      { model: how.address.model, voice: how.voice, input: text, response_format: "pcm" },
+      { signal: patience.signal },
+    );
     const response = await patience.wait(ask, FIRST_SOUND_TIMEOUT_MS);
     yield* soundOf(response, how, patience, Math.max(1, FIRST_SOUND_TIMEOUT_MS - (how.clock.monotonicMs() - asked)));
   } catch (error) {
@@ -71,11 +91,15 @@ export function openAiSpeech(how: OpenAiSpeech): SpeechModel {
       for (let tries = 1; ; tries++) {
         let heard = false;
         try {
-          for await (const pcm of once(connect, how, text, signal)) { heard = true; yield pcm; }
+          for await (const pcm of once(connect, how, text, signal)) {
+            heard = true;
+            yield pcm;
+          }
           if (heard) return;
           throw new ModelFault("MODEL_ERROR", `the speech model gave no sound; check ${how.address.check}`, true);
         } catch (error) {
-          if (heard || tries >= TRIES || signal.aborted || !(error instanceof ModelFault && error.retryable)) throw error;
+          if (heard || tries >= TRIES || signal.aborted || !(error instanceof ModelFault && error.retryable))
+            throw error;
         }
       }
     },

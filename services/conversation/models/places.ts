@@ -16,9 +16,14 @@ export function places(most: number): Places {
     else next();
   };
   async function enter(signal: AbortSignal): Promise<void> {
-    if (free > 0) { free--; return; }
+    if (free > 0) {
+      free--;
+      return;
+    }
     let take = (): void => undefined;
-    const turn = new Promise<void>((resolve) => { take = resolve; });
+    const turn = new Promise<void>((resolve) => {
+      take = resolve;
+    });
     queue.push(take);
     try {
       await unlessAborted(turn, signal);

@@ -1,12 +1,21 @@
 import type { ChatMessage, ChatTool, ModelCall } from "../flow/chat.ts";
 
 /** One question to a language model. */
-export interface ChatRequest { readonly messages: readonly ChatMessage[]; readonly tools: readonly ChatTool[] }
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ChatTool[];
+}
 
 /** A piece of a streamed answer. A call comes in parts that belong together by `index`. */
 export type ChatPiece =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "call"; readonly index: number; readonly id: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: "call";
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
   | { readonly type: "usage"; readonly prompt_tokens: number; readonly completion_tokens: number };
 
 /** Asks once and streams; must let go of the request when the signal aborts. */
@@ -69,8 +78,17 @@ export interface TranscriptionModel {
   /** Words are recognised while somebody speaks, and told by `onPartial`; asking in mid-word would split it. */
   readonly streams?: boolean;
   /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: words as they are recognised, where the server tells them while somebody speaks. */
-  open(how: { rate: number; language: string; hints: readonly string[]; onPartial?(text: string): void }): Transcription;
+  open(how: {
+    rate: number;
+    language: string;
+    hints: readonly string[];
+    onPartial?(text: string): void;
+  }): Transcription;
 }
 
 /** The models one talk is held with, chosen by template and deployment. */
-export interface TalkModels { readonly chat: ChatModel; readonly transcription: TranscriptionModel; readonly speech: SpeechModel }
+export interface TalkModels {
+  readonly chat: ChatModel;
+  readonly transcription: TranscriptionModel;
+  readonly speech: SpeechModel;
+}

@@ -15,7 +15,13 @@ const MAX_UNCOMMITTED_SECONDS = 30;
 
 type Open = Parameters<TranscriptionModel["open"]>[0];
 /** What a streaming model needs. `pieces` does its work where the session fails twice. */
-export interface RealtimeTranscription { readonly address: ModelAddress; readonly dialect: Dialect; readonly clock: Clock; readonly pieces: TranscriptionModel; readonly resting?: Resting }
+export interface RealtimeTranscription {
+  readonly address: ModelAddress;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly pieces: TranscriptionModel;
+  readonly resting?: Resting;
+}
 
 class Stretch implements Transcription {
   readonly #o: { how: Open; parts: RealtimeTranscription; failed(fault: unknown): void };
@@ -41,7 +47,10 @@ class Stretch implements Transcription {
 
   push(pcm: Int16Array): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#pieces !== null) { this.#pieces.push(pcm); return; }
+    if (this.#pieces !== null) {
+      this.#pieces.push(pcm);
+      return;
+    }
     this.#unheard.add(pcm);
     this.#line?.append(pcm);
     if (this.#questions === 0 && this.#unheard.length >= MAX_UNCOMMITTED_SECONDS * this.#o.how.rate) this.#asked();
@@ -70,7 +79,14 @@ class Stretch implements Transcription {
   async #commit(): Promise<void> {
     const samples = this.#unheard.length;
     if (samples > 0 && this.#line !== null && !this.#closed.signal.aborted) {
-      const late = (): void => this.#giveUp(new ModelFault("MODEL_TIMEOUT", `the transcription session was silent for ${TRANSCRIPTION_TIMEOUT_MS} ms`, true));
+      const late = (): void =>
+        this.#giveUp(
+          new ModelFault(
+            "MODEL_TIMEOUT",
+            `the transcription session was silent for ${TRANSCRIPTION_TIMEOUT_MS} ms`,
+            true,
+          ),
+        );
       const stop = startTimer(this.#o.parts.clock, TRANSCRIPTION_TIMEOUT_MS, late);
       const committed = { samples, done: Promise.withResolvers<void>(), stop };
       this.#committed = committed;
@@ -88,9 +104,18 @@ class Stretch implements Transcription {
 
   #connect(): void {
     const { how, parts } = this.#o;
-    const options: LineOptions = { address: parts.address, dialect: parts.dialect, rate: how.rate, language: languageOf(how.language), prompt: promptOf(how.hints) };
+    const options: LineOptions = {
+      address: parts.address,
+      dialect: parts.dialect,
+      rate: how.rate,
+      language: languageOf(how.language),
+      prompt: promptOf(how.hints),
+    };
     this.#line = openLine(options, {
-      delta: (text) => { this.#partial += text; how.onPartial?.(joined(this.#words, this.#partial.trim())); },
+      delta: (text) => {
+        this.#partial += text;
+        how.onPartial?.(joined(this.#words, this.#partial.trim()));
+      },
       completed: (text) => this.#heard(text),
       failed: (fault) => this.#lost(fault),
     });
@@ -107,7 +132,10 @@ class Stretch implements Transcription {
   /** Once a cut line is replaced, and told again what has no words yet. */
   #lost(fault: ModelFault): void {
     if (this.#closed.signal.aborted || this.#pieces !== null) return;
-    if (this.#reconnects-- <= 0) { this.#giveUp(fault); return; }
+    if (this.#reconnects-- <= 0) {
+      this.#giveUp(fault);
+      return;
+    }
     this.#partial = "";
     this.#connect();
     const [all, committed] = [this.#unheard.all(), this.#committed?.samples ?? 0];
@@ -129,7 +157,9 @@ class Stretch implements Transcription {
 
 /** A model that transcribes while somebody speaks, over a realtime session for each stretch of speech; pieces where such sessions fail, and for a while afterwards. */
 export function realtimeTranscription(parts: RealtimeTranscription): TranscriptionModel {
-  const live: TranscriptionModel = { open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }) };
+  const live: TranscriptionModel = {
+    open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }),
+  };
   const asked = preference<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
   return { streams: true, open: (how) => (asked.order()[0] ?? live).open(how) };
 }

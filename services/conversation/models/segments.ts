@@ -10,7 +10,12 @@ export const MAX_PIECE_SECONDS = 30;
 /** The part is cut in a pause somewhere after this. */
 const MIN_PART_SECONDS = 20;
 /** A question that several wait for; it is let go when the last of them has gone. */
-interface Asked { readonly samples: number; readonly words: Promise<string>; readonly letGo: AbortController; waiting: number }
+interface Asked {
+  readonly samples: number;
+  readonly words: Promise<string>;
+  readonly letGo: AbortController;
+  waiting: number;
+}
 
 /** Joins what was said one after the other. */
 export const joined = (...texts: readonly string[]): string => texts.filter((text) => text !== "").join(" ");
@@ -66,7 +71,10 @@ class Segment implements Transcription {
   #anew(): Asked {
     const letGo = new AbortController();
     const samples = this.#sound.length;
-    const words = samples === 0 ? Promise.resolve("") : this.#words(this.#sound.all(), AbortSignal.any([letGo.signal, this.#closed.signal]));
+    const words =
+      samples === 0
+        ? Promise.resolve("")
+        : this.#words(this.#sound.all(), AbortSignal.any([letGo.signal, this.#closed.signal]));
     words.catch(() => undefined);
     return (this.#asked = { samples, words, letGo, waiting: 0 });
   }
@@ -83,11 +91,15 @@ class Segment implements Transcription {
   #cutOldest(): void {
     const part = this.#sound.cut(quietestCut(this.#sound.all(), this.#how.rate, MIN_PART_SECONDS));
     const [before, words] = [this.#earlier, this.#words(part, this.#closed.signal)];
-    words.catch((error: unknown) => { this.#lost = error; });
+    words.catch((error: unknown) => {
+      this.#lost = error;
+    });
     this.#earlier = Promise.all([before, words.catch(() => "")]).then(([a, b]) => joined(a, b));
     this.#asked = null;
   }
 }
 
 /** A model that is asked for the words of a stretch of speech when it is over, and at most every half minute. */
-export const segmentTranscription = (ask: Transcriber): TranscriptionModel => ({ open: (how) => new Segment(ask, { rate: how.rate, language: how.language, hints: how.hints }) });
+export const segmentTranscription = (ask: Transcriber): TranscriptionModel => ({
+  open: (how) => new Segment(ask, { rate: how.rate, language: how.language, hints: how.hints }),
+});

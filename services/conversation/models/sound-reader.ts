@@ -5,7 +5,10 @@ import { wavFormat, type WavFormat } from "../speech/wav.ts";
 import { ModelFault } from "./port.ts";
 
 /** Turns the bytes of a speech model into samples of the rate that was asked for. */
-export interface SoundReader { push(bytes: Uint8Array): Int16Array; end(): Int16Array }
+export interface SoundReader {
+  push(bytes: Uint8Array): Int16Array;
+  end(): Int16Array;
+}
 
 /** Files with so much before their sound are none we know. */
 const MAX_HEADER_BYTES = 4096;
@@ -13,7 +16,13 @@ const MAGIC_BYTES = 4;
 const FILES = ["ID3", "OggS", "fLaC"];
 const NOTHING = new Int16Array(0);
 
-const strange = (what: string): never => { throw new ModelFault("MODEL_REFUSED", `the speech model answers ${what}; it has to give raw 16 bit samples ("pcm") or such a WAV`, false); };
+const strange = (what: string): never => {
+  throw new ModelFault(
+    "MODEL_REFUSED",
+    `the speech model answers ${what}; it has to give raw 16 bit samples ("pcm") or such a WAV`,
+    false,
+  );
+};
 
 function orStrange<T>(what: string, read: () => T): T {
   try {
@@ -23,7 +32,10 @@ function orStrange<T>(what: string, read: () => T): T {
   }
 }
 
-const firstChannel = (pcm: Int16Array, channels: number): Int16Array => channels === 1 ? pcm : Int16Array.from({ length: Math.floor(pcm.length / channels) }, (_, i) => pcm[i * channels] ?? 0);
+const firstChannel = (pcm: Int16Array, channels: number): Int16Array =>
+  channels === 1
+    ? pcm
+    : Int16Array.from({ length: Math.floor(pcm.length / channels) }, (_, i) => pcm[i * channels] ?? 0);
 
 /** A reader for one answer. `rate`: that of raw samples, and of what comes out; where a WAV says another, its header is believed and the sound resampled. */
 export function soundReader(rate: number): SoundReader {
@@ -46,7 +58,10 @@ export function soundReader(rate: number): SoundReader {
   const begin = (known: Buffer, last: boolean): Int16Array => {
     const magic = known.toString("latin1", 0, MAGIC_BYTES);
     if (FILES.some((name) => magic.startsWith(name))) strange("a packed file");
-    if (magic !== "RIFF") { head = null; return samples(known); }
+    if (magic !== "RIFF") {
+      head = null;
+      return samples(known);
+    }
     const wav = orStrange("a WAV of another coding", () => wavFormat(known));
     if (wav === null) return last || known.length > MAX_HEADER_BYTES ? strange("a WAV without sound") : NOTHING;
     head = null;

@@ -8,7 +8,9 @@ export const SPEECH_CACHE_BYTES = 32 * 1024 * 1024;
 const MAX_SHARE = 0.25;
 
 /** A speech model whose sentences are kept. */
-export interface CachedSpeech extends SpeechModel { warm(text: string): Promise<void> }
+export interface CachedSpeech extends SpeechModel {
+  warm(text: string): Promise<void>;
+}
 /** Sound kept by all models of a process. */
 export interface SpeechCache {
   of(model: SpeechModel): CachedSpeech;
@@ -17,7 +19,15 @@ export interface SpeechCache {
 }
 
 /** A synthesis on its way, which several may listen to from its beginning. */
-interface Tape { readonly pieces: Int16Array[]; bytes: number; over: boolean; fault: unknown; listeners: number; readonly letGo: AbortController; grown: PromiseWithResolvers<void> }
+interface Tape {
+  readonly pieces: Int16Array[];
+  bytes: number;
+  over: boolean;
+  fault: unknown;
+  listeners: number;
+  readonly letGo: AbortController;
+  grown: PromiseWithResolvers<void>;
+}
 
 const bytesOf = (pieces: readonly Int16Array[]): number => pieces.reduce((sum, pcm) => sum + pcm.byteLength, 0);
 
@@ -26,7 +36,9 @@ class Shelf {
   readonly #most: number;
   readonly #kept = new Map<string, readonly Int16Array[]>();
   bytes = 0;
-  constructor(most: number) { this.#most = most; }
+  constructor(most: number) {
+    this.#most = most;
+  }
   get(key: string): readonly Int16Array[] | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
@@ -48,7 +60,11 @@ class Shelf {
 
 /** Records a synthesis to its end; what was cut or failed is not kept. */
 async function record(tape: Tape, sound: AsyncIterable<Int16Array>, done: (whole: boolean) => void): Promise<void> {
-  const tell = (): void => { const { resolve } = tape.grown; tape.grown = Promise.withResolvers(); resolve(); };
+  const tell = (): void => {
+    const { resolve } = tape.grown;
+    tape.grown = Promise.withResolvers();
+    resolve();
+  };
   try {
     for await (const pcm of sound) {
       tape.pieces.push(pcm);
@@ -70,7 +86,11 @@ async function* play(tape: Tape, signal: AbortSignal): AsyncGenerator<Int16Array
     for (let at = 0; ;) {
       const next = tape.pieces[at];
       if (signal.aborted) throw takenBack();
-      if (next !== undefined) { at++; yield next; continue; }
+      if (next !== undefined) {
+        at++;
+        yield next;
+        continue;
+      }
       if (tape.fault !== null) throw tape.fault;
       if (tape.over) return;
       await unlessAborted(tape.grown.promise, signal);
@@ -88,7 +108,15 @@ export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: nu
   const tapeOf = (key: string, model: SpeechModel, text: string): Tape => {
     const known = tapes.get(key);
     if (known !== undefined && !known.letGo.signal.aborted) return known;
-    const tape: Tape = { pieces: [], bytes: 0, over: false, fault: null, listeners: 0, letGo: new AbortController(), grown: Promise.withResolvers() };
+    const tape: Tape = {
+      pieces: [],
+      bytes: 0,
+      over: false,
+      fault: null,
+      listeners: 0,
+      letGo: new AbortController(),
+      grown: Promise.withResolvers(),
+    };
     tapes.set(key, tape);
     void record(tape, model.speak(text, tape.letGo.signal), (whole) => {
       if (tapes.get(key) === tape) tapes.delete(key);
@@ -103,14 +131,19 @@ export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: nu
       async function* speak(text: string, signal: AbortSignal): AsyncGenerator<Int16Array> {
         const key = `${model.signature}\n${text}`;
         const kept = shelf.get(key);
-        if (kept === undefined) { yield* play(tapeOf(key, model, text), signal); return; }
+        if (kept === undefined) {
+          yield* play(tapeOf(key, model, text), signal);
+          return;
+        }
         for (const pcm of kept) {
           if (signal.aborted) throw takenBack();
           yield pcm;
         }
       }
       return {
-        rate: model.rate, signature: model.signature, speak,
+        rate: model.rate,
+        signature: model.signature,
+        speak,
         async warm(text) {
           if (shelf.get(`${model.signature}\n${text}`) !== undefined) return;
           try {
@@ -125,4 +158,5 @@ export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: nu
 }
 
 /** One model with a cache of its own. */
-export const cachedSpeech = (model: SpeechModel, bounds: { max_bytes?: number } = {}): CachedSpeech => speechCache(bounds).of(model);
+export const cachedSpeech = (model: SpeechModel, bounds: { max_bytes?: number } = {}): CachedSpeech =>
+  speechCache(bounds).of(model);

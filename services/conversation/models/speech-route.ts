@@ -15,7 +15,12 @@ async function* atRate(sound: AsyncIterable<Int16Array>, from: number, to: numbe
 }
 
 /** Speaks through the first model, and through the second where the first fails before its first sound; one that has failed rests. */
-export function speechRoute(first: SpeechModel, second: SpeechModel | null, clock: Clock, resting?: Resting): SpeechModel {
+export function speechRoute(
+  first: SpeechModel,
+  second: SpeechModel | null,
+  clock: Clock,
+  resting?: Resting,
+): SpeechModel {
   if (second === null) return first;
   const asked = preference(first, second, clock, resting);
   return {
@@ -29,7 +34,10 @@ export function speechRoute(first: SpeechModel, second: SpeechModel | null, cloc
         let heard = false;
         try {
           const sound = model.speak(text, signal);
-          for await (const pcm of model.rate === first.rate ? sound : atRate(sound, model.rate, first.rate)) { heard = true; yield pcm; }
+          for await (const pcm of model.rate === first.rate ? sound : atRate(sound, model.rate, first.rate)) {
+            heard = true;
+            yield pcm;
+          }
           return;
         } catch (error) {
           asked.failed(model, error);

@@ -53,29 +53,62 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
   const chats = kept<ChatModel>();
   const voices = kept<SpeechModel>();
   const ears = kept<TranscriptionModel>();
-  const resting = (kind: ModelKind): Resting => (fault) => log.warn({ event: "model.resting", kind, code: fault.code, reason: fault.message }, "A model's endpoint fails; the second one stands in for it.");
+  const resting =
+    (kind: ModelKind): Resting =>
+    (fault) =>
+      log.warn(
+        { event: "model.resting", kind, code: fault.code, reason: fault.message },
+        "A model's endpoint fails; the second one stands in for it.",
+      );
 
-  const chatOf = (use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel => chats([use ?? {}, kind], () => {
-    const { first, fallback } = addresses.addressFor(use, kind);
-    return chatModel(openAiChat(first), clock, fallback && openAiChat(fallback), resting(kind), kind === "evaluation" ? JUDGE_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS);
-  });
-  const voiceAt = (address: ModelAddress, voice: string | null): SpeechModel => cache.of(openAiSpeech({
-    address, clock, rate: address.sample_rate ?? DEFAULT_RATE, voice: address.own_voice ?? voice ?? address.voice ?? env.TTS_VOICE,
-  }));
-  const voiceOf = (use: ModelUse | undefined, voice: string | null): SpeechModel => voices([use ?? {}, voice], () => {
-    const { first, fallback } = addresses.addressFor(use, "speech");
-    return speechRoute(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
-  });
-  const earsOf = (use: ModelUse | undefined): TranscriptionModel => ears(use ?? {}, () => {
-    const { first, fallback } = addresses.addressFor(use, "transcription");
-    const pieces = segmentTranscription(openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }));
-    // of the endpoints that templates name it is not known whether they stream
-    if (!env.STT_STREAMING || use?.endpoint !== undefined) return pieces;
-    return realtimeTranscription({ address: first, dialect: env.REALTIME_DIALECT, clock, pieces, resting: resting("transcription") });
-  });
+  const chatOf = (use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel =>
+    chats([use ?? {}, kind], () => {
+      const { first, fallback } = addresses.addressFor(use, kind);
+      return chatModel(
+        openAiChat(first),
+        clock,
+        fallback && openAiChat(fallback),
+        resting(kind),
+        kind === "evaluation" ? JUDGE_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS,
+      );
+    });
+  const voiceAt = (address: ModelAddress, voice: string | null): SpeechModel =>
+    cache.of(
+      openAiSpeech({
+        address,
+        clock,
+        rate: address.sample_rate ?? DEFAULT_RATE,
+        voice: address.own_voice ?? voice ?? address.voice ?? env.TTS_VOICE,
+      }),
+    );
+  const voiceOf = (use: ModelUse | undefined, voice: string | null): SpeechModel =>
+    voices([use ?? {}, voice], () => {
+      const { first, fallback } = addresses.addressFor(use, "speech");
+      return speechRoute(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
+    });
+  const earsOf = (use: ModelUse | undefined): TranscriptionModel =>
+    ears(use ?? {}, () => {
+      const { first, fallback } = addresses.addressFor(use, "transcription");
+      const pieces = segmentTranscription(
+        openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }),
+      );
+      // of the endpoints that templates name it is not known whether they stream
+      if (!env.STT_STREAMING || use?.endpoint !== undefined) return pieces;
+      return realtimeTranscription({
+        address: first,
+        dialect: env.REALTIME_DIALECT,
+        clock,
+        pieces,
+        resting: resting("transcription"),
+      });
+    });
 
   return {
-    talk: ({ models, voice }) => ({ chat: chatOf(models.chat, "chat"), transcription: earsOf(models.transcription), speech: voiceOf(models.speech, voice) }),
+    talk: ({ models, voice }) => ({
+      chat: chatOf(models.chat, "chat"),
+      transcription: earsOf(models.transcription),
+      speech: voiceOf(models.speech, voice),
+    }),
     chat: ({ models }) => chatOf(models.chat, "chat"),
     evaluation: ({ models }) => chatOf(models.evaluation ?? models.chat, "evaluation"),
     realtime: ({ models, voice }) => {
@@ -86,4 +119,5 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
 }
 
 /** The three models of a talk over sound. */
-export const talkModels = (parts: { env: Env; clock: Clock; log: Log }): ((wishes: TalkWishes) => TalkModels) => deploymentModels(parts).talk;
+export const talkModels = (parts: { env: Env; clock: Clock; log: Log }): ((wishes: TalkWishes) => TalkModels) =>
+  deploymentModels(parts).talk;

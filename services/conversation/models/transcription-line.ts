@@ -7,7 +7,13 @@ import { ModelFault } from "./port.ts";
 /** Names of the events that are sent; both are understood. */
 export type Dialect = "ga" | "beta";
 /** What a session is opened with. */
-export interface LineOptions { readonly address: ModelAddress; readonly dialect: Dialect; readonly rate: number; readonly language: string; readonly prompt: string }
+export interface LineOptions {
+  readonly address: ModelAddress;
+  readonly dialect: Dialect;
+  readonly rate: number;
+  readonly language: string;
+  readonly prompt: string;
+}
 /** What comes of it. */
 export interface LineEvents {
   /** More words of what is being said. */
@@ -18,7 +24,11 @@ export interface LineEvents {
   failed(fault: ModelFault): void;
 }
 /** A session with a server that transcribes while somebody speaks. */
-export interface Line { append(pcm: Int16Array): void; commit(): void; close(): void }
+export interface Line {
+  append(pcm: Int16Array): void;
+  commit(): void;
+  close(): void;
+}
 
 const CONNECT_TIMEOUT_MS = 3000;
 const MAX_EVENT_BYTES = 1_000_000;
@@ -34,14 +44,32 @@ const TRANSCRIPTION = "conversation.item.input_audio_transcription";
 const CODE = /^[a-z0-9_.]{1,60}$/;
 
 /** How sound travels: that of a telephone as it is, all else at the one rate there is. */
-function wireOf(rate: number): { ga: object; beta: string; bytesPerMs: number; encode(pcm: Int16Array): Uint8Array; rest(): Uint8Array; silence(bytes: number): Uint8Array } {
+function wireOf(rate: number): {
+  ga: object;
+  beta: string;
+  bytesPerMs: number;
+  encode(pcm: Int16Array): Uint8Array;
+  rest(): Uint8Array;
+  silence(bytes: number): Uint8Array;
+} {
   if (rate === TELEPHONE_RATE) {
-    return { ga: { type: "audio/pcmu" }, beta: "g711_ulaw", bytesPerMs: rate / 1000, encode: (pcm) => muLaw.encode(pcm), rest: () => new Uint8Array(0), silence: (bytes) => muLaw.encode(new Int16Array(bytes)) };
+    return {
+      ga: { type: "audio/pcmu" },
+      beta: "g711_ulaw",
+      bytesPerMs: rate / 1000,
+      encode: (pcm) => muLaw.encode(pcm),
+      rest: () => new Uint8Array(0),
+      silence: (bytes) => muLaw.encode(new Int16Array(bytes)),
+    };
   }
   const change = resampler(rate, WIRE_RATE);
   return {
-    ga: { type: "audio/pcm", rate: WIRE_RATE }, beta: "pcm16", bytesPerMs: (WIRE_RATE * 2) / 1000,
-    encode: (pcm) => linear16.encode(change.push(pcm)), rest: () => linear16.encode(change.end()), silence: (bytes) => new Uint8Array(bytes & ~1),
+    ga: { type: "audio/pcm", rate: WIRE_RATE },
+    beta: "pcm16",
+    bytesPerMs: (WIRE_RATE * 2) / 1000,
+    encode: (pcm) => linear16.encode(change.push(pcm)),
+    rest: () => linear16.encode(change.end()),
+    silence: (bytes) => new Uint8Array(bytes & ~1),
   };
 }
 
@@ -59,23 +87,47 @@ function eventOf(data: RawData): Record<string, unknown> | null {
 /** What a server complains about: its code only, for its words may repeat the key or what was said. */
 function complaint(event: Record<string, unknown>, check: string): ModelFault {
   const code = isObject(event["error"]) ? event["error"]["code"] : undefined;
-  return new ModelFault("MODEL_ERROR", `the transcription session failed${typeof code === "string" && CODE.test(code) ? ` (${code})` : ""}; check ${check}`, true);
+  return new ModelFault(
+    "MODEL_ERROR",
+    `the transcription session failed${typeof code === "string" && CODE.test(code) ? ` (${code})` : ""}; check ${check}`,
+    true,
+  );
 }
 
-function settings({ address, language, prompt }: LineOptions, dialect: Dialect, wire: { ga: object; beta: string }): object {
-  const transcription = { model: address.model, ...(language === "" ? {} : { language }), ...(prompt === "" ? {} : { prompt }) };
+function settings(
+  { address, language, prompt }: LineOptions,
+  dialect: Dialect,
+  wire: { ga: object; beta: string },
+): object {
+  const transcription = {
+    model: address.model,
+    ...(language === "" ? {} : { language }),
+    ...(prompt === "" ? {} : { prompt }),
+  };
   return dialect === "ga"
-    ? { type: "session.update", session: { type: "transcription", audio: { input: { format: wire.ga, transcription, turn_detection: null } } } }
-    : { type: "transcription_session.update", session: { input_audio_format: wire.beta, input_audio_transcription: transcription, turn_detection: null } };
+    ? {
+        type: "session.update",
+        session: { type: "transcription", audio: { input: { format: wire.ga, transcription, turn_detection: null } } },
+      }
+    : {
+        type: "transcription_session.update",
+        session: { input_audio_format: wire.beta, input_audio_transcription: transcription, turn_detection: null },
+      };
 }
 
-const connected = ({ address, dialect }: LineOptions): WebSocket => new WebSocket(`${socketBase(address.base_url ?? OPENAI_BASE)}/realtime?intent=transcription`, {
-  handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false,
-  headers: sessionHeaders(address.key, dialect),
-});
+const connected = ({ address, dialect }: LineOptions): WebSocket =>
+  new WebSocket(`${socketBase(address.base_url ?? OPENAI_BASE)}/realtime?intent=transcription`, {
+    handshakeTimeout: CONNECT_TIMEOUT_MS,
+    maxPayload: MAX_EVENT_BYTES,
+    perMessageDeflate: false,
+    headers: sessionHeaders(address.key, dialect),
+  });
 
 /** What an event of the server means. */
-function understand(event: Record<string, unknown>, to: Pick<LineEvents, "delta" | "completed"> & { stands(type: string): void; complains(): void }): void {
+function understand(
+  event: Record<string, unknown>,
+  to: Pick<LineEvents, "delta" | "completed"> & { stands(type: string): void; complains(): void },
+): void {
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
   const type = text(event["type"]);
   if (type === "session.created" || type === "transcription_session.created") to.stands(type);
@@ -100,7 +152,14 @@ export function openLine(options: LineOptions, events: LineEvents): Line {
     socket.terminate();
     events.failed(fault);
   };
-  const lost = (): void => fail(new ModelFault("MODEL_ERROR", `the transcription session can't be reached or was cut; check ${address.check}`, true));
+  const lost = (): void =>
+    fail(
+      new ModelFault(
+        "MODEL_ERROR",
+        `the transcription session can't be reached or was cut; check ${address.check}`,
+        true,
+      ),
+    );
   const send = (event: object): void => {
     if (over) return;
     const text = JSON.stringify(event);
@@ -111,7 +170,10 @@ export function openLine(options: LineOptions, events: LineEvents): Line {
   const appendBytes = (bytes: Uint8Array): void => {
     if (bytes.length === 0) return;
     uncommitted += bytes.length;
-    send({ type: "input_audio_buffer.append", audio: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") });
+    send({
+      type: "input_audio_buffer.append",
+      audio: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+    });
   };
   const stands = (type: string): void => {
     const waiting = queue ?? [];
@@ -124,13 +186,20 @@ export function openLine(options: LineOptions, events: LineEvents): Line {
   socket.on("message", (data: RawData) => {
     const event = eventOf(data);
     if (over || event === null) return;
-    understand(event, { stands, delta: events.delta, completed: events.completed, complains: () => fail(complaint(event, address.check)) });
+    understand(event, {
+      stands,
+      delta: events.delta,
+      completed: events.completed,
+      complains: () => fail(complaint(event, address.check)),
+    });
   });
   socket.on("error", lost);
   socket.on("close", lost);
 
   return {
-    append: (pcm) => { if (!over) appendBytes(wire.encode(pcm)); },
+    append: (pcm) => {
+      if (!over) appendBytes(wire.encode(pcm));
+    },
     commit() {
       appendBytes(wire.rest());
       appendBytes(wire.silence(Math.max(0, LEAST_COMMIT_MS * wire.bytesPerMs - uncommitted)));

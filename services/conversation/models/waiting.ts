@@ -35,13 +35,16 @@ export function patienceOf(clock: Clock, signal: AbortSignal, what: string): Pat
   const either = AbortSignal.any([signal, late.signal]);
   return {
     signal: either,
-    get late() { return late.signal.aborted; },
+    get late() {
+      return late.signal.aborted;
+    },
     async wait(step, ms) {
       const stop = startTimer(clock, ms, () => late.abort());
       try {
         return await unlessAborted(step, either);
       } catch (error) {
-        if (late.signal.aborted && !signal.aborted) throw new ModelFault("MODEL_TIMEOUT", `${what} was silent for ${ms} ms`, true);
+        if (late.signal.aborted && !signal.aborted)
+          throw new ModelFault("MODEL_TIMEOUT", `${what} was silent for ${ms} ms`, true);
         throw signal.aborted ? takenBack() : error;
       } finally {
         stop();

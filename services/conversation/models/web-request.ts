@@ -3,9 +3,16 @@ import { egressAgent } from "../../../shared/egress.ts";
 import { refusalOf, type AddressPolicy } from "../../../shared/egress-address.ts";
 
 /** A web request that a template's function asks for. */
-export interface WebRequest { readonly method: "GET" | "POST"; readonly url: string; readonly body: unknown }
+export interface WebRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly body: unknown;
+}
 /** How it ended: `result` is the body's text, or a code when it failed. */
-export interface WebResult { readonly ok: boolean; readonly result: string }
+export interface WebResult {
+  readonly ok: boolean;
+  readonly result: string;
+}
 /** Does web requests for functions; never rejects. */
 export type WebCaller = (order: WebRequest, signal: AbortSignal) => Promise<WebResult>;
 
@@ -36,12 +43,20 @@ export function webCaller(policy: AddressPolicy): WebCaller {
     if (refusalOf(order.url, policy)) return { ok: false, result: "ADDRESS_REFUSED" };
     try {
       const answer = await request(order.url, {
-        dispatcher: agent, method: order.method, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-        headers: { accept: "application/json", "user-agent": "callagent", ...(order.body === null ? {} : { "content-type": "application/json" }) },
+        dispatcher: agent,
+        method: order.method,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        headers: {
+          accept: "application/json",
+          "user-agent": "callagent",
+          ...(order.body === null ? {} : { "content-type": "application/json" }),
+        },
         ...(order.body === null || order.method === "GET" ? {} : { body: JSON.stringify(order.body) }),
       });
       const text = await textOf(answer.body);
-      return answer.statusCode >= 200 && answer.statusCode < 300 ? { ok: true, result: text } : { ok: false, result: `HTTP_${answer.statusCode}` };
+      return answer.statusCode >= 200 && answer.statusCode < 300
+        ? { ok: true, result: text }
+        : { ok: false, result: `HTTP_${answer.statusCode}` };
     } catch (error) {
       return { ok: false, result: signal.aborted ? "ABORTED" : codeOf(error) };
     }

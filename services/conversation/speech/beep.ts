@@ -19,14 +19,19 @@ const SWELL_DB = 3;
 
 const FULL_SCALE = 32_768 ** 2;
 
-interface Tone { readonly hz: number; readonly db: number }
+interface Tone {
+  readonly hz: number;
+  readonly db: number;
+}
 
 /** Finds the one tone of a window, or null where it holds something else. */
 function toneFinder(length: number, rate: number): (samples: Float64Array) => Tone | null {
   const shape = Float64Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * (i + 0.5)) / length));
   const weight = shape.reduce((a, b) => a + b);
   const weight2 = shape.reduce((a, b) => a + b * b, 0);
-  const bank = Array.from({ length: (HIGHEST_HZ - LOWEST_HZ) / GRID_HZ + 1 }, (_, i) => LOWEST_HZ + i * GRID_HZ).map((hz) => ({ hz, turn: 2 * Math.cos((2 * Math.PI * hz) / rate) }));
+  const bank = Array.from({ length: (HIGHEST_HZ - LOWEST_HZ) / GRID_HZ + 1 }, (_, i) => LOWEST_HZ + i * GRID_HZ).map(
+    (hz) => ({ hz, turn: 2 * Math.cos((2 * Math.PI * hz) / rate) }),
+  );
   const shaped = new Float64Array(length);
   return (samples) => {
     let energy = 0;

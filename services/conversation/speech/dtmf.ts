@@ -27,13 +27,18 @@ function tonesOf(key: string): readonly [number, number] | null {
 export function dtmfTones(digits: string, rate: number): Pcm {
   const samples = (ms: number): number => Math.round((ms * rate) / 1000);
   const keys = [...digits.toUpperCase()].filter((key) => key === "W" || tonesOf(key)).slice(0, MAX_KEYS);
-  const sound = new Int16Array(keys.reduce((sum, key) => sum + (key === "W" ? samples(WAIT_MS) : samples(TONE_MS) + samples(PAUSE_MS)), 0));
+  const sound = new Int16Array(
+    keys.reduce((sum, key) => sum + (key === "W" ? samples(WAIT_MS) : samples(TONE_MS) + samples(PAUSE_MS)), 0),
+  );
   const amplitude = 32_768 * Math.SQRT2 * 10 ** (TONE_DB / 20);
   const [length, edge] = [samples(TONE_MS), samples(EDGE_MS)];
   let at = 0;
   for (const key of keys) {
     const tones = tonesOf(key);
-    if (!tones) { at += samples(WAIT_MS); continue; }
+    if (!tones) {
+      at += samples(WAIT_MS);
+      continue;
+    }
     const [low, high] = tones.map((hz) => (2 * Math.PI * hz) / rate);
     for (let i = 0; i < length; i++) {
       const swell = Math.min(1, (i + 1) / edge, (length - i) / edge);

@@ -3,7 +3,10 @@ import { frameOfSilence } from "./frame-memory.ts";
 import type { Pcm } from "./port.ts";
 
 /** Samples to the bytes of a leg and back; both sides copy, so that nobody holds another's buffer. */
-export interface Codec { decode(bytes: Uint8Array): Pcm; encode(pcm: Pcm): Uint8Array }
+export interface Codec {
+  decode(bytes: Uint8Array): Pcm;
+  encode(pcm: Pcm): Uint8Array;
+}
 
 const MU_BIAS = 0x84;
 const MU_CLIP = 32_635;

@@ -14,7 +14,10 @@ export interface Hearing {
 }
 
 /** Tells voice from silence, frame by frame (any length from 5 to 100 ms). */
-export interface Vad { push(pcm: Pcm): Hearing; reset(): void }
+export interface Vad {
+  push(pcm: Pcm): Hearing;
+  reset(): void;
+}
 
 /** What a turn looks like when it may be over. */
 export interface TurnView {
@@ -26,7 +29,9 @@ export interface TurnView {
 }
 
 /** How long silence must last after these words until the turn counts as over, ms. Replaceable: rules by default. */
-export interface TurnJudge { waitMs(turn: TurnView): number }
+export interface TurnJudge {
+  waitMs(turn: TurnView): number;
+}
 
 /** Cuts a growing text into what is synthesised in one go. Nothing is lost: all parts together are the text that was pushed, blanks between them aside. */
 export interface Chunker {

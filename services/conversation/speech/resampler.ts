@@ -17,7 +17,13 @@ const LANES = 4;
 const BLOCK_SAMPLES = 2048;
 
 /** A low pass cut into the phases between two samples, each stored in the order of the samples it meets. */
-interface Filter { readonly up: number; readonly down: number; readonly taps: number; readonly delay: number; readonly phases: Float64Array }
+interface Filter {
+  readonly up: number;
+  readonly down: number;
+  readonly taps: number;
+  readonly delay: number;
+  readonly phases: Float64Array;
+}
 
 const commonMeasure = (a: number, b: number): number => (b === 0 ? a : commonMeasure(b, a % b));
 
@@ -62,7 +68,9 @@ function design(from: number, to: number): Filter {
 const filters = new Map<string, Filter>();
 
 function filterFor(from: number, to: number): Filter {
-  for (const rate of [from, to]) if (!Number.isInteger(rate) || rate < RATE_MIN_HZ || rate > RATE_MAX_HZ) throw new RangeError(`no sound has ${rate} samples a second`);
+  for (const rate of [from, to])
+    if (!Number.isInteger(rate) || rate < RATE_MIN_HZ || rate > RATE_MAX_HZ)
+      throw new RangeError(`no sound has ${rate} samples a second`);
   const key = `${from}:${to}`;
   const known = filters.get(key);
   if (known !== undefined) return known;
@@ -124,7 +132,8 @@ export function resampler(from: number, to: number): Resampler {
       const due = Math.max(Math.ceil((pcm.length * up - next) / down), 0);
       const out = new Int16Array(due);
       let made = 0;
-      for (let at = 0; at < pcm.length; at += BLOCK_SAMPLES) made = work(pcm, at, Math.min(BLOCK_SAMPLES, pcm.length - at), out, made);
+      for (let at = 0; at < pcm.length; at += BLOCK_SAMPLES)
+        made = work(pcm, at, Math.min(BLOCK_SAMPLES, pcm.length - at), out, made);
       taken += pcm.length;
       given += made;
       return out;

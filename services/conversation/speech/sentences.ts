@@ -23,18 +23,27 @@ const CLOSERS = /[.!?…।॥؟۔。！？"'”’»)\]*_`」』）]/u;
 
 /** Words whose dot ends no sentence. */
 const ABBREVIATIONS = new Set([
-  ..."dr mr mrs ms mx prof st mt jr sr rev gen sgt capt lt hon vs approx dept est ext fig inc ltd corp no nos vol al e.g i.e cf ave blvd apt".split(" "),
-  ..."nr str bzw ca inkl exkl evtl ggf tel hr fr frl z.b d.h u.a o.ä s.o v.a i.d.r mind max min mio mrd abs art tägl zzgl geb vgl gem".split(" "),
-  ..."mme mlle mm me bd av env éd p.ex c.-à-d n.b sra srta dña ud uds vd vds p.ej pág núm aprox dott sig sig.ra sigg avv ing ecc dhr mevr bijv d.w.z evt jl incl tél tfno".split(" "),
+  ..."dr mr mrs ms mx prof st mt jr sr rev gen sgt capt lt hon vs approx dept est ext fig inc ltd corp no nos vol al e.g i.e cf ave blvd apt".split(
+    " ",
+  ),
+  ..."nr str bzw ca inkl exkl evtl ggf tel hr fr frl z.b d.h u.a o.ä s.o v.a i.d.r mind max min mio mrd abs art tägl zzgl geb vgl gem".split(
+    " ",
+  ),
+  ..."mme mlle mm me bd av env éd p.ex c.-à-d n.b sra srta dña ud uds vd vds p.ej pág núm aprox dott sig sig.ra sigg avv ing ecc dhr mevr bijv d.w.z evt jl incl tél tfno".split(
+    " ",
+  ),
 ]);
 /** Words whose dot may end a sentence as well: it does where a capital follows. */
-const SOMETIMES = new Set("a.m p.m am pm etc usw enz u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec co".split(" "));
+const SOMETIMES = new Set(
+  "a.m p.m am pm etc usw enz u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec co".split(" "),
+);
 const MONTH = /^(?:jan|feb|mär|mae|apr|mai|jun|jul|aug|sep|okt|nov|dez)/i;
 
 type Verdict = "end" | "none" | "unknown";
 
 /** The word that stands before a dot, dots within it included. */
-const wordBefore = (text: string, at: number): string => /[\p{L}\p{N}.-]*$/u.exec(text.slice(Math.max(at - AHEAD_CHARS, 0), at))?.[0].toLowerCase() ?? "";
+const wordBefore = (text: string, at: number): string =>
+  /[\p{L}\p{N}.-]*$/u.exec(text.slice(Math.max(at - AHEAD_CHARS, 0), at))?.[0].toLowerCase() ?? "";
 
 /** Whether the dot at `at` ends a sentence; `rest` is what follows the blanks behind it. */
 function dotEnds(text: string, at: number, rest: string): Verdict {

@@ -1,5 +1,6 @@
 /** Pictures, their colours and joints, flags and framed keys: a voice would read their names aloud. © ® ™ can be spoken. */
-const PICTURES = /(?![©®™])(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0E}|\u{FE0F}|\u{20E3})\u{200D}?/gu;
+const PICTURES =
+  /(?![©®™])(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0E}|\u{FE0F}|\u{20E3})\u{200D}?/gu;
 
 /** What becomes of markup, in this order. Every pattern is bounded, so that no text takes long. */
 const RULES: readonly (readonly [RegExp, string])[] = [
@@ -20,6 +21,8 @@ const SAYS_SOMETHING = /[\p{L}\p{N}\p{Sc}*#%&@+]/u;
 
 /** A part of a text as a voice should read it: no markup, no pictures, single blanks; "" where nothing to say is left. */
 export function speakable(text: string): string {
-  const plain = RULES.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text.replace(PICTURES, "")).replace(/\s+/g, " ").trim();
+  const plain = RULES.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text.replace(PICTURES, ""))
+    .replace(/\s+/g, " ")
+    .trim();
   return SAYS_SOMETHING.test(plain) ? plain : "";
 }

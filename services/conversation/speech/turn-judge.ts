@@ -38,11 +38,19 @@ const THINKS = /^(?:h?m{2,}|hm+|e+h?m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
 const NODS = /^(?:m+h+m+|m+ h+m+|u+h ?h+u+h|a+h+a+|a+ha+m)$/u;
 
 /** The words of an utterance: small letters, no marks but apostrophes within words. */
-const wordsOf = (text: string): string[] => text.normalize("NFC").toLowerCase().replaceAll("’", "'").split(/[^\p{L}\p{M}\p{N}']+/u).map((w) => w.replace(/^'+/, "")).filter((w) => w !== "");
+const wordsOf = (text: string): string[] =>
+  text
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .split(/[^\p{L}\p{M}\p{N}']+/u)
+    .map((w) => w.replace(/^'+/, ""))
+    .filter((w) => w !== "");
 
 /** Whether the words end with an entry of the list. */
 function endsWith(words: readonly string[], list: ReadonlySet<string>): boolean {
-  for (let n = 1; n <= Math.min(ENTRY_MAX_WORDS, words.length); n++) if (list.has(words.slice(-n).join(" "))) return true;
+  for (let n = 1; n <= Math.min(ENTRY_MAX_WORDS, words.length); n++)
+    if (list.has(words.slice(-n).join(" "))) return true;
   return false;
 }
 

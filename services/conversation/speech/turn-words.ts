@@ -16,9 +16,21 @@ export interface TurnWords {
 
 type Lists = Record<keyof TurnWords, string>;
 
-const setOf = (list: string): ReadonlySet<string> => new Set(list.normalize("NFC").split(/\s+/).filter((w) => w !== "").map((w) => w.replace(/[_-]/g, " ")));
+const setOf = (list: string): ReadonlySet<string> =>
+  new Set(
+    list
+      .normalize("NFC")
+      .split(/\s+/)
+      .filter((w) => w !== "")
+      .map((w) => w.replace(/[_-]/g, " ")),
+  );
 const words = (l: Lists): TurnWords => ({
-  open: setOf(l.open), loose: setOf(l.loose), fillers: setOf(l.fillers), answers: setOf(l.answers), numbers: setOf(l.numbers), backchannels: setOf(l.backchannels),
+  open: setOf(l.open),
+  loose: setOf(l.loose),
+  fillers: setOf(l.fillers),
+  answers: setOf(l.answers),
+  numbers: setOf(l.numbers),
+  backchannels: setOf(l.backchannels),
 });
 
 const ENGLISH: Lists = {
@@ -51,7 +63,8 @@ const HINDI: Lists = {
   answers: `
     हाँ हां जी नहीं ना ठीक ठीक_है सही बिल्कुल अच्छा धन्यवाद नमस्ते हाँ_जी जी_हाँ जी_हां जी_नहीं haan han ji nahi nahin naa theek theek_hai thik_hai sahi bilkul accha acha
     dhanyavaad shukriya namaste haan_ji ji_haan ji_nahi bol_raha_hoon bol_rahi_hoon`,
-  numbers: "शून्य एक दो तीन चार पांच पाँच छह छः सात आठ नौ दस shunya ek do teen char chaar paanch panch chhah che saat aath nau das",
+  numbers:
+    "शून्य एक दो तीन चार पांच पाँच छह छः सात आठ नौ दस shunya ek do teen char chaar paanch panch chhah che saat aath nau das",
   backchannels: `
     हाँ हां जी अच्छा ठीक ठीक_है सही हम्म हाँ_जी जी_हाँ बिल्कुल समझ_गया समझ_गई haan han ji accha acha achha theek theek_hai thik_hai sahi haan_ji ji_haan bilkul
     samajh_gaya samajh_gayi`,
@@ -80,12 +93,14 @@ const LISTS: Record<string, Lists> = {
     open: `
       et ou mais parce_que puisque que qu' quand lorsque comme donc car le la les l' des du mon ma mes ton ta tes son sa ses notre votre leur très numéro_est c'est_le
       nom_est adresse_est je_m'appelle un_instant une_seconde attendez par_exemple`,
-    loose: "alors de d' à au aux en dans sur avec pour par chez sans est sont c'est suis ai a pas aussi peut-être qui où ne un une si je_voudrais",
+    loose:
+      "alors de d' à au aux en dans sur avec pour par chez sans est sont c'est suis ai a pas aussi peut-être qui où ne un une si je_voudrais",
     fillers: "euh heu hum ben bah tu_vois vous_voyez",
     answers: `
       oui non si ouais exactement voilà d'accord bien_sûr merci s'il_vous_plaît bonjour allô au_revoir jamais peut-être oui_merci non_merci c'est_ça c'est_tout c'est_bon
       tout_à_fait pas_encore c'est_moi c'est_exact`,
-    numbers: "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize vingt trente quarante cinquante soixante cent mille",
+    numbers:
+      "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize vingt trente quarante cinquante soixante cent mille",
     backchannels: `
       oui ouais d'accord ok okay bien_sûr c'est_ça voilà je_vois je_comprends très_bien bien ah ah_bon ah_oui exact exactement tout_à_fait entendu super parfait bon`,
   },
@@ -102,25 +117,30 @@ const LISTS: Record<string, Lists> = {
     numbers: `
       cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte treinta cuarenta cincuenta
       sesenta setenta ochenta noventa cien ciento mil`,
-    backchannels: "sí si claro vale ok okay ya entiendo ya_veo de_acuerdo exacto bien muy_bien ajá aja eso_es por_supuesto ah bueno perfecto está_bien así_es",
+    backchannels:
+      "sí si claro vale ok okay ya entiendo ya_veo de_acuerdo exacto bien muy_bien ajá aja eso_es por_supuesto ah bueno perfecto está_bien así_es",
   },
   it: {
     open: `
       e ed o oppure ma però perché che quando anche_se mentre siccome il lo la i gli le l' un' mio mia miei tuo suo sua nostro vostro numero_è nome_è indirizzo_è mi_chiamo
       un_attimo un_momento aspetti per_esempio`,
-    loose: "quindi allora poi di del della a al alla da dal in nel nella con su per tra fra è sono ho ha non anche forse come chi dove uno una un se vorrei",
+    loose:
+      "quindi allora poi di del della a al alla da dal in nel nella con su per tra fra è sono ho ha non anche forse come chi dove uno una un se vorrei",
     fillers: "ehm eh em cioè diciamo",
-    answers: "sì si no certo esatto giusto va_bene ok okay grazie prego ciao pronto arrivederci mai forse sì_grazie no_grazie è_tutto d'accordo non_ancora sono_io",
+    answers:
+      "sì si no certo esatto giusto va_bene ok okay grazie prego ciao pronto arrivederci mai forse sì_grazie no_grazie è_tutto d'accordo non_ancora sono_io",
     numbers: `
       zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove venti trenta quaranta
       cinquanta sessanta settanta ottanta novanta cento mille`,
-    backchannels: "sì si certo ok okay va_bene capisco ho_capito esatto giusto d'accordo bene ah ah_sì ecco chiaro perfetto già",
+    backchannels:
+      "sì si certo ok okay va_bene capisco ho_capito esatto giusto d'accordo bene ah ah_sì ecco chiaro perfetto già",
   },
   pt: {
     open: `
       e ou mas porque que se quando embora enquanto pois o a os as meu minha meus minhas seu sua nosso nossa número_é nome_é endereço_é me_chamo um_momento um_segundo
       espera espere por_exemplo`,
-    loose: "então de do da em no na com por para sem sobre até é são está sou estou não também talvez quem onde ao à um uma uns umas gostaria queria",
+    loose:
+      "então de do da em no na com por para sem sobre até é são está sou estou não também talvez quem onde ao à um uma uns umas gostaria queria",
     fillers: "é_é hum ahn hã tipo bem_assim é_assim sei_lá",
     answers: `
       sim não claro certo exato isso tá ok okay obrigado obrigada olá oi alô tchau nunca talvez sim_por_favor não_obrigado não_obrigada é_isso é_só_isso está_bem tudo_bem
@@ -128,7 +148,8 @@ const LISTS: Record<string, Lists> = {
     numbers: `
       zero um uma dois duas três quatro cinco seis meia sete oito nove dez onze doze treze quatorze catorze quinze dezesseis dezessete dezoito dezenove vinte trinta
       quarenta cinquenta sessenta setenta oitenta noventa cem cento mil`,
-    backchannels: "sim claro certo ok okay tá tá_bom entendi entendo isso exato com_certeza está_bem tudo_bem aham ahã ah pois_é pois perfeito beleza",
+    backchannels:
+      "sim claro certo ok okay tá tá_bom entendi entendo isso exato com_certeza está_bem tudo_bem aham ahã ah pois_é pois perfeito beleza",
   },
   nl: {
     open: `
@@ -142,18 +163,26 @@ const LISTS: Record<string, Lists> = {
     numbers: `
       nul een één twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien achttien negentien twintig dertig veertig vijftig
       zestig zeventig tachtig negentig honderd duizend`,
-    backchannels: "ja jaja oké ok goed precies klopt juist ik_snap_het snap_ik begrijp_ik aha ah ach_zo mooi prima natuurlijk zeker inderdaad",
+    backchannels:
+      "ja jaja oké ok goed precies klopt juist ik_snap_het snap_ik begrijp_ik aha ah ach_zo mooi prima natuurlijk zeker inderdaad",
   },
 };
 
 const mixed = (a: Lists, b: Lists): Lists => ({
-  open: `${a.open} ${b.open}`, loose: `${a.loose} ${b.loose}`, fillers: `${a.fillers} ${b.fillers}`,
-  answers: `${a.answers} ${b.answers}`, numbers: `${a.numbers} ${b.numbers}`, backchannels: `${a.backchannels} ${b.backchannels}`,
+  open: `${a.open} ${b.open}`,
+  loose: `${a.loose} ${b.loose}`,
+  fillers: `${a.fillers} ${b.fillers}`,
+  answers: `${a.answers} ${b.answers}`,
+  numbers: `${a.numbers} ${b.numbers}`,
+  backchannels: `${a.backchannels} ${b.backchannels}`,
 });
 
 const NONE = words({ open: "", loose: "", fillers: "", answers: "", numbers: "", backchannels: "" });
 /** Who speaks Hindi on the telephone mixes it with English. */
-const KNOWN = new Map(Object.entries({ ...LISTS, hi: mixed(ENGLISH, HINDI) }).map(([language, lists]) => [language, words(lists)]));
+const KNOWN = new Map(
+  Object.entries({ ...LISTS, hi: mixed(ENGLISH, HINDI) }).map(([language, lists]) => [language, words(lists)]),
+);
 
 /** The words of a language (BCP 47); none where it is not known: marks and pauses decide alone then. */
-export const turnWords = (language: string): TurnWords => KNOWN.get(language.split("-")[0]?.toLowerCase() ?? "") ?? NONE;
+export const turnWords = (language: string): TurnWords =>
+  KNOWN.get(language.split("-")[0]?.toLowerCase() ?? "") ?? NONE;

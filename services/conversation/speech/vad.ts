@@ -92,7 +92,12 @@ function detector(): { step(power: number): void; hearing(level_db: number): Hea
     hearing(level_db) {
       const quiet = now - lastVoice;
       const speaking = state === "voice";
-      return { speaking, speech_ms: speaking ? lastVoice - onset : 0, silence_ms: speaking && quiet < GAP_MS ? 0 : quiet, level_db };
+      return {
+        speaking,
+        speech_ms: speaking ? lastVoice - onset : 0,
+        silence_ms: speaking && quiet < GAP_MS ? 0 : quiet,
+        level_db,
+      };
     },
   };
 }

@@ -2,10 +2,20 @@ import { aLaw, linear16, muLaw, type Codec } from "./g711.ts";
 import type { Pcm } from "./port.ts";
 
 /** What a wav says of its samples, and where they begin. `end`: null where the writer did not know it, as in a stream. */
-export interface WavFormat { readonly rate: number; readonly channels: number; readonly codec: Codec; readonly at: number; readonly end: number | null }
+export interface WavFormat {
+  readonly rate: number;
+  readonly channels: number;
+  readonly codec: Codec;
+  readonly at: number;
+  readonly end: number | null;
+}
 
 /** A wav's sound, channel by channel. */
-export interface WavSound { readonly rate: number; readonly channels: number; readonly samples: readonly Pcm[] }
+export interface WavSound {
+  readonly rate: number;
+  readonly channels: number;
+  readonly samples: readonly Pcm[];
+}
 
 /** Bytes before the sound of the wavs that are written here. */
 export const HEADER_BYTES = 44;
@@ -44,15 +54,21 @@ export function wavHeaderOf(rate: number, channels: number, bytes: number): Buff
 }
 
 /** The sound as a wav, mono, 16 bit. */
-export const wavOf = (pcm: Pcm, rate: number): Buffer => Buffer.concat([wavHeaderOf(rate, 1, pcm.length * SAMPLE_BYTES), linear16.encode(pcm)]);
+export const wavOf = (pcm: Pcm, rate: number): Buffer =>
+  Buffer.concat([wavHeaderOf(rate, 1, pcm.length * SAMPLE_BYTES), linear16.encode(pcm)]);
 
 function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
   if (chunk.length < FORMAT_BYTES) throw new RangeError("a wav whose format is cut");
   const written = chunk.readUInt16LE(0);
   const kind = written === EXTENSIBLE && chunk.length >= SUBFORMAT_AT + 2 ? chunk.readUInt16LE(SUBFORMAT_AT) : written;
   const [channels, rate, bits] = [chunk.readUInt16LE(2), chunk.readUInt32LE(4), chunk.readUInt16LE(14)];
-  const codec = new Map([["1/16", linear16], ["6/8", aLaw], ["7/8", muLaw]]).get(`${kind}/${bits}`);
-  if (!codec || channels < 1 || channels > MAX_CHANNELS || rate < 1 || rate > MAX_RATE_HZ) throw new RangeError(`a wav of format ${kind}, ${channels} channels, ${rate} Hz, ${bits} bits`);
+  const codec = new Map([
+    ["1/16", linear16],
+    ["6/8", aLaw],
+    ["7/8", muLaw],
+  ]).get(`${kind}/${bits}`);
+  if (!codec || channels < 1 || channels > MAX_CHANNELS || rate < 1 || rate > MAX_RATE_HZ)
+    throw new RangeError(`a wav of format ${kind}, ${channels} channels, ${rate} Hz, ${bits} bits`);
   return { rate, channels, codec };
 }
 
@@ -60,7 +76,8 @@ function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
 export function wavFormat(bytes: Uint8Array): WavFormat | null {
   const wav = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (wav.length < RIFF_HEAD_BYTES) return null;
-  if (wav.toString("latin1", 0, 4) !== "RIFF" || wav.toString("latin1", 8, 12) !== "WAVE") throw new RangeError("no wav");
+  if (wav.toString("latin1", 0, 4) !== "RIFF" || wav.toString("latin1", 8, 12) !== "WAVE")
+    throw new RangeError("no wav");
   let format: Omit<WavFormat, "at" | "end"> | null = null;
   for (let at = RIFF_HEAD_BYTES; at + CHUNK_HEAD_BYTES <= wav.length;) {
     const name = wav.toString("latin1", at, at + 4);
@@ -85,6 +102,8 @@ export function readWav(bytes: Uint8Array): WavSound {
   const all = format.codec.decode(bytes.subarray(format.at, Math.min(format.end ?? bytes.length, bytes.length)));
   const { rate, channels } = format;
   const length = Math.floor(all.length / channels);
-  const samples = Array.from({ length: channels }, (_, c) => Int16Array.from({ length }, (_sample, i) => all[i * channels + c] ?? 0));
+  const samples = Array.from({ length: channels }, (_, c) =>
+    Int16Array.from({ length }, (_sample, i) => all[i * channels + c] ?? 0),
+  );
   return { rate, channels, samples };
 }

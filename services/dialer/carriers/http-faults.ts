@@ -22,7 +22,8 @@ const MAX_DEPTH = 4;
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
 /** Phone numbers in a carrier's sentence are masked: it travels into logs and records. */
-export const withoutNumbers = (text: string): string => text.replace(/\+\d{7,15}/g, (number) => maskPhone(number)).slice(0, MAX_SENTENCE_CHARS);
+export const withoutNumbers = (text: string): string =>
+  text.replace(/\+\d{7,15}/g, (number) => maskPhone(number)).slice(0, MAX_SENTENCE_CHARS);
 
 /** Retry-After as seconds from `now`, whether it is a number or a date; null when it is neither. */
 export function retryAfter(header: unknown, now: Date): number | null {
@@ -70,20 +71,34 @@ export class Refusal extends Error {
 }
 
 /** The carrier takes no more calls at the moment. */
-export const tooMany = ({ retry_after_seconds }: Refusal): DialAnswer => ({ kind: "not_placed", retry_after_seconds, reason: "the carrier takes no more calls at the moment" });
+export const tooMany = ({ retry_after_seconds }: Refusal): DialAnswer => ({
+  kind: "not_placed",
+  retry_after_seconds,
+  reason: "the carrier takes no more calls at the moment",
+});
 
 /** The carrier does not let us in, whatever is asked: nothing rang, and nothing will until somebody sets the credentials right. */
-export const credentialsRefused = (status: number): DialAnswer =>
-  ({ kind: "not_placed", retry_after_seconds: null, reason: `the carrier refuses the credentials (HTTP ${status})`, credentials_refused: true });
+export const credentialsRefused = (status: number): DialAnswer => ({
+  kind: "not_placed",
+  retry_after_seconds: null,
+  reason: `the carrier refuses the credentials (HTTP ${status})`,
+  credentials_refused: true,
+});
 
 /** What a failed dial request means for the attempt (reliability.md 3.1, step 8). Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
 export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnswer): DialAnswer {
   if (!(error instanceof Refusal)) {
-    if (neverSent(error)) return { kind: "not_placed", retry_after_seconds: null, reason: `the carrier can't be reached (${faultWord(error)})` };
+    if (neverSent(error))
+      return {
+        kind: "not_placed",
+        retry_after_seconds: null,
+        reason: `the carrier can't be reached (${faultWord(error)})`,
+      };
     return { kind: "uncertain", reason: `the carrier's answer never came (${faultWord(error)})` };
   }
   if (error.status === TOO_MANY_STATUS) return tooMany(error);
   if (error.status === UNAUTHORIZED_STATUS) return credentialsRefused(error.status);
-  if (error.status >= 500 || error.status === REQUEST_TIMEOUT_STATUS) return { kind: "uncertain", reason: `the carrier answered HTTP ${error.status}` };
+  if (error.status >= 500 || error.status === REQUEST_TIMEOUT_STATUS)
+    return { kind: "uncertain", reason: `the carrier answered HTTP ${error.status}` };
   return judge(error);
 }

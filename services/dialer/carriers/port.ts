@@ -29,10 +29,19 @@ export type CallProgress = { call_id: string; at: string | null } & (
 );
 
 /** A call by the carrier's names: the one it was placed under, and the one of its live leg where that is another (Plivo); null while unknown. */
-export interface CallHandle { call_id: string; leg_id: string | null }
+export interface CallHandle {
+  call_id: string;
+  leg_id: string | null;
+}
 
 /** Where an answered call is connected to: our WebSocket, its one-use token (the last part of the address), and how: `text`, the carrier speaking in this manner, or `audio`, its stream of sound. */
-export interface MediaTarget { kind: Prepared["kind"]; url: string; token: string; language: string; voice: string | null }
+export interface MediaTarget {
+  kind: Prepared["kind"];
+  url: string;
+  token: string;
+  language: string;
+  voice: string | null;
+}
 
 /** A request to ring a phone. Seconds are whole. */
 export interface DialRequest {
@@ -74,42 +83,90 @@ export interface CarrierCall {
 }
 
 /** An amount of money in the currency's main unit, and the ISO code of the currency. */
-export interface Price { amount: number; currency: string }
+export interface Price {
+  amount: number;
+  currency: string;
+}
 
 /** A recording as the carrier tells of it. `url` null: there is none to fetch (absent, failed). */
-export interface CarrierRecording { recording_id: string; url: string | null; seconds: number | null; channels: number | null }
+export interface CarrierRecording {
+  recording_id: string;
+  url: string | null;
+  seconds: number | null;
+  channels: number | null;
+}
 
 /** What the caller did since the last document, for carriers that ask for a document after each turn. */
-export interface CallerTurn { heard: string | null; digits: string | null }
+export interface CallerTurn {
+  heard: string | null;
+  digits: string | null;
+}
 
 /**
  * A callback put into our words. `sequence`: the carrier's own number of it, for telling repeats; null where it has none. `leg_id`: the name of the live leg, where the carrier
  * has one beside the call's. `turn` is set for the kinds that are answered with what comes next; `recording` and `cost` where the callback carries them.
  */
 export interface Translated {
-  call_id: string; leg_id: string | null; sequence: string | null; progress: CallProgress[];
-  turn: CallerTurn | null; recording: CarrierRecording | null; cost: Price | null;
+  call_id: string;
+  leg_id: string | null;
+  sequence: string | null;
+  progress: CallProgress[];
+  turn: CallerTurn | null;
+  recording: CarrierRecording | null;
+  cost: Price | null;
 }
 
 /** A translation with nothing in it but the call's name, to be overridden. */
-export const bareTranslation = (call_id: string): Translated => ({ call_id, leg_id: null, sequence: null, progress: [], turn: null, recording: null, cost: null });
+export const bareTranslation = (call_id: string): Translated => ({
+  call_id,
+  leg_id: null,
+  sequence: null,
+  progress: [],
+  turn: null,
+  recording: null,
+  cost: null,
+});
 
 /**
  * Kinds of callbacks; the word stands in the callback's path: `/carriers/<PROVIDER>/<kind>/<call_ref>`. `event`: everything of a carrier that sends all to one address.
  * `answer`, `turn`: asked for a document. `stream`: what became of the talk's stream of sound. `transfer`: asked how a call goes on that is handed to another number. `inbound`: a call to one of our numbers,
  * `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
  */
-export const CALLBACK_KINDS = ["status", "amd", "relay-end", "recording", "event", "answer", "turn", "stream", "transfer", "inbound"] as const;
+export const CALLBACK_KINDS = [
+  "status",
+  "amd",
+  "relay-end",
+  "recording",
+  "event",
+  "answer",
+  "turn",
+  "stream",
+  "transfer",
+  "inbound",
+] as const;
 export type CallbackKind = (typeof CALLBACK_KINDS)[number];
 
 /** A call to one of our numbers. E.164; `from` null: withheld. */
-export interface InboundCall { call_id: string; leg_id: string | null; from: string | null; to: string }
+export interface InboundCall {
+  call_id: string;
+  leg_id: string | null;
+  from: string | null;
+  to: string;
+}
 
 /** What becomes of an inbound call. `connect`: to the talk that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for a dialled one. */
 export type InboundDecision =
   | { kind: "reject"; message: string | null; language: string }
   | { kind: "redirect"; to: string }
-  | { kind: "connect"; call_ref: string; media: MediaTarget; callback_base: string; record: boolean; talk_seconds: number; greeting: TurnReply | null };
+  | {
+      kind: "connect";
+      call_ref: string;
+      media: MediaTarget;
+      callback_base: string;
+      record: boolean;
+      talk_seconds: number;
+      greeting: TurnReply | null;
+    };
 
 /** How a carrier speaks with our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
 export type SpeechMode = "relay" | "turns";
@@ -130,16 +187,27 @@ export interface Capabilities {
 }
 
 /** The document a carrier follows, or an empty answer. */
-export interface AnswerDocument { content_type: string; body: string }
+export interface AnswerDocument {
+  content_type: string;
+  body: string;
+}
 
 /** What a document is about: the callback's call and its path with query, as signed; addresses in the document begin with `callback_base`. */
-export interface DocumentPlace { callback_base: string; call_ref: string; path: string }
+export interface DocumentPlace {
+  callback_base: string;
+  call_ref: string;
+  path: string;
+}
 
 /** What of an HTTP request its signature covers. */
 export type SignedRequest = Pick<RawCallback, "method" | "path" | "headers" | "body">;
 
 /** A recording being read from the carrier. `bytes` null: the carrier does not say how many. */
-export interface RecordingStream { body: Readable; content_type: string; bytes: number | null }
+export interface RecordingStream {
+  body: Readable;
+  content_type: string;
+  bytes: number | null;
+}
 
 /** One carrier. Every adapter passes the same suite; its words stay in its folder. */
 export interface CarrierPort {

@@ -2,12 +2,15 @@ import { Readable } from "node:stream";
 import type { RecordingStream } from "./port.ts";
 
 /** A whole number of a header or a field; null where it is none. */
-export const wholeOf = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
+export const wholeOf = (text: string | null): number | null =>
+  text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
 /** What `ask` gets within `ms`, by the signal it is given: the heads of answers, for a file's body may take as long as its reader does. */
 export async function headWithin<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const patience = new AbortController();
-  const timer = setTimeout(() => { patience.abort(new Error("no answer in time")); }, ms);
+  const timer = setTimeout(() => {
+    patience.abort(new Error("no answer in time"));
+  }, ms);
   try {
     return await ask(patience.signal);
   } finally {
@@ -16,5 +19,8 @@ export async function headWithin<T>(ms: number, ask: (signal: AbortSignal) => Pr
 }
 
 /** The answer's body as a recording; `unsaid` is its content type where the answer names none. */
-export const streamOf = ({ body, headers }: Response, unsaid = "application/octet-stream"): RecordingStream =>
-  ({ body: body === null ? Readable.from([]) : Readable.fromWeb(body), content_type: headers.get("content-type") ?? unsaid, bytes: wholeOf(headers.get("content-length")) });
+export const streamOf = ({ body, headers }: Response, unsaid = "application/octet-stream"): RecordingStream => ({
+  body: body === null ? Readable.from([]) : Readable.fromWeb(body),
+  content_type: headers.get("content-type") ?? unsaid,
+  bytes: wholeOf(headers.get("content-length")),
+});

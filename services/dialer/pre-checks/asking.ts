@@ -7,7 +7,11 @@ import type { Answer } from "./judging.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 /** How often and how long a pre-check's server is asked. */
-export interface Patience { timeout_ms: number; retries: number; json: boolean }
+export interface Patience {
+  timeout_ms: number;
+  retries: number;
+  json: boolean;
+}
 /** Asks a pre-check's server; never rejects. A signal that aborts ends it at once. */
 export type PreCheckCaller = (outgoing: Outgoing, patience: Patience, signal: AbortSignal) => Promise<Answer>;
 
@@ -22,12 +26,14 @@ const TRY_AGAIN = new Set([408, 425, 429, 500, 502, 503, 504]);
 const OK_FIRST = 200;
 const OK_LAST = 299;
 
-const codeOf = (error: unknown): string => (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "");
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";
 
 /** What went wrong, for people: a word of the system, nothing of what was sent. */
 function faultOf(error: unknown, timedOut: boolean, timeout_ms: number): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (cause instanceof AddressRefused || error instanceof AddressRefused) return `the address is refused: ${(cause as Error).message}`;
+  if (cause instanceof AddressRefused || error instanceof AddressRefused)
+    return `the address is refused: ${(cause as Error).message}`;
   if (timedOut) return `no answer within ${timeout_ms} ms`;
   const code = codeOf(cause) || codeOf(error);
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return `the answer is larger than ${MAX_ANSWER_BYTES} bytes`;
@@ -42,13 +48,24 @@ function parsed(text: string, http_status: number): Answer {
   }
 }
 
-const mayDiffer = (answer: Answer): boolean => (answer.http_status === null ? "fault" in answer && !answer.fault.startsWith("the address") : TRY_AGAIN.has(answer.http_status));
+const mayDiffer = (answer: Answer): boolean =>
+  answer.http_status === null
+    ? "fault" in answer && !answer.fault.startsWith("the address")
+    : TRY_AGAIN.has(answer.http_status);
 
 /** A caller that sends only to addresses the policy allows, checked again where names are resolved; follows no redirect, reads at most 64 KiB. */
 export function preCheckCaller(policy: AddressPolicy, clock: Clock): { ask: PreCheckCaller; close(): Promise<void> } {
-  const agent = egressAgent(policy, { connectTimeoutMs: CONNECT_TIMEOUT_MS, connectionsPerHost: CONNECTIONS_PER_HOST, maxAnswerBytes: MAX_ANSWER_BYTES });
+  const agent = egressAgent(policy, {
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    connectionsPerHost: CONNECTIONS_PER_HOST,
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+  });
 
-  const once = async ({ url, method, headers, body }: Outgoing, { timeout_ms, json }: Patience, signal: AbortSignal): Promise<Answer> => {
+  const once = async (
+    { url, method, headers, body }: Outgoing,
+    { timeout_ms, json }: Patience,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
     const [done, late] = [new AbortController(), new AbortController()];
     const watch = async (): Promise<void> => {
       await clock.wait(timeout_ms, done.signal);
@@ -56,9 +73,16 @@ export function preCheckCaller(policy: AddressPolicy, clock: Clock): { ask: PreC
     };
     void watch();
     try {
-      const answer = await request(url, { dispatcher: agent, method: method as "GET", headers, signal: AbortSignal.any([signal, late.signal]), ...(body === null ? {} : { body }) });
+      const answer = await request(url, {
+        dispatcher: agent,
+        method: method as "GET",
+        headers,
+        signal: AbortSignal.any([signal, late.signal]),
+        ...(body === null ? {} : { body }),
+      });
       const http_status = answer.statusCode;
-      if (json && http_status >= OK_FIRST && http_status <= OK_LAST) return parsed(await answer.body.text(), http_status);
+      if (json && http_status >= OK_FIRST && http_status <= OK_LAST)
+        return parsed(await answer.body.text(), http_status);
       await answer.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
       return { http_status, json: undefined };
     } catch (error) {

@@ -5,7 +5,12 @@ import type { OnFailure, PassWhen, PreCheck } from "./pre-check.ts";
 export type Answer = { http_status: number | null } & ({ json: unknown } | { fault: string });
 
 /** A pre-check's judgement. `detail`: why it did not pass, for people; never a secret. */
-export interface Judgement { status: "passed" | "failed" | "error"; http_status: number | null; exported: Record<string, unknown>; detail: string | null }
+export interface Judgement {
+  status: "passed" | "failed" | "error";
+  http_status: number | null;
+  exported: Record<string, unknown>;
+  detail: string | null;
+}
 
 /** A pre-check's result as it is kept with the lead. */
 export interface PreCheckResult extends Record<string, unknown> {
@@ -29,7 +34,11 @@ const OK_LAST = 299;
 
 /** The value at a path such as `data.items.0.id` or `$.data.items[0].id`; undefined where there is none. Inherited properties never count. */
 export function valueAt(json: unknown, path: string): unknown {
-  const steps = path.replace(/^\$\.?/, "").replaceAll(/\[(\d+)\]/g, ".$1").split(".").filter((step) => step !== "");
+  const steps = path
+    .replace(/^\$\.?/, "")
+    .replaceAll(/\[(\d+)\]/g, ".$1")
+    .split(".")
+    .filter((step) => step !== "");
   let value = json;
   for (const step of steps) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
@@ -52,26 +61,39 @@ function contains(value: unknown, wanted: unknown): boolean {
 export function holds(json: unknown, { path, operator, value: wanted }: PassWhen): boolean {
   const value = valueAt(json, path);
   switch (operator) {
-    case "equals": return isDeepStrictEqual(value, wanted);
-    case "not_equals": return !isDeepStrictEqual(value, wanted);
-    case "contains": return contains(value, wanted);
-    case "gt": return numberOf(value) > numberOf(wanted);
-    case "lt": return numberOf(value) < numberOf(wanted);
-    case "exists": return (value !== undefined && value !== null) === (wanted !== false);
+    case "equals":
+      return isDeepStrictEqual(value, wanted);
+    case "not_equals":
+      return !isDeepStrictEqual(value, wanted);
+    case "contains":
+      return contains(value, wanted);
+    case "gt":
+      return numberOf(value) > numberOf(wanted);
+    case "lt":
+      return numberOf(value) < numberOf(wanted);
+    case "exists":
+      return (value !== undefined && value !== null) === (wanted !== false);
   }
 }
 
-const isExportable = (variable: string, value: unknown): boolean => VARIABLE.test(variable) && value !== undefined && JSON.stringify(value).length <= MAX_EXPORT_CHARS;
+const isExportable = (variable: string, value: unknown): boolean =>
+  VARIABLE.test(variable) && value !== undefined && JSON.stringify(value).length <= MAX_EXPORT_CHARS;
 
 /** Judges an answer: a 2xx whose condition holds passes; one that does not hold fails; everything else is an error. */
 export function judge(check: PreCheck, answer: Answer): Judgement {
   const { http_status } = answer;
   const error = (detail: string): Judgement => ({ status: "error", http_status, exported: {}, detail });
   if ("fault" in answer) return error(answer.fault);
-  if (http_status === null || http_status < OK_FIRST || http_status > OK_LAST) return error(`it was answered HTTP ${http_status}`);
+  if (http_status === null || http_status < OK_FIRST || http_status > OK_LAST)
+    return error(`it was answered HTTP ${http_status}`);
   if (check.pass_when !== null && !holds(answer.json, check.pass_when)) {
     const { path, operator } = check.pass_when;
-    return { status: "failed", http_status, exported: {}, detail: `the answer's "${path}" is not as it must be (${operator})` };
+    return {
+      status: "failed",
+      http_status,
+      exported: {},
+      detail: `the answer's "${path}" is not as it must be (${operator})`,
+    };
   }
   const wanted = check.exports.map(([variable, path]) => [variable, valueAt(answer.json, path)] as const);
   const exported = Object.fromEntries(wanted.filter(([variable, value]) => isExportable(variable, value)));
@@ -82,7 +104,11 @@ export function judge(check: PreCheck, answer: Answer): Judgement {
 export function whatNext(check: PreCheck, status: Judgement["status"], defers: number): "go_on" | "abort" | "defer" {
   if (status === "passed") return "go_on";
   if (status === "failed") return "abort";
-  const next: Record<OnFailure, "go_on" | "abort" | "defer"> = { proceed: "go_on", abort: "abort", defer: defers < check.max_defers ? "defer" : "abort" };
+  const next: Record<OnFailure, "go_on" | "abort" | "defer"> = {
+    proceed: "go_on",
+    abort: "abort",
+    defer: defers < check.max_defers ? "defer" : "abort",
+  };
   return next[check.on_failure];
 }
 

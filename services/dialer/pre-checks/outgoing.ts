@@ -2,10 +2,26 @@ import { render, renderJson, type Sources } from "../../../shared/placeholders.t
 import type { PreCheck } from "./pre-check.ts";
 
 /** A pre-check's request, every {{variable}} filled in. Headers may hold secrets: never to be logged. */
-export interface Outgoing { url: string; method: string; headers: Record<string, string>; body: string | null }
+export interface Outgoing {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body: string | null;
+}
 
 /** Headers that belong to the connection, not to whoever configured the check. */
-const OURS = new Set(["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect", "keep-alive", "accept-encoding"]);
+const OURS = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "upgrade",
+  "te",
+  "trailer",
+  "expect",
+  "keep-alive",
+  "accept-encoding",
+]);
 const WITHOUT_BODY = new Set(["GET", "HEAD"]);
 // oxlint-disable-next-line no-control-regex -- these are the characters meant
 const CONTROL = /[\u0000-\u001F\u007F]/;
@@ -34,8 +50,12 @@ export function outgoingOf(check: PreCheck, sources: Sources): Outgoing | string
     if (CONTROL.test(value)) return `the header "${name}" would hold a line break or another control character`;
     headers[name.toLowerCase()] = value;
   }
-  if (check.body === undefined || WITHOUT_BODY.has(check.method)) return { url, method: check.method, headers, body: null };
+  if (check.body === undefined || WITHOUT_BODY.has(check.method))
+    return { url, method: check.method, headers, body: null };
   const type = typeOf(check.body, headers["content-type"]);
-  const body = typeof check.body === "string" ? render(check.body, sources, encodingOf(type)) : JSON.stringify(renderJson(check.body, sources));
+  const body =
+    typeof check.body === "string"
+      ? render(check.body, sources, encodingOf(type))
+      : JSON.stringify(renderJson(check.body, sources));
   return { url, method: check.method, headers: { ...headers, "content-type": type }, body };
 }

@@ -4,7 +4,13 @@ export const MAX_RECORDING_BYTES = 500_000_000;
 const AUDIO = /^audio\/[a-z0-9.+-]{1,60}$/;
 /** What storages say of files whose kind nobody told them. */
 const UNTOLD: readonly string[] = ["application/octet-stream", "binary/octet-stream", ""];
-const SAME: Record<string, string> = { "audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/vnd.wave": "audio/wav", "audio/mp3": "audio/mpeg", "audio/x-mpeg": "audio/mpeg" };
+const SAME: Record<string, string> = {
+  "audio/x-wav": "audio/wav",
+  "audio/wave": "audio/wav",
+  "audio/vnd.wave": "audio/wav",
+  "audio/mp3": "audio/mpeg",
+  "audio/x-mpeg": "audio/mpeg",
+};
 
 const bare = (content_type: string): string => (content_type.split(";")[0] ?? "").trim().toLowerCase();
 

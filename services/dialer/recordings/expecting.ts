@@ -14,12 +14,17 @@ const RECORD_MARGIN_SECONDS = 60;
 const BEGIN_AGAIN_MS = [1_000, 4_000] as const;
 
 /** Where a call's recording is downloaded. */
-export const recordingUrl = ({ env }: Pick<Works, "env">, call_id: string): string => `${env.PUBLIC_HTTP_URL}${BASE_PATH}/leads/recording/${encodeURIComponent(call_id)}`;
+export const recordingUrl = ({ env }: Pick<Works, "env">, call_id: string): string =>
+  `${env.PUBLIC_HTTP_URL}${BASE_PATH}/leads/recording/${encodeURIComponent(call_id)}`;
 
 /** Puts the recording's address into the lead's record, or takes it back. Throws when leads can't be reached. */
 export async function tellAddress(w: Works, call: CallDoc, known: boolean): Promise<void> {
   if (call.carrier_call_id === undefined) return;
-  await w.bus.call("leads.annotate", { lead_id: call.lead_id, claim_no: call.claim_no, recording_url: known ? recordingUrl(w, call.carrier_call_id) : null });
+  await w.bus.call("leads.annotate", {
+    lead_id: call.lead_id,
+    claim_no: call.claim_no,
+    recording_url: known ? recordingUrl(w, call.carrier_call_id) : null,
+  });
   await w.recordings.run(addressTold(call._id, known));
 }
 
@@ -33,7 +38,9 @@ async function begin(w: Works, ref: string): Promise<void> {
     if (!call || !isLive(call) || call.provider === undefined || handle === null || w.stopping()) break;
     try {
       const limit_seconds = (call.order?.max_call_seconds ?? 0) + CARRIER_LIMIT_MARGIN_SECONDS + RECORD_MARGIN_SECONDS;
-      await w.carriers.of(call.provider).record(handle, { callback_base: callbackBase(w, call.provider), call_ref: ref, limit_seconds });
+      await w.carriers
+        .of(call.provider)
+        .record(handle, { callback_base: callbackBase(w, call.provider), call_ref: ref, limit_seconds });
       return;
     } catch (error) {
       reason = error instanceof Error ? error.message : "a fault";
@@ -53,7 +60,8 @@ function isRecorded(w: Works, call: CallDoc): boolean {
 
 /** After the end of a call: its recording is told of soon, or asked for. May be repeated. */
 export async function afterTalk(w: Works, { _id, recording }: CallDoc): Promise<void> {
-  if (recording?.state === "wanted" && recording.recording_id === undefined) await w.recordings.run(callOver(_id, w.clock.now(), recording.own ?? false));
+  if (recording?.state === "wanted" && recording.recording_id === undefined)
+    await w.recordings.run(callOver(_id, w.clock.now(), recording.own ?? false));
 }
 
 /** After the answer: the recording is waited for, and the lead's record names its address at once, so that the report does so too. May be repeated. */
@@ -69,6 +77,11 @@ export async function expectRecording(w: Works, call: CallDoc): Promise<void> {
 }
 
 /** What the carrier told of a recording: it is fetched at once, for some links die within minutes. */
-export async function recordingTold(w: Works, ref: string, call_id: string, recording: CarrierRecording): Promise<void> {
+export async function recordingTold(
+  w: Works,
+  ref: string,
+  call_id: string,
+  recording: CarrierRecording,
+): Promise<void> {
   if (await w.recordings.run(told(ref, call_id, recording, w.clock.now()))) w.recorder.nudge();
 }

@@ -5,7 +5,10 @@ import type { Works } from "../works.ts";
 import { ownStored } from "./recording-machine.ts";
 
 /** A talk that we recorded ourselves is in the folder: from here on its recording goes the road of all others. */
-export async function ownRecorded(w: Works, { call_ref, ...kept }: ParamsOf<"dialer.recorded">): Promise<ResultOf<"dialer.recorded">> {
+export async function ownRecorded(
+  w: Works,
+  { call_ref, ...kept }: ParamsOf<"dialer.recorded">,
+): Promise<ResultOf<"dialer.recorded">> {
   if (!kept.key.endsWith(`/${call_ref}.wav`)) fail("VALIDATION_FAILED", "This is no key of a recording of this call.");
   const call = await w.calls.find(call_ref);
   if (!call) return { wanted: false };
@@ -13,7 +16,10 @@ export async function ownRecorded(w: Works, { call_ref, ...kept }: ParamsOf<"dia
   const isOurs = call.recording === undefined ? isOwnRecording(w, call) : call.recording.own === true;
   if (!isOurs) return { wanted: false };
   if (await w.recordings.run(ownStored(call_ref, kept, w.clock.now()))) {
-    w.log.info({ event: "recording.stored", call_ref, bytes: kept.bytes, content_type: kept.content_type }, "a recording of our own is stored");
+    w.log.info(
+      { event: "recording.stored", call_ref, bytes: kept.bytes, content_type: kept.content_type },
+      "a recording of our own is stored",
+    );
     w.recorder.nudge();
     return { wanted: true };
   }

@@ -24,13 +24,27 @@ const NEVER_TOLD = "The carrier never told of a recording, and none was found th
 /** Does what is owed to one recording. Throws when somebody can't be reached. */
 async function seeTo(w: Works, call: RecordedCall, lease_until: Date): Promise<void> {
   switch (owedOf(call.recording, w.stores.upload)) {
-    case "ask": await seekRecording(w, call, lease_until); return;
-    case "give_up_waiting": await w.recordings.run(neverCame(call._id, NEVER_TOLD, w.clock.now())); return;
-    case "fetch": await fetchRecording(w, call, lease_until); return;
-    case "upload": await uploadRecording(w, call); return;
-    case "tell": await tellAddress(w, call, true); break;
-    case "take_back": await tellAddress(w, call, false); break;
-    case null: await w.recordings.run(settled(call._id, lease_until)); return;
+    case "ask":
+      await seekRecording(w, call, lease_until);
+      return;
+    case "give_up_waiting":
+      await w.recordings.run(neverCame(call._id, NEVER_TOLD, w.clock.now()));
+      return;
+    case "fetch":
+      await fetchRecording(w, call, lease_until);
+      return;
+    case "upload":
+      await uploadRecording(w, call);
+      return;
+    case "tell":
+      await tellAddress(w, call, true);
+      break;
+    case "take_back":
+      await tellAddress(w, call, false);
+      break;
+    case null:
+      await w.recordings.run(settled(call._id, lease_until));
+      return;
   }
   await w.recordings.run(goOn(call._id, lease_until, w.clock.now()));
 }
@@ -42,7 +56,10 @@ export function createRecorder(works: () => Works): Recorder {
     try {
       await seeTo(w, call, lease_until);
     } catch (error) {
-      w.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a recording could not be seen to; it is looked at again");
+      w.log.warn(
+        { call_ref: call._id, error: errorForLog(error) },
+        "a recording could not be seen to; it is looked at again",
+      );
       await w.recordings.run(goOn(call._id, lease_until, plusMs(w.clock.now(), RELOOK_MS)));
     } finally {
       busy -= 1;
@@ -55,8 +72,14 @@ export function createRecorder(works: () => Works): Recorder {
       busy += 1;
       const now = w.clock.now();
       const lease_until = plusMs(now, LEASE_MS);
-      const call = await w.recordings.takeDue(now, lease_until).catch((error: unknown) => { busy -= 1; throw error; });
-      if (!call) { busy -= 1; return; }
+      const call = await w.recordings.takeDue(now, lease_until).catch((error: unknown) => {
+        busy -= 1;
+        throw error;
+      });
+      if (!call) {
+        busy -= 1;
+        return;
+      }
       w.background.run("seeing to a recording", () => one(w, call, lease_until));
     }
   };

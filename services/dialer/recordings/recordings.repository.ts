@@ -22,8 +22,20 @@ const MAX_TIME_MS = 8000;
 /** The repository on the model of `calls`; `run` is that of the calls' own. */
 export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]): Recordings => ({
   run,
-  takeDue: (now, next_due) => model.findOneAndUpdate({ "recording.due_at": { $lte: now } }, { $set: { "recording.due_at": next_due } }, { sort: { "recording.due_at": 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS })
-    .lean<RecordedCall>().exec(),
+  takeDue: (now, next_due) =>
+    model
+      .findOneAndUpdate(
+        { "recording.due_at": { $lte: now } },
+        { $set: { "recording.due_at": next_due } },
+        { sort: { "recording.due_at": 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS },
+      )
+      .lean<RecordedCall>()
+      .exec(),
   // by the index of carriers' names, which begins with the provider
-  ofCarrierCall: (call_id) => model.findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
+  ofCarrierCall: (call_id) =>
+    model
+      .findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id })
+      .maxTimeMS(MAX_TIME_MS)
+      .lean<CallDoc>()
+      .exec(),
 });

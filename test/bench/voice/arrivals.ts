@@ -19,7 +19,10 @@ export interface Arrivals {
 
 /** How late the frames of one utterance came: against a steady pace laid through the most punctual of them; those at moments that are not known (NaN) are left out. Pure. */
 export function latenessOf(came: readonly number[]): number[] {
-  const paced = came.slice(BURST_FRAMES).map((at, k) => at - k * FRAME_MS).filter((at) => !Number.isNaN(at));
+  const paced = came
+    .slice(BURST_FRAMES)
+    .map((at, k) => at - k * FRAME_MS)
+    .filter((at) => !Number.isNaN(at));
   const earliest = paced.reduce((a, b) => Math.min(a, b), Infinity);
   return paced.map((at) => at - earliest);
 }
@@ -49,9 +52,17 @@ export function arrivals(): Arrivals {
       if (!seen) unseen++;
       current.push(seen ? now : NaN);
     },
-    get unseen() { return unseen; },
+    get unseen() {
+      return unseen;
+    },
     ends,
-    lateness() { ends(); return utterances.flatMap(latenessOf); },
-    holes() { ends(); return utterances.map(holeOf).filter((ms) => ms > 0); },
+    lateness() {
+      ends();
+      return utterances.flatMap(latenessOf);
+    },
+    holes() {
+      ends();
+      return utterances.map(holeOf).filter((ms) => ms > 0);
+    },
   };
 }

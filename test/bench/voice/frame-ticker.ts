@@ -40,10 +40,17 @@ export function frameTicker(): FrameTicker {
     join(tick) {
       const least = phases.reduce((a, b) => (b.size < a.size ? b : a));
       least.add(tick);
-      if (timer === null) { due = performance.now() + PHASE_MS; timer = setTimeout(run, PHASE_MS); }
-      return () => { least.delete(tick); };
+      if (timer === null) {
+        due = performance.now() + PHASE_MS;
+        timer = setTimeout(run, PHASE_MS);
+      }
+      return () => {
+        least.delete(tick);
+      };
     },
-    get behind() { return behind || (timer !== null && performance.now() - due > BEHIND_MS); },
+    get behind() {
+      return behind || (timer !== null && performance.now() - due > BEHIND_MS);
+    },
     late() {
       const told = lates;
       lates = [];

@@ -6,7 +6,8 @@ import { startTalker, type Talker } from "./talker-process.ts";
 
 const FRAME_MS = 20;
 /** Said at once and without the model, long enough to be talked over. Every word of it is another one. */
-const LONG = "Your parcel with seven books left Rotterdam on Monday evening, passed customs yesterday around noon, and should reach the depot near the old harbour before Friday.";
+const LONG =
+  "Your parcel with seven books left Rotterdam on Monday evening, passed customs yesterday around noon, and should reach the depot near the old harbour before Friday.";
 const INTERRUPTION = "Sorry, what was that?";
 const COUGH_MS = 350;
 /** The agent has been heard for so long when somebody talks over it; the calls differ. */
@@ -37,16 +38,24 @@ export function missing(text: string, heard: string): number {
 }
 
 /** What happened when somebody talked over the agent: onset of speech to clear, ms, and how far the transcript is from what was played, words. */
-export interface BargeIns { clear_ms: number[]; apart: number[] }
+export interface BargeIns {
+  clear_ms: number[];
+  apart: number[];
+}
 
 /** What happened when somebody coughed: from its end until the agent is heard again, ms; how often the agent said all it had to say, and did not fall silent at all. */
-export interface Coughs { resumed_ms: number[]; complete: number; unmoved: number; of: number }
+export interface Coughs {
+  resumed_ms: number[];
+  complete: number;
+  unmoved: number;
+  of: number;
+}
 
 async function bargeIn(talker: Talker, { caller, lead_id }: Call, n: number, into: BargeIns): Promise<void> {
   await caller.hearsFor(HEARD_MS + spread(n) * HEARD_SPREAD_MS);
   const cleared = caller.cleared();
   const { onset } = await caller.say(words(INTERRUPTION, spread(n) * FRAME_MS));
-  into.clear_ms.push(await cleared - onset);
+  into.clear_ms.push((await cleared) - onset);
   const heard = caller.heard();
   await caller.hangUp();
   const { transcript } = await talker.settled(lead_id);
@@ -58,9 +67,19 @@ async function coughed({ caller }: Call, n: number, into: Coughs): Promise<void>
   await caller.hearsFor(HEARD_MS + spread(n) * HEARD_SPREAD_MS);
   const clear = caller.cleared();
   const { end } = await caller.say(cough(COUGH_MS, spread(n) * FRAME_MS));
-  const cleared = await Promise.race([clear, new Promise<null>((resolve) => { setTimeout(() => resolve(null), COUGH_MS); })]);
+  const cleared = await Promise.race([
+    clear,
+    new Promise<null>((resolve) => {
+      setTimeout(() => resolve(null), COUGH_MS);
+    }),
+  ]);
   if (cleared !== null) {
-    const back = await Promise.race([caller.firstFrame(end), new Promise<null>((resolve) => { setTimeout(() => resolve(null), TO_RESUME_MS); })]);
+    const back = await Promise.race([
+      caller.firstFrame(end),
+      new Promise<null>((resolve) => {
+        setTimeout(() => resolve(null), TO_RESUME_MS);
+      }),
+    ]);
     if (back !== null) into.resumed_ms.push(back - end);
   } else into.unmoved++;
   await caller.silentFor(QUIET_MS);

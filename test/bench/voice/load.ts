@@ -31,14 +31,39 @@ const PROCESSOR = 0;
 
 /** What one number of calls came to. `left`: what is open afterwards and was not before. */
 export interface LoadStep {
-  calls: number; seconds: number; frames: number; late_p50_ms: number; late_p99_ms: number; late_max_ms: number; holes: number; answers_p50_ms: number; answers_p99_ms: number; talked_share: number;
-  lag_p50_ms: number; lag_p99_ms: number; cpu_percent: number; rss_mb_per_call: number; generator_late_p99_ms: number; unseen_share: number; left: Record<string, number>; top: string[];
+  calls: number;
+  seconds: number;
+  frames: number;
+  late_p50_ms: number;
+  late_p99_ms: number;
+  late_max_ms: number;
+  holes: number;
+  answers_p50_ms: number;
+  answers_p99_ms: number;
+  talked_share: number;
+  lag_p50_ms: number;
+  lag_p99_ms: number;
+  cpu_percent: number;
+  rss_mb_per_call: number;
+  generator_late_p99_ms: number;
+  unseen_share: number;
+  left: Record<string, number>;
+  top: string[];
 }
 
 /** How loads are run. */
-export interface LoadOptions { seconds: number; counts?: number[]; profile: boolean; /** Options of V8 for the process under measurement. */ v8: readonly string[]; say(text: string): void }
+export interface LoadOptions {
+  seconds: number;
+  counts?: number[];
+  profile: boolean;
+  /** Options of V8 for the process under measurement. */ v8: readonly string[];
+  say(text: string): void;
+}
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 const tenths = (n: number): number => Math.round(n * 10) / 10;
 const hundredths = (n: number): number => Math.round(n * 100) / 100;
 
@@ -52,14 +77,24 @@ async function converse({ caller }: Call, n: number, until: number, answers: num
     if (performance.now() >= until) return;
     const { end } = await caller.say(said);
     const answered = await Promise.race([caller.firstFrame(end), pause(PERIOD_MS)]);
-    if (answered === undefined) { answers.push(PERIOD_MS); continue; }
+    if (answered === undefined) {
+      answers.push(PERIOD_MS);
+      continue;
+    }
     answers.push(answered - end);
   }
 }
 
 /** What is open now and was not before, by kind. */
-export function leftOf(before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(after).map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const).filter(([, more]) => more > 0));
+export function leftOf(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(after)
+      .map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const)
+      .filter(([, more]) => more > 0),
+  );
 }
 
 /** Waits until nothing more is open than was before, within a bound. */
@@ -81,23 +116,39 @@ async function rehearse(talker: Talker, template: TemplateRecord, ticker: FrameT
 }
 
 async function hangUp(talker: Talker, calls: readonly Call[]): Promise<void> {
-  await Promise.all(calls.map(async ({ caller, lead_id }) => { await caller.hangUp(); await talker.settled(lead_id); }));
+  await Promise.all(
+    calls.map(async ({ caller, lead_id }) => {
+      await caller.hangUp();
+      await talker.settled(lead_id);
+    }),
+  );
 }
 
 /** What the process is like when idle: its memory after its first call, and what is open after as many as are measured, for connections to store and models are kept. */
-async function idle(talker: Talker, models: StubModels, template: TemplateRecord, ticker: FrameTicker, count: number): Promise<Measured> {
+async function idle(
+  talker: Talker,
+  models: StubModels,
+  template: TemplateRecord,
+  ticker: FrameTicker,
+  count: number,
+): Promise<Measured> {
   await rehearse(talker, template, ticker, 1);
   const { rss_mb } = await talker.measure();
   await rehearse(talker, template, ticker, count);
   await pause(POLL_MS);
   models.closeIdle();
   await pause(POLL_MS);
-  return { ...await talker.measure(), rss_mb };
+  return { ...(await talker.measure()), rss_mb };
 }
 
 async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, models: StubModels): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
-  const talker = await startTalker({ models: models.url, processor: PROCESSOR, v8, ...(profiles === undefined ? {} : { profiles }) });
+  const talker = await startTalker({
+    models: models.url,
+    processor: PROCESSOR,
+    v8,
+    ...(profiles === undefined ? {} : { profiles }),
+  });
   const ticker = frameTicker();
   const template = endlessTemplate([{ name: "talk", prompt: "Write down what they say.", functions: [] }]);
   await talker.template(template);
@@ -119,28 +170,44 @@ async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, mod
   const sum = (of: (call: Call) => number): number => calls.reduce((all, call) => all + of(call), 0);
   const top = profiles === undefined ? [] : profileOf(profiles);
   return {
-    calls: count, seconds, frames: late.length, late_p50_ms: tenths(median(late)), late_p99_ms: tenths(quantile(late, 0.99)), late_max_ms: tenths(quantile(late, 1)),
+    calls: count,
+    seconds,
+    frames: late.length,
+    late_p50_ms: tenths(median(late)),
+    late_p99_ms: tenths(quantile(late, 0.99)),
+    late_max_ms: tenths(quantile(late, 1)),
     holes: sum(({ caller }) => caller.arrivals.holes().length),
-    answers_p50_ms: tenths(median(answers)), answers_p99_ms: tenths(quantile(answers, 0.99)), talked_share: hundredths(sum(({ caller }) => caller.played_ms) / sum(({ caller }) => caller.lived_ms)),
-    lag_p50_ms: tenths(measured.lag_p50_ms), lag_p99_ms: tenths(measured.lag_p99_ms), cpu_percent: tenths(measured.cpu_percent), rss_mb_per_call: hundredths((measured.rss_mb - before.rss_mb) / count),
-    generator_late_p99_ms: tenths(quantile(generator, 0.99)), unseen_share: hundredths(sum(({ caller }) => caller.arrivals.unseen) / Math.max(1, late.length)), left, top,
+    answers_p50_ms: tenths(median(answers)),
+    answers_p99_ms: tenths(quantile(answers, 0.99)),
+    talked_share: hundredths(sum(({ caller }) => caller.played_ms) / sum(({ caller }) => caller.lived_ms)),
+    lag_p50_ms: tenths(measured.lag_p50_ms),
+    lag_p99_ms: tenths(measured.lag_p99_ms),
+    cpu_percent: tenths(measured.cpu_percent),
+    rss_mb_per_call: hundredths((measured.rss_mb - before.rss_mb) / count),
+    generator_late_p99_ms: tenths(quantile(generator, 0.99)),
+    unseen_share: hundredths(sum(({ caller }) => caller.arrivals.unseen) / Math.max(1, late.length)),
+    left,
+    top,
   };
 }
 
 function profileOf(folder: string): string[] {
   const [file] = readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"));
-  const profile = file === undefined ? null : JSON.parse(readFileSync(join(folder, file), "utf8")) as Parameters<typeof topOf>[0];
+  const profile =
+    file === undefined ? null : (JSON.parse(readFileSync(join(folder, file), "utf8")) as Parameters<typeof topOf>[0]);
   rmSync(folder, { recursive: true, force: true });
   return profile === null ? [] : [...topOf(profile), "by function:", ...topFunctions(profile)];
 }
 
 function lineOf(s: LoadStep): string {
-  const left = Object.entries(s.left).map(([kind, count]) => `${count} ${kind}`).join(", ");
+  const left = Object.entries(s.left)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(", ");
   return [
-    `${String(s.calls).padStart(4)} calls, ${s.seconds} s: frames late p50 ${s.late_p50_ms}  p99 ${s.late_p99_ms}  max ${s.late_max_ms} ms (n ${s.frames}), holes ${s.holes}; `
-      + `loop lag p50 ${s.lag_p50_ms}  p99 ${s.lag_p99_ms} ms; CPU ${s.cpu_percent} % of a core; ${s.rss_mb_per_call} MB a call`,
-    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; `
-      + `the generator's own lag p99 ${s.generator_late_p99_ms} ms, it missed ${Math.round(s.unseen_share * 100)} % of the frames' moments; left open: ${left === "" ? "nothing" : left}`,
+    `${String(s.calls).padStart(4)} calls, ${s.seconds} s: frames late p50 ${s.late_p50_ms}  p99 ${s.late_p99_ms}  max ${s.late_max_ms} ms (n ${s.frames}), holes ${s.holes}; ` +
+      `loop lag p50 ${s.lag_p50_ms}  p99 ${s.lag_p99_ms} ms; CPU ${s.cpu_percent} % of a core; ${s.rss_mb_per_call} MB a call`,
+    `            end of speech -> first frame p50 ${s.answers_p50_ms}  p99 ${s.answers_p99_ms} ms; the agent talked ${Math.round(s.talked_share * 100)} % of the time; ` +
+      `the generator's own lag p99 ${s.generator_late_p99_ms} ms, it missed ${Math.round(s.unseen_share * 100)} % of the frames' moments; left open: ${left === "" ? "nothing" : left}`,
     ...s.top.map((line) => `            ${line}`),
   ].join("\n");
 }
@@ -149,8 +216,12 @@ function lineOf(s: LoadStep): string {
 export async function benchLoad(options: LoadOptions): Promise<LoadStep[]> {
   const { say } = options;
   const apart = pinThisProcess(PROCESSOR);
-  const others = apart ? "the callers, the models and the store on the others" : "everything else where it likes (taskset is not here)";
-  say(`\nload: the process of the talks on processor ${PROCESSOR} alone, ${others}; models of one line each, in the callers' process; ${busy()}`);
+  const others = apart
+    ? "the callers, the models and the store on the others"
+    : "everything else where it likes (taskset is not here)";
+  say(
+    `\nload: the process of the talks on processor ${PROCESSOR} alone, ${others}; models of one line each, in the callers' process; ${busy()}`,
+  );
   const models = await startStubModels();
   const steps: LoadStep[] = [];
   for (const count of options.counts ?? COUNTS) {
@@ -162,8 +233,10 @@ export async function benchLoad(options: LoadOptions): Promise<LoadStep[]> {
   const asked = steps.find(({ calls }) => calls === ASKED_AT);
   const met = (is: boolean): string => (is ? "met" : "MISSED");
   if (asked) {
-    say(`      asked at ${ASKED_AT}: late p99 <= ${ASKED_LATE_MS} ms: ${met(asked.late_p99_ms <= ASKED_LATE_MS)}; <= ${ASKED_RSS_MB} MB a call: ${met(asked.rss_mb_per_call <= ASKED_RSS_MB)}; `
-      + `nothing left open: ${met(Object.keys(asked.left).length === 0)}`);
+    say(
+      `      asked at ${ASKED_AT}: late p99 <= ${ASKED_LATE_MS} ms: ${met(asked.late_p99_ms <= ASKED_LATE_MS)}; <= ${ASKED_RSS_MB} MB a call: ${met(asked.rss_mb_per_call <= ASKED_RSS_MB)}; ` +
+        `nothing left open: ${met(Object.keys(asked.left).length === 0)}`,
+    );
   }
   return steps;
 }

@@ -15,11 +15,17 @@ const SEED = 7;
 export const STREAM_SID = "MZ00000000000000000000000000000000";
 
 /** A sound as a carrier sends it: messages that are ready to go, where in the first the sound sets in, and where in the last it ends, ms from the frame's beginning. */
-export interface Sound { readonly messages: readonly Buffer[]; readonly onset_ms: number; readonly end_ms: number }
+export interface Sound {
+  readonly messages: readonly Buffer[];
+  readonly onset_ms: number;
+  readonly end_ms: number;
+}
 
 const base64 = (pcm: Int16Array): string => Buffer.from(g711Encode("pcmu", pcm)).toString("base64");
 const message = (pcm: Int16Array): Buffer =>
-  Buffer.from(`{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"0","payload":"${base64(pcm)}"},"streamSid":"${STREAM_SID}"}`);
+  Buffer.from(
+    `{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"0","payload":"${base64(pcm)}"},"streamSid":"${STREAM_SID}"}`,
+  );
 
 const frameAt = (pcm: Int16Array, n: number): Int16Array => {
   const frame = new Int16Array(FRAME_SAMPLES);
@@ -36,7 +42,8 @@ export function soundOf(pcm: Int16Array, shift_ms = 0): Sound {
   const [from, to] = [Math.floor(first / FRAME_SAMPLES), Math.floor(last / FRAME_SAMPLES)];
   return {
     messages: Array.from({ length: to - from + 1 }, (_, i) => message(frameAt(shifted, from + i))),
-    onset_ms: (first - from * FRAME_SAMPLES) * MS_PER_SAMPLE, end_ms: (last + 1 - to * FRAME_SAMPLES) * MS_PER_SAMPLE,
+    onset_ms: (first - from * FRAME_SAMPLES) * MS_PER_SAMPLE,
+    end_ms: (last + 1 - to * FRAME_SAMPLES) * MS_PER_SAMPLE,
   };
 }
 
@@ -48,7 +55,9 @@ export const cough = (ms: number, shift_ms = 0): Sound => soundOf(coughPcm(ms, R
 
 const noise = noisePcm(1000, RATE, LINE_NOISE_DB, SEED);
 /** A line on which nobody speaks: one second of it. */
-export const quietLine: readonly Buffer[] = Array.from({ length: 1000 / FRAME_MS }, (_, n) => message(frameAt(noise, n)));
+export const quietLine: readonly Buffer[] = Array.from({ length: 1000 / FRAME_MS }, (_, n) =>
+  message(frameAt(noise, n)),
+);
 
 /** What the other side's sound is, in samples. */
 export const samplesOf = (payload: string): Int16Array => g711Decode("pcmu", Buffer.from(payload, "base64"));

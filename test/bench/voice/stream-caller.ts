@@ -14,7 +14,10 @@ const KIND_AT = 10;
 const [M, E] = [0x6d, 0x65];
 
 /** When a sound set in and ended, on performance.now's clock: a frame leaves when its last sample was spoken. */
-export interface Said { onset: number; end: number }
+export interface Said {
+  onset: number;
+  end: number;
+}
 
 /** The carrier's end of one stream in Twilio's dialect: it sends a frame every 20 ms whatever happens, plays what comes at the same pace, and notes the moments. */
 export interface StreamCaller {
@@ -42,14 +45,24 @@ export interface StreamCaller {
 function inTime<T>(what: string, begin: (done: (value: T) => void) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`waited ${MOST_MS / 1000} s in vain for ${what}`)), MOST_MS);
-    begin((value) => { clearTimeout(late); resolve(value); });
+    begin((value) => {
+      clearTimeout(late);
+      resolve(value);
+    });
   });
 }
 
-interface Watch { met(now: number): boolean; done(now: number): void }
+interface Watch {
+  met(now: number): boolean;
+  done(now: number): void;
+}
 
 /** How a call comes about. `listens`: what is played is decoded (costs more than all the rest). */
-export interface CallerOptions { url: string; ticker: FrameTicker; listens: boolean }
+export interface CallerOptions {
+  url: string;
+  ticker: FrameTicker;
+  listens: boolean;
+}
 
 class Caller implements StreamCaller {
   readonly arrivals = arrivals();
@@ -74,40 +87,81 @@ class Caller implements StreamCaller {
     this.#socket = socket;
     this.#ticker = ticker;
     this.#ear = listens ? createDecoder(TELEPHONE_RATE, { heard: (word) => this.#words.push(word) }) : null;
-    socket.on("message", (data: RawData) => { if (Buffer.isBuffer(data)) this.#take(data); });
+    socket.on("message", (data: RawData) => {
+      if (Buffer.isBuffer(data)) this.#take(data);
+    });
     socket.send(`{"event":"connected","protocol":"Call","version":"1.0.0"}`);
-    socket.send(JSON.stringify({
-      event: "start", sequenceNumber: "1", streamSid: STREAM_SID,
-      start: { accountSid: "AC0", streamSid: STREAM_SID, callSid: "CA0", tracks: ["inbound"], customParameters: {},
-        mediaFormat: { encoding: "audio/x-mulaw", sampleRate: TELEPHONE_RATE, channels: 1 } },
-    }));
+    socket.send(
+      JSON.stringify({
+        event: "start",
+        sequenceNumber: "1",
+        streamSid: STREAM_SID,
+        start: {
+          accountSid: "AC0",
+          streamSid: STREAM_SID,
+          callSid: "CA0",
+          tracks: ["inbound"],
+          customParameters: {},
+          mediaFormat: { encoding: "audio/x-mulaw", sampleRate: TELEPHONE_RATE, channels: 1 },
+        },
+      }),
+    );
     this.#leave = ticker.join((due) => this.#tick(due));
   }
 
   say(sound: Sound): Promise<Said> {
-    return inTime("a sound to be sent", (done) => { this.#mouth = { sound, at: 0, onset: 0, done }; });
+    return inTime("a sound to be sent", (done) => {
+      this.#mouth = { sound, at: 0, onset: 0, done };
+    });
   }
 
-  firstFrame(after: number): Promise<number> { return new Promise((done) => { this.#firsts.push({ after, done }); }); }
+  firstFrame(after: number): Promise<number> {
+    return new Promise((done) => {
+      this.#firsts.push({ after, done });
+    });
+  }
 
-  cleared(): Promise<number> { return new Promise((done) => { this.#clears.push(done); }); }
+  cleared(): Promise<number> {
+    return new Promise((done) => {
+      this.#clears.push(done);
+    });
+  }
 
   silentFor(ms: number): Promise<void> {
-    const met = (now: number): boolean => this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms;
-    return inTime<void>("the agent to fall silent", (done) => { this.#watches.push({ met, done: () => done() }); });
+    const met = (now: number): boolean =>
+      this.#queue.length === 0 && this.#soundSince === null && now - this.#silentSince >= ms;
+    return inTime<void>("the agent to fall silent", (done) => {
+      this.#watches.push({ met, done: () => done() });
+    });
   }
 
   hearsFor(ms: number): Promise<void> {
-    return inTime<void>("the agent to be heard", (done) => { this.#watches.push({ met: (now) => this.#soundSince !== null && now - this.#soundSince >= ms, done: () => done() }); });
+    return inTime<void>("the agent to be heard", (done) => {
+      this.#watches.push({
+        met: (now) => this.#soundSince !== null && now - this.#soundSince >= ms,
+        done: () => done(),
+      });
+    });
   }
 
-  heard(): string { return this.#words.join(" "); }
+  heard(): string {
+    return this.#words.join(" ");
+  }
 
   async hangUp(): Promise<void> {
     this.#leave();
     if (this.#socket.readyState === WebSocket.CLOSED) return;
-    const closed = new Promise<void>((resolve) => { this.#socket.once("close", () => resolve()); });
-    this.#socket.send(JSON.stringify({ event: "stop", sequenceNumber: "3", streamSid: STREAM_SID, stop: { accountSid: "AC0", callSid: "CA0" } }));
+    const closed = new Promise<void>((resolve) => {
+      this.#socket.once("close", () => resolve());
+    });
+    this.#socket.send(
+      JSON.stringify({
+        event: "stop",
+        sequenceNumber: "3",
+        streamSid: STREAM_SID,
+        stop: { accountSid: "AC0", callSid: "CA0" },
+      }),
+    );
     this.#socket.close(1000);
     const late = setTimeout(() => this.#socket.terminate(), CLOSE_MS);
     await closed;
@@ -119,7 +173,12 @@ class Caller implements StreamCaller {
     this.#speak(due);
     this.#play(due);
     const now = performance.now();
-    if (this.#watches.length > 0) this.#watches = this.#watches.filter((w) => { if (w.met(now)) w.done(now); else return true; return false; });
+    if (this.#watches.length > 0)
+      this.#watches = this.#watches.filter((w) => {
+        if (w.met(now)) w.done(now);
+        else return true;
+        return false;
+      });
   }
 
   #speak(due: number): void {
@@ -136,11 +195,16 @@ class Caller implements StreamCaller {
   #play(now: number): void {
     for (let first = this.#queue[0]; typeof first === "object"; first = this.#queue[0]) {
       this.#queue.shift();
-      this.#socket.send(JSON.stringify({ event: "mark", sequenceNumber: "4", streamSid: STREAM_SID, mark: { name: first.mark } }));
+      this.#socket.send(
+        JSON.stringify({ event: "mark", sequenceNumber: "4", streamSid: STREAM_SID, mark: { name: first.mark } }),
+      );
     }
     const frame = this.#queue.shift();
     if (typeof frame !== "string") {
-      if (this.#soundSince !== null) { this.#soundSince = null; this.#silentSince = now; }
+      if (this.#soundSince !== null) {
+        this.#soundSince = null;
+        this.#silentSince = now;
+      }
       this.#ear?.push(SILENCE);
       return;
     }
@@ -154,7 +218,12 @@ class Caller implements StreamCaller {
     if (data[KIND_AT] === M && data[KIND_AT + 1] === E) {
       this.arrivals.frame(now, !this.#ticker.behind);
       this.#queue.push(this.#ear ? payloadOf(data) : "");
-      if (this.#firsts.length > 0) this.#firsts = this.#firsts.filter(({ after, done }) => { if (now < after) return true; done(now); return false; });
+      if (this.#firsts.length > 0)
+        this.#firsts = this.#firsts.filter(({ after, done }) => {
+          if (now < after) return true;
+          done(now);
+          return false;
+        });
     } else if (data[KIND_AT] === M) {
       this.arrivals.ends();
       this.#queue.push({ mark: markOf(data) });
@@ -162,7 +231,10 @@ class Caller implements StreamCaller {
       this.arrivals.ends();
       const marks = this.#queue.filter((piece) => typeof piece === "object");
       this.#queue = [];
-      for (const { mark } of marks) this.#socket.send(JSON.stringify({ event: "mark", sequenceNumber: "4", streamSid: STREAM_SID, mark: { name: mark } }));
+      for (const { mark } of marks)
+        this.#socket.send(
+          JSON.stringify({ event: "mark", sequenceNumber: "4", streamSid: STREAM_SID, mark: { name: mark } }),
+        );
       for (const done of this.#clears.splice(0)) done(now);
     }
   }
@@ -182,7 +254,11 @@ function markOf(data: Buffer): string {
 
 /** Answers the phone: the stream is connected. */
 export async function streamCaller(options: CallerOptions): Promise<StreamCaller> {
-  const socket = new WebSocket(options.url, { handshakeTimeout: CONNECT_MS, headers: { "x-twilio-signature": "bench" }, perMessageDeflate: false });
+  const socket = new WebSocket(options.url, {
+    handshakeTimeout: CONNECT_MS,
+    headers: { "x-twilio-signature": "bench" },
+    perMessageDeflate: false,
+  });
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
     socket.once("error", reject);

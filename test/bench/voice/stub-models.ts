@@ -19,7 +19,10 @@ const MOST_MS = 12_000;
 /** Two sentences of 31 letters: four seconds in all. `#` is another number each time, so that nothing of it was spoken before. */
 const ANSWER = ["That is noted as number", "####", "now.", "Is there more to write", "####", "down?"];
 
-const sound = Buffer.from(encodeSpeech("the quick brown fox jumps over the lazy dog ".repeat(5), RATE).buffer).subarray(0, MOST_MS * BYTES_PER_MS);
+const sound = Buffer.from(encodeSpeech("the quick brown fox jumps over the lazy dog ".repeat(5), RATE).buffer).subarray(
+  0,
+  MOST_MS * BYTES_PER_MS,
+);
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -48,19 +51,34 @@ export async function startStubModels(): Promise<StubModels> {
   let answers = 1000;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(request);
-    if (request.url?.endsWith("/audio/transcriptions")) { response.writeHead(200, { "content-type": "application/json" }).end(`{"text":"Yes, please write that down."}`); return; }
-    if (request.url?.endsWith("/audio/speech")) { speak((JSON.parse(body.toString()) as { input: string }).input, response); return; }
+    if (request.url?.endsWith("/audio/transcriptions")) {
+      response.writeHead(200, { "content-type": "application/json" }).end(`{"text":"Yes, please write that down."}`);
+      return;
+    }
+    if (request.url?.endsWith("/audio/speech")) {
+      speak((JSON.parse(body.toString()) as { input: string }).input, response);
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const number = String(answers = answers >= 9999 ? 1000 : answers + 1);
-    for (const [n, word] of ANSWER.entries()) response.write(chunk({ content: `${n === 0 ? "" : " "}${word === "####" ? number : word}` }, null));
+    const number = String((answers = answers >= 9999 ? 1000 : answers + 1));
+    for (const [n, word] of ANSWER.entries())
+      response.write(chunk({ content: `${n === 0 ? "" : " "}${word === "####" ? number : word}` }, null));
     response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
   };
-  const server = createServer((request, response) => { answer(request, response).catch(() => response.destroy()); });
-  await new Promise<void>((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
   const address = server.address();
   return {
     url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/v1`,
     closeIdle: () => server.closeIdleConnections(),
-    close: () => new Promise((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

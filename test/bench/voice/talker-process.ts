@@ -24,22 +24,51 @@ export interface Talker {
 }
 
 /** How it is started: its models, and on which processor alone (absent: any). */
-export interface TalkerOptions { models: string; key?: string; env?: Record<string, string>; processor?: number; profiles?: string; /** Options of V8. */ v8?: readonly string[] }
+export interface TalkerOptions {
+  models: string;
+  key?: string;
+  env?: Record<string, string>;
+  processor?: number;
+  profiles?: string;
+  /** Options of V8. */ v8?: readonly string[];
+}
 
 const told = <K extends Told["told"]>(what: Told, kind: K): Extract<Told, { told: K }> => {
   if (what.told !== kind) throw new Error(`the talking process said ${what.told} where ${kind} was expected`);
   return what as Extract<Told, { told: K }>;
 };
 
-function spawned({ models, key = "bench", env = {}, processor, profiles, v8 = [] }: TalkerOptions, mongo: string): ChildProcess {
-  const node = [process.execPath, ...v8, ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]), join(import.meta.dirname, "talker.ts")];
-  const [command = "", ...args] = processor !== undefined && existsSync(TASKSET) ? [TASKSET, "-c", String(processor), ...node] : node;
+function spawned(
+  { models, key = "bench", env = {}, processor, profiles, v8 = [] }: TalkerOptions,
+  mongo: string,
+): ChildProcess {
+  const node = [
+    process.execPath,
+    ...v8,
+    ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
+    join(import.meta.dirname, "talker.ts"),
+  ];
+  const [command = "", ...args] =
+    processor !== undefined && existsSync(TASKSET) ? [TASKSET, "-c", String(processor), ...node] : node;
   return spawn(command, args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: {
-      PATH: process.env["PATH"], LOG_LEVEL: "error", MONGODB_URI: mongo, MEDIA_HOST: "127.0.0.1", MEDIA_PORT: "0", ENGINE_DEFAULT: "cascade",
-      OPENAI_BASE_URL: models, OPENAI_API_KEY: key, OPENAI_MODEL: "callagent-sim", STT_BASE_URL: models, STT_API_KEY: key, STT_MODEL: "callagent-sim",
-      TTS_BASE_URL: models, TTS_API_KEY: key, TTS_MODEL: "callagent-sim", ...env,
+      PATH: process.env["PATH"],
+      LOG_LEVEL: "error",
+      MONGODB_URI: mongo,
+      MEDIA_HOST: "127.0.0.1",
+      MEDIA_PORT: "0",
+      ENGINE_DEFAULT: "cascade",
+      OPENAI_BASE_URL: models,
+      OPENAI_API_KEY: key,
+      OPENAI_MODEL: "callagent-sim",
+      STT_BASE_URL: models,
+      STT_API_KEY: key,
+      STT_MODEL: "callagent-sim",
+      TTS_BASE_URL: models,
+      TTS_API_KEY: key,
+      TTS_MODEL: "callagent-sim",
+      ...env,
     },
   });
 }
@@ -47,7 +76,15 @@ function spawned({ models, key = "bench", env = {}, processor, profiles, v8 = []
 /** Starts it with a store of its own. */
 export async function startTalker(options: TalkerOptions): Promise<Talker> {
   const args = [join(ROOT, "deploy/local/store/main.ts"), "--port", "0", "--dir", ":memory:"];
-  const store: Child = await startChild({ name: "store", args, env: {}, ready: "line", restart: false, onLine: () => undefined, onDeath: (said) => console.error(said) });
+  const store: Child = await startChild({
+    name: "store",
+    args,
+    env: {},
+    ready: "line",
+    restart: false,
+    onLine: () => undefined,
+    onDeath: (said) => console.error(said),
+  });
   const mongo = new URL(store.url);
   mongo.pathname = "/bench";
   const child = spawned(options, mongo.href);
@@ -57,17 +94,31 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
     if (what.told === "settled") ended.set(what.lead_id, what);
     else answered?.(what);
   });
-  const next = (ms = READY_MS): Promise<Told> => new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`the talking process did not answer within ${ms} ms`)), ms);
-    const dead = (code: number | null): void => { clearTimeout(late); reject(new Error(`the talking process ended with ${code}`)); };
-    child.once("exit", dead);
-    answered = (what) => { clearTimeout(late); child.off("exit", dead); resolve(what); };
-  });
-  const ask = (asked: Asked): Promise<Told> => { const answer = next(); child.send(asked); return answer; };
+  const next = (ms = READY_MS): Promise<Told> =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`the talking process did not answer within ${ms} ms`)), ms);
+      const dead = (code: number | null): void => {
+        clearTimeout(late);
+        reject(new Error(`the talking process ended with ${code}`));
+      };
+      child.once("exit", dead);
+      answered = (what) => {
+        clearTimeout(late);
+        child.off("exit", dead);
+        resolve(what);
+      };
+    });
+  const ask = (asked: Asked): Promise<Told> => {
+    const answer = next();
+    child.send(asked);
+    return answer;
+  };
   told(await next(), "ready");
   return {
     pid: child.pid ?? 0,
-    async template(template) { told(await ask({ ask: "template", template }), "done"); },
+    async template(template) {
+      told(await ask({ ask: "template", template }), "done");
+    },
     async prepare(calls) {
       const { urls } = told(await ask({ ask: "prepare", calls }), "prepared");
       const refused = urls.find((url) => !url.startsWith("ws"));
@@ -84,9 +135,14 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
       throw new Error(`a talk was not settled within ${SETTLED_MS} ms`);
     },
     async stop() {
-      const gone = new Promise<void>((resolve) => { child.once("exit", () => resolve()); });
+      const gone = new Promise<void>((resolve) => {
+        child.once("exit", () => resolve());
+      });
       child.send({ ask: "stop" } satisfies Asked);
-      const late = setTimeout(() => { console.error(`the talking process did not end within ${STOP_MS / 1000} s`); child.kill("SIGKILL"); }, STOP_MS);
+      const late = setTimeout(() => {
+        console.error(`the talking process did not end within ${STOP_MS / 1000} s`);
+        child.kill("SIGKILL");
+      }, STOP_MS);
       await gone;
       clearTimeout(late);
       await store.stop(1000);

@@ -4,16 +4,40 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 export const LAG_RESOLUTION_MS = 5;
 
 /** A talk to be made ready. */
-export interface TalkOrder { lead_id: string; template_id: string; payload: Record<string, string> }
+export interface TalkOrder {
+  lead_id: string;
+  template_id: string;
+  payload: Record<string, string>;
+}
 
 /** What the process under measurement is asked, one thing at a time. */
-export type Asked = { ask: "template"; template: TemplateRecord } | { ask: "prepare"; calls: TalkOrder[] } | { ask: "measure" } | { ask: "stop" };
+export type Asked =
+  | { ask: "template"; template: TemplateRecord }
+  | { ask: "prepare"; calls: TalkOrder[] }
+  | { ask: "measure" }
+  | { ask: "stop" };
 
 /** What a talk came to. */
-export interface Settled { lead_id: string; transcript: { role: string; content: string }[]; errors: string[] }
+export interface Settled {
+  lead_id: string;
+  transcript: { role: string; content: string }[];
+  errors: string[];
+}
 
 /** What the process was like since it was asked last. `open`: what keeps it alive, counted by kind. */
-export interface Measured { cpu_percent: number; rss_mb: number; lag_p50_ms: number; lag_p99_ms: number; lag_max_ms: number; open: Record<string, number> }
+export interface Measured {
+  cpu_percent: number;
+  rss_mb: number;
+  lag_p50_ms: number;
+  lag_p99_ms: number;
+  lag_max_ms: number;
+  open: Record<string, number>;
+}
 
 /** What it tells: an answer to each question, and the end of each talk. */
-export type Told = { told: "ready" } | { told: "done" } | { told: "prepared"; urls: string[] } | ({ told: "measured" } & Measured) | ({ told: "settled" } & Settled);
+export type Told =
+  | { told: "ready" }
+  | { told: "done" }
+  | { told: "prepared"; urls: string[] }
+  | ({ told: "measured" } & Measured)
+  | ({ told: "settled" } & Settled);

@@ -11,11 +11,21 @@ const GOODS = ["apple", "melon", "cherry", "banana", "orange", "lemon", "peach",
 const BETWEEN_MS = 600;
 const FRAME_MS = 20;
 
-const node: FlowNode = { name: "shop", role_prompt: "You are Mia, the voice assistant of Northwind.", prompt: GOODS.map((name) => `The ${name} costs {{${name}}} euros.`).join(" "), functions: [] };
+const node: FlowNode = {
+  name: "shop",
+  role_prompt: "You are Mia, the voice assistant of Northwind.",
+  prompt: GOODS.map((name) => `The ${name} costs {{${name}}} euros.`).join(" "),
+  functions: [],
+};
 const priceOf = (call: number, good: number): string => String(1000 + call * GOODS.length + good);
 
 /** How turns are measured: so many calls at a time, and turns of each. `delays` null: by models that have every answer and sound ready, for the simulator's take some ms to make theirs. */
-export interface TurnsOptions { delays: Delays | null; preemptive: boolean; calls: number; turns: number }
+export interface TurnsOptions {
+  delays: Delays | null;
+  preemptive: boolean;
+  calls: number;
+  turns: number;
+}
 
 /** The models of a measurement, and how they are ended. */
 async function modelsFor(delays: Delays | null): Promise<{ url: string; end(): Promise<void> }> {
@@ -31,8 +41,10 @@ async function turnsOf({ caller }: Call, call: number, turns: number, first = 0)
   const measured: number[] = [];
   for (let turn = 0; turn < turns; turn++) {
     await caller.silentFor(BETWEEN_MS);
-    const { end } = await caller.say(words(`How much is the ${GOODS[first + turn]}?`, spread(call * turns + turn) * FRAME_MS));
-    measured.push(await caller.firstFrame(end) - end);
+    const { end } = await caller.say(
+      words(`How much is the ${GOODS[first + turn]}?`, spread(call * turns + turn) * FRAME_MS),
+    );
+    measured.push((await caller.firstFrame(end)) - end);
   }
   return measured;
 }
@@ -45,7 +57,10 @@ export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOp
   const template = endlessTemplate([node]);
   try {
     await talker.template(template);
-    const all = await callsOf(talker, template, ticker, calls, { listens: true, payload: (n) => Object.fromEntries(GOODS.map((name, good) => [name, priceOf(n, good)])) });
+    const all = await callsOf(talker, template, ticker, calls, {
+      listens: true,
+      payload: (n) => Object.fromEntries(GOODS.map((name, good) => [name, priceOf(n, good)])),
+    });
     // a turn each that is not counted: the process has compiled and connected by then
     await Promise.all(all.map((call, n) => turnsOf(call, calls + n, 1, GOODS.length - 2)));
     const measured = await Promise.all(all.map((call, n) => turnsOf(call, n, turns)));

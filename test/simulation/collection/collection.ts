@@ -5,13 +5,27 @@ import { refuseConflicts, updated, type Update } from "./update.ts";
 import { at, compare, copy, reached, type Doc } from "./values.ts";
 
 /** A unique index: its paths, and the documents it holds. */
-export interface UniqueIndex { name: string; paths: readonly string[]; partial: Filter | null }
+export interface UniqueIndex {
+  name: string;
+  paths: readonly string[];
+  partial: Filter | null;
+}
 
 /** How documents are looked for. */
-export interface Seek { sort?: Record<string, number> | null; limit?: number; skip?: number; projection?: Record<string, unknown> | null }
+export interface Seek {
+  sort?: Record<string, number> | null;
+  limit?: number;
+  skip?: number;
+  projection?: Record<string, unknown> | null;
+}
 
 /** How one document is changed. */
-export interface ChangeHow { sort?: Record<string, number> | null; after?: boolean; upsert?: boolean; projection?: Record<string, unknown> | null }
+export interface ChangeHow {
+  sort?: Record<string, number> | null;
+  after?: boolean;
+  upsert?: boolean;
+  projection?: Record<string, unknown> | null;
+}
 
 const DUPLICATE_KEY = 11_000;
 
@@ -28,7 +42,8 @@ type Projection = Record<string, unknown> | null | undefined;
 const isGiven = (v: unknown): boolean => v === 1 || v === true;
 
 function put(doc: Doc, [part = "", ...rest]: string[], value: unknown): void {
-  if (rest.length === 0) doc[part] = value; else put((doc[part] ??= {}) as Doc, rest, value);
+  if (rest.length === 0) doc[part] = value;
+  else put((doc[part] ??= {}) as Doc, rest, value);
 }
 
 /** What a projection shows: all but some fields, or some fields and what expressions make of them. */
@@ -66,11 +81,14 @@ export class Collection {
 
   #keys(index: UniqueIndex, doc: Doc): string[] {
     if (index.partial !== null && !matches(doc, index.partial, this.#now())) return [];
-    return index.paths.reduce<string[]>((keys, path) => {
-      const values = reached(doc, path.split(".")).flat();
-      const own = [...new Set((values.length === 0 ? [null] : values).map((v) => JSON.stringify(v)))];
-      return keys.flatMap((k) => own.map((o) => `${k}|${o}`));
-    }, [""]);
+    return index.paths.reduce<string[]>(
+      (keys, path) => {
+        const values = reached(doc, path.split(".")).flat();
+        const own = [...new Set((values.length === 0 ? [null] : values).map((v) => JSON.stringify(v)))];
+        return keys.flatMap((k) => own.map((o) => `${k}|${o}`));
+      },
+      [""],
+    );
   }
 
   #refuseDuplicate(doc: Doc, old: Doc | null): void {
@@ -108,7 +126,9 @@ export class Collection {
   find(filter: Filter, how: Seek = {}): Doc[] {
     const skip = how.skip ?? 0;
     const limit = how.limit === undefined || how.limit === 0 ? Infinity : how.limit;
-    return this.#matching(filter, how.sort, skip + limit).slice(skip, skip + limit).map((d) => projected(d, how.projection, this.#now()));
+    return this.#matching(filter, how.sort, skip + limit)
+      .slice(skip, skip + limit)
+      .map((d) => projected(d, how.projection, this.#now()));
   }
 
   /** Changes the first that fits; null when none does. */
@@ -117,7 +137,11 @@ export class Collection {
     const [old] = this.#matching(filter, how.sort, 1);
     if (!old) {
       if (!how.upsert) return null;
-      const fixed = Object.fromEntries(Object.entries(filter).filter(([k, v]) => !k.startsWith("$") && (typeof v !== "object" || v === null || v instanceof Date))) as Doc;
+      const fixed = Object.fromEntries(
+        Object.entries(filter).filter(
+          ([k, v]) => !k.startsWith("$") && (typeof v !== "object" || v === null || v instanceof Date),
+        ),
+      ) as Doc;
       const made = updated(fixed, update, this.#now(), true);
       this.#put(made, null);
       return how.after ? projected(made, how.projection, this.#now()) : null;
@@ -159,5 +183,7 @@ export class Collection {
     return found.length;
   }
 
-  aggregate(stages: readonly Doc[]): Doc[] { return aggregate([...this.docs.values()], stages, this.#now()); }
+  aggregate(stages: readonly Doc[]): Doc[] {
+    return aggregate([...this.docs.values()], stages, this.#now());
+  }
 }

@@ -1,7 +1,11 @@
 import { at, compare, isPlain, type Doc } from "./values.ts";
 
 /** What an expression is worked out in: the document, the server's time, and the variables of $filter, $map and $reduce. */
-export interface Scope { root: Doc; now: Date; variables: Record<string, unknown> }
+export interface Scope {
+  root: Doc;
+  now: Date;
+  variables: Record<string, unknown>;
+}
 
 const number = (v: unknown): number => {
   if (v instanceof Date) return v.getTime();
@@ -32,7 +36,10 @@ const extreme = (values: unknown[], wanted: 1 | -1): unknown => {
   return of.reduce<unknown>((best, v) => (best === null || compare(v, best) === wanted ? v : best), null);
 };
 
-const elementAt = (of: unknown, i: number): unknown => { const l = missing(of) ? [] : list(of); return l[i < 0 ? l.length + i : i]; };
+const elementAt = (of: unknown, i: number): unknown => {
+  const l = missing(of) ? [] : list(of);
+  return l[i < 0 ? l.length + i : i];
+};
 
 const slice = ([of, a, b]: unknown[]): unknown => {
   if (missing(of)) return null;
@@ -45,19 +52,44 @@ const slice = ([of, a, b]: unknown[]): unknown => {
 
 /** Operators whose arguments are all worked out first. */
 const PLAIN: Record<string, (values: unknown[], scope: Scope) => unknown> = {
-  $eq: ([a, b]) => compare(a, b) === 0, $ne: ([a, b]) => compare(a, b) !== 0,
-  $lt: ([a, b]) => compare(a, b) < 0, $lte: ([a, b]) => compare(a, b) <= 0, $gt: ([a, b]) => compare(a, b) > 0, $gte: ([a, b]) => compare(a, b) >= 0,
-  $and: (values) => values.every(truthy), $or: (values) => values.some(truthy), $not: ([v]) => !truthy(v),
-  $add: sum, $subtract: difference, $multiply: (values) => values.reduce<number>((p, v) => p * number(v), 1),
-  $divide: ([a, b]) => number(a) / number(b), $mod: ([a, b]) => number(a) % number(b),
-  $floor: ([a]) => Math.floor(number(a)), $ceil: ([a]) => Math.ceil(number(a)), $trunc: ([a]) => Math.trunc(number(a)),
-  $toLong: ([a]) => number(a), $toDate: ([a]) => new Date(number(a)),
-  $max: (values) => extreme(values, 1), $min: (values) => extreme(values, -1),
-  $sum: (values) => (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).reduce<number>((t, v) => (typeof v === "number" ? t + v : t), 0),
-  $size: ([v]) => list(v).length, $isArray: ([v]) => Array.isArray(v),
-  $arrayElemAt: ([of, i]) => elementAt(of, number(i)), $first: ([of]) => elementAt(of, 0), $last: ([of]) => elementAt(of, -1),
-  $slice: slice, $concatArrays: (values) => (values.some(missing) ? null : values.flatMap((v) => list(v))),
-  $range: ([a, b, step]) => { const out: number[] = []; for (let i = number(a); i < number(b); i += step === undefined ? 1 : number(step)) out.push(i); return out; },
+  $eq: ([a, b]) => compare(a, b) === 0,
+  $ne: ([a, b]) => compare(a, b) !== 0,
+  $lt: ([a, b]) => compare(a, b) < 0,
+  $lte: ([a, b]) => compare(a, b) <= 0,
+  $gt: ([a, b]) => compare(a, b) > 0,
+  $gte: ([a, b]) => compare(a, b) >= 0,
+  $and: (values) => values.every(truthy),
+  $or: (values) => values.some(truthy),
+  $not: ([v]) => !truthy(v),
+  $add: sum,
+  $subtract: difference,
+  $multiply: (values) => values.reduce<number>((p, v) => p * number(v), 1),
+  $divide: ([a, b]) => number(a) / number(b),
+  $mod: ([a, b]) => number(a) % number(b),
+  $floor: ([a]) => Math.floor(number(a)),
+  $ceil: ([a]) => Math.ceil(number(a)),
+  $trunc: ([a]) => Math.trunc(number(a)),
+  $toLong: ([a]) => number(a),
+  $toDate: ([a]) => new Date(number(a)),
+  $max: (values) => extreme(values, 1),
+  $min: (values) => extreme(values, -1),
+  $sum: (values) =>
+    (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).reduce<number>(
+      (t, v) => (typeof v === "number" ? t + v : t),
+      0,
+    ),
+  $size: ([v]) => list(v).length,
+  $isArray: ([v]) => Array.isArray(v),
+  $arrayElemAt: ([of, i]) => elementAt(of, number(i)),
+  $first: ([of]) => elementAt(of, 0),
+  $last: ([of]) => elementAt(of, -1),
+  $slice: slice,
+  $concatArrays: (values) => (values.some(missing) ? null : values.flatMap((v) => list(v))),
+  $range: ([a, b, step]) => {
+    const out: number[] = [];
+    for (let i = number(a); i < number(b); i += step === undefined ? 1 : number(step)) out.push(i);
+    return out;
+  },
   $in: ([v, of]) => list(of).some((e) => compare(e, v) === 0),
   $ifNull: (values) => values.find((v) => !missing(v)) ?? values.at(-1) ?? null,
   $mergeObjects: (values) => Object.assign({}, ...values.filter(isPlain)) as Doc,
@@ -67,32 +99,50 @@ const PLAIN: Record<string, (values: unknown[], scope: Scope) => unknown> = {
 };
 
 const field = (args: unknown, name: string): unknown => (isPlain(args) ? args[name] : undefined);
-const inside = (scope: Scope, name: string, value: unknown): Scope => ({ ...scope, variables: { ...scope.variables, [name]: value } });
-const nameOf = (args: unknown): string => { const as = field(args, "as"); return typeof as === "string" ? as : "this"; };
+const inside = (scope: Scope, name: string, value: unknown): Scope => ({
+  ...scope,
+  variables: { ...scope.variables, [name]: value },
+});
+const nameOf = (args: unknown): string => {
+  const as = field(args, "as");
+  return typeof as === "string" ? as : "this";
+};
 
 /** Operators that work their arguments out themselves. */
 const SPECIAL: Record<string, (args: unknown, scope: Scope) => unknown> = {
   $literal: (args) => args,
   $filter: (args, scope) => {
     const input = evaluate(field(args, "input"), scope);
-    return missing(input) ? null : list(input).filter((e) => truthy(evaluate(field(args, "cond"), inside(scope, nameOf(args), e))));
+    return missing(input)
+      ? null
+      : list(input).filter((e) => truthy(evaluate(field(args, "cond"), inside(scope, nameOf(args), e))));
   },
   $map: (args, scope) => {
     const input = evaluate(field(args, "input"), scope);
-    return missing(input) ? null : list(input).map((e) => evaluate(field(args, "in"), inside(scope, nameOf(args), e)) ?? null);
+    return missing(input)
+      ? null
+      : list(input).map((e) => evaluate(field(args, "in"), inside(scope, nameOf(args), e)) ?? null);
   },
-  $reduce: (args, scope) => list(evaluate(field(args, "input"), scope))
-    .reduce<unknown>((value, e) => evaluate(field(args, "in"), inside(inside(scope, "this", e), "value", value)), evaluate(field(args, "initialValue"), scope)),
+  $reduce: (args, scope) =>
+    list(evaluate(field(args, "input"), scope)).reduce<unknown>(
+      (value, e) => evaluate(field(args, "in"), inside(inside(scope, "this", e), "value", value)),
+      evaluate(field(args, "initialValue"), scope),
+    ),
   $let: (args, scope) => {
     const vars = Object.entries(field(args, "vars") as Doc).map(([name, e]) => [name, evaluate(e, scope)]);
-    return evaluate(field(args, "in"), { ...scope, variables: { ...scope.variables, ...Object.fromEntries(vars) as Doc } });
+    return evaluate(field(args, "in"), {
+      ...scope,
+      variables: { ...scope.variables, ...(Object.fromEntries(vars) as Doc) },
+    });
   },
   $cond: (args, scope) => {
     const [test, yes, no] = Array.isArray(args) ? args : [field(args, "if"), field(args, "then"), field(args, "else")];
     return evaluate(truthy(evaluate(test, scope)) ? yes : no, scope);
   },
   $switch: (args, scope) => {
-    const branch = (field(args, "branches") as { case: unknown; then: unknown }[]).find((b) => truthy(evaluate(b.case, scope)));
+    const branch = (field(args, "branches") as { case: unknown; then: unknown }[]).find((b) =>
+      truthy(evaluate(b.case, scope)),
+    );
     return evaluate(branch ? branch.then : field(args, "default"), scope);
   },
 };
@@ -100,7 +150,8 @@ const SPECIAL: Record<string, (args: unknown, scope: Scope) => unknown> = {
 function variable(path: string, scope: Scope): unknown {
   const [name = "", ...rest] = path.split(".");
   if (name === "NOW") return scope.now;
-  const value = name === "ROOT" || name === "CURRENT" ? scope.root : name === "REMOVE" ? undefined : scope.variables[name];
+  const value =
+    name === "ROOT" || name === "CURRENT" ? scope.root : name === "REMOVE" ? undefined : scope.variables[name];
   if (value === undefined && !(name in scope.variables) && name !== "REMOVE") throw new Error(`$$${name} is not known`);
   return rest.length === 0 ? value : through(value, rest);
 }
@@ -125,15 +176,23 @@ export function evaluate(expression: unknown, scope: Scope): unknown {
   if (!isPlain(expression)) return expression;
   const [operator] = Object.keys(expression);
   if (operator === undefined || !operator.startsWith("$")) {
-    return Object.fromEntries(Object.entries(expression).map(([k, e]) => [k, evaluate(e, scope)]).filter(([, v]) => v !== undefined)) as Doc;
+    return Object.fromEntries(
+      Object.entries(expression)
+        .map(([k, e]) => [k, evaluate(e, scope)])
+        .filter(([, v]) => v !== undefined),
+    ) as Doc;
   }
   const args = expression[operator];
   const special = SPECIAL[operator];
   if (special) return special(args, scope);
   const plain = PLAIN[operator];
   if (!plain) throw new Error(`the simulated database does not know the expression ${operator}`);
-  return plain((Array.isArray(args) ? args : [args]).map((a) => evaluate(a, scope)), scope);
+  return plain(
+    (Array.isArray(args) ? args : [args]).map((a) => evaluate(a, scope)),
+    scope,
+  );
 }
 
 /** Whether an expression holds for a document. */
-export const holdsTrue = (expression: unknown, root: Doc, now: Date): boolean => truthy(evaluate(expression, { root, now, variables: {} }));
+export const holdsTrue = (expression: unknown, root: Doc, now: Date): boolean =>
+  truthy(evaluate(expression, { root, now, variables: {} }));

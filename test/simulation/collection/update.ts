@@ -22,7 +22,8 @@ function place(doc: Doc, path: string, make: boolean): { holder: Doc; last: stri
       if (!make) return null;
       throw new Error(`Cannot create field '${last}' in element {${part}: ${JSON.stringify(inner)}}`);
     }
-    if (Array.isArray(inner) && !INDEX.test(last) && parts.at(-1) === part) throw new Error(`Cannot create field '${last}' in an array`);
+    if (Array.isArray(inner) && !INDEX.test(last) && parts.at(-1) === part)
+      throw new Error(`Cannot create field '${last}' in an array`);
     holder = inner as Doc;
   }
   return { holder, last };
@@ -35,18 +36,27 @@ function write(doc: Doc, path: string, change: (old: unknown) => unknown): void 
 
 function pushed(old: unknown, arg: unknown): unknown[] {
   if (old !== undefined && !Array.isArray(old)) throw new Error("$push needs an array");
-  const list = [...(old ?? []) as unknown[]];
+  const list = [...((old ?? []) as unknown[])];
   if (!isPlain(arg) || !("$each" in arg)) return [...list, copy(arg)];
-  for (const key in arg) if (key !== "$each" && key !== "$slice") throw new Error(`the simulated database does not know ${key} of $push`);
+  for (const key in arg)
+    if (key !== "$each" && key !== "$slice") throw new Error(`the simulated database does not know ${key} of $push`);
   list.push(...copy(arg["$each"] as unknown[]));
   const slice = arg["$slice"];
-  return slice === undefined ? list : (slice as number) < 0 ? list.slice(slice as number) : list.slice(0, slice as number);
+  return slice === undefined
+    ? list
+    : (slice as number) < 0
+      ? list.slice(slice as number)
+      : list.slice(0, slice as number);
 }
 
 function pulled(old: unknown, arg: unknown, now: Date): unknown {
   if (!Array.isArray(old)) return old;
-  const goes = (e: unknown): boolean => (isPlain(arg) && !Object.keys(arg).some((k) => k.startsWith("$")) ? isPlain(e) && matches(e, arg, now)
-    : isPlain(arg) ? matches({ e }, { e: arg }, now) : equal(e, arg));
+  const goes = (e: unknown): boolean =>
+    isPlain(arg) && !Object.keys(arg).some((k) => k.startsWith("$"))
+      ? isPlain(e) && matches(e, arg, now)
+      : isPlain(arg)
+        ? matches({ e }, { e: arg }, now)
+        : equal(e, arg);
   return old.filter((e) => !goes(e));
 }
 
@@ -59,14 +69,23 @@ type Apply = (doc: Doc, path: string, arg: unknown, now: Date, inserting: boolea
 
 const OPERATORS: Record<string, Apply> = {
   $set: (doc, path, arg) => write(doc, path, () => copy(arg)),
-  $setOnInsert: (doc, path, arg, _now, inserting) => { if (inserting) write(doc, path, () => copy(arg)); },
-  $unset: (doc, path) => { const found = place(doc, path, false); if (found) delete found.holder[found.last]; },
+  $setOnInsert: (doc, path, arg, _now, inserting) => {
+    if (inserting) write(doc, path, () => copy(arg));
+  },
+  $unset: (doc, path) => {
+    const found = place(doc, path, false);
+    if (found) delete found.holder[found.last];
+  },
   $inc: (doc, path, arg) => write(doc, path, (old) => (old === undefined ? 0 : count(old)) + count(arg)),
   $min: (doc, path, arg) => write(doc, path, (old) => (old === undefined || compare(arg, old) < 0 ? copy(arg) : old)),
   $max: (doc, path, arg) => write(doc, path, (old) => (old === undefined || compare(arg, old) > 0 ? copy(arg) : old)),
   $push: (doc, path, arg) => write(doc, path, (old) => pushed(old, arg)),
-  $addToSet: (doc, path, arg) => write(doc, path, (old) => (Array.isArray(old) && old.some((e) => equal(e, arg)) ? old : pushed(old, arg))),
-  $pull: (doc, path, arg, now) => { const found = place(doc, path, false); if (found && found.last in found.holder) found.holder[found.last] = pulled(found.holder[found.last], arg, now); },
+  $addToSet: (doc, path, arg) =>
+    write(doc, path, (old) => (Array.isArray(old) && old.some((e) => equal(e, arg)) ? old : pushed(old, arg))),
+  $pull: (doc, path, arg, now) => {
+    const found = place(doc, path, false);
+    if (found && found.last in found.holder) found.holder[found.last] = pulled(found.holder[found.last], arg, now);
+  },
 };
 
 /** Two operators may not touch one path, nor one a part of what another touches; refused whether or not a document fits. */
@@ -78,7 +97,8 @@ export function refuseConflicts(update: Update): void {
   paths.sort();
   for (let i = 1; i < paths.length; i++) {
     const [before = "", path = ""] = [paths[i - 1], paths[i]];
-    if (path === before || path.startsWith(`${before}.`)) throw new Error(`Updating the path '${path}' would create a conflict at '${before}'`);
+    if (path === before || path.startsWith(`${before}.`))
+      throw new Error(`Updating the path '${path}' would create a conflict at '${before}'`);
   }
 }
 
@@ -105,13 +125,18 @@ function byStage(doc: Doc, stage: Doc, now: Date): Doc {
     const scope = { root: doc, now, variables: {} };
     for (const [path, expression] of Object.entries(arg as Doc)) {
       const value = evaluate(expression, scope);
-      if (value === undefined) { const found = place(out, path, false); if (found) delete found.holder[found.last]; }
-      else write(out, path, () => copy(value));
+      if (value === undefined) {
+        const found = place(out, path, false);
+        if (found) delete found.holder[found.last];
+      } else write(out, path, () => copy(value));
     }
     return out;
   }
   if (name === "$unset") {
-    for (const path of Array.isArray(arg) ? arg as string[] : [arg as string]) { const found = place(out, path, false); if (found) delete found.holder[found.last]; }
+    for (const path of Array.isArray(arg) ? (arg as string[]) : [arg as string]) {
+      const found = place(out, path, false);
+      if (found) delete found.holder[found.last];
+    }
     return out;
   }
   throw new Error(`the simulated database does not know the update stage ${name}`);
@@ -119,4 +144,6 @@ function byStage(doc: Doc, stage: Doc, now: Date): Doc {
 
 /** The document after an update; the one given stays as it is. */
 export const updated = (doc: Doc, update: Update, now: Date, inserting = false): Doc =>
-  (Array.isArray(update) ? (update as Doc[]).reduce((d, stage) => byStage(d, stage, now), doc) : byOperators(doc, update as Doc, now, inserting));
+  Array.isArray(update)
+    ? (update as Doc[]).reduce((d, stage) => byStage(d, stage, now), doc)
+    : byOperators(doc, update as Doc, now, inserting);

@@ -2,7 +2,8 @@
 export type Doc = Record<string, unknown>;
 
 /** True for a plain object: no array, no date, no null. */
-export const isPlain = (v: unknown): v is Doc => typeof v === "object" && v !== null && !Array.isArray(v) && !(v instanceof Date);
+export const isPlain = (v: unknown): v is Doc =>
+  typeof v === "object" && v !== null && !Array.isArray(v) && !(v instanceof Date);
 
 /** A deep copy; fields that are undefined are left out, as the driver leaves them out of inserts. */
 export function copy<T>(value: T): T {

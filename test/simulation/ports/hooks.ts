@@ -13,7 +13,9 @@ const REPLACED: Record<string, string> = {
   "services/conversation/media/own-recordings.ts": "own-recordings.ts",
   "services/conversation/models/openai-chat.ts": "openai-chat.ts",
 };
-const byUrl = new Map(Object.entries(REPLACED).map(([real, port]) => [new URL(real, ROOT).href, new URL(port, import.meta.url).href]));
+const byUrl = new Map(
+  Object.entries(REPLACED).map(([real, port]) => [new URL(real, ROOT).href, new URL(port, import.meta.url).href]),
+);
 
 /** From now on modules of this thread that import one of the replaced modules get its stand-in; the stand-in itself gets the real one. */
 export function replacePorts(): void {

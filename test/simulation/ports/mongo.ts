@@ -10,7 +10,8 @@ export function openStore(): Store {
   const run = storeAccess(stage, currentLife(), change);
   return {
     // the services use a small part of a model; what is not there throws when it is used
-    model: (collection, schema) => simulatedModel(database.collection(collection, schema as never), schema as never, run) as never,
+    model: (collection, schema) =>
+      simulatedModel(database.collection(collection, schema as never), schema as never, run) as never,
     open: () => Promise.resolve(),
     close: () => Promise.resolve(),
     isUp: () => true,

@@ -4,6 +4,8 @@ export * from "../../../services/conversation/media/own-recordings.ts";
 
 /** In place of the folder of recordings: simulated talks are text, and a disk's answers come in an order that no seed can repeat. */
 export const ownRecordings = (): OwnRecordings => ({
-  open: () => { throw new Error("a talk was recorded in a simulation: its talks carry no sound"); },
+  open: () => {
+    throw new Error("a talk was recorded in a simulation: its talks carry no sound");
+  },
   adopt: () => Promise.resolve(0),
 });

@@ -23,18 +23,29 @@ export const CAUSES = {
 
 /** FreeSWITCH's word that goes with it. */
 const NETWORK_WORDS: Record<number, string> = {
-  1000: "ORIGINATOR_CANCEL", 3000: "NO_ANSWER", 3010: "USER_BUSY", 3020: "CALL_REJECTED", 5000: "NORMAL_TEMPORARY_FAILURE", 6000: "ALLOTTED_TIMEOUT", 6010: "NO_ANSWER",
+  1000: "ORIGINATOR_CANCEL",
+  3000: "NO_ANSWER",
+  3010: "USER_BUSY",
+  3020: "CALL_REJECTED",
+  5000: "NORMAL_TEMPORARY_FAILURE",
+  6000: "ALLOTTED_TIMEOUT",
+  6010: "NO_ANSWER",
 };
 
 /** Why the call ended. */
 export function causeOf({ call, cause }: PlivoCall): Cause {
   if (cause) return cause;
   switch (call.endReason) {
-    case "busy": return CAUSES.busy;
-    case "canceled": return CAUSES.canceled;
-    case "no-answer": return call.endedBy === "timeout" ? CAUSES.ringTimeout : CAUSES.noAnswer;
-    case "completed": break;
-    default: return CAUSES.congestion;
+    case "busy":
+      return CAUSES.busy;
+    case "canceled":
+      return CAUSES.canceled;
+    case "no-answer":
+      return call.endedBy === "timeout" ? CAUSES.ringTimeout : CAUSES.noAnswer;
+    case "completed":
+      break;
+    default:
+      return CAUSES.congestion;
   }
   if (call.endedBy === "timeout") return CAUSES.scheduled;
   if (call.endedBy === "callee") return CAUSES.normalByCallee;

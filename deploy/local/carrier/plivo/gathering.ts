@@ -47,7 +47,10 @@ class Gathering {
   begin(): void {
     const { line } = this.#call;
     this.#leave.addEventListener("abort", this.#onLeave, { once: true });
-    if (this.#leave.aborted) { this.#onLeave(); return; }
+    if (this.#leave.aborted) {
+      this.#onLeave();
+      return;
+    }
     line.setAgentSide(this.#side());
     for (const sound of this.#settings.sounds) voice(this.#call, sound, true);
     void this.#listenOn();
@@ -59,7 +62,9 @@ class Gathering {
     if (!this.#over && !line.personSpeaking()) this.#wait();
   }
 
-  #isEmpty(): boolean { return this.#digits === "" && this.#speech === ""; }
+  #isEmpty(): boolean {
+    return this.#digits === "" && this.#speech === "";
+  }
 
   #side(): AgentSide {
     const { speech, keys } = this.#settings;
@@ -71,7 +76,12 @@ class Gathering {
       onSaid: (text) => this.#onSaid(text),
       onDigit: (digit) => this.#onDigit(digit),
       onInterrupt: () => undefined,
-      onSpeaking: (who, on) => { if (who === "person" && speech && this.#digits === "") { if (on) this.#cancel(); else this.#wait(); } },
+      onSpeaking: (who, on) => {
+        if (who === "person" && speech && this.#digits === "") {
+          if (on) this.#cancel();
+          else this.#wait();
+        }
+      },
       onPlayed: () => undefined,
     };
   }
@@ -92,14 +102,19 @@ class Gathering {
     if (this.#digits !== "") return; // keys came first
     this.#speech = `${this.#speech} ${text}`.trim();
     const { speechEndSeconds } = this.#settings;
-    this.#after(speechEndSeconds === null ? AUTO_SPEECH_END_MS : speechEndSeconds * 1000, () => this.#finish({ speech: this.#speech }));
+    this.#after(speechEndSeconds === null ? AUTO_SPEECH_END_MS : speechEndSeconds * 1000, () =>
+      this.#finish({ speech: this.#speech }),
+    );
   }
 
   #onDigit(digit: string): void {
     const { finishOnKey, numDigits, digitEndSeconds } = this.#settings;
     if (this.#speech !== "") return; // speech came first
     if (digit !== finishOnKey) this.#digits += digit;
-    if (digit === finishOnKey || this.#digits.length >= numDigits) { this.#finish(this.#digits === "" ? null : { digits: this.#digits }); return; }
+    if (digit === finishOnKey || this.#digits.length >= numDigits) {
+      this.#finish(this.#digits === "" ? null : { digits: this.#digits });
+      return;
+    }
     this.#after(digitEndSeconds * 1000, () => this.#finish({ digits: this.#digits }));
   }
 

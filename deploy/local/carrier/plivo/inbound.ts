@@ -18,13 +18,21 @@ export interface InboundParts {
 
 /** The parameters of a call nobody asked for over REST: its addresses are those of the number's application. */
 const paramsOf = ({ voice_url, status_url }: InboundAddresses, { order: { to, from } }: Call): CallParams => ({
-  to, from, answer: { url: voice_url, method: "POST" }, ring: null, hangup: { url: status_url ?? voice_url, method: "POST" }, ringTimeoutSeconds: 0, timeLimitSeconds: 14_400, amd: null,
+  to,
+  from,
+  answer: { url: voice_url, method: "POST" },
+  ring: null,
+  hangup: { url: status_url ?? voice_url, method: "POST" },
+  ringTimeoutSeconds: 0,
+  timeLimitSeconds: 14_400,
+  amd: null,
 });
 
 /** Plivo's numbers, as people call them. */
 export function createInboundDesk({ exchange, accounts, protocol, keep }: InboundParts): InboundDesk {
   const addresses = new Map<string, InboundAddresses>();
-  const accountOf = (id: string | null): PlivoAccount | undefined => (id === null ? accounts[0] : accounts.find((a) => a.authId === id));
+  const accountOf = (id: string | null): PlivoAccount | undefined =>
+    id === null ? accounts[0] : accounts.find((a) => a.authId === id);
   return {
     setAddresses(id, given) {
       const account = accountOf(id);
@@ -36,7 +44,10 @@ export function createInboundDesk({ exchange, accounts, protocol, keep }: Inboun
       const given = account ? addresses.get(account.authId) : undefined;
       if (!account) return "there is no such account";
       if (!given) return "this account has no application: POST /inbound-address first";
-      const call = exchange.dialIn({ sid: randomUUID(), account: account.authId, from, to, withheld, details: { answer_url: given.voice_url } }, protocol);
+      const call = exchange.dialIn(
+        { sid: randomUUID(), account: account.authId, from, to, withheld, details: { answer_url: given.voice_url } },
+        protocol,
+      );
       keep(call, account, paramsOf(given, call));
       return call;
     },

@@ -4,13 +4,28 @@ import type { Hook } from "../sender.ts";
 import type { CallParams } from "./params.ts";
 
 /** An account that may use the API. */
-export interface PlivoAccount { authId: string; authToken: string }
+export interface PlivoAccount {
+  authId: string;
+  authToken: string;
+}
 
 /** Why a call ended, in Plivo's table of hang-up causes. */
-export interface Cause { code: number; name: string; source: string }
+export interface Cause {
+  code: number;
+  name: string;
+  source: string;
+}
 
 /** A recording under way or done. */
-export interface PlivoRecording { id: string; call: PlivoCall; apiId: string; startedAt: Date; recorder: LineRecorder; url: string; done: boolean }
+export interface PlivoRecording {
+  id: string;
+  call: PlivoCall;
+  apiId: string;
+  startedAt: Date;
+  recorder: LineRecorder;
+  url: string;
+  done: boolean;
+}
 
 /** A call with what only Plivo's protocol knows of it. Its own name (CallUUID) is the exchange's sid. */
 export interface PlivoCall {

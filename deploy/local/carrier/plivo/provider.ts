@@ -47,18 +47,59 @@ function noteRequest({ ledger, time }: PlivoOptions, { method, path, query, body
   } catch {
     params = { body };
   }
-  const told = typeof reply.body === "object" && reply.body !== null && "request_uuid" in reply.body ? { request_uuid: reply.body.request_uuid } : {};
-  ledger.write({ kind: "request", method, path, status: reply.drop ? null : reply.status, params, ...told, simulated_ms: Math.round(time.elapsedMs()) });
+  const told =
+    typeof reply.body === "object" && reply.body !== null && "request_uuid" in reply.body
+      ? { request_uuid: reply.body.request_uuid }
+      : {};
+  ledger.write({
+    kind: "request",
+    method,
+    path,
+    status: reply.drop ? null : reply.status,
+    params,
+    ...told,
+    simulated_ms: Math.round(time.elapsedMs()),
+  });
 }
 
 function plivoCallOf(call: Call, account: PlivoAccount, params: CallParams, requestUuid: string | null): PlivoCall {
-  return { call, account, params, requestUuid, cause: null, redirect: { leave: new AbortController(), next: null }, document: null, answeredSimMs: 0, recording: null };
+  return {
+    call,
+    account,
+    params,
+    requestUuid,
+    cause: null,
+    redirect: { leave: new AbortController(), next: null },
+    document: null,
+    answeredSimMs: 0,
+    recording: null,
+  };
 }
 
 /** The calls of an earlier run, by their name. Their requests' names are forgotten: nothing waits any more. */
 function recalled({ ledger, accounts }: PlivoOptions): Map<string, PlivoCall> {
-  return new Map(accounts.flatMap((account) => recallCalls(ledger, account.authId).map(({ call, row: { sid, to, from } }): [string, PlivoCall] =>
-    [sid, plivoCallOf(call, account, { to, from, answer: NOWHERE, ring: null, hangup: NOWHERE, ringTimeoutSeconds: 0, timeLimitSeconds: 0, amd: null }, null)])));
+  return new Map(
+    accounts.flatMap((account) =>
+      recallCalls(ledger, account.authId).map(({ call, row: { sid, to, from } }): [string, PlivoCall] => [
+        sid,
+        plivoCallOf(
+          call,
+          account,
+          {
+            to,
+            from,
+            answer: NOWHERE,
+            ring: null,
+            hangup: NOWHERE,
+            ringTimeoutSeconds: 0,
+            timeLimitSeconds: 0,
+            amd: null,
+          },
+          null,
+        ),
+      ]),
+    ),
+  );
 }
 
 /** Sets up Plivo's REST API, callbacks and documents. */
@@ -88,23 +129,41 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
       return runProgram(parts, plivoCall, plivoCall.params.amd?.hook === null ? await detected : {});
     },
   };
-  const keep = (call: Call, account: PlivoAccount, params: CallParams, requestUuid: string | null = null): PlivoCall => {
+  const keep = (
+    call: Call,
+    account: PlivoAccount,
+    params: CallParams,
+    requestUuid: string | null = null,
+  ): PlivoCall => {
     const plivoCall = plivoCallOf(call, account, params, requestUuid);
     calls.set(call.order.sid, plivoCall);
     const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
+    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
+      calls.delete(oldest.value[0]);
     return plivoCall;
   };
   const rest: RestParts = {
-    exchange, faults: options.faults, calls, recordings,
+    exchange,
+    faults: options.faults,
+    calls,
+    recordings,
     accounts: new Map(options.accounts.map((a) => [a.authId, a])),
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
     place(account, params, reference) {
       const requestUuid = randomUUID();
-      const call = exchange.place({
-        sid: randomUUID(), account: account.authId, to: params.to, from: params.from, reference, ringTimeoutMs: params.ringTimeoutSeconds * 1000, maxTalkMs: params.timeLimitSeconds * 1000,
-        details: { status_callback: params.hangup.url, answer_url: params.answer.url, request_uuid: requestUuid },
-      }, protocol);
+      const call = exchange.place(
+        {
+          sid: randomUUID(),
+          account: account.authId,
+          to: params.to,
+          from: params.from,
+          reference,
+          ringTimeoutMs: params.ringTimeoutSeconds * 1000,
+          maxTalkMs: params.timeLimitSeconds * 1000,
+          details: { status_callback: params.hangup.url, answer_url: params.answer.url, request_uuid: requestUuid },
+        },
+        protocol,
+      );
       return keep(call, account, params, requestUuid);
     },
   };

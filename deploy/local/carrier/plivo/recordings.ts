@@ -8,7 +8,12 @@ import type { PlivoCall, PlivoRecording } from "./plivo-call.ts";
 import { whole } from "./records.ts";
 
 /** What a recording is asked for with. */
-export interface RecordParams { timeLimitSeconds: number; format: "mp3" | "wav"; stereo: boolean; hook: Hook | null }
+export interface RecordParams {
+  timeLimitSeconds: number;
+  format: "mp3" | "wav";
+  stereo: boolean;
+  hook: Hook | null;
+}
 
 /** The recordings of all accounts. */
 export interface Recordings {
@@ -47,7 +52,13 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       const { call, account } = plivoCall;
       const id = randomUUID();
       const recording: PlivoRecording = {
-        id, call: plivoCall, apiId, startedAt: new Date(), recorder: recordLine(call), url: `${MEDIA}/v1/Account/${account.authId}/Recording/${id}.${format}`, done: false,
+        id,
+        call: plivoCall,
+        apiId,
+        startedAt: new Date(),
+        recorder: recordLine(call),
+        url: `${MEDIA}/v1/Account/${account.authId}/Recording/${id}.${format}`,
+        done: false,
       };
       kept.set(id, recording);
       const oldest = kept.keys().next();
@@ -55,7 +66,14 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       plivoCall.recording = recording;
       // the limit is set by the service, which lives in real time
       const cancelLimit = time.after(timeLimitSeconds * 1000, () => finish(recording, hook), timeLimitSeconds * 1000);
-      call.over.addEventListener("abort", () => { cancelLimit(); finish(recording, hook); }, { once: true });
+      call.over.addEventListener(
+        "abort",
+        () => {
+          cancelLimit();
+          finish(recording, hook);
+        },
+        { once: true },
+      );
       return recording;
     },
     stop(plivoCall) {
@@ -68,24 +86,49 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       return found?.call.account.authId === accountId ? found : undefined;
     },
     list(accountId, query, apiId) {
-      const [limit, offset] = [Math.min(whole(query.get("limit"), MAX_PAGE) || MAX_PAGE, MAX_PAGE), whole(query.get("offset"), 0)];
+      const [limit, offset] = [
+        Math.min(whole(query.get("limit"), MAX_PAGE) || MAX_PAGE, MAX_PAGE),
+        whole(query.get("offset"), 0),
+      ];
       const leg = query.get("call_uuid");
-      const found = [...kept.values()].filter(({ call }) => call.account.authId === accountId && (leg === null || call.call.order.sid === leg)).reverse();
+      const found = [...kept.values()]
+        .filter(({ call }) => call.account.authId === accountId && (leg === null || call.call.order.sid === leg))
+        .reverse();
       const objects = found.slice(offset, offset + limit).map((recording) => {
         const { api_id: _api, ...shown } = recordingRecord(recording, apiId);
         return shown;
       });
-      return { status: 200, body: { api_id: apiId, meta: { limit, offset, total_count: found.length, next: null, previous: null }, objects } };
+      return {
+        status: 200,
+        body: {
+          api_id: apiId,
+          meta: { limit, offset, total_count: found.length, next: null, previous: null },
+          objects,
+        },
+      };
     },
   };
 }
 
 /** A recording as the REST API shows it. */
-export const recordingRecord = ({ id, call, startedAt, url, recorder, done }: PlivoRecording, apiId: string): Record<string, unknown> => ({
-  api_id: apiId, add_time: `${startedAt.toISOString().slice(0, 19).replace("T", " ")}+00:00`, call_uuid: call.call.order.sid, conference_name: null,
-  recording_duration_ms: done ? (recorder.stop().seconds * 1000).toFixed(5) : null, recording_end_ms: null, recording_format: "wav", recording_id: id, recording_start_ms: String(startedAt.getTime()), recording_type: "call", recording_url: url,
+export const recordingRecord = (
+  { id, call, startedAt, url, recorder, done }: PlivoRecording,
+  apiId: string,
+): Record<string, unknown> => ({
+  api_id: apiId,
+  add_time: `${startedAt.toISOString().slice(0, 19).replace("T", " ")}+00:00`,
+  call_uuid: call.call.order.sid,
+  conference_name: null,
+  recording_duration_ms: done ? (recorder.stop().seconds * 1000).toFixed(5) : null,
+  recording_end_ms: null,
+  recording_format: "wav",
+  recording_id: id,
+  recording_start_ms: String(startedAt.getTime()),
+  recording_type: "call",
+  recording_url: url,
   resource_uri: `/v1/Account/${call.account.authId}/Recording/${id}/`,
 });
 
 /** The file; null while it is recorded or made. */
-export const recordingFile = ({ done, recorder }: PlivoRecording): Reply | null => (done ? { status: 200, body: recorder.stop().wav, headers: { "content-type": "audio/wav" } } : null);
+export const recordingFile = ({ done, recorder }: PlivoRecording): Reply | null =>
+  done ? { status: 200, body: recorder.stop().wav, headers: { "content-type": "audio/wav" } } : null;

@@ -23,16 +23,26 @@ export interface RestParts {
 }
 
 /** One request with what is known of it. */
-interface Asked { request: Request; account: PlivoAccount; fields: Fields; apiId: string }
+interface Asked {
+  request: Request;
+  account: PlivoAccount;
+  fields: Fields;
+  apiId: string;
+}
 
 const PATH = /^\/v1\/Account\/([^/]+)\/(.*)$/;
 const KEY_TONE_MS = 300;
 const NO_ENTRY = "Could not verify your access level for that URL.\nYou have to login with proper credentials";
 
-const error = (status: number, apiId: string, message: string, headers: Record<string, string> = {}): Reply => ({ status, headers, body: { api_id: apiId, error: message } });
+const error = (status: number, apiId: string, message: string, headers: Record<string, string> = {}): Reply => ({
+  status,
+  headers,
+  body: { api_id: apiId, error: message },
+});
 const missing = (apiId: string): Reply => error(404, apiId, "not found");
 const isWaiting = ({ call: { phase } }: PlivoCall): boolean => phase === "queued";
-const isLive = ({ call: { phase } }: PlivoCall): boolean => phase === "initiated" || phase === "ringing" || phase === "answered";
+const isLive = ({ call: { phase } }: PlivoCall): boolean =>
+  phase === "initiated" || phase === "ringing" || phase === "answered";
 
 function fieldsOf({ body, headers, form }: Request): Fields {
   if (body === "") return {};
@@ -49,10 +59,18 @@ function fieldsOf({ body, headers, form }: Request): Fields {
 function create({ faults, ownNumbers, place }: RestParts, { account, fields, apiId }: Asked): Reply {
   const to = `+${bare(String(fields["to"] ?? ""))}`;
   const limited = faults.take("rate_limit", to);
-  if (limited) return error(429, apiId, "Too many requests, please try again later.", { "retry-after": String(Math.ceil(limited.seconds)) });
+  if (limited)
+    return error(429, apiId, "Too many requests, please try again later.", {
+      "retry-after": String(Math.ceil(limited.seconds)),
+    });
   const params = readCallParams(fields, ownNumbers, (number) => behaviourOf(number).line === "refused");
   const { requestUuid } = place(account, params, referenceIn(params.answer.url, params.hangup.url));
-  return faultedReply(faults, to, { status: 201, body: { api_id: apiId, message: "call fired", request_uuid: requestUuid } }, error(500, apiId, "Internal Server Error"));
+  return faultedReply(
+    faults,
+    to,
+    { status: 201, body: { api_id: apiId, message: "call fired", request_uuid: requestUuid } },
+    error(500, apiId, "Internal Server Error"),
+  );
 }
 
 /** GET …/Call/: calls that are over, or the names of those under way or waiting. */
@@ -67,8 +85,10 @@ function list(parts: RestParts, { request: { query, path }, account, apiId }: As
 
 function show(plivoCall: PlivoCall, { request: { query }, apiId }: Asked): Reply {
   const status = query.get("status");
-  if (status === "live") return isLive(plivoCall) ? { status: 200, body: liveRecord(plivoCall, apiId) } : missing(apiId);
-  if (status === "queued") return isWaiting(plivoCall) ? { status: 200, body: queuedRecord(plivoCall, apiId) } : missing(apiId);
+  if (status === "live")
+    return isLive(plivoCall) ? { status: 200, body: liveRecord(plivoCall, apiId) } : missing(apiId);
+  if (status === "queued")
+    return isWaiting(plivoCall) ? { status: 200, body: queuedRecord(plivoCall, apiId) } : missing(apiId);
   return plivoCall.call.phase === "ended" ? { status: 200, body: endedRecord(plivoCall, apiId) } : missing(apiId);
 }
 
@@ -94,19 +114,36 @@ function record({ recordings }: RestParts, plivoCall: PlivoCall, { request: { me
   const { file_format: format = "mp3", record_channel_type: channels = "mono" } = fields;
   if (format !== "mp3" && format !== "wav") throw new ParamError("file_format should be mp3 or wav");
   if (plivoCall.recording) return error(400, apiId, "the call is being recorded already");
-  const recording = recordings.start(plivoCall, { timeLimitSeconds: integer(fields, "time_limit", 60, 1, 86_400), format, stereo: channels === "stereo", hook: hook(fields, "callback_url") }, apiId);
-  return { status: 202, body: { api_id: apiId, message: "call recording started", recording_id: recording.id, url: recording.url } };
+  const recording = recordings.start(
+    plivoCall,
+    {
+      timeLimitSeconds: integer(fields, "time_limit", 60, 1, 86_400),
+      format,
+      stereo: channels === "stereo",
+      hook: hook(fields, "callback_url"),
+    },
+    apiId,
+  );
+  return {
+    status: 202,
+    body: { api_id: apiId, message: "call recording started", recording_id: recording.id, url: recording.url },
+  };
 }
 
 function ofCall(parts: RestParts, asked: Asked, id: string, action: string | undefined): Reply {
-  const { request: { method }, account, apiId } = asked;
+  const {
+    request: { method },
+    account,
+    apiId,
+  } = asked;
   const plivoCall = parts.calls.get(id);
   if (!plivoCall || plivoCall.account !== account) return missing(apiId);
   if (method === "GET" && action === undefined) return show(plivoCall, asked);
   if (!isLive(plivoCall)) return missing(apiId);
   const { call } = plivoCall;
   if (method === "DELETE" && action === undefined) {
-    if (call.phase === "answered") parts.exchange.end(call, "completed", "api"); else parts.exchange.end(call, "canceled", "api", 487);
+    if (call.phase === "answered") parts.exchange.end(call, "completed", "api");
+    else parts.exchange.end(call, "canceled", "api", 487);
     return { status: 204 };
   }
   if (call.phase !== "answered") return error(400, apiId, "the call is not in progress");
@@ -124,17 +161,32 @@ function cancel({ calls, exchange }: RestParts, { account, apiId }: Asked, id: s
 }
 
 function route(parts: RestParts, asked: Asked, path: string): Reply {
-  const { request: { method }, account, apiId } = asked;
-  const [resource = "", id = "", action, ...more] = path.split("/").filter((part) => part !== "").map(decodeURIComponent);
+  const {
+    request: { method },
+    account,
+    apiId,
+  } = asked;
+  const [resource = "", id = "", action, ...more] = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decodeURIComponent);
   if (more.length > 0) return missing(apiId);
-  if (resource === "Call" && id === "") return method === "POST" ? create(parts, asked) : method === "GET" ? list(parts, asked) : error(405, apiId, "method not allowed");
+  if (resource === "Call" && id === "")
+    return method === "POST"
+      ? create(parts, asked)
+      : method === "GET"
+        ? list(parts, asked)
+        : error(405, apiId, "method not allowed");
   if (resource === "Call") return ofCall(parts, asked, id, action);
   if (resource === "Request" && method === "DELETE") return cancel(parts, asked, id);
-  if (resource === "Recording" && method === "GET" && id === "") return parts.recordings.list(account.authId, asked.request.query, apiId);
+  if (resource === "Recording" && method === "GET" && id === "")
+    return parts.recordings.list(account.authId, asked.request.query, apiId);
   if (resource === "Recording" && method === "GET") {
     const file = /^(.+)\.(?:wav|mp3)$/.exec(id);
     const found = parts.recordings.get(account.authId, file?.[1] ?? id);
-    return (found && (file ? recordingFile(found) : { status: 200, body: recordingRecord(found, apiId) })) ?? missing(apiId);
+    return (
+      (found && (file ? recordingFile(found) : { status: 200, body: recordingRecord(found, apiId) })) ?? missing(apiId)
+    );
   }
   return missing(apiId);
 }
@@ -145,7 +197,8 @@ export function answerRest(parts: RestParts, request: Request): Reply | null {
   if (accountId === undefined) return null;
   const given = basicCredentials(request);
   const account = given ? parts.accounts.get(given.name) : undefined;
-  if (!account || account.authToken !== given?.password || account.authId !== accountId) return { status: 401, body: NO_ENTRY, headers: { "www-authenticate": "Basic realm=\"Login Required\"" } };
+  if (!account || account.authToken !== given?.password || account.authId !== accountId)
+    return { status: 401, body: NO_ENTRY, headers: { "www-authenticate": 'Basic realm="Login Required"' } };
   const apiId = randomUUID();
   try {
     return route(parts, { request, account, fields: fieldsOf(request), apiId }, path);

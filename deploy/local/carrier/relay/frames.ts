@@ -7,7 +7,14 @@ export type FrameIn =
   | { type: "end"; handoffData?: string };
 
 /** The first message; what is in it beyond these is each carrier's own. */
-export type SetupFrame = { type: "setup"; sessionId: string; callSid: string; from: string; to: string; customParameters: Record<string, unknown> } & Record<string, unknown>;
+export type SetupFrame = {
+  type: "setup";
+  sessionId: string;
+  callSid: string;
+  from: string;
+  to: string;
+  customParameters: Record<string, unknown>;
+} & Record<string, unknown>;
 
 /** The messages sent to the application. */
 export type FrameOut =
@@ -25,7 +32,10 @@ const isCount: Check = (v) => Number.isSafeInteger(v) && Number(v) >= 0;
 const isDigits: Check = (v) => typeof v === "string" && /^[0-9w#*]+$/.test(v);
 
 const FIELDS: Record<FrameIn["type"], { required: Record<string, Check>; optional: Record<string, Check> }> = {
-  text: { required: { token: isText }, optional: { last: isFlag, lang: isText, interruptible: isFlag, preemptible: isFlag } },
+  text: {
+    required: { token: isText },
+    optional: { last: isFlag, lang: isText, interruptible: isFlag, preemptible: isFlag },
+  },
   play: { required: { source: isText }, optional: { loop: isCount, interruptible: isFlag, preemptible: isFlag } },
   sendDigits: { required: { digits: isDigits }, optional: {} },
   language: { required: {}, optional: { ttsLanguage: isText, transcriptionLanguage: isText } },
@@ -41,12 +51,14 @@ export function readFrame(data: string): FrameIn | string {
   } catch {
     return "Invalid message received: it is not JSON";
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "Invalid message received: it is not a JSON object";
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return "Invalid message received: it is not a JSON object";
   const frame = value as Record<string, unknown>;
   const { type } = frame;
   if (!isType(type)) return `Invalid message received: unknown type ${JSON.stringify(type)}`;
   const { required, optional } = FIELDS[type];
-  for (const [name, check] of Object.entries(required)) if (!check(frame[name])) return `Invalid message received: ${type}.${name} is missing or not of its type`;
+  for (const [name, check] of Object.entries(required))
+    if (!check(frame[name])) return `Invalid message received: ${type}.${name} is missing or not of its type`;
   for (const name of Object.keys(frame)) {
     if (name === "type" || name in required) continue;
     const check = optional[name];

@@ -48,7 +48,12 @@ const MAX_SOUND_LOOPS = 100;
 const allows = (setting: Interruptible, kind: "speech" | "dtmf"): boolean => setting === "any" || setting === kind;
 
 /** The agent's end of the line while the relay has it. */
-function relaySide(settings: RelaySettings, greeting: { speech: Speech | null }, language: { now: string }, send: (frame: FrameOut) => void): AgentSide {
+function relaySide(
+  settings: RelaySettings,
+  greeting: { speech: Speech | null },
+  language: { now: string },
+  send: (frame: FrameOut) => void,
+): AgentSide {
   const speaking = { agent: false, person: false };
   const subscribed = (event: string): boolean => settings.events.includes(event);
   return {
@@ -59,26 +64,49 @@ function relaySide(settings: RelaySettings, greeting: { speech: Speech | null },
       return allows(settings.interruptible, kind);
     },
     reportsDuringSpeech: (kind) => allows(settings.reportInputDuringAgentSpeech, kind),
-    onPartial(text) { if (settings.partialPrompts && text !== "") send({ type: "prompt", voicePrompt: text, lang: language.now, last: false }); },
+    onPartial(text) {
+      if (settings.partialPrompts && text !== "")
+        send({ type: "prompt", voicePrompt: text, lang: language.now, last: false });
+    },
     onSaid: (text) => send({ type: "prompt", voicePrompt: text, lang: language.now, last: true }),
     onDigit: (digit) => send({ type: "dtmf", digit }),
-    onInterrupt: (heard) => send({ type: "interrupt", utteranceUntilInterrupt: heard.text, durationUntilInterruptMs: heard.durationMs }),
+    onInterrupt: (heard) =>
+      send({ type: "interrupt", utteranceUntilInterrupt: heard.text, durationUntilInterruptMs: heard.durationMs }),
     onSpeaking(who, now) {
-      if (speaking[who] !== now && subscribed("speaker-events")) send({ type: "info", name: who === "agent" ? "agentSpeaking" : "clientSpeaking", value: now ? "on" : "off" });
+      if (speaking[who] !== now && subscribed("speaker-events"))
+        send({ type: "info", name: who === "agent" ? "agentSpeaking" : "clientSpeaking", value: now ? "on" : "off" });
       speaking[who] = now;
     },
-    onPlayed(heard) { if (subscribed("tokens-played") && heard.text !== "") send({ type: "info", name: "tokensPlayed", value: heard.text }); },
+    onPlayed(heard) {
+      if (subscribed("tokens-played") && heard.text !== "")
+        send({ type: "info", name: "tokensPlayed", value: heard.text });
+    },
   };
 }
 
 /** Does what one message of the application asks for; `end` is left to the session. */
-function obey(frame: Exclude<FrameIn, { type: "end" }>, { call, settings }: RelayCall, language: { now: string }): void {
+function obey(
+  frame: Exclude<FrameIn, { type: "end" }>,
+  { call, settings }: RelayCall,
+  language: { now: string },
+): void {
   const { voice } = call.line;
   switch (frame.type) {
-    case "text": voice.say(frame.token, { last: frame.last, interruptible: frame.interruptible, preemptible: frame.preemptible ?? settings.preemptible }); return;
-    case "play": voice.play(frame.source, SOUND_MS * Math.min(Math.max(frame.loop, 1), MAX_SOUND_LOOPS), frame); return;
-    case "sendDigits": voice.play(`keys:${frame.digits}`, frame.digits.length * KEY_TONE_MS, { interruptible: false }); return;
-    case "language": language.now = frame.transcriptionLanguage ?? language.now;
+    case "text":
+      voice.say(frame.token, {
+        last: frame.last,
+        interruptible: frame.interruptible,
+        preemptible: frame.preemptible ?? settings.preemptible,
+      });
+      return;
+    case "play":
+      voice.play(frame.source, SOUND_MS * Math.min(Math.max(frame.loop, 1), MAX_SOUND_LOOPS), frame);
+      return;
+    case "sendDigits":
+      voice.play(`keys:${frame.digits}`, frame.digits.length * KEY_TONE_MS, { interruptible: false });
+      return;
+    case "language":
+      language.now = frame.transcriptionLanguage ?? language.now;
   }
 }
 
@@ -110,7 +138,10 @@ class RelaySession {
     this.#resolve = resolve;
     this.#language = { now: settings.transcriptionLanguage };
     this.#socket = new WebSocket(settings.url, {
-      headers, handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false,
+      headers,
+      handshakeTimeout: CONNECT_TIMEOUT_MS,
+      maxPayload: MAX_FRAME_BYTES,
+      perMessageDeflate: false,
     });
   }
 
@@ -120,7 +151,10 @@ class RelaySession {
     socket.on("message", (data, isBinary) => this.#onMessage(isBinary ? null : String(data)));
     socket.on("close", (code) => this.#onClose(code));
     socket.on("error", (error) => {
-      if (!this.#opened) this.#finish("failed", { error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` } });
+      if (!this.#opened)
+        this.#finish("failed", {
+          error: { code: "64102", message: `Unable to connect to WebSocket URL: ${error.message}` },
+        });
     });
     const onLeave = (): void => this.#finish("completed");
     leave.addEventListener("abort", onLeave, { once: true });
@@ -152,12 +186,19 @@ class RelaySession {
     }
     const drop = this.#parts.faults.take("drop_socket", call.order.to);
     if (!drop) return;
-    const cancelDrop = this.#parts.time.after(0, () => {
-      this.#write("relay", { event: "dropped by a fault" });
-      this.#socket.terminate();
-    }, drop.seconds * 1000);
+    const cancelDrop = this.#parts.time.after(
+      0,
+      () => {
+        this.#write("relay", { event: "dropped by a fault" });
+        this.#socket.terminate();
+      },
+      drop.seconds * 1000,
+    );
     const release = this.#release;
-    this.#release = () => { release(); cancelDrop(); };
+    this.#release = () => {
+      release();
+      cancelDrop();
+    };
   }
 
   #onMessage(data: string | null): void {
@@ -200,6 +241,11 @@ class RelaySession {
       this.#socket.once("close", () => clearTimeout(grace));
     }
     this.#write("relay", { event: "closed", status, ...more });
-    this.#resolve({ sessionId: this.#relayed.setup.sessionId, status, seconds: Math.round((performance.now() - this.#startedAt) / 1000), ...more });
+    this.#resolve({
+      sessionId: this.#relayed.setup.sessionId,
+      status,
+      seconds: Math.round((performance.now() - this.#startedAt) / 1000),
+      ...more,
+    });
   }
 }

@@ -23,7 +23,14 @@ export const AUDIBLE_PEAK = 184;
 /** What is played and is neither words nor keys is told of when it is longer than this, ms. */
 const LEAST_SOUND_MS = 100;
 
-interface Utterance { speech: Speech; words: string[]; keys: string; since: number; last: number; voicedMs: number }
+interface Utterance {
+  speech: Speech;
+  words: string[];
+  keys: string;
+  since: number;
+  last: number;
+  voicedMs: number;
+}
 
 /** Listens to one stream's sound. */
 export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
@@ -37,11 +44,22 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
   const fresh = (): void => {
     inWords = false;
     decoder = createDecoder(format.rate, {
-      heard(word) { if (now) { now.words.push(word); now.speech.text = now.words.join(" "); } },
-      began() { inWords = true; },
-      ended() { inWords = false; },
+      heard(word) {
+        if (now) {
+          now.words.push(word);
+          now.speech.text = now.words.join(" ");
+        }
+      },
+      began() {
+        inWords = true;
+      },
+      ended() {
+        inWords = false;
+      },
     });
-    keys = createKeyFinder(format, (key) => { if (now) now.keys += key; });
+    keys = createKeyFinder(format, (key) => {
+      if (now) now.keys += key;
+    });
   };
   fresh();
 
@@ -53,7 +71,8 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
     now = null;
     fresh();
     const durationMs = Math.round(last - since) + FRAME_MS;
-    if (words.length > 0 || media !== null) listener.onHeard({ text: words.join(" "), interrupted, durationMs, ...(media === null ? {} : { media }) });
+    if (words.length > 0 || media !== null)
+      listener.onHeard({ text: words.join(" "), interrupted, durationMs, ...(media === null ? {} : { media }) });
     listener.onPause(!interrupted);
   };
 
@@ -75,10 +94,14 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
       if (!inWords) keys.push(pcm ?? silence);
       if (now && at - now.last > PAUSE_MS) finish(false);
     },
-    cut() { finish(true); },
+    cut() {
+      finish(true);
+    },
     current: () => now?.speech ?? null,
     spoken: () => now?.speech.text ?? "",
     voiced_ms: () => voicedMs,
-    close() { finish(true); },
+    close() {
+      finish(true);
+    },
   };
 }

@@ -1,5 +1,8 @@
 /** How sound travels on a stream: G.711 (one byte a sample) or linear 16 bit little-endian, mono, samples a second. */
-export interface SoundFormat { readonly codec: "pcmu" | "pcma" | "s16le"; readonly rate: 8000 | 16_000 | 24_000 | 48_000 }
+export interface SoundFormat {
+  readonly codec: "pcmu" | "pcma" | "s16le";
+  readonly rate: 8000 | 16_000 | 24_000 | 48_000;
+}
 
 /** Sound comes and goes in frames of this length. */
 export const FRAME_MS = 20;
@@ -40,10 +43,16 @@ function aToLinear(code: number): number {
 function linearToA(sample: number): number {
   const magnitude = Math.min(sample < 0 ? ~sample : sample, 32_767);
   const segment = magnitude < 256 ? 0 : 31 - Math.clz32(magnitude) - 7;
-  return (((sample < 0 ? 0 : SIGN) | (segment << 4) | ((magnitude >> (segment === 0 ? 4 : segment + 3)) & 0x0f)) ^ 0x55) & 0xff;
+  return (
+    (((sample < 0 ? 0 : SIGN) | (segment << 4) | ((magnitude >> (segment === 0 ? 4 : segment + 3)) & 0x0f)) ^ 0x55) &
+    0xff
+  );
 }
 
-interface Law { toLinear: Int16Array; fromLinear: Uint8Array }
+interface Law {
+  toLinear: Int16Array;
+  fromLinear: Uint8Array;
+}
 const lawOf = (toLinear: (code: number) => number, fromLinear: (sample: number) => number): Law => ({
   toLinear: Int16Array.from({ length: BYTE_VALUES }, (_, code) => toLinear(code)),
   fromLinear: Uint8Array.from({ length: SAMPLE_VALUES }, (_, bits) => fromLinear((bits << 16) >> 16)),
@@ -65,7 +74,11 @@ export function encodeSound({ codec }: SoundFormat, pcm: Int16Array): Buffer {
 
 /** The stream's bytes as samples; half a sample at the end is left out. */
 export function decodeSound({ codec }: SoundFormat, bytes: Uint8Array): Int16Array {
-  if (codec === "s16le") return Int16Array.from({ length: bytes.length >> 1 }, (_, n) => (((bytes[2 * n + 1] ?? 0) << 24) >> 16) | (bytes[2 * n] ?? 0));
+  if (codec === "s16le")
+    return Int16Array.from(
+      { length: bytes.length >> 1 },
+      (_, n) => (((bytes[2 * n + 1] ?? 0) << 24) >> 16) | (bytes[2 * n] ?? 0),
+    );
   const { toLinear } = LAWS[codec];
   const pcm = new Int16Array(bytes.length);
   for (let n = 0; n < bytes.length; n += 1) pcm[n] = toLinear[bytes[n] ?? 0] ?? 0;

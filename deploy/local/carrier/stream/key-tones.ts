@@ -1,7 +1,9 @@
 import type { SoundFormat } from "./format.ts";
 
 /** Finds pressed keys in sound (ITU-T Q.23), by Goertzel's filters. */
-export interface KeyFinder { push(pcm: Int16Array): void }
+export interface KeyFinder {
+  push(pcm: Int16Array): void;
+}
 
 const LOW_HZ = [697, 770, 852, 941] as const;
 const HIGH_HZ = [1209, 1336, 1477, 1633] as const;
@@ -43,7 +45,9 @@ function keyIn(block: Float64Array, rate: number): string | null {
   if (low.power < (total * TONES_SHARE) / (1 + MOST_TWIST)) return null;
   const high = strongest(HIGH_HZ, rate, block);
   const twist = low.power / high.power;
-  return low.power + high.power >= total * TONES_SHARE && twist <= MOST_TWIST && twist >= 1 / MOST_TWIST ? KEYS[low.at]?.[high.at] ?? null : null;
+  return low.power + high.power >= total * TONES_SHARE && twist <= MOST_TWIST && twist >= 1 / MOST_TWIST
+    ? (KEYS[low.at]?.[high.at] ?? null)
+    : null;
 }
 
 /** Tells every key once, when it has been heard long enough. */
@@ -57,7 +61,10 @@ export function createKeyFinder({ rate }: Pick<SoundFormat, "rate">, pressed: (k
     const key = keyIn(block, rate);
     alike = key === seen ? alike + 1 : 1;
     seen = key;
-    if (key !== null && key !== down && alike >= BLOCKS_DOWN) { down = key; pressed(key); }
+    if (key !== null && key !== down && alike >= BLOCKS_DOWN) {
+      down = key;
+      pressed(key);
+    }
     if (key === null && alike >= BLOCKS_UP) down = null;
   };
   return {

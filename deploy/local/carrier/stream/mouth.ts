@@ -6,7 +6,11 @@ import { encodeSound, FRAME_MS, frameSamples, peakOf, type SoundFormat } from ".
 export type Utterance = { words: string } | { noise: "cough" | "beep"; ms: number };
 
 /** A frame of the person's: as samples, and as a stream carries it. */
-export interface MouthFrame { pcm: Int16Array; payload: string; sounding: boolean }
+export interface MouthFrame {
+  pcm: Int16Array;
+  payload: string;
+  sounding: boolean;
+}
 
 /** The person's end: what they say goes out in frames, with a little noise between. */
 export interface Mouth {
@@ -20,8 +24,16 @@ export interface Mouth {
   stop(): void;
 }
 
-interface Sound { pcm: Int16Array[]; payloads: string[] }
-interface Running { what: Utterance; share: number; at: number; done(whole: boolean): void }
+interface Sound {
+  pcm: Int16Array[];
+  payloads: string[];
+}
+interface Running {
+  what: Utterance;
+  share: number;
+  at: number;
+  done(whole: boolean): void;
+}
 
 /** Sounds are made once and kept for all calls, the least used forgotten beyond this many. */
 const MOST_KEPT = 500;
@@ -47,7 +59,10 @@ function made(what: Utterance | null, format: SoundFormat): Sound {
     frame.set(all.subarray(n * size, (n + 1) * size));
     return frame;
   });
-  const pcm = what === null ? frames : frames.slice(0, Math.max(1, frames.findLastIndex((frame) => peakOf(frame) >= HEARD_PEAK) + 1));
+  const pcm =
+    what === null
+      ? frames
+      : frames.slice(0, Math.max(1, frames.findLastIndex((frame) => peakOf(frame) >= HEARD_PEAK) + 1));
   return { pcm, payloads: pcm.map((frame) => encodeSound(format, frame).toString("base64")) };
 }
 
@@ -68,11 +83,17 @@ export function createMouth(): Mouth {
   let onset: number | null = null;
   let ticks = 0;
   let stopped = false;
-  const frameOf = ({ pcm, payloads }: Sound, n: number, sounding: boolean): MouthFrame => ({ pcm: pcm[n] ?? new Int16Array(), payload: payloads[n] ?? "", sounding });
+  const frameOf = ({ pcm, payloads }: Sound, n: number, sounding: boolean): MouthFrame => ({
+    pcm: pcm[n] ?? new Int16Array(),
+    payload: payloads[n] ?? "",
+    sounding,
+  });
   return {
     utter(what, share = 1) {
       if (stopped) return Promise.resolve(false);
-      return new Promise((done) => { queue.push({ what, share, at: 0, done }); });
+      return new Promise((done) => {
+        queue.push({ what, share, at: 0, done });
+      });
     },
     next(format, now) {
       ticks += 1;

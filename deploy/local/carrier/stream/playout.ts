@@ -47,13 +47,16 @@ class Queue implements Playout {
   /** When the last sound will have been played; null while more waits. */
   #dryAt: number | null = null;
 
-  constructor(size: number) { this.#size = size; }
+  constructor(size: number) {
+    this.#size = size;
+  }
 
   push(bytes: Uint8Array, now: number): boolean {
     const facts = this.#facts;
     if (this.#toMs(this.#waiting + bytes.length) > MOST_WAITING_MS) return false;
     facts.frames += 1;
-    if (this.#lastCame !== null && now - this.#lastCame <= PAUSE_MS) facts.gap_ms = Math.max(facts.gap_ms, Math.round(now - this.#lastCame));
+    if (this.#lastCame !== null && now - this.#lastCame <= PAUSE_MS)
+      facts.gap_ms = Math.max(facts.gap_ms, Math.round(now - this.#lastCame));
     this.#lastCame = now;
     if (this.#dryAt !== null && now > this.#dryAt && now - this.#dryAt <= PAUSE_MS) {
       facts.underruns += 1;
@@ -65,7 +68,9 @@ class Queue implements Playout {
     return true;
   }
 
-  mark(name: string): void { this.#pieces.push({ mark: name }); }
+  mark(name: string): void {
+    this.#pieces.push({ mark: name });
+  }
 
   clear(): { marks: string[]; lost_ms: number } {
     const lost_ms = Math.round(this.#toMs(this.#waiting));
@@ -89,11 +94,17 @@ class Queue implements Playout {
     return { frame, reached };
   }
 
-  waiting_ms(): number { return this.#toMs(this.#waiting); }
+  waiting_ms(): number {
+    return this.#toMs(this.#waiting);
+  }
 
-  facts(): PlayoutFacts { return { ...this.#facts, played_ms: Math.round(this.#facts.played_ms) }; }
+  facts(): PlayoutFacts {
+    return { ...this.#facts, played_ms: Math.round(this.#facts.played_ms) };
+  }
 
-  #toMs(bytes: number): number { return (bytes / this.#size) * FRAME_MS; }
+  #toMs(bytes: number): number {
+    return (bytes / this.#size) * FRAME_MS;
+  }
 
   #reachedMarks(): string[] {
     const reached: string[] = [];
@@ -108,14 +119,18 @@ class Queue implements Playout {
   #taken(): Uint8Array | null {
     const [first] = this.#pieces;
     if (!first || "mark" in first) return null;
-    if (first.bytes.length === this.#size) { this.#pieces.shift(); return first.bytes; }
+    if (first.bytes.length === this.#size) {
+      this.#pieces.shift();
+      return first.bytes;
+    }
     const parts: Uint8Array[] = [];
     let missing = this.#size;
     for (let [piece] = this.#pieces; piece && "bytes" in piece && missing > 0; [piece] = this.#pieces) {
       const part = piece.bytes.subarray(0, missing);
       parts.push(part);
       missing -= part.length;
-      if (part.length === piece.bytes.length) this.#pieces.shift(); else piece.bytes = piece.bytes.subarray(part.length);
+      if (part.length === piece.bytes.length) this.#pieces.shift();
+      else piece.bytes = piece.bytes.subarray(part.length);
     }
     return Buffer.concat(parts);
   }

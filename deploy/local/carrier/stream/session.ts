@@ -14,7 +14,11 @@ export type StreamCommand =
   | { do: "keys"; digits: string };
 
 /** The numbers a message carries: `sequence` counts all but the first greeting, from 1; `chunk` the frames of sound. `ms`: since the stream began. */
-export interface Numbers { sequence: number; chunk: number; ms: number }
+export interface Numbers {
+  sequence: number;
+  chunk: number;
+  ms: number;
+}
 
 /** A carrier's own words for what goes over a stream's socket. */
 export interface StreamWords {
@@ -52,10 +56,16 @@ export interface StreamEnd {
 }
 
 /** What a session stands on. */
-export interface StreamParts { time: SimTime; ledger: Ledger; faults: Faults }
+export interface StreamParts {
+  time: SimTime;
+  ledger: Ledger;
+  faults: Faults;
+}
 
 /** Told of the stream's steps. */
-export interface StreamWatcher { opened?(): void }
+export interface StreamWatcher {
+  opened?(): void;
+}
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The other side gets this long to answer the closing of the socket. */
@@ -68,9 +78,17 @@ const KEY_TONE_MS = 300;
 const EVERY_NTH_TWICE = 10;
 
 /** Runs one stream from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
-export function runStream(parts: StreamParts, call: Call, words: StreamWords, leave: AbortSignal, watcher: StreamWatcher = {}): Promise<StreamEnd> {
+export function runStream(
+  parts: StreamParts,
+  call: Call,
+  words: StreamWords,
+  leave: AbortSignal,
+  watcher: StreamWatcher = {},
+): Promise<StreamEnd> {
   call.line.expectSound();
-  return new Promise((resolve) => { new StreamSession(parts, call, words, watcher, resolve).open(leave); });
+  return new Promise((resolve) => {
+    new StreamSession(parts, call, words, watcher, resolve).open(leave);
+  });
 }
 
 function parsed(data: string): Record<string, unknown> | null {
@@ -99,7 +117,13 @@ class StreamSession {
   /** A frame that a fault holds back for the next one; undefined: there is no such fault. */
   #held: string | null | undefined;
 
-  constructor(parts: StreamParts, call: Call, words: StreamWords, watcher: StreamWatcher, resolve: (end: StreamEnd) => void) {
+  constructor(
+    parts: StreamParts,
+    call: Call,
+    words: StreamWords,
+    watcher: StreamWatcher,
+    resolve: (end: StreamEnd) => void,
+  ) {
     this.#parts = parts;
     this.#call = call;
     this.#words = words;
@@ -111,21 +135,34 @@ class StreamSession {
     const onLeave = (): void => this.#finish("completed");
     leave.addEventListener("abort", onLeave, { once: true });
     this.#release.push(() => leave.removeEventListener("abort", onLeave));
-    if (leave.aborted) { onLeave(); return; }
+    if (leave.aborted) {
+      onLeave();
+      return;
+    }
     const hang = this.#parts.faults.take("hang_socket", personOf(this.#call));
-    if (!hang) { this.#connect(); return; }
+    if (!hang) {
+      this.#connect();
+      return;
+    }
     this.#write("stream", { event: "held back by a fault" });
     this.#release.push(this.#parts.time.after(0, () => this.#connect(), hang.seconds * 1000));
   }
 
   #connect(): void {
     const { url, headers } = this.#words;
-    const socket = new WebSocket(url, { headers, handshakeTimeout: CONNECT_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false });
+    const socket = new WebSocket(url, {
+      headers,
+      handshakeTimeout: CONNECT_TIMEOUT_MS,
+      maxPayload: MAX_FRAME_BYTES,
+      perMessageDeflate: false,
+    });
     this.#socket = socket;
     socket.on("open", () => this.#onOpen());
     socket.on("message", (data, isBinary) => this.#onMessage(isBinary ? null : String(data)));
     socket.on("close", (code) => this.#onClose(code));
-    socket.on("error", (error) => { if (this.#openedAt === null) this.#finish("failed", `cannot connect to the stream's URL: ${error.message}`); });
+    socket.on("error", (error) => {
+      if (this.#openedAt === null) this.#finish("failed", `cannot connect to the stream's URL: ${error.message}`);
+    });
   }
 
   #write(kind: "stream" | "warning", facts: Record<string, unknown>): void {
@@ -156,7 +193,8 @@ class StreamSession {
     this.#watcher.opened?.();
     if (this.#words.mayShuffle && faults.take("shuffle_media", person)) this.#held = null;
     this.#stream = this.#call.line.attachSound({
-      toAgent: this.#words.toAgent, fromAgent: this.#words.fromAgent,
+      toAgent: this.#words.toAgent,
+      fromAgent: this.#words.fromAgent,
       frame: (payload) => this.#frame(payload),
       digit: (digit) => this.#send(this.#words.digit(digit, this.#numbers())),
       reached: (marks) => this.#tellMarks(marks),
@@ -176,11 +214,20 @@ class StreamSession {
 
   #frame(payload: string): void {
     const socket = this.#socket;
-    if (!socket || socket.bufferedAmount > MAX_UNREAD_BYTES) { this.#lostFrames += 1; return; }
+    if (!socket || socket.bufferedAmount > MAX_UNREAD_BYTES) {
+      this.#lostFrames += 1;
+      return;
+    }
     this.#chunk += 1;
     const message = this.#words.media(payload, this.#numbers());
-    if (this.#held === undefined) { this.#send(message); return; }
-    if (this.#held === null) { this.#held = message; return; }
+    if (this.#held === undefined) {
+      this.#send(message);
+      return;
+    }
+    if (this.#held === null) {
+      this.#held = message;
+      return;
+    }
     this.#send(message);
     this.#send(this.#held);
     if (this.#chunk % EVERY_NTH_TWICE === 0) this.#send(message);
@@ -199,9 +246,18 @@ class StreamSession {
 
   #obey(command: StreamCommand, stream: SoundStream): void {
     switch (command.do) {
-      case "sound": if (!stream.push(command.bytes)) this.#write("warning", { message: "stream: too much sound is waiting, some is thrown away" }); return;
-      case "mark": stream.mark(command.name); return;
-      case "keys": this.#call.line.voice.play(`keys:${command.digits}`, command.digits.length * KEY_TONE_MS, { interruptible: false }); return;
+      case "sound":
+        if (!stream.push(command.bytes))
+          this.#write("warning", { message: "stream: too much sound is waiting, some is thrown away" });
+        return;
+      case "mark":
+        stream.mark(command.name);
+        return;
+      case "keys":
+        this.#call.line.voice.play(`keys:${command.digits}`, command.digits.length * KEY_TONE_MS, {
+          interruptible: false,
+        });
+        return;
       case "clear": {
         const { marks, ...facts } = stream.clear();
         this.#write("stream", { event: "clear", ...facts });
@@ -225,18 +281,46 @@ class StreamSession {
     this.#stream?.leave();
     this.#shut();
     const seconds = this.#openedAt === null ? 0 : (performance.now() - this.#openedAt) / 1000;
-    const { frames, clears, gap_ms, underruns, underrun_ms, played_ms, frames_to_agent, voiced_ms } = facts ?? { frames: 0, clears: 0, gap_ms: 0, underruns: 0, underrun_ms: 0, played_ms: 0, frames_to_agent: 0, voiced_ms: 0 };
+    const { frames, clears, gap_ms, underruns, underrun_ms, played_ms, frames_to_agent, voiced_ms } = facts ?? {
+      frames: 0,
+      clears: 0,
+      gap_ms: 0,
+      underruns: 0,
+      underrun_ms: 0,
+      played_ms: 0,
+      frames_to_agent: 0,
+      voiced_ms: 0,
+    };
     this.#write("stream", {
-      event: "closed", status, frames_from_agent: frames, frames_to_agent, frames_lost: this.#lostFrames, gap_ms, underruns, underrun_ms, clears, played_ms, voiced_ms,
-      seconds: Math.round(seconds * 10) / 10, ...(error === undefined ? {} : { error }),
+      event: "closed",
+      status,
+      frames_from_agent: frames,
+      frames_to_agent,
+      frames_lost: this.#lostFrames,
+      gap_ms,
+      underruns,
+      underrun_ms,
+      clears,
+      played_ms,
+      voiced_ms,
+      seconds: Math.round(seconds * 10) / 10,
+      ...(error === undefined ? {} : { error }),
     });
-    this.#resolve({ status, opened: this.#openedAt !== null, seconds: Math.round(seconds), ...(error === undefined ? {} : { error }) });
+    this.#resolve({
+      status,
+      opened: this.#openedAt !== null,
+      seconds: Math.round(seconds),
+      ...(error === undefined ? {} : { error }),
+    });
   }
 
   #shut(): void {
     const socket = this.#socket;
     if (!socket) return;
-    if (this.#call.endedBy === "carrier" || socket.readyState !== WebSocket.OPEN) { socket.terminate(); return; } // the line went dead
+    if (this.#call.endedBy === "carrier" || socket.readyState !== WebSocket.OPEN) {
+      socket.terminate();
+      return;
+    } // the line went dead
     this.#send(this.#words.stop(this.#numbers()));
     socket.close(1000);
     const grace = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);

@@ -29,10 +29,18 @@ export interface SoundStream {
 }
 
 /** What a bench wants to know of a stream. */
-export interface SoundFacts extends PlayoutFacts { frames_to_agent: number; voiced_ms: number }
+export interface SoundFacts extends PlayoutFacts {
+  frames_to_agent: number;
+  voiced_ms: number;
+}
 
 /** From the end of the person's words to the agent's answer; `ms` to its first frame, `sound_ms` to the first that can be heard. */
-export interface TurnFacts { end_of_speech_at: string; first_agent_frame_at: string; ms: number; sound_ms: number }
+export interface TurnFacts {
+  end_of_speech_at: string;
+  first_agent_frame_at: string;
+  ms: number;
+  sound_ms: number;
+}
 
 /** Who is told by a line of sound. */
 export interface SoundListener {
@@ -63,8 +71,18 @@ const TELEPHONE: SoundFormat = { codec: "pcmu", rate: 8_000 };
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
-interface Attached { port: SoundPort; playout: Playout; ear: Ear; framesToAgent: number; lastCame: number }
-interface Turn { endedAt: number; endedDate: Date; first: { at: number; date: Date } | null }
+interface Attached {
+  port: SoundPort;
+  playout: Playout;
+  ear: Ear;
+  framesToAgent: number;
+  lastCame: number;
+}
+interface Turn {
+  endedAt: number;
+  endedDate: Date;
+  first: { at: number; date: Date } | null;
+}
 
 /** Opens the sound of a call; the signal is the call's end. */
 export const openSound = (listener: SoundListener, over: AbortSignal): SoundLine => new CallSound(listener, over);
@@ -80,16 +98,29 @@ class CallSound implements SoundLine {
   constructor(listener: SoundListener, over: AbortSignal) {
     this.#listener = listener;
     const stop = keepTicking(this);
-    const end = (): void => { stop(); this.#leave(this.#attached); this.#mouth.stop(); };
-    if (over.aborted) end(); else over.addEventListener("abort", end, { once: true });
+    const end = (): void => {
+      stop();
+      this.#leave(this.#attached);
+      this.#mouth.stop();
+    };
+    if (over.aborted) end();
+    else over.addEventListener("abort", end, { once: true });
   }
 
-  attached(): boolean { return this.#attached !== null; }
+  attached(): boolean {
+    return this.#attached !== null;
+  }
 
   attach(port: SoundPort): SoundStream {
     this.#leave(this.#attached);
     this.#holdsUntil = 0;
-    const one: Attached = { port, playout: createPlayout(port.fromAgent), ear: createEar(port.fromAgent, this.#listener.voice), framesToAgent: 0, lastCame: Number.NEGATIVE_INFINITY };
+    const one: Attached = {
+      port,
+      playout: createPlayout(port.fromAgent),
+      ear: createEar(port.fromAgent, this.#listener.voice),
+      framesToAgent: 0,
+      lastCame: Number.NEGATIVE_INFINITY,
+    };
     this.#attached = one;
     return {
       push: (bytes) => this.#push(one, bytes),
@@ -106,9 +137,15 @@ class CallSound implements SoundLine {
     return whole;
   }
 
-  digit(digit: string): void { this.#attached?.port.digit(digit); }
-  current(): Speech | null { return this.#attached?.ear.current() ?? null; }
-  spoken(): string { return this.#attached?.ear.spoken() ?? ""; }
+  digit(digit: string): void {
+    this.#attached?.port.digit(digit);
+  }
+  current(): Speech | null {
+    return this.#attached?.ear.current() ?? null;
+  }
+  spoken(): string {
+    return this.#attached?.ear.spoken() ?? "";
+  }
 
   /** One frame each way. */
   tick(): void {
@@ -154,7 +191,10 @@ class CallSound implements SoundLine {
     if (peakOf(decodeSound(port.fromAgent, bytes)) < AUDIBLE_PEAK) return;
     this.#turn = null;
     this.#listener.turn({
-      end_of_speech_at: turn.endedDate.toISOString(), first_agent_frame_at: turn.first.date.toISOString(), ms: tenths(turn.first.at - turn.endedAt), sound_ms: tenths(now - turn.endedAt),
+      end_of_speech_at: turn.endedDate.toISOString(),
+      first_agent_frame_at: turn.first.date.toISOString(),
+      ms: tenths(turn.first.at - turn.endedAt),
+      sound_ms: tenths(now - turn.endedAt),
     });
   }
 

@@ -1,7 +1,9 @@
 import { FRAME_MS } from "./format.ts";
 
 /** Something that moves sound every FRAME_MS. */
-export interface Ticking { tick(): void }
+export interface Ticking {
+  tick(): void;
+}
 
 /** The ticking are spread over the frame, so that many calls do not all send at the same instant. */
 const PHASES = 4;
@@ -34,5 +36,7 @@ export function keepTicking(one: Ticking): () => void {
     dueMs = performance.now() + PHASE_MS;
     timer = setTimeout(run, PHASE_MS);
   }
-  return () => { least?.delete(one); };
+  return () => {
+    least?.delete(one);
+  };
 }

@@ -1,8 +1,19 @@
 import type { Reply } from "../http.ts";
 
 /** Telnyx's error answer. https://developers.telnyx.com/development/api-fundamentals/api-errors */
-export const telnyxError = (status: number, code: string, title: string, detail: string, headers: Record<string, string> = {}): Reply =>
-  ({ status, headers, body: { errors: [{ code, title, detail, meta: { url: `https://developers.telnyx.com/docs/overview/errors/${code}` } }] } });
+export const telnyxError = (
+  status: number,
+  code: string,
+  title: string,
+  detail: string,
+  headers: Record<string, string> = {},
+): Reply => ({
+  status,
+  headers,
+  body: {
+    errors: [{ code, title, detail, meta: { url: `https://developers.telnyx.com/docs/overview/errors/${code}` } }],
+  },
+});
 
 /** An invalid request, thrown by the readers of bodies and by commands; answered as HTTP 422 unless it says otherwise. */
 export class RequestError extends Error {
@@ -19,7 +30,13 @@ export class RequestError extends Error {
 }
 
 /** The command came too late. */
-export const alreadyEnded = (): RequestError => new RequestError("90018", "Call has already ended", "This call is no longer active and can't receive commands.");
+export const alreadyEnded = (): RequestError =>
+  new RequestError("90018", "Call has already ended", "This call is no longer active and can't receive commands.");
 
 /** The command needs a call that was answered. */
-export const notAnswered = (): RequestError => new RequestError("90034", "Call not answered yet", "This call can't receive this command because it has not been answered yet.");
+export const notAnswered = (): RequestError =>
+  new RequestError(
+    "90034",
+    "Call not answered yet",
+    "This call can't receive this command because it has not been answered yet.",
+  );

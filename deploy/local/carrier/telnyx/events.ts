@@ -23,16 +23,33 @@ export const moment = (at: Date): string => at.toISOString().replace(/Z$/, "000Z
 export function eventOf(telnyxCall: TelnyxCall, type: string, more: Record<string, unknown>, now: Date): TelnyxEvent {
   const { call, account, legId, sessionId, settings } = telnyxCall;
   return {
-    record_type: "event", event_type: type, id: randomUUID(), occurred_at: moment(now),
+    record_type: "event",
+    event_type: type,
+    id: randomUUID(),
+    occurred_at: moment(now),
     payload: {
-      call_control_id: call.order.sid, call_leg_id: legId, call_session_id: sessionId, connection_id: account.connectionId, client_state: settings.clientState,
-      from: shownFrom(call), to: call.order.to, ...more,
+      call_control_id: call.order.sid,
+      call_leg_id: legId,
+      call_session_id: sessionId,
+      connection_id: account.connectionId,
+      client_state: settings.clientState,
+      from: shownFrom(call),
+      to: call.order.to,
+      ...more,
     },
   };
 }
 
 /** Ready to tell. `address`: where events of a call go that has no address of its own; null: nowhere. */
-export function createEvents({ reporter, signer, address }: { reporter: Reporter; signer: Signer; address(telnyxCall: TelnyxCall): string | null }): Events {
+export function createEvents({
+  reporter,
+  signer,
+  address,
+}: {
+  reporter: Reporter;
+  signer: Signer;
+  address(telnyxCall: TelnyxCall): string | null;
+}): Events {
   return {
     tell(telnyxCall, type, more = {}) {
       const event = eventOf(telnyxCall, type, more, new Date());
@@ -41,10 +58,20 @@ export function createEvents({ reporter, signer, address }: { reporter: Reporter
       if (url === null) return;
       const body = JSON.stringify({ data: event, meta: { attempt: 1, delivered_to: url } });
       reporter.report(telnyxCall.call, {
-        what: type, status: type, sequence: event.id, url,
+        what: type,
+        status: type,
+        sequence: event.id,
+        url,
         sign: (forged) => ({
-          url, method: "POST", body,
-          headers: { "content-type": "application/json", "user-agent": "telnyx-webhooks", accept: "*/*", ...signer.headers(body, new Date(), forged) },
+          url,
+          method: "POST",
+          body,
+          headers: {
+            "content-type": "application/json",
+            "user-agent": "telnyx-webhooks",
+            accept: "*/*",
+            ...signer.headers(body, new Date(), forged),
+          },
         }),
       });
     },

@@ -13,7 +13,14 @@ import { createRecordings } from "./recordings.ts";
 import { answerRest } from "./rest.ts";
 import { createSigner } from "./signing.ts";
 import { talk, type TalkParts } from "./talking.ts";
-import { newCallControlId, stateText, telnyxCall as newTelnyxCall, type TelnyxAccount, type TelnyxCall, type TelnyxSettings } from "./telnyx-call.ts";
+import {
+  newCallControlId,
+  stateText,
+  telnyxCall as newTelnyxCall,
+  type TelnyxAccount,
+  type TelnyxCall,
+  type TelnyxSettings,
+} from "./telnyx-call.ts";
 
 /** Telnyx's protocol over the exchange. */
 export interface TelnyxProvider {
@@ -53,43 +60,82 @@ function tellPhase(events: Events, telnyxCall: TelnyxCall): void {
   const { call } = telnyxCall;
   const inbound = call.direction === "inbound";
   switch (call.phase) {
-    case "initiated": if (!inbound) events.tell(telnyxCall, "call.initiated", { direction: "outgoing", state: "bridging", ...startOf(call) }); return;
-    case "ringing": if (inbound) events.tell(telnyxCall, "call.initiated", { direction: "incoming", state: "parked", ...startOf(call) }); return;
-    case "answered": events.tell(telnyxCall, "call.answered", { state: "answered", ...startOf(call) }); return;
-    case "ended": events.tell(telnyxCall, "call.hangup", { state: "hangup", ...startOf(call), end_time: moment(call.endedAt ?? new Date()), ...hangupOf(call) }); return;
-    case "queued": return;
+    case "initiated":
+      if (!inbound)
+        events.tell(telnyxCall, "call.initiated", { direction: "outgoing", state: "bridging", ...startOf(call) });
+      return;
+    case "ringing":
+      if (inbound)
+        events.tell(telnyxCall, "call.initiated", { direction: "incoming", state: "parked", ...startOf(call) });
+      return;
+    case "answered":
+      events.tell(telnyxCall, "call.answered", { state: "answered", ...startOf(call) });
+      return;
+    case "ended":
+      events.tell(telnyxCall, "call.hangup", {
+        state: "hangup",
+        ...startOf(call),
+        end_time: moment(call.endedAt ?? new Date()),
+        ...hangupOf(call),
+      });
+      return;
+    case "queued":
+      return;
   }
 }
 
 /** The calls of an earlier run, with as much of their events as the ledger tells. */
 function recalled(ledger: Ledger, accounts: readonly TelnyxAccount[]): Map<string, TelnyxCall> {
-  return new Map(accounts.flatMap((account) => recallCalls(ledger, account.connectionId).map(({ call, row }): [string, TelnyxCall] => {
-    const clientState = row.reference === null ? null : Buffer.from(row.reference).toString("base64");
-    const telnyxCall = newTelnyxCall(call, account, "", { ...NO_SETTINGS, clientState });
-    const note = (type: string, more: Record<string, unknown>, at: Date | null): void => { if (at) telnyxCall.events.push(eventOf(telnyxCall, type, more, at)); };
-    note("call.initiated", { direction: call.direction === "inbound" ? "incoming" : "outgoing" }, call.startedAt);
-    note("call.answered", {}, call.answeredAt);
-    note("call.hangup", hangupOf(call), call.endedAt ?? new Date());
-    return [row.sid, telnyxCall];
-  })));
+  return new Map(
+    accounts.flatMap((account) =>
+      recallCalls(ledger, account.connectionId).map(({ call, row }): [string, TelnyxCall] => {
+        const clientState = row.reference === null ? null : Buffer.from(row.reference).toString("base64");
+        const telnyxCall = newTelnyxCall(call, account, "", { ...NO_SETTINGS, clientState });
+        const note = (type: string, more: Record<string, unknown>, at: Date | null): void => {
+          if (at) telnyxCall.events.push(eventOf(telnyxCall, type, more, at));
+        };
+        note("call.initiated", { direction: call.direction === "inbound" ? "incoming" : "outgoing" }, call.startedAt);
+        note("call.answered", {}, call.answeredAt);
+        note("call.hangup", hangupOf(call), call.endedAt ?? new Date());
+        return [row.sid, telnyxCall];
+      }),
+    ),
+  );
 }
 
 function noteRequest({ ledger, time }: TelnyxOptions, { method, path, query, body }: Request, reply: Reply): void {
   let params: unknown = Object.fromEntries(query);
   if (body !== "" && body.length <= MAX_NOTED_CHARS) {
-    try { params = JSON.parse(body); } catch { params = body; }
+    try {
+      params = JSON.parse(body);
+    } catch {
+      params = body;
+    }
   }
   const data = typeof reply.body === "object" && reply.body !== null && "data" in reply.body ? reply.body.data : null;
-  const id = typeof data === "object" && data !== null && "call_control_id" in data ? String(data.call_control_id) : null;
-  ledger.write({ kind: "request", method, path, status: reply.drop ? null : reply.status, params, ...(id === null ? {} : { call_sid: id }), simulated_ms: Math.round(time.elapsedMs()) });
+  const id =
+    typeof data === "object" && data !== null && "call_control_id" in data ? String(data.call_control_id) : null;
+  ledger.write({
+    kind: "request",
+    method,
+    path,
+    status: reply.drop ? null : reply.status,
+    params,
+    ...(id === null ? {} : { call_sid: id }),
+    simulated_ms: Math.round(time.elapsedMs()),
+  });
 }
 
 /** What people find when they call the accounts' numbers: the application's address is told, and says what to do by commands. */
 function createDesk(parts: {
-  exchange: Exchange; accounts: readonly TelnyxAccount[]; protocol: InboundProtocol; addresses: Map<string, InboundAddresses>;
+  exchange: Exchange;
+  accounts: readonly TelnyxAccount[];
+  protocol: InboundProtocol;
+  addresses: Map<string, InboundAddresses>;
   keep(call: Call, account: TelnyxAccount): void;
 }): InboundDesk {
-  const accountOf = (id: string | null): TelnyxAccount | undefined => (id === null ? parts.accounts[0] : parts.accounts.find((a) => a.connectionId === id));
+  const accountOf = (id: string | null): TelnyxAccount | undefined =>
+    id === null ? parts.accounts[0] : parts.accounts.find((a) => a.connectionId === id);
   return {
     setAddresses(id, given) {
       const account = accountOf(id);
@@ -102,7 +148,17 @@ function createDesk(parts: {
       if (!account) return "there is no such account";
       const given = parts.addresses.get(account.connectionId);
       if (!given) return "this account's application has no webhook address: POST /inbound-address first";
-      const call = parts.exchange.dialIn({ sid: newCallControlId(), account: account.connectionId, from, to, withheld, details: { webhook_url: given.voice_url } }, parts.protocol);
+      const call = parts.exchange.dialIn(
+        {
+          sid: newCallControlId(),
+          account: account.connectionId,
+          from,
+          to,
+          withheld,
+          details: { webhook_url: given.voice_url },
+        },
+        parts.protocol,
+      );
       parts.keep(call, account);
       return call;
     },
@@ -117,7 +173,11 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
   const addresses = new Map<string, InboundAddresses>();
   const signer = createSigner(options.seed);
   const reporter = createReporter({ ledger, faults });
-  const events = createEvents({ reporter, signer, address: ({ account }) => addresses.get(account.connectionId)?.voice_url ?? null });
+  const events = createEvents({
+    reporter,
+    signer,
+    address: ({ account }) => addresses.get(account.connectionId)?.voice_url ?? null,
+  });
   const recordings = createRecordings({ time, events });
   const parts: TalkParts = { ...options, events, recordings };
 
@@ -130,7 +190,8 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
     onPhase(call) {
       const telnyxCall = record(call);
       tellPhase(events, telnyxCall);
-      if (call.phase === "ended" && call.answeredAt) time.after(COST_AFTER_MS, () => events.tell(telnyxCall, "call.cost", costOf(call)));
+      if (call.phase === "ended" && call.answeredAt)
+        time.after(COST_AFTER_MS, () => events.tell(telnyxCall, "call.cost", costOf(call)));
     },
     onInbound: async () => undefined, // the event of the ring has asked already; commands answer
     talk: (call) => talk(parts, record(call)),
@@ -139,27 +200,56 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
     const telnyxCall = newTelnyxCall(call, account, origin, settings);
     calls.set(call.order.sid, telnyxCall);
     const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
+    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
+      calls.delete(oldest.value[0]);
     return telnyxCall;
   };
-  const place = (account: TelnyxAccount, { to, from, timeoutSeconds, timeLimitSeconds, commandId, settings }: DialBody, origin: string): TelnyxCall => {
+  const place = (
+    account: TelnyxAccount,
+    { to, from, timeoutSeconds, timeLimitSeconds, commandId, settings }: DialBody,
+    origin: string,
+  ): TelnyxCall => {
     const again = commandId === null ? undefined : byCommand.get(commandId);
     if (again) return again;
-    const call = exchange.place({
-      sid: newCallControlId(), account: account.connectionId, to, from, reference: stateText(settings.clientState), ringTimeoutMs: timeoutSeconds * 1000, maxTalkMs: timeLimitSeconds * 1000,
-      details: { webhook_url: settings.webhookUrl },
-    }, protocol);
+    const call = exchange.place(
+      {
+        sid: newCallControlId(),
+        account: account.connectionId,
+        to,
+        from,
+        reference: stateText(settings.clientState),
+        ringTimeoutMs: timeoutSeconds * 1000,
+        maxTalkMs: timeLimitSeconds * 1000,
+        details: { webhook_url: settings.webhookUrl },
+      },
+      protocol,
+    );
     const telnyxCall = keep(call, account, origin, settings);
     if (commandId !== null) byCommand.set(commandId, telnyxCall);
     const first = byCommand.keys().next();
     if (byCommand.size > MAX_CALLS_KEPT && !first.done) byCommand.delete(first.value);
     return telnyxCall;
   };
-  const rest = { talk: parts, faults, accounts, ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null, calls, place };
+  const rest = {
+    talk: parts,
+    faults,
+    accounts,
+    ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
+    calls,
+    place,
+  };
 
   return {
     publicKey: signer.publicKey,
-    desk: createDesk({ exchange, accounts, protocol, addresses, keep: (call, account) => { keep(call, account, "", NO_SETTINGS); } }),
+    desk: createDesk({
+      exchange,
+      accounts,
+      protocol,
+      addresses,
+      keep: (call, account) => {
+        keep(call, account, "", NO_SETTINGS);
+      },
+    }),
     answer(request) {
       const file = recordings.download(request);
       if (file) return file;

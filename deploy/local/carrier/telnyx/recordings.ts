@@ -21,7 +21,15 @@ export interface Recordings {
   download(request: Request): Reply | null;
 }
 
-interface Stored { id: string; telnyxCall: TelnyxCall; line: LineRecording; settings: RecordSettings; startedAt: Date; endedAt: Date; ready: boolean }
+interface Stored {
+  id: string;
+  telnyxCall: TelnyxCall;
+  line: LineRecording;
+  settings: RecordSettings;
+  startedAt: Date;
+  endedAt: Date;
+  ready: boolean;
+}
 
 /** A recording is ready this long after its end, simulated ms. */
 const READY_AFTER_MS = 1_500;
@@ -31,7 +39,11 @@ const LINK_LIFE_MS = 600_000;
 const MAX_KEPT = 1_000;
 const MAX_LINKS = 10_000;
 const LINK_PATH = "/telnyx-recordings/";
-const FORBIDDEN = { status: 403, body: "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>", headers: { "content-type": "application/xml" } };
+const FORBIDDEN = {
+  status: 403,
+  body: "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>",
+  headers: { "content-type": "application/xml" },
+};
 
 const dropOldest = <T>(map: Map<string, T>, most: number): void => {
   const oldest = map.keys().next();
@@ -54,17 +66,38 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
     recording.ready = true;
     const [from, to] = [moment(recording.startedAt), moment(recording.endedAt)];
     events.tell(recording.telnyxCall, "call.recording.saved", {
-      recording_id: recording.id, channels: recording.settings.channels, format: recording.settings.format, recording_started_at: from, recording_ended_at: to,
-      start_time: from, end_time: to, recording_urls: linksOf(recording), public_recording_urls: {},
+      recording_id: recording.id,
+      channels: recording.settings.channels,
+      format: recording.settings.format,
+      recording_started_at: from,
+      recording_ended_at: to,
+      start_time: from,
+      end_time: to,
+      recording_urls: linksOf(recording),
+      public_recording_urls: {},
     });
   };
 
   const shown = (recording: Stored): Record<string, unknown> => {
     const { id, telnyxCall, settings, startedAt, endedAt, line } = recording;
     return {
-      record_type: "recording", id, call_control_id: telnyxCall.call.order.sid, call_leg_id: telnyxCall.legId, call_session_id: telnyxCall.sessionId,
-      connection_id: telnyxCall.account.connectionId, channels: settings.channels, source: "call", status: "completed", initiated_by: "OutboundAPI", from: shownFrom(telnyxCall.call), to: telnyxCall.call.order.to,
-      duration_millis: line.seconds * 1000, recording_started_at: moment(startedAt), recording_ended_at: moment(endedAt), created_at: moment(startedAt), updated_at: moment(endedAt),
+      record_type: "recording",
+      id,
+      call_control_id: telnyxCall.call.order.sid,
+      call_leg_id: telnyxCall.legId,
+      call_session_id: telnyxCall.sessionId,
+      connection_id: telnyxCall.account.connectionId,
+      channels: settings.channels,
+      source: "call",
+      status: "completed",
+      initiated_by: "OutboundAPI",
+      from: shownFrom(telnyxCall.call),
+      to: telnyxCall.call.order.to,
+      duration_millis: line.seconds * 1000,
+      recording_started_at: moment(startedAt),
+      recording_ended_at: moment(endedAt),
+      created_at: moment(startedAt),
+      updated_at: moment(endedAt),
       download_urls: linksOf(recording),
     };
   };
@@ -78,20 +111,42 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
       if (!telnyxCall.recorder) return;
       const { id, startedAt, settings, line } = telnyxCall.recorder;
       telnyxCall.recorder = null;
-      const recording: Stored = { id, telnyxCall, line: line.stop(), settings, startedAt, endedAt: new Date(), ready: false };
+      const recording: Stored = {
+        id,
+        telnyxCall,
+        line: line.stop(),
+        settings,
+        startedAt,
+        endedAt: new Date(),
+        ready: false,
+      };
       stored.set(id, recording);
       dropOldest(stored, MAX_KEPT);
       time.after(READY_AFTER_MS, () => finish(recording));
     },
     show(id, connectionId) {
       const recording = stored.get(id);
-      if (!recording?.ready || recording.telnyxCall.account.connectionId !== connectionId) return telnyxError(404, "10005", "Resource not found", "The requested resource or URL could not be found.");
+      if (!recording?.ready || recording.telnyxCall.account.connectionId !== connectionId)
+        return telnyxError(404, "10005", "Resource not found", "The requested resource or URL could not be found.");
       return { status: 200, body: { data: shown(recording) } };
     },
     list(query, connectionIds) {
       const wanted = (name: string, value: string): boolean => (query.get(`filter[${name}]`) ?? value) === value;
-      return pageOf([...stored.values()].filter(({ ready, telnyxCall: { account, call, legId, sessionId } }) => ready && connectionIds.includes(account.connectionId)
-        && wanted("connection_id", account.connectionId) && wanted("call_control_id", call.order.sid) && wanted("call_leg_id", legId) && wanted("call_session_id", sessionId)).reverse().map(shown), query);
+      return pageOf(
+        [...stored.values()]
+          .filter(
+            ({ ready, telnyxCall: { account, call, legId, sessionId } }) =>
+              ready &&
+              connectionIds.includes(account.connectionId) &&
+              wanted("connection_id", account.connectionId) &&
+              wanted("call_control_id", call.order.sid) &&
+              wanted("call_leg_id", legId) &&
+              wanted("call_session_id", sessionId),
+          )
+          .reverse()
+          .map(shown),
+        query,
+      );
     },
     download({ method, path }) {
       if (method !== "GET" || !path.startsWith(LINK_PATH)) return null;

@@ -14,7 +14,11 @@ export interface Signer {
 }
 
 const keyFrom = (seed: string): KeyObject =>
-  createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, createHash("sha256").update(seed).digest()]), format: "der", type: "pkcs8" });
+  createPrivateKey({
+    key: Buffer.concat([PKCS8_HEAD, createHash("sha256").update(seed).digest()]),
+    format: "der",
+    type: "pkcs8",
+  });
 
 /** The same seed, the same key pair. */
 export function createSigner(seed: string): Signer {
@@ -23,7 +27,12 @@ export function createSigner(seed: string): Signer {
     publicKey: createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-KEY_BYTES).toString("base64"),
     headers(body, now, forged = false) {
       const time = String(Math.floor(now.getTime() / 1000));
-      return { "telnyx-timestamp": time, "telnyx-signature-ed25519": sign(null, Buffer.from(`${time}|${body}`), forged ? forger : key).toString("base64") };
+      return {
+        "telnyx-timestamp": time,
+        "telnyx-signature-ed25519": sign(null, Buffer.from(`${time}|${body}`), forged ? forger : key).toString(
+          "base64",
+        ),
+      };
     },
   };
 }

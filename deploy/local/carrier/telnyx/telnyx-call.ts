@@ -5,20 +5,37 @@ import type { RelaySettings } from "../relay/settings.ts";
 import type { SoundFormat } from "../stream/format.ts";
 
 /** An account that may use the API: its call control application, and its key. */
-export interface TelnyxAccount { connectionId: string; apiKey: string }
+export interface TelnyxAccount {
+  connectionId: string;
+  apiKey: string;
+}
 
 /** An event as Telnyx tells it, in its callbacks and in its list of events. */
-export interface TelnyxEvent { record_type: "event"; event_type: string; id: string; occurred_at: string; payload: Record<string, unknown> }
+export interface TelnyxEvent {
+  record_type: "event";
+  event_type: string;
+  id: string;
+  occurred_at: string;
+  payload: Record<string, unknown>;
+}
 
 /** Recording as asked for. */
-export interface RecordSettings { channels: "single" | "dual"; format: "wav" | "mp3" }
+export interface RecordSettings {
+  channels: "single" | "dual";
+  format: "wav" | "mp3";
+}
 
 /** Answering machine detection as asked for. */
 export const AMD_MODES = ["premium", "detect", "detect_beep", "detect_words", "greeting_end", "disabled"] as const;
 export type AmdMode = (typeof AMD_MODES)[number];
 
 /** A stream of sound as asked for. */
-export interface StreamSettings { url: string; mode: "mp3" | "rtp"; toAgent: SoundFormat; fromAgent: SoundFormat }
+export interface StreamSettings {
+  url: string;
+  mode: "mp3" | "rtp";
+  toAgent: SoundFormat;
+  fromAgent: SoundFormat;
+}
 
 /** What a call is given beside its line: by the dial request, or by the command that answers it. */
 export interface TelnyxSettings {
@@ -54,9 +71,25 @@ export interface TelnyxCall {
 export const newCallControlId = (): string => `v3:${randomBytes(40).toString("base64url")}`;
 
 /** A call nobody has done anything with yet. */
-export const telnyxCall = (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings): TelnyxCall => ({
-  call, account, origin, settings, legId: randomUUID(), sessionId: randomUUID(), events: [], done: new Set(), recorder: null, leave: new AbortController(), streaming: new AbortController(),
+export const telnyxCall = (
+  call: Call,
+  account: TelnyxAccount,
+  origin: string,
+  settings: TelnyxSettings,
+): TelnyxCall => ({
+  call,
+  account,
+  origin,
+  settings,
+  legId: randomUUID(),
+  sessionId: randomUUID(),
+  events: [],
+  done: new Set(),
+  recorder: null,
+  leave: new AbortController(),
+  streaming: new AbortController(),
 });
 
 /** What a client_state says; null for none. */
-export const stateText = (clientState: string | null): string | null => (clientState === null ? null : Buffer.from(clientState, "base64").toString("utf8"));
+export const stateText = (clientState: string | null): string | null =>
+  clientState === null ? null : Buffer.from(clientState, "base64").toString("utf8");

@@ -21,10 +21,14 @@ export function amdVerdict({ call }: TwilioCall, amd: AmdParams): { answeredBy: 
 }
 
 /** Listens who answered, reports it, and resolves when it is known or the call is over. */
-export async function detect(twilioCall: TwilioCall, amd: AmdParams, parts: { ledger: Ledger; callbacks: Callbacks }): Promise<void> {
+export async function detect(
+  twilioCall: TwilioCall,
+  amd: AmdParams,
+  parts: { ledger: Ledger; callbacks: Callbacks },
+): Promise<void> {
   const { sid, to, from } = twilioCall.call.order;
   const { answeredBy, afterMs } = amdVerdict(twilioCall, amd);
-  if (!await twilioCall.call.line.time.wait(afterMs, twilioCall.call.over)) return;
+  if (!(await twilioCall.call.line.time.wait(afterMs, twilioCall.call.over))) return;
   twilioCall.answeredBy = answeredBy;
   parts.ledger.write({ kind: "amd", call_sid: sid, to, from, answered_by: answeredBy });
   if (amd.async) parts.callbacks.amd(twilioCall, answeredBy, afterMs);

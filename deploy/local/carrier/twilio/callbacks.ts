@@ -28,8 +28,16 @@ export function callFields({ call, answeredBy }: TwilioCall): Record<string, str
   const { sid, account, to } = call.order;
   const from = shownFrom(call);
   return {
-    CallSid: sid, AccountSid: account, From: from, To: to, Caller: from, Called: to, Direction: call.direction === "inbound" ? "inbound" : "outbound-api", ApiVersion: API_VERSION,
-    CallStatus: call.phase === "initiated" ? "initiated" : statusOf(call), ...(answeredBy === null ? {} : { AnsweredBy: answeredBy }),
+    CallSid: sid,
+    AccountSid: account,
+    From: from,
+    To: to,
+    Caller: from,
+    Called: to,
+    Direction: call.direction === "inbound" ? "inbound" : "outbound-api",
+    ApiVersion: API_VERSION,
+    CallStatus: call.phase === "initiated" ? "initiated" : statusOf(call),
+    ...(answeredBy === null ? {} : { AnsweredBy: answeredBy }),
   };
 }
 
@@ -39,19 +47,40 @@ const AGENT = "TwilioProxy/1.1";
 export function createCallbacks(parts: ReporterParts): Callbacks {
   const reporter = createReporter(parts);
 
-  const request = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, token: string, forged: boolean) => formTo(hook, fields, (url, form) => ({
-    "x-twilio-signature": sign(forged ? `not ${twilioCall.account.authToken}` : twilioCall.account.authToken, url, form), "i-twilio-idempotency-token": token, "user-agent": AGENT,
-  }));
-  const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void => reporter.report(twilioCall.call, {
-    what, status: fields["CallStatus"] ?? fields["AnsweredBy"], sequence: fields["SequenceNumber"], url: hook.url, sign: (forged) => request(twilioCall, hook, fields, randomUUID(), forged),
-  });
+  const request = (
+    twilioCall: TwilioCall,
+    hook: Hook,
+    fields: Record<string, string>,
+    token: string,
+    forged: boolean,
+  ) =>
+    formTo(hook, fields, (url, form) => ({
+      "x-twilio-signature": sign(
+        forged ? `not ${twilioCall.account.authToken}` : twilioCall.account.authToken,
+        url,
+        form,
+      ),
+      "i-twilio-idempotency-token": token,
+      "user-agent": AGENT,
+    }));
+  const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void =>
+    reporter.report(twilioCall.call, {
+      what,
+      status: fields["CallStatus"] ?? fields["AnsweredBy"],
+      sequence: fields["SequenceNumber"],
+      url: hook.url,
+      sign: (forged) => request(twilioCall, hook, fields, randomUUID(), forged),
+    });
 
   return {
     status(twilioCall, event) {
       const { params, call } = twilioCall;
       if (!params.status || !params.statusEvents.includes(event)) return;
       const fields: Record<string, string> = {
-        ...callFields(twilioCall), Timestamp: rfc2822(new Date()), CallbackSource: "call-progress-events", SequenceNumber: String(twilioCall.sequence),
+        ...callFields(twilioCall),
+        Timestamp: rfc2822(new Date()),
+        CallbackSource: "call-progress-events",
+        SequenceNumber: String(twilioCall.sequence),
       };
       twilioCall.sequence += 1;
       if (event === "completed") {
@@ -64,21 +93,67 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
     amd(twilioCall, answeredBy, durationMs) {
       const hook = twilioCall.params.amd?.hook;
       const { sid, account } = twilioCall.call.order;
-      if (hook) deliver(twilioCall, hook, { CallSid: sid, AccountSid: account, AnsweredBy: answeredBy, MachineDetectionDuration: String(Math.round(durationMs)) }, "amd");
+      if (hook)
+        deliver(
+          twilioCall,
+          hook,
+          {
+            CallSid: sid,
+            AccountSid: account,
+            AnsweredBy: answeredBy,
+            MachineDetectionDuration: String(Math.round(durationMs)),
+          },
+          "amd",
+        );
     },
     recording(recording) {
-      const { sid, twilioCall, params: { hook, events, channels, source }, status, made, startedAt } = recording;
+      const {
+        sid,
+        twilioCall,
+        params: { hook, events, channels, source },
+        status,
+        made,
+        startedAt,
+      } = recording;
       if (!hook || !events.includes(status)) return;
-      deliver(twilioCall, hook, {
-        AccountSid: twilioCall.account.sid, CallSid: twilioCall.call.order.sid, RecordingSid: sid, RecordingUrl: recordingUrl(recording), RecordingStatus: status, RecordingChannels: String(channels),
-        RecordingDuration: made ? String(made.seconds) : "-1", RecordingStartTime: rfc2822(startedAt), RecordingSource: source, RecordingTrack: "both", ErrorCode: "0",
-      }, `recording ${status}`);
+      deliver(
+        twilioCall,
+        hook,
+        {
+          AccountSid: twilioCall.account.sid,
+          CallSid: twilioCall.call.order.sid,
+          RecordingSid: sid,
+          RecordingUrl: recordingUrl(recording),
+          RecordingStatus: status,
+          RecordingChannels: String(channels),
+          RecordingDuration: made ? String(made.seconds) : "-1",
+          RecordingStartTime: rfc2822(startedAt),
+          RecordingSource: source,
+          RecordingTrack: "both",
+          ErrorCode: "0",
+        },
+        `recording ${status}`,
+      );
     },
     stream(twilioCall, hook, fields) {
-      deliver(twilioCall, hook, { AccountSid: twilioCall.account.sid, CallSid: twilioCall.call.order.sid, Timestamp: new Date().toISOString(), ...fields }, fields["StreamEvent"] ?? "stream");
+      deliver(
+        twilioCall,
+        hook,
+        {
+          AccountSid: twilioCall.account.sid,
+          CallSid: twilioCall.call.order.sid,
+          Timestamp: new Date().toISOString(),
+          ...fields,
+        },
+        fields["StreamEvent"] ?? "stream",
+      );
     },
     fetchDocument: (twilioCall, hook, more) =>
-      reporter.fetch(twilioCall.call, request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false), { url: hook.url, failure: "11200", more }),
+      reporter.fetch(
+        twilioCall.call,
+        request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false),
+        { url: hook.url, failure: "11200", more },
+      ),
     close: () => reporter.close(),
   };
 }

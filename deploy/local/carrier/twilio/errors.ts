@@ -1,7 +1,12 @@
 import type { Reply } from "../http.ts";
 
 /** Twilio's error answer: {code, message, more_info, status}. */
-export function twilioError(status: number, code: number, message: string, headers: Record<string, string> = {}): Reply {
+export function twilioError(
+  status: number,
+  code: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Reply {
   return { status, headers, body: { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status } };
 }
 

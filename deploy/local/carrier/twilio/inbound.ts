@@ -24,15 +24,24 @@ export const shownFrom = ({ order }: Pick<Call, "order">): string => (order.with
 
 /** The parameters of a call that was not asked for over REST: its document comes from the number's voice URL. */
 const paramsOf = (addresses: InboundAddresses, call: Call): CallParams => ({
-  to: call.order.to, from: shownFrom(call), twiml: null, answer: { url: addresses.voice_url, method: "POST" }, fallback: null,
-  status: addresses.status_url === null ? null : { url: addresses.status_url, method: "POST" }, statusEvents: [STATUS_EVENTS[3]],
-  timeoutSeconds: 0, timeLimitSeconds: 14_400, amd: null, record: null,
+  to: call.order.to,
+  from: shownFrom(call),
+  twiml: null,
+  answer: { url: addresses.voice_url, method: "POST" },
+  fallback: null,
+  status: addresses.status_url === null ? null : { url: addresses.status_url, method: "POST" },
+  statusEvents: [STATUS_EVENTS[3]],
+  timeoutSeconds: 0,
+  timeLimitSeconds: 14_400,
+  amd: null,
+  record: null,
 });
 
 /** Twilio's numbers, as people call them. */
 export function createInboundDesk({ exchange, accounts, protocol, keep }: InboundParts): InboundDesk {
   const addresses = new Map<string, InboundAddresses>();
-  const accountOf = (sid: string | null): Account | undefined => (sid === null ? accounts[0] : accounts.find((a) => a.sid === sid));
+  const accountOf = (sid: string | null): Account | undefined =>
+    sid === null ? accounts[0] : accounts.find((a) => a.sid === sid);
   return {
     setAddresses(sid, given) {
       const account = accountOf(sid);
@@ -45,7 +54,17 @@ export function createInboundDesk({ exchange, accounts, protocol, keep }: Inboun
       if (!account) return "there is no such account";
       const given = addresses.get(account.sid);
       if (!given) return "this account has no voice URL: POST /inbound-address first";
-      const call = exchange.dialIn({ sid: `CA${randomBytes(16).toString("hex")}`, account: account.sid, from, to, withheld, details: { answer_url: given.voice_url } }, protocol);
+      const call = exchange.dialIn(
+        {
+          sid: `CA${randomBytes(16).toString("hex")}`,
+          account: account.sid,
+          from,
+          to,
+          withheld,
+          details: { answer_url: given.voice_url },
+        },
+        protocol,
+      );
       keep(call, account, paramsOf(given, call));
       return call;
     },
@@ -58,11 +77,14 @@ export async function followVoiceUrl(exchange: Exchange, callbacks: Callbacks, t
   if (!params.answer) return;
   const twiml = await callbacks.fetchDocument(twilioCall, params.answer, {});
   const [first] = twiml.trim() === "" ? [] : parseTwiml(twiml).verbs;
-  if (!first || first.verb === "Reject") { exchange.end(call, first?.verb === "Reject" && first.reason === "busy" ? "busy" : "no-answer", "api", 603); return; }
+  if (!first || first.verb === "Reject") {
+    exchange.end(call, first?.verb === "Reject" && first.reason === "busy" ? "busy" : "no-answer", "api", 603);
+    return;
+  }
   params.twiml = twiml;
   exchange.answer(call);
 }
 
 /** What Twilio calls a call's direction. */
 export const directionOf = ({ call, parentSid }: TwilioCall): string =>
-  (call.direction === "inbound" ? "inbound" : parentSid === null ? "outbound-api" : "outbound-dial");
+  call.direction === "inbound" ? "inbound" : parentSid === null ? "outbound-api" : "outbound-dial";

@@ -6,11 +6,23 @@ import type { TwilioCall } from "./twilio-call.ts";
 const DEFAULT_PAGE_SIZE = 50;
 const MAX_PAGE_SIZE = 1_000;
 const DAY_MS = 86_400_000;
-const FILTERS = ["To", "From", "Status", "ParentCallSid", "StartTime", "StartTime<", "StartTime>", "EndTime", "EndTime<", "EndTime>"];
+const FILTERS = [
+  "To",
+  "From",
+  "Status",
+  "ParentCallSid",
+  "StartTime",
+  "StartTime<",
+  "StartTime>",
+  "EndTime",
+  "EndTime<",
+  "EndTime>",
+];
 
 function date(text: string, name: string): number {
   const ms = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (Number.isNaN(ms)) throw new ParamError(20001, `${name} must be a date like 2026-01-31 or 2026-01-31T12:00:00Z, not ${text}`);
+  if (Number.isNaN(ms))
+    throw new ParamError(20001, `${name} must be a date like 2026-01-31 or 2026-01-31T12:00:00Z, not ${text}`);
   return ms;
 }
 
@@ -32,12 +44,19 @@ function timeMatches(query: URLSearchParams, name: string, moment: Date | null):
 function matches(twilioCall: TwilioCall, accountSid: string, query: URLSearchParams): boolean {
   const { call, parentSid } = twilioCall;
   const equal = (name: string, value: string | null): boolean => (query.get(name) ?? value) === value;
-  return call.order.account === accountSid
-    && equal("To", call.order.to) && equal("From", call.order.from) && equal("Status", statusOf(call)) && equal("ParentCallSid", parentSid)
-    && timeMatches(query, "StartTime", call.startedAt) && timeMatches(query, "EndTime", call.endedAt);
+  return (
+    call.order.account === accountSid &&
+    equal("To", call.order.to) &&
+    equal("From", call.order.from) &&
+    equal("Status", statusOf(call)) &&
+    equal("ParentCallSid", parentSid) &&
+    timeMatches(query, "StartTime", call.startedAt) &&
+    timeMatches(query, "EndTime", call.endedAt)
+  );
 }
 
-const whole = (text: string | null, byDefault: number): number => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : byDefault);
+const whole = (text: string | null, byDefault: number): number =>
+  text !== null && /^\d{1,9}$/.test(text) ? Number(text) : byDefault;
 
 /**
  * One page of calls, newest first. The next page's address carries the last call's sid as PageToken, so that calls placed
@@ -67,9 +86,15 @@ export function listCalls(calls: ReadonlyMap<string, TwilioCall>, accountSid: st
   return {
     status: 200,
     body: {
-      first_page_uri: address(0), end: Math.max(0, start + rows.length - 1), previous_page_uri: page > 0 ? address(page - 1) : null,
-      calls: rows.map(callResource), uri: `${path}?${query}`, page_size: pageSize, start,
-      next_page_uri: more && last ? address(page + 1, `PA${last.call.order.sid}`) : null, page,
+      first_page_uri: address(0),
+      end: Math.max(0, start + rows.length - 1),
+      previous_page_uri: page > 0 ? address(page - 1) : null,
+      calls: rows.map(callResource),
+      uri: `${path}?${query}`,
+      page_size: pageSize,
+      start,
+      next_page_uri: more && last ? address(page + 1, `PA${last.call.order.sid}`) : null,
+      page,
     },
   };
 }

@@ -36,17 +36,33 @@ export interface TwilioOptions {
 
 /** Ended calls are forgotten beyond this many. */
 const MAX_CALLS_KEPT = 100_000;
-const EVENTS: Partial<Record<CallPhase, StatusEvent>> = { initiated: "initiated", ringing: "ringing", answered: "answered", ended: "completed" };
+const EVENTS: Partial<Record<CallPhase, StatusEvent>> = {
+  initiated: "initiated",
+  ringing: "ringing",
+  answered: "answered",
+  ended: "completed",
+};
 
 /** Writes a REST request and its answer down. */
-function noteRequest({ ledger, time }: Pick<TwilioOptions, "ledger" | "time">, { method, path, query, form }: Request, reply: Reply): void {
+function noteRequest(
+  { ledger, time }: Pick<TwilioOptions, "ledger" | "time">,
+  { method, path, query, form }: Request,
+  reply: Reply,
+): void {
   ledger.write({
-    kind: "request", method, path, status: reply.drop ? null : reply.status,
-    params: Object.fromEntries([...new Set([...query.keys(), ...form.keys()])].map((name) => {
-      const all = [...query.getAll(name), ...form.getAll(name)];
-      return [name, all.length === 1 ? all[0] : all];
-    })),
-    ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body ? { call_sid: String(reply.body.sid) } : {}),
+    kind: "request",
+    method,
+    path,
+    status: reply.drop ? null : reply.status,
+    params: Object.fromEntries(
+      [...new Set([...query.keys(), ...form.keys()])].map((name) => {
+        const all = [...query.getAll(name), ...form.getAll(name)];
+        return [name, all.length === 1 ? all[0] : all];
+      }),
+    ),
+    ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body
+      ? { call_sid: String(reply.body.sid) }
+      : {}),
     simulated_ms: Math.round(time.elapsedMs()),
   });
 }
@@ -81,21 +97,42 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     },
   };
   const keep = (call: Call, account: Account, params: CallParams): TwilioCall => {
-    const twilioCall: TwilioCall = { call, account, params, parentSid: null, answeredBy: null, redirect: { leave: new AbortController(), next: null }, sequence: 0 };
+    const twilioCall: TwilioCall = {
+      call,
+      account,
+      params,
+      parentSid: null,
+      answeredBy: null,
+      redirect: { leave: new AbortController(), next: null },
+      sequence: 0,
+    };
     calls.set(call.order.sid, twilioCall);
     const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended") calls.delete(oldest.value[0]);
+    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
+      calls.delete(oldest.value[0]);
     return twilioCall;
   };
   const rest: RestParts = {
-    exchange, faults: options.faults, calls, recordings,
+    exchange,
+    faults: options.faults,
+    calls,
+    recordings,
     accounts: new Map(options.accounts.map((a) => [a.sid, a])),
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
     place(sid, account, params, reference) {
-      const call = exchange.place({
-        sid, account: account.sid, to: params.to, from: params.from, reference, ringTimeoutMs: ringTimeoutMs(params), maxTalkMs: params.timeLimitSeconds * 1000,
-        details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
-      }, protocol);
+      const call = exchange.place(
+        {
+          sid,
+          account: account.sid,
+          to: params.to,
+          from: params.from,
+          reference,
+          ringTimeoutMs: ringTimeoutMs(params),
+          maxTalkMs: params.timeLimitSeconds * 1000,
+          details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
+        },
+        protocol,
+      );
       return keep(call, account, params);
     },
   };

@@ -30,14 +30,17 @@ export interface Recordings {
 const MAKING_MS = 1_000;
 /** The oldest are forgotten beyond this many. */
 const MAX_KEPT = 10_000;
-const PATH = new RegExp(`^/${API_VERSION}/Accounts/([^/]+)/(?:Calls/([^/]+)/)?Recordings(?:/(RE[0-9a-f]{32}))?(\\.json|\\.wav|\\.mp3)?$`);
+const PATH = new RegExp(
+  `^/${API_VERSION}/Accounts/([^/]+)/(?:Calls/([^/]+)/)?Recordings(?:/(RE[0-9a-f]{32}))?(\\.json|\\.wav|\\.mp3)?$`,
+);
 const PAGE_SIZE = 50;
 const MAX_PAGE_SIZE = 1_000;
 const WAV_HEADER_BYTES = 44;
 const FRAME_BYTES = 4;
 
 /** Where a recording is to be had; its ending says in which form. Twilio tells its own host, whatever address it was asked at. */
-const pathOf = ({ sid, twilioCall }: TwilioRecording): string => `/${API_VERSION}/Accounts/${twilioCall.account.sid}/Recordings/${sid}`;
+const pathOf = ({ sid, twilioCall }: TwilioRecording): string =>
+  `/${API_VERSION}/Accounts/${twilioCall.account.sid}/Recordings/${sid}`;
 /** The address that callbacks and resources name. */
 export const recordingUrl = (recording: TwilioRecording): string => `https://api.twilio.com${pathOf(recording)}`;
 
@@ -59,12 +62,38 @@ function mixed(wav: Buffer): Buffer {
 }
 
 function resourceOf(recording: TwilioRecording): Record<string, unknown> {
-  const { sid, twilioCall: { call, account }, params, startedAt, status, made } = recording;
+  const {
+    sid,
+    twilioCall: { call, account },
+    params,
+    startedAt,
+    status,
+    made,
+  } = recording;
   return {
-    sid, account_sid: account.sid, call_sid: call.order.sid, conference_sid: null, channels: params.channels, source: params.source, track: "both", status,
-    date_created: rfc2822(startedAt), date_updated: rfc2822(call.endedAt ?? startedAt), start_time: rfc2822(startedAt), duration: made ? String(made.seconds) : null,
-    price: null, price_unit: "USD", error_code: null, encryption_details: null, api_version: API_VERSION, media_url: recordingUrl(recording), uri: `${pathOf(recording)}.json`,
-    subresource_uris: { transcriptions: `${pathOf(recording)}/Transcriptions.json`, add_on_results: `${pathOf(recording)}/AddOnResults.json` },
+    sid,
+    account_sid: account.sid,
+    call_sid: call.order.sid,
+    conference_sid: null,
+    channels: params.channels,
+    source: params.source,
+    track: "both",
+    status,
+    date_created: rfc2822(startedAt),
+    date_updated: rfc2822(call.endedAt ?? startedAt),
+    start_time: rfc2822(startedAt),
+    duration: made ? String(made.seconds) : null,
+    price: null,
+    price_unit: "USD",
+    error_code: null,
+    encryption_details: null,
+    api_version: API_VERSION,
+    media_url: recordingUrl(recording),
+    uri: `${pathOf(recording)}.json`,
+    subresource_uris: {
+      transcriptions: `${pathOf(recording)}/Transcriptions.json`,
+      add_on_results: `${pathOf(recording)}/AddOnResults.json`,
+    },
   };
 }
 
@@ -83,36 +112,63 @@ function listed(recordings: readonly TwilioRecording[], { path, query }: Request
   return {
     status: 200,
     body: {
-      recordings: rows, page: 0, page_size, start: 0, end: Math.max(0, rows.length - 1), first_page_uri: `${path}?PageSize=${page_size}&Page=0`, previous_page_uri: null, next_page_uri: null, uri: `${path}?PageSize=${page_size}&Page=0`,
+      recordings: rows,
+      page: 0,
+      page_size,
+      start: 0,
+      end: Math.max(0, rows.length - 1),
+      first_page_uri: `${path}?PageSize=${page_size}&Page=0`,
+      previous_page_uri: null,
+      next_page_uri: null,
+      uri: `${path}?PageSize=${page_size}&Page=0`,
     },
   };
 }
 
 /** No recordings at first. */
-export function createRecordings({ time, callbacks }: { time: SimTime; callbacks: Pick<Callbacks, "recording"> }): Recordings {
+export function createRecordings({
+  time,
+  callbacks,
+}: {
+  time: SimTime;
+  callbacks: Pick<Callbacks, "recording">;
+}): Recordings {
   const kept = new Map<string, TwilioRecording>();
   const start: Recordings["start"] = (twilioCall, params) => {
     const { call } = twilioCall;
-    const recording: TwilioRecording = { sid: `RE${randomBytes(16).toString("hex")}`, twilioCall, params, startedAt: new Date(), status: "in-progress", made: null };
+    const recording: TwilioRecording = {
+      sid: `RE${randomBytes(16).toString("hex")}`,
+      twilioCall,
+      params,
+      startedAt: new Date(),
+      status: "in-progress",
+      made: null,
+    };
     const recorder = recordLine(call);
     kept.set(recording.sid, recording);
     const oldest = kept.keys().next();
     if (kept.size > MAX_KEPT && !oldest.done) kept.delete(oldest.value);
     callbacks.recording(recording);
-    call.over.addEventListener("abort", () => {
-      recording.status = "processing";
-      const made = recorder.stop();
-      time.after(MAKING_MS, () => {
-        Object.assign(recording, made.seconds > 0 ? { status: "completed", made } : { status: "absent" });
-        callbacks.recording(recording);
-      });
-    }, { once: true });
+    call.over.addEventListener(
+      "abort",
+      () => {
+        recording.status = "processing";
+        const made = recorder.stop();
+        time.after(MAKING_MS, () => {
+          Object.assign(recording, made.seconds > 0 ? { status: "completed", made } : { status: "absent" });
+          callbacks.recording(recording);
+        });
+      },
+      { once: true },
+    );
     return recording;
   };
-  const ofCall = (sid: string): TwilioRecording[] => [...kept.values()].filter((r) => r.twilioCall.call.order.sid === sid);
+  const ofCall = (sid: string): TwilioRecording[] =>
+    [...kept.values()].filter((r) => r.twilioCall.call.order.sid === sid);
 
   const begin = (request: Request, twilioCall: TwilioCall): Reply => {
-    if (twilioCall.call.phase !== "answered") return twilioError(400, 21220, "Requested resource is not eligible for recording");
+    if (twilioCall.call.phase !== "answered")
+      return twilioError(400, 21220, "Requested resource is not eligible for recording");
     return { status: 201, body: resourceOf(start(twilioCall, recordingParams(request.form, "StartCallRecordingAPI"))) };
   };
   return {
@@ -122,7 +178,8 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       if (whole === undefined) return null;
       const missing = twilioError(404, 20404, `The requested resource ${request.path} was not found`);
       const twilioCall = callSid === undefined ? undefined : call(callSid);
-      if (accountSid !== account.sid || (callSid !== undefined && twilioCall?.account.sid !== account.sid)) return missing;
+      if (accountSid !== account.sid || (callSid !== undefined && twilioCall?.account.sid !== account.sid))
+        return missing;
       if (sid === undefined) {
         if (!twilioCall) return missing;
         if (request.method === "POST") return begin(request, twilioCall);
@@ -130,9 +187,14 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       }
       const recording = kept.get(sid);
       if (!recording || recording.twilioCall.account.sid !== account.sid) return missing;
-      if (request.method === "DELETE") { kept.delete(sid); return { status: 204 }; }
+      if (request.method === "DELETE") {
+        kept.delete(sid);
+        return { status: 204 };
+      }
       if (request.method !== "GET") return twilioError(405, 20004, `Method ${request.method} is not allowed here`);
-      return (ending === ".json" ? { status: 200, body: resourceOf(recording) } : fileOf(recording, request)) ?? missing;
+      return (
+        (ending === ".json" ? { status: 200, body: resourceOf(recording) } : fileOf(recording, request)) ?? missing
+      );
     },
   };
 }

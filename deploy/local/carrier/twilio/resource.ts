@@ -29,9 +29,20 @@ export function talkSeconds(call: Call): number {
 }
 
 /** The path of one call. */
-export const callUri = (account: string, sid: string): string => `/${API_VERSION}/Accounts/${account}/Calls/${sid}.json`;
+export const callUri = (account: string, sid: string): string =>
+  `/${API_VERSION}/Accounts/${account}/Calls/${sid}.json`;
 
-const SUBRESOURCES = ["events", "notifications", "payments", "recordings", "siprec", "streams", "transcriptions", "user_defined_messages", "user_defined_message_subscriptions"];
+const SUBRESOURCES = [
+  "events",
+  "notifications",
+  "payments",
+  "recordings",
+  "siprec",
+  "streams",
+  "transcriptions",
+  "user_defined_messages",
+  "user_defined_message_subscriptions",
+];
 
 /** One call as the REST API shows it. */
 export function callResource(twilioCall: TwilioCall): Record<string, unknown> {
@@ -42,14 +53,37 @@ export function callResource(twilioCall: TwilioCall): Record<string, unknown> {
   const uri = callUri(account, sid);
   const minutes = Math.ceil(talkSeconds(call) / 60);
   const date = (d: Date | null): string | null => (d ? rfc2822(d) : null);
-  const subresource = (name: string): [string, string] => [name, uri.replace(/\.json$/, `/${name.replace(/(^|_)(\w)/g, (_, __, c: string) => c.toUpperCase())}.json`)];
+  const subresource = (name: string): [string, string] => [
+    name,
+    uri.replace(/\.json$/, `/${name.replace(/(^|_)(\w)/g, (_, __, c: string) => c.toUpperCase())}.json`),
+  ];
   return {
-    sid, date_created: date(call.createdAt), date_updated: date(call.endedAt ?? call.answeredAt ?? call.startedAt ?? call.createdAt),
-    parent_call_sid: parentSid, account_sid: account, to, to_formatted: to, from, from_formatted: from, phone_number_sid: null,
-    status: statusOf(call), start_time: date(call.startedAt), end_time: date(call.endedAt), duration: ended ? String(talkSeconds(call)) : null,
-    price: ended && minutes > 0 ? `-${(minutes * PRICE_PER_MINUTE_USD).toFixed(5)}` : null, price_unit: "USD",
-    direction: directionOf(twilioCall), answered_by: answeredBy, api_version: API_VERSION,
-    forwarded_from: null, group_sid: null, caller_name: null, queue_time: "0", trunk_sid: null, annotation: null,
-    uri, subresource_uris: Object.fromEntries(SUBRESOURCES.map(subresource)),
+    sid,
+    date_created: date(call.createdAt),
+    date_updated: date(call.endedAt ?? call.answeredAt ?? call.startedAt ?? call.createdAt),
+    parent_call_sid: parentSid,
+    account_sid: account,
+    to,
+    to_formatted: to,
+    from,
+    from_formatted: from,
+    phone_number_sid: null,
+    status: statusOf(call),
+    start_time: date(call.startedAt),
+    end_time: date(call.endedAt),
+    duration: ended ? String(talkSeconds(call)) : null,
+    price: ended && minutes > 0 ? `-${(minutes * PRICE_PER_MINUTE_USD).toFixed(5)}` : null,
+    price_unit: "USD",
+    direction: directionOf(twilioCall),
+    answered_by: answeredBy,
+    api_version: API_VERSION,
+    forwarded_from: null,
+    group_sid: null,
+    caller_name: null,
+    queue_time: "0",
+    trunk_sid: null,
+    annotation: null,
+    uri,
+    subresource_uris: Object.fromEntries(SUBRESOURCES.map(subresource)),
   };
 }

@@ -35,7 +35,8 @@ function create({ faults, ownNumbers, place }: RestParts, request: Request, acco
   const { form } = request;
   const to = form.get("To") ?? "";
   const limited = faults.take("rate_limit", to);
-  if (limited) return twilioError(429, 20429, "Too Many Requests", { "retry-after": String(Math.ceil(limited.seconds)) });
+  if (limited)
+    return twilioError(429, 20429, "Too Many Requests", { "retry-after": String(Math.ceil(limited.seconds)) });
   const params = readCallParams(form, ownNumbers, (number) => behaviourOf(number).line === "refused");
   const reference = referenceIn(params.status?.url, params.answer?.url ?? params.twiml);
   const sid = `CA${randomBytes(16).toString("hex")}`;
@@ -43,15 +44,18 @@ function create({ faults, ownNumbers, place }: RestParts, request: Request, acco
   return faultedReply(faults, to, reply, twilioError(500, 20500, "Internal Server Error"));
 }
 
-const NOT_IN_PROGRESS = (): Reply => twilioError(400, 21220, "Unable to update record. Call is not in-progress. Cannot redirect.");
+const NOT_IN_PROGRESS = (): Reply =>
+  twilioError(400, 21220, "Unable to update record. Call is not in-progress. Cannot redirect.");
 
 function update({ exchange }: RestParts, { form }: Request, twilioCall: TwilioCall): Reply {
   const { call } = twilioCall;
   const status = form.get("Status");
   const twiml = inlineTwiml(form);
   const url = hook(form, "Url", "Method");
-  if (status !== null && status !== "completed" && status !== "canceled") throw new ParamError(21218, `Status must be completed or canceled, not ${status}`);
-  if (status === null && twiml === null && url === null) throw new ParamError(21217, "give Status, Url or Twiml to change a call");
+  if (status !== null && status !== "completed" && status !== "canceled")
+    throw new ParamError(21218, `Status must be completed or canceled, not ${status}`);
+  if (status === null && twiml === null && url === null)
+    throw new ParamError(21217, "give Status, Url or Twiml to change a call");
   if (call.phase === "ended") return NOT_IN_PROGRESS();
   if (status !== null) {
     if (call.phase !== "answered") exchange.end(call, "canceled", "api", 487);
@@ -69,7 +73,7 @@ function update({ exchange }: RestParts, { form }: Request, twilioCall: TwilioCa
 export function answerRest(parts: RestParts, request: Request): Reply | null {
   if (!request.path.startsWith(`/${API_VERSION}/`)) return null;
   const account = authenticate(request, parts.accounts);
-  if (!account) return twilioError(401, 20003, "Authenticate", { "www-authenticate": "Basic realm=\"Twilio API\"" });
+  if (!account) return twilioError(401, 20003, "Authenticate", { "www-authenticate": 'Basic realm="Twilio API"' });
   const [, accountSid, callSid] = PATH.exec(request.path) ?? [];
   const missing = (): Reply => twilioError(404, 20404, `The requested resource ${request.path} was not found`);
   try {

@@ -6,6 +6,14 @@ import { createHmac } from "node:crypto";
  */
 export function sign(authToken: string, url: string, form: URLSearchParams = new URLSearchParams()): string {
   const names = [...new Set(form.keys())].sort();
-  const text = names.reduce((all, name) => all + [...new Set(form.getAll(name))].sort().map((value) => name + value).join(""), url);
+  const text = names.reduce(
+    (all, name) =>
+      all +
+      [...new Set(form.getAll(name))]
+        .sort()
+        .map((value) => name + value)
+        .join(""),
+    url,
+  );
   return createHmac("sha1", authToken).update(text, "utf8").digest("base64");
 }

@@ -2,7 +2,10 @@ import type { Call } from "../calls.ts";
 import type { CallParams } from "./params.ts";
 
 /** An account that may use the API. */
-export interface Account { sid: string; authToken: string }
+export interface Account {
+  sid: string;
+  authToken: string;
+}
 
 /** A call with what only Twilio's protocol knows of it. */
 export interface TwilioCall {

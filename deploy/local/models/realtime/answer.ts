@@ -31,7 +31,15 @@ export interface AnswerHost {
 }
 
 /** An answer on its way. */
-export type Answer = { readonly id: string; readonly chat: ChatRequest; readonly settings: Settings; /** Not for the conversation. */ readonly aside: boolean; /** Given back as it came. */ readonly metadata: unknown; readonly fault: Fault | null; item: Item | null };
+export type Answer = {
+  readonly id: string;
+  readonly chat: ChatRequest;
+  readonly settings: Settings;
+  /** Not for the conversation. */ readonly aside: boolean;
+  /** Given back as it came. */ readonly metadata: unknown;
+  readonly fault: Fault | null;
+  item: Item | null;
+};
 
 /** The plan of an answer: decided exactly as a chat completion is. Throws ApiFault. */
 export function planned(answer: Pick<Answer, "chat" | "fault">): Plan {
@@ -43,9 +51,14 @@ export function planned(answer: Pick<Answer, "chat" | "fault">): Plan {
 export function chatOf(settings: Settings, conversation: Conversation): ChatRequest {
   const tools = settings.tools.map((tool) => ({ type: "function", function: tool }));
   const choice = settings.tool_choice;
-  const forced = typeof choice === "object" && choice !== null && "name" in choice ? { type: "function", function: { name: choice.name } } : choice;
+  const forced =
+    typeof choice === "object" && choice !== null && "name" in choice
+      ? { type: "function", function: { name: choice.name } }
+      : choice;
   return readRequest({
-    model: settings.model, messages: conversation.messages(settings.instructions), stream: true,
+    model: settings.model,
+    messages: conversation.messages(settings.instructions),
+    stream: true,
     ...(tools.length === 0 ? {} : { tools, tool_choice: forced }),
     ...(settings.max_output_tokens === "inf" ? {} : { max_tokens: settings.max_output_tokens }),
   });
@@ -69,7 +82,11 @@ export async function tellAnswer(answer: Answer, plan: Plan, host: AnswerHost, s
     whole = plan.finish === "stop";
   } finally {
     if (sound) host.send({ type: `${names.audio}.done`, ...where });
-    host.send(sound ? { type: `${names.transcript}.done`, ...where, transcript: body.text } : { type: `${names.text}.done`, ...where, text: body.text });
+    host.send(
+      sound
+        ? { type: `${names.transcript}.done`, ...where, transcript: body.text }
+        : { type: `${names.text}.done`, ...where, text: body.text },
+    );
     host.send({ type: "response.content_part.done", ...where, part: partFields(item, host.dialect) });
     end(answer, item, whole ? "completed" : "incomplete", host);
   }
@@ -83,18 +100,38 @@ function eventNames(dialect: Dialect): Readonly<{ audio: string; transcript: str
 
 function begin(answer: Answer, item: Item, host: AnswerHost): Item {
   answer.item = item;
-  host.send({ type: "response.output_item.added", response_id: answer.id, output_index: 0, item: itemFields(item, host.dialect) });
+  host.send({
+    type: "response.output_item.added",
+    response_id: answer.id,
+    output_index: 0,
+    item: itemFields(item, host.dialect),
+  });
   if (!answer.aside) host.added(item, host.conversation.add(item));
   return item;
 }
 
 function end(answer: Answer, item: Item, status: Item["status"], host: AnswerHost): void {
   item.status = status;
-  if (host.dialect === "ga" && !answer.aside) host.send({ type: "conversation.item.done", previous_item_id: host.conversation.before(item.id), item: itemFields(item, host.dialect) });
-  host.send({ type: "response.output_item.done", response_id: answer.id, output_index: 0, item: itemFields(item, host.dialect) });
+  if (host.dialect === "ga" && !answer.aside)
+    host.send({
+      type: "conversation.item.done",
+      previous_item_id: host.conversation.before(item.id),
+      item: itemFields(item, host.dialect),
+    });
+  host.send({
+    type: "response.output_item.done",
+    response_id: answer.id,
+    output_index: 0,
+    item: itemFields(item, host.dialect),
+  });
 }
 
-type Telling = Readonly<{ body: { text: string; made_ms: number; truncated: boolean }; where: Readonly<Record<string, unknown>>; host: AnswerHost; signal: AbortSignal }>;
+type Telling = Readonly<{
+  body: { text: string; made_ms: number; truncated: boolean };
+  where: Readonly<Record<string, unknown>>;
+  host: AnswerHost;
+  signal: AbortSignal;
+}>;
 
 async function tellText(text: string, { body, where, host, signal }: Telling): Promise<void> {
   for (const [index, word] of wordsWithBlanks(text).entries()) {
@@ -124,16 +161,29 @@ async function tellSound(text: string, telling: Telling & Readonly<{ answer: Ans
     }
     const sound = pcm.subarray(from, until);
     if (!body.truncated) body.made_ms = until_ms;
-    host.send({ type: `${names.audio}.delta`, ...where, delta: (law === null ? pcmBytes(sound) : Buffer.from(g711Encode(law, sound))).toString("base64") });
+    host.send({
+      type: `${names.audio}.delta`,
+      ...where,
+      delta: (law === null ? pcmBytes(sound) : Buffer.from(g711Encode(law, sound))).toString("base64"),
+    });
     if (until_ms <= cutAt_ms) continue;
     host.cut();
     throw new ApiFault(500, "The line was cut, as ordered.");
   }
 }
 
-async function tellCall(answer: Answer, call: NonNullable<Plan["call"]>, host: AnswerHost, signal: AbortSignal): Promise<void> {
+async function tellCall(
+  answer: Answer,
+  call: NonNullable<Plan["call"]>,
+  host: AnswerHost,
+  signal: AbortSignal,
+): Promise<void> {
   const { id: call_id, name } = call;
-  const item = begin(answer, { id: host.itemId(), status: "in_progress", body: { kind: "call", call_id, name, arguments: call.arguments } }, host);
+  const item = begin(
+    answer,
+    { id: host.itemId(), status: "in_progress", body: { kind: "call", call_id, name, arguments: call.arguments } },
+    host,
+  );
   const where = { response_id: answer.id, item_id: item.id, output_index: 0, call_id };
   for (const [index, delta] of (call.arguments.match(/[^]{1,8}/gu) ?? []).entries()) {
     if (index > 0) await delay(host.delays.token_ms, signal);
@@ -151,5 +201,11 @@ function wordsWithBlanks(text: string): string[] {
 export function usageOf(plan: Plan | null): Readonly<Record<string, unknown>> {
   const output = plan === null ? 0 : tokensIn(plan.content ?? plan.call?.arguments ?? "");
   const input = plan?.usage.prompt_tokens ?? 0;
-  return { total_tokens: input + output, input_tokens: input, output_tokens: output, input_token_details: { text_tokens: input, audio_tokens: 0, cached_tokens: 0 }, output_token_details: { text_tokens: output, audio_tokens: 0 } };
+  return {
+    total_tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    input_token_details: { text_tokens: input, audio_tokens: 0, cached_tokens: 0 },
+    output_token_details: { text_tokens: output, audio_tokens: 0 },
+  };
 }

@@ -45,13 +45,22 @@ export class RealtimeSession {
     this.#settings = o.settings;
     this.#responding = new Responding(
       {
-        dialect: o.dialect, conversation: this.#conversation, delays: o.turn.delays, send: (event) => this.#send(event), itemId: () => this.#count("item"),
-        added: (item, previous) => this.#added(item, previous), cut: () => o.line.cut(),
+        dialect: o.dialect,
+        conversation: this.#conversation,
+        delays: o.turn.delays,
+        send: (event) => this.#send(event),
+        itemId: () => this.#count("item"),
+        added: (item, previous) => this.#added(item, previous),
+        cut: () => o.line.cut(),
       },
       o.turn,
       () => this.#count("resp"),
     );
-    this.#ear = new Ear(o.settings, { started: (at) => this.#started(at), stopped: (at) => this.#stopped(at), word: (word) => this.#word(word) });
+    this.#ear = new Ear(o.settings, {
+      started: (at) => this.#started(at),
+      stopped: (at) => this.#stopped(at),
+      word: (word) => this.#word(word),
+    });
     this.#send({ type: this.#sessionEvent("created"), session: described(this.#settings, o.id, o.dialect) });
   }
 
@@ -62,9 +71,21 @@ export class RealtimeSession {
       event = parsed(text);
       this.#take(event);
     } catch (error) {
-      const fault = error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this event.", null, "server_error");
+      const fault =
+        error instanceof ApiFault
+          ? error
+          : new ApiFault(500, "The model simulator failed on this event.", null, "server_error");
       if (!(error instanceof ApiFault)) console.error(error);
-      this.#send({ type: "error", error: { type: errorType(fault.status), code: fault.code, message: fault.message, param: fault.param, event_id: event["event_id"] ?? null } });
+      this.#send({
+        type: "error",
+        error: {
+          type: errorType(fault.status),
+          code: fault.code,
+          message: fault.message,
+          param: fault.param,
+          event_id: event["event_id"] ?? null,
+        },
+      });
     }
   }
 
@@ -82,7 +103,13 @@ export class RealtimeSession {
       case "input_audio_buffer.append":
         return this.#append(event["audio"]);
       case "input_audio_buffer.commit":
-        if (this.#ear.buffered_ms < LEAST_COMMIT_MS) throw new ApiFault(400, `Error committing input audio buffer: buffer too small. Expected at least ${LEAST_COMMIT_MS}ms of audio, but buffer only has ${this.#ear.buffered_ms.toFixed(2)}ms of audio.`, null, "input_audio_buffer_commit_empty");
+        if (this.#ear.buffered_ms < LEAST_COMMIT_MS)
+          throw new ApiFault(
+            400,
+            `Error committing input audio buffer: buffer too small. Expected at least ${LEAST_COMMIT_MS}ms of audio, but buffer only has ${this.#ear.buffered_ms.toFixed(2)}ms of audio.`,
+            null,
+            "input_audio_buffer_commit_empty",
+          );
         return this.#commit();
       case "input_audio_buffer.clear":
         this.#ear.clear();
@@ -95,19 +122,29 @@ export class RealtimeSession {
         return this.#itemDone(item);
       }
       case "conversation.item.retrieve":
-        return this.#send({ type: "conversation.item.retrieved", item: itemFields(this.#conversation.get(event["item_id"]), this.#dialect) });
+        return this.#send({
+          type: "conversation.item.retrieved",
+          item: itemFields(this.#conversation.get(event["item_id"]), this.#dialect),
+        });
       case "conversation.item.delete":
         this.#conversation.delete(event["item_id"]);
         return this.#send({ type: "conversation.item.deleted", item_id: event["item_id"] });
       case "conversation.item.truncate": {
         const audio_end_ms = this.#conversation.truncate(event["item_id"], event["audio_end_ms"]);
-        return this.#send({ type: "conversation.item.truncated", item_id: event["item_id"], content_index: 0, audio_end_ms });
+        return this.#send({
+          type: "conversation.item.truncated",
+          item_id: event["item_id"],
+          content_index: 0,
+          audio_end_ms,
+        });
       }
       case "response.create":
-        if (this.#settings.purpose === "transcription") throw new ApiFault(400, "A transcription session gives no responses.", "type", "invalid_value");
+        if (this.#settings.purpose === "transcription")
+          throw new ApiFault(400, "A transcription session gives no responses.", "type", "invalid_value");
         return this.#responding.create(this.#settings, event["response"]);
       case "response.cancel":
-        if (!this.#responding.cancel("client_cancelled", event["response_id"])) throw new ApiFault(400, "Cancellation failed: no active response found", null, "response_cancel_not_active");
+        if (!this.#responding.cancel("client_cancelled", event["response_id"]))
+          throw new ApiFault(400, "Cancellation failed: no active response found", null, "response_cancel_not_active");
         return;
       default:
         throw new ApiFault(400, `Invalid value: '${String(event["type"])}'.`, "type", "invalid_value");
@@ -121,7 +158,8 @@ export class RealtimeSession {
   }
 
   #append(audio: unknown): void {
-    if (typeof audio !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(audio)) throw new ApiFault(400, "Invalid 'audio': expected base64.", "audio", "invalid_value");
+    if (typeof audio !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(audio))
+      throw new ApiFault(400, "Invalid 'audio': expected base64.", "audio", "invalid_value");
     this.#ear.push(Buffer.from(audio, "base64"));
   }
 
@@ -150,17 +188,30 @@ export class RealtimeSession {
   }
 
   #wordDelta(item_id: string, word: string): void {
-    this.#send({ type: "conversation.item.input_audio_transcription.delta", item_id, content_index: 0, delta: this.#wordsTold === 0 ? word : ` ${word}` });
+    this.#send({
+      type: "conversation.item.input_audio_transcription.delta",
+      item_id,
+      content_index: 0,
+      delta: this.#wordsTold === 0 ? word : ` ${word}`,
+    });
     this.#wordsTold += 1;
   }
 
   #commit(): void {
     const heard_ms = this.#ear.buffered_ms;
     const words = this.#ear.commit();
-    const item: Item = { id: this.#pending(), status: "completed", body: { kind: "message", role: "user", sound: true, text: words.join(" "), made_ms: heard_ms, truncated: false } };
+    const item: Item = {
+      id: this.#pending(),
+      status: "completed",
+      body: { kind: "message", role: "user", sound: true, text: words.join(" "), made_ms: heard_ms, truncated: false },
+    };
     this.#pendingId = null;
     this.#wordsTold = 0;
-    this.#send({ type: "input_audio_buffer.committed", previous_item_id: this.#conversation.lastId(), item_id: item.id });
+    this.#send({
+      type: "input_audio_buffer.committed",
+      previous_item_id: this.#conversation.lastId(),
+      item_id: item.id,
+    });
     this.#added(item, this.#conversation.add(item));
     this.#itemDone(item);
     if (this.#settings.transcription !== null) void this.#transcribe(item.id, words, heard_ms);
@@ -174,16 +225,35 @@ export class RealtimeSession {
     }
     const where = { item_id, content_index: 0 };
     const live = this.#settings.purpose === "transcription";
-    for (const [index, word] of live ? [] : words.entries()) this.#send({ type: "conversation.item.input_audio_transcription.delta", ...where, delta: index === 0 ? word : ` ${word}` });
-    this.#send({ type: "conversation.item.input_audio_transcription.completed", ...where, transcript: words.join(" "), usage: { type: "duration", seconds: Math.ceil(heard_ms / 1000) } });
+    for (const [index, word] of live ? [] : words.entries())
+      this.#send({
+        type: "conversation.item.input_audio_transcription.delta",
+        ...where,
+        delta: index === 0 ? word : ` ${word}`,
+      });
+    this.#send({
+      type: "conversation.item.input_audio_transcription.completed",
+      ...where,
+      transcript: words.join(" "),
+      usage: { type: "duration", seconds: Math.ceil(heard_ms / 1000) },
+    });
   }
 
   #added(item: Item, previous_item_id: string | null): void {
-    this.#send({ type: this.#dialect === "ga" ? "conversation.item.added" : "conversation.item.created", previous_item_id, item: itemFields(item, this.#dialect) });
+    this.#send({
+      type: this.#dialect === "ga" ? "conversation.item.added" : "conversation.item.created",
+      previous_item_id,
+      item: itemFields(item, this.#dialect),
+    });
   }
 
   #itemDone(item: Item): void {
-    if (this.#dialect === "ga") this.#send({ type: "conversation.item.done", previous_item_id: this.#conversation.before(item.id), item: itemFields(item, this.#dialect) });
+    if (this.#dialect === "ga")
+      this.#send({
+        type: "conversation.item.done",
+        previous_item_id: this.#conversation.before(item.id),
+        item: itemFields(item, this.#dialect),
+      });
   }
 
   #pending(): string {

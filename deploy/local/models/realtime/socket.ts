@@ -26,7 +26,13 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
       const id = `sess_${String(sessions).padStart(6, "0")}`;
       const dialect = /\brealtime=v1\b/.test(String(request.headers["openai-beta"] ?? "")) ? "beta" : "ga";
       sockets.handleUpgrade(request, socket, head, (client) => {
-        const session = new RealtimeSession({ line: lineOf(client), id, dialect, settings: firstSettings(purpose, model), turn: simulator.turn });
+        const session = new RealtimeSession({
+          line: lineOf(client),
+          id,
+          dialect,
+          settings: firstSettings(purpose, model),
+          turn: simulator.turn,
+        });
         client.on("message", (data, binary) => {
           if (!binary) session.receive(textOf(data));
         });
@@ -34,7 +40,10 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
         client.on("close", () => session.closed());
       });
     } catch (error) {
-      refuse(socket, error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this connection."));
+      refuse(
+        socket,
+        error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this connection."),
+      );
     }
   });
   return () => {
@@ -43,7 +52,10 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
   };
 }
 
-function admitted(request: IncomingMessage, simulator: Simulator): { purpose: "realtime" | "transcription"; model: string } {
+function admitted(
+  request: IncomingMessage,
+  simulator: Simulator,
+): { purpose: "realtime" | "transcription"; model: string } {
   const url = new URL(request.url ?? "/", "http://simulator");
   if (url.pathname !== "/v1/realtime") throw new ApiFault(404, `Invalid URL (GET ${url.pathname})`);
   simulator.authorise(request);
@@ -51,7 +63,8 @@ function admitted(request: IncomingMessage, simulator: Simulator): { purpose: "r
   if (error !== null) throw error;
   const purpose = url.searchParams.get("intent") === "transcription" ? "transcription" : "realtime";
   const model = url.searchParams.get("model");
-  if (model === null && purpose === "realtime") throw new ApiFault(400, "you must provide a model parameter", "model", "missing_model");
+  if (model === null && purpose === "realtime")
+    throw new ApiFault(400, "you must provide a model parameter", "model", "missing_model");
   if (model !== null) simulator.checkSoundModel(model);
   return { purpose, model: model ?? "" };
 }
@@ -61,11 +74,18 @@ function lineOf(client: WebSocket): { send(text: string): void; cut(): void } {
 }
 
 function textOf(data: Buffer | ArrayBuffer | Buffer[]): string {
-  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data instanceof ArrayBuffer ? new Uint8Array(data) : data)).toString("utf8");
+  return (
+    Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data instanceof ArrayBuffer ? new Uint8Array(data) : data)
+  ).toString("utf8");
 }
 
 function refuse(socket: Duplex, fault: ApiFault): void {
   const body = JSON.stringify(errorBody(fault));
-  const head = [`HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`, "Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close"];
+  const head = [
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

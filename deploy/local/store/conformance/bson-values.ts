@@ -12,14 +12,36 @@ const INT32_MIN = -(2 ** 31);
 
 /** The key sets that make an object an Extended JSON v2 value rather than a document. */
 const WRAPPERS = new Set([
-  "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal", "$binary", "$uuid", "$date", "$timestamp",
-  "$regularExpression", "$code", "$code,$scope", "$symbol", "$dbPointer", "$minKey", "$maxKey", "$undefined",
+  "$oid",
+  "$numberInt",
+  "$numberLong",
+  "$numberDouble",
+  "$numberDecimal",
+  "$binary",
+  "$uuid",
+  "$date",
+  "$timestamp",
+  "$regularExpression",
+  "$code",
+  "$code,$scope",
+  "$symbol",
+  "$dbPointer",
+  "$minKey",
+  "$maxKey",
+  "$undefined",
 ]);
 
 /** Is this a plain document: not an array, not a BSON type, not a Date, RegExp or buffer. */
 export function isDocument(value: unknown): value is Doc {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !("_bsontype" in value)
-    && !types.isDate(value) && !types.isRegExp(value) && !ArrayBuffer.isView(value);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !("_bsontype" in value) &&
+    !types.isDate(value) &&
+    !types.isRegExp(value) &&
+    !ArrayBuffer.isView(value)
+  );
 }
 
 /**
@@ -31,7 +53,8 @@ export function fromExtendedJson(json: unknown): unknown {
   if (Array.isArray(json)) return json.map(fromExtendedJson);
   if (!isDocument(json)) return json;
   const keys = Object.keys(json).sort().join();
-  if (!WRAPPERS.has(keys)) return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, fromExtendedJson(value)]));
+  if (!WRAPPERS.has(keys))
+    return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, fromExtendedJson(value)]));
   const parsed: Doc = BSON.EJSON.deserialize({ value: json }, { relaxed: !keys.startsWith("$number") });
   return parsed["value"];
 }
@@ -68,7 +91,11 @@ export function sameNumber(left: number | bigint, right: number | bigint): boole
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isDocument(value)) return value;
-  return Object.fromEntries(Object.keys(value).sort().map(key => [key, sortKeys(value[key])]));
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sortKeys(value[key])]),
+  );
 }
 
 /** Canonical Extended JSON with sorted keys: equal texts are equal values of equal types. */
@@ -85,8 +112,19 @@ export function shown(value: unknown): string {
 }
 
 const TAGGED_TYPES: Readonly<Record<string, string>> = {
-  Int32: "int", Long: "long", Double: "double", Decimal128: "decimal", ObjectId: "objectId", Binary: "binData", Timestamp: "timestamp",
-  BSONRegExp: "regex", Code: "javascript", BSONSymbol: "symbol", MinKey: "minKey", MaxKey: "maxKey", DBRef: "object",
+  Int32: "int",
+  Long: "long",
+  Double: "double",
+  Decimal128: "decimal",
+  ObjectId: "objectId",
+  Binary: "binData",
+  Timestamp: "timestamp",
+  BSONRegExp: "regex",
+  Code: "javascript",
+  BSONSymbol: "symbol",
+  MinKey: "minKey",
+  MaxKey: "maxKey",
+  DBRef: "object",
 };
 
 function numberTypes(value: number): string[] {

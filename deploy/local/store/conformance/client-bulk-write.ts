@@ -24,25 +24,45 @@ export function clientModel(request: Doc): AnyClientBulkWriteModel<Document> {
   const namespace = stringAt(`${kind}.namespace`, fields["namespace"]);
   // What a model lacks (a filter, an update) is for the driver to find: files test that.
   switch (kind) {
-    case "insertOne": return { name: kind, namespace, document: content["document"] };
-    case "updateOne": case "updateMany": return { ...content, name: kind, namespace, filter: content["filter"], update: content["update"] };
-    case "replaceOne": return { ...content, name: kind, namespace, filter: content["filter"], replacement: content["replacement"] };
-    case "deleteOne": return { ...content, name: kind, namespace, filter: content["filter"] };
-    default: return { ...content, name: "deleteMany", namespace, filter: content["filter"] };
+    case "insertOne":
+      return { name: kind, namespace, document: content["document"] };
+    case "updateOne":
+    case "updateMany":
+      return { ...content, name: kind, namespace, filter: content["filter"], update: content["update"] };
+    case "replaceOne":
+      return { ...content, name: kind, namespace, filter: content["filter"], replacement: content["replacement"] };
+    case "deleteOne":
+      return { ...content, name: kind, namespace, filter: content["filter"] };
+    default:
+      return { ...content, name: "deleteMany", namespace, filter: content["filter"] };
   }
 }
 
-function byIndex<Result>(results: ReadonlyMap<number, Result> | undefined, asDocument: (result: Result) => Doc): Doc | undefined {
-  return results === undefined ? undefined : Object.fromEntries([...results].map(([index, result]) => [String(index), asDocument(result)]));
+function byIndex<Result>(
+  results: ReadonlyMap<number, Result> | undefined,
+  asDocument: (result: Result) => Doc,
+): Doc | undefined {
+  return results === undefined
+    ? undefined
+    : Object.fromEntries([...results].map(([index, result]) => [String(index), asDocument(result)]));
 }
 
 /** The result as the CRUD specification describes it: maps as documents, upsertedId only where something was upserted. */
 export function clientBulkWriteDocument(result: ClientBulkWriteResult): Doc {
   const { acknowledged, insertedCount, upsertedCount, matchedCount, modifiedCount, deletedCount } = result;
   return {
-    acknowledged, insertedCount, upsertedCount, matchedCount, modifiedCount, deletedCount,
+    acknowledged,
+    insertedCount,
+    upsertedCount,
+    matchedCount,
+    modifiedCount,
+    deletedCount,
     insertResults: byIndex(result.insertResults, ({ insertedId }) => ({ insertedId })),
-    updateResults: byIndex(result.updateResults, one => ({ matchedCount: one.matchedCount, modifiedCount: one.modifiedCount, ...(one.didUpsert ? { upsertedId: one.upsertedId } : {}) })),
-    deleteResults: byIndex(result.deleteResults, one => ({ deletedCount: one.deletedCount })),
+    updateResults: byIndex(result.updateResults, (one) => ({
+      matchedCount: one.matchedCount,
+      modifiedCount: one.modifiedCount,
+      ...(one.didUpsert ? { upsertedId: one.upsertedId } : {}),
+    })),
+    deleteResults: byIndex(result.deleteResults, (one) => ({ deletedCount: one.deletedCount })),
   };
 }

@@ -6,7 +6,12 @@ import { exactDifferences } from "./matching.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 import { documentAt, documentsAt, onlyKeys, stringAt } from "./shape.ts";
 
-interface CollectionData { database: string; collection: string; documents: Doc[]; createOptions: Document | undefined }
+interface CollectionData {
+  database: string;
+  collection: string;
+  documents: Doc[];
+  createOptions: Document | undefined;
+}
 
 function readCollectionData(data: Doc): CollectionData {
   onlyKeys("collection data", data, ["collectionName", "databaseName", "createOptions", "documents"]);
@@ -30,7 +35,22 @@ export async function setUpCollection(data: Doc, server: ServerUnderTest): Promi
 /** Asserts that a collection holds exactly the expected documents, in `_id` order. Throws ExpectationFailure. */
 export async function assertCollection(data: Doc, server: ServerUnderTest): Promise<void> {
   const { database, collection, documents } = readCollectionData(data);
-  const found = await server.internal.db(database).collection(collection)
-    .find({}, { sort: { _id: 1 }, readPreference: "primary", readConcern: { level: "local" }, promoteValues: false, bsonRegExp: true }).toArray();
-  assertNoMismatch(`outcome: ${database}.${collection} holds other data than expected`, exactDifferences(documents, found, "documents"));
+  const found = await server.internal
+    .db(database)
+    .collection(collection)
+    .find(
+      {},
+      {
+        sort: { _id: 1 },
+        readPreference: "primary",
+        readConcern: { level: "local" },
+        promoteValues: false,
+        bsonRegExp: true,
+      },
+    )
+    .toArray();
+  assertNoMismatch(
+    `outcome: ${database}.${collection} holds other data than expected`,
+    exactDifferences(documents, found, "documents"),
+  );
 }

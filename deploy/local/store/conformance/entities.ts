@@ -9,7 +9,6 @@ import { driverOptions } from "./options.ts";
 import { type ServerUnderTest, withUriOptions } from "./server-under-test.ts";
 import { documentAt, flagAt, onlyKeys, singleEntry, stringAt } from "./shape.ts";
 
-
 /** Everything a name can stand for. */
 export type Entity =
   | { kind: "client"; client: MongoClient; log: EventLog }
@@ -76,34 +75,52 @@ export class EntityMap implements MatchScope {
   async close(): Promise<void> {
     const all = [...this.#entities.values()];
     this.#entities.clear();
-    await Promise.allSettled(all.map(entity => (entity.kind === "cursor" ? entity.open.cursor.close() : undefined)));
-    await Promise.allSettled(all.map(entity => (entity.kind === "session" ? entity.session.endSession() : undefined)));
-    await Promise.allSettled(all.map(entity => (entity.kind === "client" ? entity.client.close() : undefined)));
+    await Promise.allSettled(all.map((entity) => (entity.kind === "cursor" ? entity.open.cursor.close() : undefined)));
+    await Promise.allSettled(
+      all.map((entity) => (entity.kind === "session" ? entity.session.endSession() : undefined)),
+    );
+    await Promise.allSettled(all.map((entity) => (entity.kind === "client" ? entity.client.close() : undefined)));
   }
 }
 
 function clientUri(entity: Doc, server: ServerUnderTest): string {
   const given = entity["uriOptions"] === undefined ? {} : documentAt("uriOptions", entity["uriOptions"]);
-  const options = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]));
+  const options = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  );
   const uri = withUriOptions(server.uri, options);
   if (server.facts.topology !== "sharded" || entity["useMultipleMongoses"] === undefined) return uri;
   const found = /^(mongodb:\/\/(?:[^@/]*@)?)([^/]+)(\/.*)$/.exec(uri);
   if (found === null) return uri;
   const [, head = "", hosts = "", tail = ""] = found;
-  if (!flagAt("useMultipleMongoses", entity["useMultipleMongoses"], false)) return `${head}${hosts.split(",")[0] ?? hosts}${tail}`;
-  if (!hosts.includes(",")) throw new RunnerFault("useMultipleMongoses needs a connection string with more than one mongos");
+  if (!flagAt("useMultipleMongoses", entity["useMultipleMongoses"], false))
+    return `${head}${hosts.split(",")[0] ?? hosts}${tail}`;
+  if (!hosts.includes(","))
+    throw new RunnerFault("useMultipleMongoses needs a connection string with more than one mongos");
   return uri;
 }
 
 function serverApi(value: unknown): ServerApi {
   const api = documentAt("serverApi", value);
   onlyKeys("serverApi", api, ["version", "strict", "deprecationErrors"]);
-  const version = Object.values(ServerApiVersion).find(known => known === api["version"]);
+  const version = Object.values(ServerApiVersion).find((known) => known === api["version"]);
   if (version === undefined) throw new RunnerFault(`the driver knows no server API version ${String(api["version"])}`);
-  return { version, strict: flagAt("strict", api["strict"], false), deprecationErrors: flagAt("deprecationErrors", api["deprecationErrors"], false) };
+  return {
+    version,
+    strict: flagAt("strict", api["strict"], false),
+    deprecationErrors: flagAt("deprecationErrors", api["deprecationErrors"], false),
+  };
 }
 
-const CLIENT_KEYS = ["id", "uriOptions", "useMultipleMongoses", "observeEvents", "ignoreCommandMonitoringEvents", "observeSensitiveCommands", "serverApi"];
+const CLIENT_KEYS = [
+  "id",
+  "uriOptions",
+  "useMultipleMongoses",
+  "observeEvents",
+  "ignoreCommandMonitoringEvents",
+  "observeSensitiveCommands",
+  "serverApi",
+];
 const OPTION_KEYS = ["readConcern", "readPreference", "writeConcern", "timeoutMS"];
 
 function createClient(entity: Doc, server: ServerUnderTest): Entity {
@@ -124,13 +141,24 @@ function createCollection(entity: Doc, entities: EntityMap): Entity {
   onlyKeys("collection entity", entity, ["id", "database", "collectionName", "collectionOptions"]);
   const { database } = entities.get(stringAt("collection.database", entity["database"]), "database");
   const options = driverOptions("collectionOptions", entity["collectionOptions"], OPTION_KEYS);
-  return { kind: "collection", collection: database.collection(stringAt("collectionName", entity["collectionName"]), options) };
+  return {
+    kind: "collection",
+    collection: database.collection(stringAt("collectionName", entity["collectionName"]), options),
+  };
 }
 
 function createSession(entity: Doc, entities: EntityMap): Entity {
   onlyKeys("session entity", entity, ["id", "client", "sessionOptions"]);
   const { client } = entities.get(stringAt("session.client", entity["client"]), "client");
-  const session = client.startSession(driverOptions("sessionOptions", entity["sessionOptions"], ["causalConsistency", "snapshot", "snapshotTime", "defaultTransactionOptions", "defaultTimeoutMS"]));
+  const session = client.startSession(
+    driverOptions("sessionOptions", entity["sessionOptions"], [
+      "causalConsistency",
+      "snapshot",
+      "snapshotTime",
+      "defaultTransactionOptions",
+      "defaultTimeoutMS",
+    ]),
+  );
   // Read now: the id is wanted after endSession too, when the driver no longer gives it.
   return { kind: "session", session, lsid: session.id };
 }
@@ -140,10 +168,19 @@ export function createEntity(definition: Doc, entities: EntityMap, server: Serve
   const [kind, entity] = singleEntry("entity", definition);
   const name = stringAt(`${kind}.id`, entity["id"]);
   switch (kind) {
-    case "client": entities.set(name, createClient(entity, server)); return;
-    case "database": entities.set(name, createDatabase(entity, entities)); return;
-    case "collection": entities.set(name, createCollection(entity, entities)); return;
-    case "session": entities.set(name, createSession(entity, entities)); return;
-    default: throw new RunnerFault(`unknown kind of entity "${kind}"`);
+    case "client":
+      entities.set(name, createClient(entity, server));
+      return;
+    case "database":
+      entities.set(name, createDatabase(entity, entities));
+      return;
+    case "collection":
+      entities.set(name, createCollection(entity, entities));
+      return;
+    case "session":
+      entities.set(name, createSession(entity, entities));
+      return;
+    default:
+      throw new RunnerFault(`unknown kind of entity "${kind}"`);
   }
 }

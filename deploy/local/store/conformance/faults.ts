@@ -1,7 +1,11 @@
 /** What makes a test fail: an expectation that was not met, or a file the runner cannot take. */
 
 /** One difference: where, what the file expects, what the server or driver gave (both already printed). */
-export interface Mismatch { place: string; expected: string; actual: string }
+export interface Mismatch {
+  place: string;
+  expected: string;
+  actual: string;
+}
 
 /** The file asks for something that is not in the format or not known here. Never satisfies an expectError. */
 export class RunnerFault extends Error {

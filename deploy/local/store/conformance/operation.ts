@@ -20,19 +20,33 @@ export interface Operation<Target> {
 }
 
 /** Options that every operation of the driver's API may take. */
-const COMMON_OPTIONS = ["session", "maxTimeMS", "comment", "timeoutMS", "readConcern", "readPreference", "writeConcern", "rawData"];
+const COMMON_OPTIONS = [
+  "session",
+  "maxTimeMS",
+  "comment",
+  "timeoutMS",
+  "readConcern",
+  "readPreference",
+  "writeConcern",
+  "rawData",
+];
 
 /**
  * Checks and sorts the arguments of an operation, before anything is sent. `session` must already be resolved to the driver's
  * session. Throws RunnerFault on an unknown or missing argument.
  */
-export function prepare<Target>(name: string, operation: Operation<Target>, args: Doc): { given: Doc; options: Document } {
+export function prepare<Target>(
+  name: string,
+  operation: Operation<Target>,
+  args: Doc,
+): { given: Doc; options: Document } {
   const { needs = [], may = [], options = [] } = operation;
   const own = [...needs, ...may];
-  const accepted = [...options, ...COMMON_OPTIONS].filter(option => !own.includes(option));
+  const accepted = [...options, ...COMMON_OPTIONS].filter((option) => !own.includes(option));
   onlyKeys(`the arguments of ${name}`, args, [...own, ...accepted]);
-  const missing = needs.filter(argument => args[argument] === undefined);
+  const missing = needs.filter((argument) => args[argument] === undefined);
   if (missing.length > 0) throw new RunnerFault(`${name} needs the argument ${missing.join(", ")}`);
-  const pick = (wanted: readonly string[]): Doc => Object.fromEntries(Object.entries(args).filter(([key]) => wanted.includes(key)));
+  const pick = (wanted: readonly string[]): Doc =>
+    Object.fromEntries(Object.entries(args).filter(([key]) => wanted.includes(key)));
   return { given: pick(own), options: driverOptions(`the arguments of ${name}`, pick(accepted), accepted) };
 }

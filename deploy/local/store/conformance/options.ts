@@ -12,7 +12,11 @@ function readConcern(value: unknown): ReadConcern | undefined {
 }
 
 const MODES: Readonly<Record<string, ReadPreferenceMode>> = {
-  primary: "primary", primarypreferred: "primaryPreferred", secondary: "secondary", secondarypreferred: "secondaryPreferred", nearest: "nearest",
+  primary: "primary",
+  primarypreferred: "primaryPreferred",
+  secondary: "secondary",
+  secondarypreferred: "secondaryPreferred",
+  nearest: "nearest",
 };
 
 function readPreference(value: unknown): ReadPreference {
@@ -21,10 +25,14 @@ function readPreference(value: unknown): ReadPreference {
   const name = given["mode"] === undefined ? "primary" : stringAt("readPreference.mode", given["mode"]);
   const mode = MODES[name.toLowerCase()];
   if (mode === undefined) throw new RunnerFault(`unknown read preference mode "${name}"`);
-  const tags = optionalDocumentsAt("readPreference.tagSets", given["tagSets"])
-    .map(set => Object.fromEntries(Object.entries(set).map(([tag, content]) => [tag, stringAt(`tag ${tag}`, content)])));
+  const tags = optionalDocumentsAt("readPreference.tagSets", given["tagSets"]).map((set) =>
+    Object.fromEntries(Object.entries(set).map(([tag, content]) => [tag, stringAt(`tag ${tag}`, content)])),
+  );
   const { maxStalenessSeconds, hedge } = given;
-  const staleness: Document = { ...(maxStalenessSeconds === undefined ? {} : { maxStalenessSeconds }), ...(hedge === undefined ? {} : { hedge }) };
+  const staleness: Document = {
+    ...(maxStalenessSeconds === undefined ? {} : { maxStalenessSeconds }),
+    ...(hedge === undefined ? {} : { hedge }),
+  };
   return new ReadPreference(mode, tags.length === 0 ? undefined : tags, staleness);
 }
 
@@ -37,18 +45,25 @@ function writeConcern(value: unknown): WriteConcern | undefined {
 
 function returnDocument(value: unknown): string {
   const wanted = stringAt("returnDocument", value).toLowerCase();
-  if (wanted !== "before" && wanted !== "after") throw new RunnerFault(`returnDocument must be Before or After, not "${wanted}"`);
+  if (wanted !== "before" && wanted !== "after")
+    throw new RunnerFault(`returnDocument must be Before or After, not "${wanted}"`);
   return wanted;
 }
 
 function converted(name: string, value: unknown): unknown {
   switch (name) {
-    case "readConcern": return readConcern(value);
-    case "readPreference": return readPreference(value);
-    case "writeConcern": return writeConcern(value);
-    case "returnDocument": return returnDocument(value);
-    case "defaultTransactionOptions": return driverOptions(name, value, ["readConcern", "readPreference", "writeConcern", "maxCommitTimeMS"]);
-    default: return value;
+    case "readConcern":
+      return readConcern(value);
+    case "readPreference":
+      return readPreference(value);
+    case "writeConcern":
+      return writeConcern(value);
+    case "returnDocument":
+      return returnDocument(value);
+    case "defaultTransactionOptions":
+      return driverOptions(name, value, ["readConcern", "readPreference", "writeConcern", "maxCommitTimeMS"]);
+    default:
+      return value;
   }
 }
 

@@ -5,7 +5,16 @@ import { RunnerFault } from "./faults.ts";
 import type { ServerFacts, ServerUnderTest } from "./server-under-test.ts";
 import { documentAt, flagAt, onlyKeys, optionalDocumentsAt, stringAt, stringsAt } from "./shape.ts";
 
-const KEYS = ["minServerVersion", "maxServerVersion", "topologies", "serverless", "serverParameters", "auth", "authMechanism", "csfle"];
+const KEYS = [
+  "minServerVersion",
+  "maxServerVersion",
+  "topologies",
+  "serverless",
+  "serverParameters",
+  "auth",
+  "authMechanism",
+  "csfle",
+];
 const TOPOLOGIES = ["single", "replicaset", "sharded", "load-balanced", "sharded-replicaset"];
 const VERSION_PARTS = 3;
 
@@ -13,7 +22,7 @@ const VERSION_PARTS = 3;
 export function parseVersion(text: string): number[] {
   const found = /^(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+.].*)?$/.exec(text);
   if (found === null) throw new RunnerFault(`"${text}" is not a version`);
-  return found.slice(1, VERSION_PARTS + 1).map(part => Number(part ?? 0));
+  return found.slice(1, VERSION_PARTS + 1).map((part) => Number(part ?? 0));
 }
 
 /** Below 0 if left is older than right, 0 if equal, above 0 if newer; by number, part by part. */
@@ -28,22 +37,27 @@ export function compareVersions(left: readonly number[], right: readonly number[
 function unmetByFacts(requirement: Doc, facts: ServerFacts): string | undefined {
   const { minServerVersion: least, maxServerVersion: most } = requirement;
   const version = facts.version.join(".");
-  if (least !== undefined && compareVersions(facts.version, parseVersion(stringAt("minServerVersion", least))) < 0) return `needs server ${String(least)} or later, this is ${version}`;
-  if (most !== undefined && compareVersions(facts.version, parseVersion(stringAt("maxServerVersion", most))) > 0) return `is for servers up to ${String(most)}, this is ${version}`;
+  if (least !== undefined && compareVersions(facts.version, parseVersion(stringAt("minServerVersion", least))) < 0)
+    return `needs server ${String(least)} or later, this is ${version}`;
+  if (most !== undefined && compareVersions(facts.version, parseVersion(stringAt("maxServerVersion", most))) > 0)
+    return `is for servers up to ${String(most)}, this is ${version}`;
   const topologies = stringsAt("topologies", requirement["topologies"]);
-  const odd = topologies.find(name => !TOPOLOGIES.includes(name));
+  const odd = topologies.find((name) => !TOPOLOGIES.includes(name));
   if (odd !== undefined) throw new RunnerFault(`unknown topology "${odd}" in runOnRequirements`);
   // Every shard has been a replica set since server 3.6, so the deprecated name means the same.
-  const wanted = topologies.map(name => (name === "sharded-replicaset" ? "sharded" : name));
-  if (topologies.length > 0 && !wanted.includes(facts.topology)) return `is for ${topologies.join(" or ")}, this is ${facts.topology}`;
+  const wanted = topologies.map((name) => (name === "sharded-replicaset" ? "sharded" : name));
+  if (topologies.length > 0 && !wanted.includes(facts.topology))
+    return `is for ${topologies.join(" or ")}, this is ${facts.topology}`;
   const auth = requirement["auth"];
-  if (auth !== undefined && flagAt("auth", auth, false) !== facts.auth) return facts.auth ? "needs authentication to be off" : "needs authentication to be on";
+  if (auth !== undefined && flagAt("auth", auth, false) !== facts.auth)
+    return facts.auth ? "needs authentication to be off" : "needs authentication to be on";
   return undefined;
 }
 
 function unmetByEnvironment(requirement: Doc): string | undefined {
   const { serverless = "allow" } = requirement;
-  if (serverless !== "allow" && serverless !== "forbid" && serverless !== "require") throw new RunnerFault(`serverless must be require, forbid or allow, not ${shown(serverless)}`);
+  if (serverless !== "allow" && serverless !== "forbid" && serverless !== "require")
+    throw new RunnerFault(`serverless must be require, forbid or allow, not ${shown(serverless)}`);
   if (serverless === "require") return "needs an Atlas Serverless instance";
   return flagAt("csfle", requirement["csfle"], false) ? "needs client-side encryption" : undefined;
 }
@@ -53,13 +67,15 @@ async function unmetByParameters(requirement: Doc, server: ServerUnderTest): Pro
   if (authMechanism !== undefined) {
     const offered = await server.parameter("authenticationMechanisms");
     const wanted = stringAt("authMechanism", authMechanism).toLowerCase();
-    if (!Array.isArray(offered) || !offered.some(name => String(name).toLowerCase() === wanted)) return `needs authentication by ${wanted}`;
+    if (!Array.isArray(offered) || !offered.some((name) => String(name).toLowerCase() === wanted))
+      return `needs authentication by ${wanted}`;
   }
   if (serverParameters === undefined) return undefined;
   for (const [name, value] of Object.entries(documentAt("serverParameters", serverParameters))) {
     const actual = await server.parameter(name);
     const numbers = numberOf(value) !== undefined && numberOf(value) === numberOf(actual);
-    if (!numbers && exactDifferences(value, actual, name).length > 0) return `needs server parameter ${name} = ${shown(value)}`;
+    if (!numbers && exactDifferences(value, actual, name).length > 0)
+      return `needs server parameter ${name} = ${shown(value)}`;
   }
   return undefined;
 }
@@ -74,7 +90,10 @@ export async function unmetRequirements(value: unknown, server: ServerUnderTest)
   const reasons: string[] = [];
   for (const requirement of requirements) {
     onlyKeys("runOnRequirements", requirement, KEYS);
-    const reason = unmetByFacts(requirement, server.facts) ?? unmetByEnvironment(requirement) ?? (await unmetByParameters(requirement, server));
+    const reason =
+      unmetByFacts(requirement, server.facts) ??
+      unmetByEnvironment(requirement) ??
+      (await unmetByParameters(requirement, server));
     if (reason === undefined) return undefined;
     reasons.push(reason);
   }

@@ -4,7 +4,12 @@ import { type Doc, isDocument } from "./bson-values.ts";
 
 /** The driver declares the class but does not export it, so it is known by a method that no document has. */
 function isBulkWriteResult(result: unknown): result is BulkWriteResult {
-  return typeof result === "object" && result !== null && "getWriteErrors" in result && typeof result.getWriteErrors === "function";
+  return (
+    typeof result === "object" &&
+    result !== null &&
+    "getWriteErrors" in result &&
+    typeof result.getWriteErrors === "function"
+  );
 }
 
 function bulkWriteDocument(result: BulkWriteResult): Doc {

@@ -16,10 +16,31 @@ export type TestVerdict =
   | { description: string; status: "failed"; failure: Failure };
 
 /** What became of one file: failed if any of its tests did, refused if none could run, else passed. */
-export interface FileVerdict { file: string; status: "passed" | "failed" | "refused"; reason: string | undefined; tests: TestVerdict[] }
+export interface FileVerdict {
+  file: string;
+  status: "passed" | "failed" | "refused";
+  reason: string | undefined;
+  tests: TestVerdict[];
+}
 
-const FILE_KEYS = ["description", "schemaVersion", "runOnRequirements", "createEntities", "initialData", "tests", "_yamlAnchors"];
-const TEST_KEYS = ["description", "runOnRequirements", "skipReason", "operations", "expectEvents", "expectLogMessages", "outcome"];
+const FILE_KEYS = [
+  "description",
+  "schemaVersion",
+  "runOnRequirements",
+  "createEntities",
+  "initialData",
+  "tests",
+  "_yamlAnchors",
+];
+const TEST_KEYS = [
+  "description",
+  "runOnRequirements",
+  "skipReason",
+  "operations",
+  "expectEvents",
+  "expectLogMessages",
+  "outcome",
+];
 /** The newest minor version of the format that this runner knows; every 1.x up to it is upward compatible. */
 const NEWEST_SCHEMA = "1.23";
 
@@ -30,10 +51,12 @@ async function readTestFile(path: string): Promise<Doc> {
   } catch (error) {
     throw new RunnerFault(`cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (!isDocument(parsed) || !("schemaVersion" in parsed) || !("tests" in parsed)) throw new RunnerFault("is no file of the unified test format (it has no schemaVersion and tests)");
+  if (!isDocument(parsed) || !("schemaVersion" in parsed) || !("tests" in parsed))
+    throw new RunnerFault("is no file of the unified test format (it has no schemaVersion and tests)");
   const version = parseVersion(stringAt("schemaVersion", parsed["schemaVersion"]));
   const newest = parseVersion(NEWEST_SCHEMA);
-  if (version[0] !== newest[0] || compareVersions(version, newest) > 0) throw new RunnerFault(`schemaVersion ${String(parsed["schemaVersion"])} is not one of 1.0 to ${NEWEST_SCHEMA}`);
+  if (version[0] !== newest[0] || compareVersions(version, newest) > 0)
+    throw new RunnerFault(`schemaVersion ${String(parsed["schemaVersion"])} is not one of 1.0 to ${NEWEST_SCHEMA}`);
   onlyKeys("the file", parsed, FILE_KEYS);
   return parsed;
 }
@@ -42,20 +65,23 @@ async function judgeTest(file: Doc, test: Doc, server: ServerUnderTest): Promise
   const description = stringAt("description", test["description"]);
   try {
     onlyKeys(`test "${description}"`, test, TEST_KEYS);
-    const skip = test["skipReason"] === undefined ? undefined : `the file says: ${stringAt("skipReason", test["skipReason"])}`;
-    const reason = skip ?? (await unmetRequirements(test["runOnRequirements"], server)) ?? refusalOf(file, test, server.embedded);
+    const skip =
+      test["skipReason"] === undefined ? undefined : `the file says: ${stringAt("skipReason", test["skipReason"])}`;
+    const reason =
+      skip ?? (await unmetRequirements(test["runOnRequirements"], server)) ?? refusalOf(file, test, server.embedded);
     if (reason !== undefined) return { description, status: "refused", reason };
     const failure = await runTest(file, test, server);
     return failure === undefined ? { description, status: "passed" } : { description, status: "failed", failure };
   } catch (error) {
-    if (error instanceof RunnerFault) return { description, status: "failed", failure: { reason: error.message, mismatches: [] } };
+    if (error instanceof RunnerFault)
+      return { description, status: "failed", failure: { reason: error.message, mismatches: [] } };
     throw error;
   }
 }
 
 function sumUp(file: string, tests: TestVerdict[]): FileVerdict {
-  if (tests.some(test => test.status === "failed")) return { file, status: "failed", reason: undefined, tests };
-  if (tests.some(test => test.status === "passed")) return { file, status: "passed", reason: undefined, tests };
+  if (tests.some((test) => test.status === "failed")) return { file, status: "failed", reason: undefined, tests };
+  if (tests.some((test) => test.status === "passed")) return { file, status: "passed", reason: undefined, tests };
   return { file, status: "refused", reason: "no test of it can run here", tests };
 }
 
@@ -68,7 +94,11 @@ export async function runFile(path: string, server: ServerUnderTest): Promise<Fi
     if (rawTests.length === 0) throw new RunnerFault("has no tests");
     const unmet = await unmetRequirements(file["runOnRequirements"], server);
     if (unmet !== undefined) {
-      const tests = rawTests.map((test): TestVerdict => ({ description: String(test["description"]), status: "refused", reason: unmet }));
+      const tests = rawTests.map((test): TestVerdict => ({
+        description: String(test["description"]),
+        status: "refused",
+        reason: unmet,
+      }));
       return { file: name, status: "refused", reason: unmet, tests };
     }
     const tests: TestVerdict[] = [];

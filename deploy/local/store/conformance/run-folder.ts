@@ -17,25 +17,35 @@ export async function testFilesIn(folder: string): Promise<string[]> {
   try {
     names = await readdir(folder);
   } catch (error) {
-    throw new FolderUnusable(`the folder ${folder} cannot be read (${error instanceof Error ? error.message : String(error)}): name a folder that holds unified-format *.json files`, { cause: error });
+    throw new FolderUnusable(
+      `the folder ${folder} cannot be read (${error instanceof Error ? error.message : String(error)}): name a folder that holds unified-format *.json files`,
+      { cause: error },
+    );
   }
-  const files = names.filter(name => name.endsWith(".json")).sort();
-  if (files.length === 0) throw new FolderUnusable(`the folder ${folder} holds no *.json file: name a folder of unified-format test files`);
-  return files.map(name => join(folder, name));
+  const files = names.filter((name) => name.endsWith(".json")).sort();
+  if (files.length === 0)
+    throw new FolderUnusable(`the folder ${folder} holds no *.json file: name a folder of unified-format test files`);
+  return files.map((name) => join(folder, name));
 }
 
 /**
  * Runs the files one after the other, printing each verdict as it is known and the counts last. True if none failed.
  * When the server stops answering, the file at hand counts as failed and the rest is left.
  */
-export async function runFiles(files: readonly string[], server: ServerUnderTest, print: (line: string) => void): Promise<boolean> {
+export async function runFiles(
+  files: readonly string[],
+  server: ServerUnderTest,
+  print: (line: string) => void,
+): Promise<boolean> {
   const verdicts: FileVerdict[] = [];
   for (const file of files) {
     try {
       verdicts.push(await runFile(file, server));
     } catch (error) {
       if (!(error instanceof ServerGone)) throw error;
-      print(`failed  ${basename(file)} — ${error.message}; ${files.length - verdicts.length - 1} further files were not run`);
+      print(
+        `failed  ${basename(file)} — ${error.message}; ${files.length - verdicts.length - 1} further files were not run`,
+      );
       print(closingLines([...verdicts, { file, status: "failed", reason: error.message, tests: [] }]).join("\n"));
       return false;
     }
@@ -43,5 +53,5 @@ export async function runFiles(files: readonly string[], server: ServerUnderTest
     if (last !== undefined) for (const line of fileLines(last)) print(line);
   }
   for (const line of closingLines(verdicts)) print(line);
-  return verdicts.every(verdict => verdict.status !== "failed");
+  return verdicts.every((verdict) => verdict.status !== "failed");
 }

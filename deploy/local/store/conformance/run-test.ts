@@ -13,7 +13,10 @@ import { documentAt, documentsAt, flagAt, onlyKeys, optionalDocumentsAt, stringA
 const TEST_TIMEOUT_MS = 30_000;
 
 /** Why a test failed: one sentence, and the differences if it was a comparison. */
-export interface Failure { reason: string; mismatches: readonly Mismatch[] }
+export interface Failure {
+  reason: string;
+  mismatches: readonly Mismatch[];
+}
 
 /** The server went away while its data was being prepared: no further test can say anything. */
 export class ServerGone extends Error {
@@ -24,7 +27,8 @@ async function prepareData(file: Doc, server: ServerUnderTest): Promise<void> {
   try {
     for (const data of optionalDocumentsAt("initialData", file["initialData"])) await setUpCollection(data, server);
   } catch (error) {
-    if (error instanceof MongoServerSelectionError || error instanceof MongoNetworkError) throw new ServerGone(`the server no longer answers: ${error.message}`, { cause: error });
+    if (error instanceof MongoServerSelectionError || error instanceof MongoNetworkError)
+      throw new ServerGone(`the server no longer answers: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -35,14 +39,19 @@ function assertEvents(test: Doc, entities: EntityMap): void {
     const client = stringAt("expectEvents.client", expected["client"]);
     const { log } = entities.get(client, "client");
     const ignoreExtra = flagAt("ignoreExtraEvents", expected["ignoreExtraEvents"], false);
-    assertNoMismatch(`other events on ${client} than expected`, matchEvents(documentsAt("events", expected["events"]), log.events, ignoreExtra, entities));
+    assertNoMismatch(
+      `other events on ${client} than expected`,
+      matchEvents(documentsAt("events", expected["events"]), log.events, ignoreExtra, entities),
+    );
   }
 }
 
 async function perform(file: Doc, test: Doc, entities: EntityMap, server: ServerUnderTest): Promise<void> {
   await prepareData(file, server);
-  for (const entity of optionalDocumentsAt("createEntities", file["createEntities"])) createEntity(entity, entities, server);
-  for (const operation of documentsAt("operations", test["operations"])) await executeOperation(operation, entities, server);
+  for (const entity of optionalDocumentsAt("createEntities", file["createEntities"]))
+    createEntity(entity, entities, server);
+  for (const operation of documentsAt("operations", test["operations"]))
+    await executeOperation(operation, entities, server);
   entities.stopObserving();
   await entities.undo();
   assertEvents(test, entities);
@@ -52,7 +61,10 @@ async function perform(file: Doc, test: Doc, entities: EntityMap, server: Server
 async function withDeadline(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ExpectationFailure(`the test did not end within ${TEST_TIMEOUT_MS / 1000} s`)), TEST_TIMEOUT_MS);
+    timer = setTimeout(
+      () => reject(new ExpectationFailure(`the test did not end within ${TEST_TIMEOUT_MS / 1000} s`)),
+      TEST_TIMEOUT_MS,
+    );
   });
   try {
     await Promise.race([work, deadline]);

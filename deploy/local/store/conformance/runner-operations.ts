@@ -16,7 +16,7 @@ const LONGEST_WAIT_MS = 60_000;
 function countEvents(args: Doc, entities: EntityMap): { seen: number; wanted: number } {
   const { log } = entities.get(stringAt("client", args["client"]), "client");
   const expected = documentAt("event", args["event"]);
-  const seen = log.events.filter(event => matchEvent(expected, event, entities, "event").length === 0).length;
+  const seen = log.events.filter((event) => matchEvent(expected, event, entities, "event").length === 0).length;
   return { seen, wanted: countAt("count", args["count"]) };
 }
 
@@ -25,27 +25,36 @@ async function waitForEvent(args: Doc, entities: EntityMap): Promise<void> {
   for (;;) {
     const { seen, wanted } = countEvents(args, entities);
     if (seen >= wanted) return;
-    if (performance.now() > end) throw new ExpectationFailure(`waitForEvent: ${seen} of ${wanted} events within ${WAIT_FOR_EVENT_MS} ms`);
+    if (performance.now() > end)
+      throw new ExpectationFailure(`waitForEvent: ${seen} of ${wanted} events within ${WAIT_FOR_EVENT_MS} ms`);
     await sleep(POLL_MS);
   }
 }
 
 function lastTwoSessionIds(args: Doc, entities: EntityMap): [string, string] {
   const { log } = entities.get(stringAt("client", args["client"]), "client");
-  const ids = log.events.filter(event => event.kind === "commandStartedEvent").slice(-2).map(event => event.body["lsid"]);
+  const ids = log.events
+    .filter((event) => event.kind === "commandStartedEvent")
+    .slice(-2)
+    .map((event) => event.body["lsid"]);
   const [first, second] = ids;
-  if (!isDocument(first) || !isDocument(second)) throw new ExpectationFailure("two commands with an lsid should have been sent");
+  if (!isDocument(first) || !isDocument(second))
+    throw new ExpectationFailure("two commands with an lsid should have been sent");
   return [canonicalText(first), canonicalText(second)];
 }
 
 async function collectionExists(args: Doc, server: ServerUnderTest): Promise<boolean> {
   const database = server.internal.db(stringAt("databaseName", args["databaseName"]));
-  return (await database.listCollections({ name: stringAt("collectionName", args["collectionName"]) }).toArray()).length > 0;
+  return (
+    (await database.listCollections({ name: stringAt("collectionName", args["collectionName"]) }).toArray()).length > 0
+  );
 }
 
 async function indexExists(args: Doc, server: ServerUnderTest): Promise<boolean> {
   if (!(await collectionExists(args, server))) return false;
-  const collection = server.internal.db(stringAt("databaseName", args["databaseName"])).collection(stringAt("collectionName", args["collectionName"]));
+  const collection = server.internal
+    .db(stringAt("databaseName", args["databaseName"]))
+    .collection(stringAt("collectionName", args["collectionName"]));
   const name = stringAt("indexName", args["indexName"]);
   return (await collection.listIndexes().toArray()).some((index: Doc) => index["name"] === name);
 }
@@ -59,15 +68,24 @@ async function setFailPoint(args: Doc, entities: EntityMap, server: ServerUnderT
   const { client } = entities.get(stringAt("client", args["client"]), "client");
   const command = documentAt("failPoint", args["failPoint"]);
   const name = stringAt("configureFailPoint", command["configureFailPoint"]);
-  entities.undoLater(async () => { await server.internal.db("admin").command({ configureFailPoint: name, mode: "off" }); });
+  entities.undoLater(async () => {
+    await server.internal.db("admin").command({ configureFailPoint: name, mode: "off" });
+  });
   await client.db("admin").command(command, { readPreference: "primary" });
 }
 
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  createEntities: ["entities"], failPoint: ["client", "failPoint"], wait: ["ms"], waitForEvent: ["client", "event", "count"], assertEventCount: ["client", "event", "count"],
-  assertSameLsidOnLastTwoCommands: ["client"], assertDifferentLsidOnLastTwoCommands: ["client"],
-  assertCollectionExists: ["databaseName", "collectionName"], assertCollectionNotExists: ["databaseName", "collectionName"],
-  assertIndexExists: ["databaseName", "collectionName", "indexName"], assertIndexNotExists: ["databaseName", "collectionName", "indexName"],
+  createEntities: ["entities"],
+  failPoint: ["client", "failPoint"],
+  wait: ["ms"],
+  waitForEvent: ["client", "event", "count"],
+  assertEventCount: ["client", "event", "count"],
+  assertSameLsidOnLastTwoCommands: ["client"],
+  assertDifferentLsidOnLastTwoCommands: ["client"],
+  assertCollectionExists: ["databaseName", "collectionName"],
+  assertCollectionNotExists: ["databaseName", "collectionName"],
+  assertIndexExists: ["databaseName", "collectionName", "indexName"],
+  assertIndexNotExists: ["databaseName", "collectionName", "indexName"],
 };
 
 function assertEventCount(args: Doc, entities: EntityMap): void {
@@ -77,11 +95,19 @@ function assertEventCount(args: Doc, entities: EntityMap): void {
 
 function assertLsids(args: Doc, entities: EntityMap, same: boolean): void {
   const [first, second] = lastTwoSessionIds(args, entities);
-  expectThat((first === second) === same, `the last two commands ${same ? "have different session ids" : "have the same session id"}: ${first}, ${second}`);
+  expectThat(
+    (first === second) === same,
+    `the last two commands ${same ? "have different session ids" : "have the same session id"}: ${first}, ${second}`,
+  );
 }
 
 /** Executes a testRunner operation. Throws ExpectationFailure if an assertion fails, RunnerFault if it is unknown. */
-export async function runnerOperation(name: string, args: Doc, entities: EntityMap, server: ServerUnderTest): Promise<void> {
+export async function runnerOperation(
+  name: string,
+  args: Doc,
+  entities: EntityMap,
+  server: ServerUnderTest,
+): Promise<void> {
   const allowed = Object.hasOwn(ARGUMENTS, name) ? ARGUMENTS[name] : undefined;
   if (allowed === undefined) throw new RunnerFault(`unknown operation "${name}" on the test runner`);
   onlyKeys(`the arguments of ${name}`, args, allowed);
@@ -89,15 +115,37 @@ export async function runnerOperation(name: string, args: Doc, entities: EntityM
     case "createEntities":
       for (const entity of documentsAt("entities", args["entities"])) createEntity(entity, entities, server);
       return;
-    case "failPoint": await setFailPoint(args, entities, server); return;
-    case "wait": await sleep(Math.min(countAt("ms", args["ms"]), LONGEST_WAIT_MS)); return;
-    case "waitForEvent": await waitForEvent(args, entities); return;
-    case "assertEventCount": assertEventCount(args, entities); return;
-    case "assertSameLsidOnLastTwoCommands": assertLsids(args, entities, true); return;
-    case "assertDifferentLsidOnLastTwoCommands": assertLsids(args, entities, false); return;
-    case "assertCollectionExists": expectThat(await collectionExists(args, server), `collection ${String(args["collectionName"])} should exist`); return;
-    case "assertCollectionNotExists": expectThat(!(await collectionExists(args, server)), `collection ${String(args["collectionName"])} should not exist`); return;
-    case "assertIndexExists": expectThat(await indexExists(args, server), `index ${String(args["indexName"])} should exist`); return;
-    default: expectThat(!(await indexExists(args, server)), `index ${String(args["indexName"])} should not exist`);
+    case "failPoint":
+      await setFailPoint(args, entities, server);
+      return;
+    case "wait":
+      await sleep(Math.min(countAt("ms", args["ms"]), LONGEST_WAIT_MS));
+      return;
+    case "waitForEvent":
+      await waitForEvent(args, entities);
+      return;
+    case "assertEventCount":
+      assertEventCount(args, entities);
+      return;
+    case "assertSameLsidOnLastTwoCommands":
+      assertLsids(args, entities, true);
+      return;
+    case "assertDifferentLsidOnLastTwoCommands":
+      assertLsids(args, entities, false);
+      return;
+    case "assertCollectionExists":
+      expectThat(await collectionExists(args, server), `collection ${String(args["collectionName"])} should exist`);
+      return;
+    case "assertCollectionNotExists":
+      expectThat(
+        !(await collectionExists(args, server)),
+        `collection ${String(args["collectionName"])} should not exist`,
+      );
+      return;
+    case "assertIndexExists":
+      expectThat(await indexExists(args, server), `index ${String(args["indexName"])} should exist`);
+      return;
+    default:
+      expectThat(!(await indexExists(args, server)), `index ${String(args["indexName"])} should not exist`);
   }
 }

@@ -5,7 +5,11 @@ import { MongoClient, type Document } from "mongodb";
 export type Topology = "single" | "replicaset" | "sharded" | "load-balanced";
 
 /** What decides on runOnRequirements. `version` is major, minor, patch. */
-export interface ServerFacts { version: readonly number[]; topology: Topology; auth: boolean }
+export interface ServerFacts {
+  version: readonly number[];
+  topology: Topology;
+  auth: boolean;
+}
 
 /** A reachable server: its address, the runner's own client (events and test data never mix with it), its facts. */
 export interface ServerUnderTest {
@@ -27,11 +31,12 @@ const VERSION_PARTS = 3;
 export function withUriOptions(uri: string, options: Readonly<Record<string, string | readonly string[]>>): string {
   const [address = uri, query = ""] = uri.split("?", 2);
   const base = /^mongodb(\+srv)?:\/\/[^/]*$/.test(address) ? `${address}/` : address;
-  const overridden = new Set(Object.keys(options).map(name => name.toLowerCase()));
+  const overridden = new Set(Object.keys(options).map((name) => name.toLowerCase()));
   const kept = [...new URLSearchParams(query)].filter(([name]) => !overridden.has(name.toLowerCase()));
   const all = new URLSearchParams(kept);
-  for (const [name, value] of Object.entries(options)) for (const one of typeof value === "string" ? [value] : value) all.append(name, one);
-  const timed = [...all.keys()].some(name => name.toLowerCase() === "serverselectiontimeoutms");
+  for (const [name, value] of Object.entries(options))
+    for (const one of typeof value === "string" ? [value] : value) all.append(name, one);
+  const timed = [...all.keys()].some((name) => name.toLowerCase() === "serverselectiontimeoutms");
   if (!timed) all.append("serverSelectionTimeoutMS", String(SERVER_SELECTION_TIMEOUT_MS));
   return `${base}?${all.toString()}`;
 }
@@ -39,7 +44,8 @@ export function withUriOptions(uri: string, options: Readonly<Record<string, str
 /** Reads the version from buildInfo: the first three elements of versionArray, nothing else. */
 export function versionOf(buildInfo: Document): number[] {
   const parts: unknown = buildInfo["versionArray"];
-  if (!Array.isArray(parts) || parts.length < VERSION_PARTS) throw new Error("the server's buildInfo has no versionArray of three numbers");
+  if (!Array.isArray(parts) || parts.length < VERSION_PARTS)
+    throw new Error("the server's buildInfo has no versionArray of three numbers");
   return parts.slice(0, VERSION_PARTS).map(Number);
 }
 
@@ -61,7 +67,14 @@ export async function connectToServer(uri: string, embedded: boolean): Promise<S
       topology: topologyOf(await admin.command({ hello: 1 })),
       auth: internal.options.credentials !== undefined,
     };
-    return { uri, internal, facts, embedded, parameter: name => readParameter(internal, name), close: () => internal.close() };
+    return {
+      uri,
+      internal,
+      facts,
+      embedded,
+      parameter: (name) => readParameter(internal, name),
+      close: () => internal.close(),
+    };
   } catch (error) {
     await internal.close();
     throw error;

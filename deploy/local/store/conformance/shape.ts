@@ -4,8 +4,9 @@ import { RunnerFault } from "./faults.ts";
 
 /** Throws RunnerFault if the document holds a key that is not in `allowed`. */
 export function onlyKeys(where: string, document: Doc, allowed: readonly string[]): void {
-  const unknown = Object.keys(document).filter(key => !allowed.includes(key));
-  if (unknown.length > 0) throw new RunnerFault(`unknown ${unknown.length === 1 ? "key" : "keys"} ${unknown.join(", ")} in ${where}`);
+  const unknown = Object.keys(document).filter((key) => !allowed.includes(key));
+  if (unknown.length > 0)
+    throw new RunnerFault(`unknown ${unknown.length === 1 ? "key" : "keys"} ${unknown.join(", ")} in ${where}`);
 }
 
 /** The value as a document, or RunnerFault. */
@@ -40,7 +41,8 @@ export function stringsAt(where: string, value: unknown): string[] {
 
 /** The value as a whole number of at least 0, or RunnerFault. */
 export function countAt(where: string, value: unknown): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw new RunnerFault(`${where} must be a whole number, not ${shown(value)}`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
+    throw new RunnerFault(`${where} must be a whole number, not ${shown(value)}`);
   return value;
 }
 
@@ -54,6 +56,7 @@ export function flagAt(where: string, value: unknown, otherwise: boolean): boole
 /** The single key of a document of the form `{ kind: {...} }` and the document under it, or RunnerFault. */
 export function singleEntry(where: string, document: Doc): [string, Doc] {
   const [key, ...others] = Object.keys(document);
-  if (key === undefined || others.length > 0) throw new RunnerFault(`${where} must have exactly one key, not ${shown(document)}`);
+  if (key === undefined || others.length > 0)
+    throw new RunnerFault(`${where} must have exactly one key, not ${shown(document)}`);
   return [key, documentAt(`${where}.${key}`, document[key])];
 }

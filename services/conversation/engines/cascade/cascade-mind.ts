@@ -15,32 +15,68 @@ export interface CascadeParts {
 }
 
 /** Three models in a row, overlapped: one listens, one thinks, one speaks (voice.md 0, 2b). */
-export function cascadeMind({ models, judge, preemptive }: CascadeParts, { host, playout, format, events, now }: MindGround): Mind {
+export function cascadeMind(
+  { models, judge, preemptive }: CascadeParts,
+  { host, playout, format, events, now }: MindGround,
+): Mind {
   const { rate } = format;
-  const speaker = mouth({ speech: models.speech, playout, rate, failed: () => events.mute("SPEECH_FAILED"), asked: events.speechAsked, sounded: events.speechCame });
-  const thinker = oneThought({ model: models.chat, host, now, tell: (event) => host.tell(event), outlet: ({ interruptible }) => speaker.open({ interruptible }) });
+  const speaker = mouth({
+    speech: models.speech,
+    playout,
+    rate,
+    failed: () => events.mute("SPEECH_FAILED"),
+    asked: events.speechAsked,
+    sounded: events.speechCame,
+  });
+  const thinker = oneThought({
+    model: models.chat,
+    host,
+    now,
+    tell: (event) => host.tell(event),
+    outlet: ({ interruptible }) => speaker.open({ interruptible }),
+  });
   const ear = listeningEar({
-    model: models.transcription, vad: energyVad({ rate }), judge, rate, language: host.manner.language, early: preemptive, now, expectsShort: () => host.collection() !== null,
+    model: models.transcription,
+    vad: energyVad({ rate }),
+    judge,
+    rate,
+    language: host.manner.language,
+    early: preemptive,
+    now,
+    expectsShort: () => host.collection() !== null,
     events: {
       words: events.words,
-      guess: (text) => { if (preemptive) thinker.guess({ type: "heard", text }); },
+      guess: (text) => {
+        if (preemptive) thinker.guess({ type: "heard", text });
+      },
       goesOn: () => thinker.unguess(),
       turn: events.turn,
-      noise: () => { thinker.unguess(); events.nothing(); },
+      noise: () => {
+        thinker.unguess();
+        events.nothing();
+      },
       deaf: events.deaf,
     },
   });
 
   return {
     hear: (pcm) => ear.push(pcm),
-    get attentive() { return ear.attentive; },
-    get thinking() { return thinker.busy; },
-    get speaking() { return speaker.busy; },
+    get attentive() {
+      return ear.attentive;
+    },
+    get thinking() {
+      return thinker.busy;
+    },
+    get speaking() {
+      return speaker.busy;
+    },
     say: (text, how) => speaker.say(text, how),
     think: (effect) => thinker.think(effect),
     sound: (pcm) => speaker.sound(pcm),
     said: () => thinker.said(),
-    get first_token_ms() { return thinker.first_token_ms; },
+    get first_token_ms() {
+      return thinker.first_token_ms;
+    },
     interrupt(tell) {
       const { spoken } = playout.flush();
       speaker.drop();

@@ -31,7 +31,15 @@ export interface EarEvents {
 
 /** How an ear listens. `expects_short`: the answer may be as short as a word. `early`: ask before the end is certain. */
 export interface EarParts {
-  model: TranscriptionModel; vad: Vad; judge: TurnJudge; rate: number; language: string; early: boolean; now(): number; events: EarEvents; expectsShort(): boolean;
+  model: TranscriptionModel;
+  vad: Vad;
+  judge: TurnJudge;
+  rate: number;
+  language: string;
+  early: boolean;
+  now(): number;
+  events: EarEvents;
+  expectsShort(): boolean;
 }
 
 /** Listens to the caller. */
@@ -70,13 +78,18 @@ class ListeningEar implements Ear {
     this.#before = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
-  get attentive(): boolean { return this.#turn !== null; }
+  get attentive(): boolean {
+    return this.#turn !== null;
+  }
 
   push(pcm: Pcm): Hearing {
     const hearing = this.#o.vad.push(pcm);
     if (!this.#turn && hearing.speaking) this.#begin();
     const turn = this.#turn;
-    if (!turn) { this.#before.push(pcm); return hearing; }
+    if (!turn) {
+      this.#before.push(pcm);
+      return hearing;
+    }
     turn.stream.push(pcm);
     if (hearing.silence_ms === 0) this.#sounds(turn, hearing);
     else this.#pauses(turn, hearing);
@@ -93,14 +106,36 @@ class ListeningEar implements Ear {
 
   #begin(): void {
     const { model, rate, language, events } = this.#o;
-    const stream = model.open({ rate, language, hints: [], onPartial: (text) => { if (text.trim() !== "") events.words(text.trim()); } });
+    const stream = model.open({
+      rate,
+      language,
+      hints: [],
+      onPartial: (text) => {
+        if (text.trim() !== "") events.words(text.trim());
+      },
+    });
     stream.push(this.#before.take());
-    this.#turn = { stream, abort: new AbortController(), version: 0, asks: 0, asking: false, askedAt: -1, text: null, wait_ms: MIN_WAIT_MS, stt_ms: 0, failed: null, midAsked: false };
+    this.#turn = {
+      stream,
+      abort: new AbortController(),
+      version: 0,
+      asks: 0,
+      asking: false,
+      askedAt: -1,
+      text: null,
+      wait_ms: MIN_WAIT_MS,
+      stt_ms: 0,
+      failed: null,
+      midAsked: false,
+    };
   }
 
   #sounds(turn: Turn, { speech_ms }: Hearing): void {
     turn.version++;
-    if (turn.text !== null) { turn.text = null; this.#o.events.goesOn(); }
+    if (turn.text !== null) {
+      turn.text = null;
+      this.#o.events.goesOn();
+    }
     turn.failed = null;
     if (this.#o.model.streams === true || speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
     turn.midAsked = true;
@@ -109,7 +144,8 @@ class ListeningEar implements Ear {
 
   #pauses(turn: Turn, { silence_ms }: Hearing): void {
     const early = this.#o.early && turn.asks < MAX_EARLY_ASKS;
-    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS)) void this.#ask(turn, true);
+    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS))
+      void this.#ask(turn, true);
     if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
       const code = turn.failed;
       this.forget();

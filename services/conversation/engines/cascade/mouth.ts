@@ -27,7 +27,12 @@ export interface Mouth {
   readonly busy: boolean;
 }
 
-interface Job { readonly text: string; readonly sink: PartSink; readonly abort: AbortController; started: boolean }
+interface Job {
+  readonly text: string;
+  readonly sink: PartSink;
+  readonly abort: AbortController;
+  started: boolean;
+}
 
 /** What a mouth works with. `failed`: a part can't be spoken. `asked`, `sounded`: a part was given to the model, and its first sound has come. */
 export interface MouthParts {
@@ -47,9 +52,13 @@ class SpeakingMouth implements Mouth {
   /** Rises with every drop: what was opened before it is spoken no more. */
   #generation = 0;
 
-  constructor(o: MouthParts) { this.#o = o; }
+  constructor(o: MouthParts) {
+    this.#o = o;
+  }
 
-  get busy(): boolean { return this.#growing > 0 || this.#jobs.length > 0; }
+  get busy(): boolean {
+    return this.#growing > 0 || this.#jobs.length > 0;
+  }
 
   open(how: { interruptible: boolean }): Utterance {
     const group = ++this.#groups;
@@ -57,9 +66,13 @@ class SpeakingMouth implements Mouth {
     const chunks = sentenceChunker();
     let open = true;
     this.#growing++;
-    const speak = (parts: string[]): void => { for (const part of parts) if (mine === this.#generation) this.#add(part, group, how); };
+    const speak = (parts: string[]): void => {
+      for (const part of parts) if (mine === this.#generation) this.#add(part, group, how);
+    };
     return {
-      push(piece) { if (open) speak(chunks.push(piece)); },
+      push(piece) {
+        if (open) speak(chunks.push(piece));
+      },
       end: () => {
         if (!open) return;
         open = false;
@@ -82,13 +95,19 @@ class SpeakingMouth implements Mouth {
   drop(): void {
     this.#generation++;
     this.#growing = 0;
-    for (const { abort, sink } of this.#jobs.splice(0)) { abort.abort(); sink.end(); }
+    for (const { abort, sink } of this.#jobs.splice(0)) {
+      abort.abort();
+      sink.end();
+    }
   }
 
   #add(text: string, group: number, how: { interruptible: boolean; aside?: boolean }): void {
     const sink = this.#o.playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
     const spoken = speakable(text);
-    if (spoken === "") { sink.end(); return; }
+    if (spoken === "") {
+      sink.end();
+      return;
+    }
     this.#jobs.push({ text: spoken, sink, abort: new AbortController(), started: false });
     this.#next();
   }

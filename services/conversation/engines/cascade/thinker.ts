@@ -7,7 +7,10 @@ import { plainSpeech } from "../relay/plain-speech.ts";
 export type Think = Extract<SpeechEffect, { type: "think" }>;
 
 /** Where a thought's words go. */
-export interface Outlet { push(piece: string): void; end(): void }
+export interface Outlet {
+  push(piece: string): void;
+  end(): void;
+}
 
 interface Thought {
   readonly effect: Think;
@@ -44,7 +47,13 @@ export interface Thinker {
 }
 
 /** What thoughts are made with. `outlet` is opened at a thought's first word. */
-export interface ThinkerParts { model: ChatModel; host: TalkHost; now(): number; outlet(effect: Think): Outlet; tell(event: TalkEvent): void }
+export interface ThinkerParts {
+  model: ChatModel;
+  host: TalkHost;
+  now(): number;
+  outlet(effect: Think): Outlet;
+  tell(event: TalkEvent): void;
+}
 
 const keyOf = ({ messages, tools }: Think): string => JSON.stringify([messages, tools]);
 
@@ -54,18 +63,29 @@ class OneThought implements Thinker {
   #thought: Thought | null = null;
   #first: number | null = null;
 
-  constructor(o: ThinkerParts) { this.#o = o; }
+  constructor(o: ThinkerParts) {
+    this.#o = o;
+  }
 
-  get busy(): boolean { return this.#thought !== null; }
-  get first_token_ms(): number | null { return this.#first; }
+  get busy(): boolean {
+    return this.#thought !== null;
+  }
+  get first_token_ms(): number | null {
+    return this.#first;
+  }
 
-  said(): string { return this.#thought?.said ?? ""; }
+  said(): string {
+    return this.#thought?.said ?? "";
+  }
 
   guess(event: TalkEvent): void {
     const effects = this.#o.host.foresee(event);
     const think = effects.find((e) => e.type === "think");
     // a step that does more than think is not gone ahead of: only its thought can be taken back
-    if (!think || effects.length > 1) { this.unguess(); return; }
+    if (!think || effects.length > 1) {
+      this.unguess();
+      return;
+    }
     if (this.#guess?.key === keyOf(think)) return;
     this.unguess();
     this.#guess = this.#begin(think);
@@ -104,7 +124,17 @@ class OneThought implements Thinker {
   }
 
   #begin(effect: Think): Thought {
-    const thought: Thought = { effect, key: keyOf(effect), abort: new AbortController(), began: this.#o.now(), said: "", held: [], outlet: null, first_token_ms: null, result: null };
+    const thought: Thought = {
+      effect,
+      key: keyOf(effect),
+      abort: new AbortController(),
+      began: this.#o.now(),
+      said: "",
+      held: [],
+      outlet: null,
+      first_token_ms: null,
+      result: null,
+    };
     void this.#run(thought);
     return thought;
   }
@@ -113,13 +143,20 @@ class OneThought implements Thinker {
     const { effect, abort } = thought;
     const { turn } = effect;
     try {
-      const answer = await this.#o.model.answer(effect, { signal: abort.signal, onText: (piece) => this.#take(thought, piece) });
+      const answer = await this.#o.model.answer(effect, {
+        signal: abort.signal,
+        onText: (piece) => this.#take(thought, piece),
+      });
       if (abort.signal.aborted) return;
       this.#o.host.thought(answer);
       this.#finish(thought, { type: "model_answered", turn, text: "", calls: answer.calls });
     } catch (error) {
       if (abort.signal.aborted) return;
-      this.#finish(thought, { type: "model_failed", turn, code: error instanceof ModelFault ? error.code : "MODEL_ERROR" });
+      this.#finish(thought, {
+        type: "model_failed",
+        turn,
+        code: error instanceof ModelFault ? error.code : "MODEL_ERROR",
+      });
     }
   }
 
@@ -140,7 +177,10 @@ class OneThought implements Thinker {
 
   /** Tells how the thought ended, or keeps that until the thought is wanted. */
   #finish(thought: Thought, result: TalkEvent): void {
-    if (this.#thought !== thought) { thought.result = result; return; }
+    if (this.#thought !== thought) {
+      thought.result = result;
+      return;
+    }
     this.#thought = null;
     thought.outlet?.end();
     const { said } = thought;

@@ -32,7 +32,11 @@ export interface Answer {
 }
 
 /** How an answer ended; `code` null: as it should. */
-export interface Ending { readonly code: string | null; readonly tokens_in: number; readonly tokens_out: number }
+export interface Ending {
+  readonly code: string | null;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+}
 
 /** What comes of answers. Nothing comes of one that was dropped, or before it is wanted. */
 export interface AnswerEvents {
@@ -48,7 +52,21 @@ type Of<T extends RealtimeEvent["type"]> = Extract<RealtimeEvent, { type: T }>;
 
 /** An answer that is still to be asked for. `wanted` false: begun before it is certain that it is. */
 export const newAnswer = (verbatim: string | null, wanted: boolean): Answer => ({
-  verbatim, ask: "", tries: 0, id: null, asked_at: 0, alive_at: 0, first_ms: null, wanted, held: [], dropped: false, over: false, text: "", calls: [], items: new Set(), heard: new Set(),
+  verbatim,
+  ask: "",
+  tries: 0,
+  id: null,
+  asked_at: 0,
+  alive_at: 0,
+  first_ms: null,
+  wanted,
+  held: [],
+  dropped: false,
+  over: false,
+  text: "",
+  calls: [],
+  items: new Set(),
+  heard: new Set(),
 });
 
 /** The model's answers, one at a time: the protocol knows no two, and refuses the next until one that was taken back has ended. */
@@ -73,7 +91,10 @@ export class Answers {
   /** A fixed text waits to be said, or something said is not whole yet. */
   get speaking(): boolean {
     const slot = this.#slot;
-    return this.#queue.some((a) => a.verbatim !== null) || (slot !== null && slot.wanted && !slot.dropped && (slot.verbatim !== null || slot.text !== ""));
+    return (
+      this.#queue.some((a) => a.verbatim !== null) ||
+      (slot !== null && slot.wanted && !slot.dropped && (slot.verbatim !== null || slot.text !== ""))
+    );
   }
 
   /** `first`: before what waits already. */
@@ -110,12 +131,31 @@ export class Answers {
 
   take(event: RealtimeEvent): void {
     switch (event.type) {
-      case "response_began": this.#began(event); return;
-      case "item": this.#of(event, (a) => { a.items.add(event.item_id); }); return;
-      case "audio": this.#out(event, (a) => this.#events.audio(a, event.item_id, event.audio)); return;
-      case "words": this.#out(event, (a) => { a.text += event.text; this.#events.words(a, event.item_id, event.text); }); return;
-      case "call": this.#out(event, (a) => { a.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments }); }); return;
-      case "response_over": this.#over(event); return;
+      case "response_began":
+        this.#began(event);
+        return;
+      case "item":
+        this.#of(event, (a) => {
+          a.items.add(event.item_id);
+        });
+        return;
+      case "audio":
+        this.#out(event, (a) => this.#events.audio(a, event.item_id, event.audio));
+        return;
+      case "words":
+        this.#out(event, (a) => {
+          a.text += event.text;
+          this.#events.words(a, event.item_id, event.text);
+        });
+        return;
+      case "call":
+        this.#out(event, (a) => {
+          a.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments });
+        });
+        return;
+      case "response_over":
+        this.#over(event);
+        return;
       default:
     }
   }
@@ -176,7 +216,10 @@ export class Answers {
     // names come in the order in which answers were asked for, where they are not told apart by more
     const stray = ask === null ? this.#unnamed.shift() !== undefined : ask !== slot?.ask;
     if (ask !== null) this.#unnamed = this.#unnamed.filter((a) => a !== ask);
-    if (stray || slot === null || slot.id !== null) { this.#wire.send(cancelResponse(response_id)); return; }
+    if (stray || slot === null || slot.id !== null) {
+      this.#wire.send(cancelResponse(response_id));
+      return;
+    }
     slot.id = response_id;
     if (slot.dropped) this.#wire.send(cancelResponse(response_id));
   }

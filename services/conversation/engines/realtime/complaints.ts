@@ -2,9 +2,21 @@
 export type Complaint = "noise" | "fault" | "fatal";
 
 /** Housekeeping that came too late: what it was about is gone already. */
-const NOISE: ReadonlySet<string> = new Set(["response_cancel_not_active", "item_not_found", "item_delete_invalid_item_id", "item_truncate_invalid_item_id"]);
+const NOISE: ReadonlySet<string> = new Set([
+  "response_cancel_not_active",
+  "item_not_found",
+  "item_delete_invalid_item_id",
+  "item_truncate_invalid_item_id",
+]);
 /** Nothing comes of this session any more. */
-const FATAL: ReadonlySet<string> = new Set(["session_expired", "invalid_api_key", "authentication_error", "insufficient_quota", "model_not_found", "permission_denied"]);
+const FATAL: ReadonlySet<string> = new Set([
+  "session_expired",
+  "invalid_api_key",
+  "authentication_error",
+  "insufficient_quota",
+  "model_not_found",
+  "permission_denied",
+]);
 const MAX_CODE_CHARS = 40;
 
 /** Judges an error by its code, and by which of our events it is about. */
@@ -16,4 +28,9 @@ export function complaintOf(code: string, event_id: string | null): Complaint {
 }
 
 /** The code as ours: letters only, and no longer than a name. */
-export const faultCode = (code: string): string => `REALTIME_${code.toUpperCase().replace(/[^A-Z]+/g, "_").slice(0, MAX_CODE_CHARS).replace(/_$/, "")}`;
+export const faultCode = (code: string): string =>
+  `REALTIME_${code
+    .toUpperCase()
+    .replace(/[^A-Z]+/g, "_")
+    .slice(0, MAX_CODE_CHARS)
+    .replace(/_$/, "")}`;

@@ -3,7 +3,13 @@ import { sessionHeaders, socketBase } from "../../models/addresses.ts";
 import { readEvent, type Dialect, type RealtimeEvent } from "./dialect.ts";
 
 /** Where a realtime model is asked. */
-export interface RealtimeAddress { readonly base_url: string; readonly key: string | undefined; readonly model: string; readonly voice: string; readonly dialect: Dialect }
+export interface RealtimeAddress {
+  readonly base_url: string;
+  readonly key: string | undefined;
+  readonly model: string;
+  readonly voice: string;
+  readonly dialect: Dialect;
+}
 
 /** A connection to a realtime model. */
 export interface RealtimeLink {
@@ -12,7 +18,10 @@ export interface RealtimeLink {
 }
 
 /** What a connection tells. `lost`: it broke, or never came about; comes once. */
-export interface RealtimeEvents { event(event: RealtimeEvent): void; lost(): void }
+export interface RealtimeEvents {
+  event(event: RealtimeEvent): void;
+  lost(): void;
+}
 
 const CONNECT_MS = 3000;
 /** Times a connection is tried for. Once one stood, what was said on it can't be said again on another. */
@@ -32,7 +41,12 @@ export function realtimeUrl({ base_url, model }: Pick<RealtimeAddress, "base_url
 }
 
 function open({ base_url, key, model, dialect }: RealtimeAddress): WebSocket {
-  return new WebSocket(realtimeUrl({ base_url, model }), { handshakeTimeout: CONNECT_MS, maxPayload: MAX_EVENT_BYTES, perMessageDeflate: false, headers: sessionHeaders(key, dialect) });
+  return new WebSocket(realtimeUrl({ base_url, model }), {
+    handshakeTimeout: CONNECT_MS,
+    maxPayload: MAX_EVENT_BYTES,
+    perMessageDeflate: false,
+    headers: sessionHeaders(key, dialect),
+  });
 }
 
 /** Connects; what is sent before the connection stands waits. */

@@ -24,7 +24,13 @@ const UNKNOWN_WORDS = "…";
 const FRAMES_PER_SECOND = 50;
 
 /** What a realtime mind is made with. `preemptive`: the answer is begun before it is known what was said. `judge`: what sounds unfinished is waited for. */
-export interface RealtimeParts { address: RealtimeAddress; transcription_model: string; preemptive: boolean; judge?: TurnJudge; connect?: typeof realtimeLink }
+export interface RealtimeParts {
+  address: RealtimeAddress;
+  transcription_model: string;
+  preemptive: boolean;
+  judge?: TurnJudge;
+  connect?: typeof realtimeLink;
+}
 
 class RealtimeMind implements Mind {
   readonly #o: RealtimeParts;
@@ -52,39 +58,83 @@ class RealtimeMind implements Mind {
     this.#wire = wireSound(g.format);
     this.#vad = energyVad({ rate: g.format.rate });
     this.#hearing = this.#vad.push(new Int16Array(g.format.rate / FRAMES_PER_SECOND));
-    this.#link = (o.connect ?? realtimeLink)(o.address, { event: (event) => { if (!this.#deadened) this.#happened(event); }, lost: () => this.#mute("REALTIME_LOST") });
+    this.#link = (o.connect ?? realtimeLink)(o.address, {
+      event: (event) => {
+        if (!this.#deadened) this.#happened(event);
+      },
+      lost: () => this.#mute("REALTIME_LOST"),
+    });
     const send = (event: object): void => this.#link.send(event);
     const { language, voice } = g.host.manner;
-    this.#session = new ToldSession({ dialect: o.address.dialect, wish: { voice: voice ?? o.address.voice, sound: this.#wire.name, language, transcription_model: o.transcription_model }, send });
-    this.#items = new SpokenItems({ playout: g.playout, bytesPerMs: this.#wire.bytesPerMs, decoder: () => this.#wire.decoder() });
-    this.#answers = new Answers({ dialect: o.address.dialect, send, now: () => g.now() }, {
-      audio: (answer, id, audio) => this.#audio(answer, id, audio),
-      words: (answer, id, text) => { this.#sounded(answer); this.#items.words(answer, id, text, this.#interruptible(answer)); },
-      over: (answer, ending) => this.#over(answer, ending),
-      lapsed: (answer) => { if (this.#guess === answer) this.#guess = null; },
+    this.#session = new ToldSession({
+      dialect: o.address.dialect,
+      wish: {
+        voice: voice ?? o.address.voice,
+        sound: this.#wire.name,
+        language,
+        transcription_model: o.transcription_model,
+      },
+      send,
     });
+    this.#items = new SpokenItems({
+      playout: g.playout,
+      bytesPerMs: this.#wire.bytesPerMs,
+      decoder: () => this.#wire.decoder(),
+    });
+    this.#answers = new Answers(
+      { dialect: o.address.dialect, send, now: () => g.now() },
+      {
+        audio: (answer, id, audio) => this.#audio(answer, id, audio),
+        words: (answer, id, text) => {
+          this.#sounded(answer);
+          this.#items.words(answer, id, text, this.#interruptible(answer));
+        },
+        over: (answer, ending) => this.#over(answer, ending),
+        lapsed: (answer) => {
+          if (this.#guess === answer) this.#guess = null;
+        },
+      },
+    );
     this.#turns = new CallerTurns({
-      judge: o.judge ?? ruleJudge(), language, now: () => g.now(), expectsShort: () => g.host.collection() !== null,
+      judge: o.judge ?? ruleJudge(),
+      language,
+      now: () => g.now(),
+      expectsShort: () => g.host.collection() !== null,
       events: {
         words: (text) => g.events.words(text),
-        nothing: () => { this.#unguess(); g.events.nothing(); },
+        nothing: () => {
+          this.#unguess();
+          g.events.nothing();
+        },
         turn: (text, timing) => this.#turn(text, timing),
-        deaf: (code) => { this.#unguess(); g.events.deaf(code); },
+        deaf: (code) => {
+          this.#unguess();
+          g.events.deaf(code);
+        },
         void: (id) => send(deleteItem(id)),
       },
     });
   }
 
-  get attentive(): boolean { return this.#hearing.speaking || this.#turns.attentive; }
-  get thinking(): boolean { return this.#thought !== null; }
-  get speaking(): boolean { return this.#answers.speaking; }
-  get first_token_ms(): number | null { return this.#first; }
+  get attentive(): boolean {
+    return this.#hearing.speaking || this.#turns.attentive;
+  }
+  get thinking(): boolean {
+    return this.#thought !== null;
+  }
+  get speaking(): boolean {
+    return this.#answers.speaking;
+  }
+  get first_token_ms(): number | null {
+    return this.#first;
+  }
 
   hear(pcm: Pcm, frame: Uint8Array | null): Hearing {
     this.#hearing = this.#vad.push(pcm);
     if (this.#deadened) return this.#hearing;
     const bytes = this.#wire.up(pcm, frame);
-    if (bytes.length > 0) this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
+    if (bytes.length > 0)
+      this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
     this.#turns.hearing(this.#hearing);
     return this.#hearing;
   }
@@ -113,9 +163,13 @@ class RealtimeMind implements Mind {
     else this.#answers.ask(answer);
   }
 
-  sound(pcm: Pcm): void { this.#items.aside(pcm); }
+  sound(pcm: Pcm): void {
+    this.#items.aside(pcm);
+  }
 
-  said(): string { return this.#thought?.answer.text ?? ""; }
+  said(): string {
+    return this.#thought?.answer.text ?? "";
+  }
 
   interrupt(tell: (spoken: string) => void): void {
     const { spoken, unfinished } = this.#g.playout.flush();
@@ -168,17 +222,31 @@ class RealtimeMind implements Mind {
   }
 
   #interruptible(answer: Answer): boolean {
-    return this.#says.get(answer)?.interruptible ?? (this.#thought?.answer === answer ? this.#thought.effect.interruptible : true);
+    return (
+      this.#says.get(answer)?.interruptible ??
+      (this.#thought?.answer === answer ? this.#thought.effect.interruptible : true)
+    );
   }
 
   #happened(event: RealtimeEvent): void {
     switch (event.type) {
-      case "committed": this.#committed(event.item_id); return;
-      case "heard_part": this.#turns.part(event.item_id, event.text); return;
-      case "heard": this.#turns.heard(event.item_id, event.text); return;
-      case "unheard": this.#turns.unheard(event.item_id); return;
-      case "error": this.#complained(event.code, event.event_id); return;
-      default: this.#answers.take(event);
+      case "committed":
+        this.#committed(event.item_id);
+        return;
+      case "heard_part":
+        this.#turns.part(event.item_id, event.text);
+        return;
+      case "heard":
+        this.#turns.heard(event.item_id, event.text);
+        return;
+      case "unheard":
+        this.#turns.unheard(event.item_id);
+        return;
+      case "error":
+        this.#complained(event.code, event.event_id);
+        return;
+      default:
+        this.#answers.take(event);
     }
   }
 
@@ -186,7 +254,14 @@ class RealtimeMind implements Mind {
   #committed(item_id: string): void {
     this.#turns.committed(item_id);
     this.#unguess();
-    if (!this.#o.preemptive || this.#thought !== null || this.#answers.speaking || this.#g.playout.busy || !this.#g.host.listening()) return;
+    if (
+      !this.#o.preemptive ||
+      this.#thought !== null ||
+      this.#answers.speaking ||
+      this.#g.playout.busy ||
+      !this.#g.host.listening()
+    )
+      return;
     const effects = this.#g.host.foresee({ type: "heard", text: UNKNOWN_WORDS });
     const think = effects.find((e) => e.type === "think");
     // a step that does more than think is not gone ahead of: only its thought can be taken back
@@ -206,7 +281,10 @@ class RealtimeMind implements Mind {
   #complained(code: string, event_id: string | null): void {
     if (this.#answers.refused(code, event_id)) return;
     const complaint = complaintOf(code, event_id);
-    if (complaint === "fatal") { this.#mute(faultCode(code)); return; }
+    if (complaint === "fatal") {
+      this.#mute(faultCode(code));
+      return;
+    }
     if (complaint === "noise" || this.#faults.has(code) || this.#faults.size >= MAX_FAULTS) return;
     this.#faults.add(code);
     this.#g.host.fault(faultCode(code));
@@ -236,15 +314,29 @@ class RealtimeMind implements Mind {
     this.#items.end(answer);
     const how = this.#says.get(answer);
     this.#says.delete(answer);
-    if (how) { if (code !== null) this.#unsaid(answer, how, code); return; }
+    if (how) {
+      if (code !== null) this.#unsaid(answer, how, code);
+      return;
+    }
     const thought = this.#thought;
     if (thought?.answer !== answer) return;
     this.#sounded(answer);
     const { turn } = thought.effect;
     const { text, calls, first_ms } = answer;
     this.#thought = null;
-    if (code !== null) { this.#g.host.tell({ type: "model_failed", turn, code, said: text }); return; }
-    this.#g.host.thought({ text, calls, first_token_ms: first_ms ?? 0, total_ms: Math.round(this.#g.now() - answer.asked_at), prompt_tokens: tokens_in, completion_tokens: tokens_out, tries: 1 });
+    if (code !== null) {
+      this.#g.host.tell({ type: "model_failed", turn, code, said: text });
+      return;
+    }
+    this.#g.host.thought({
+      text,
+      calls,
+      first_token_ms: first_ms ?? 0,
+      total_ms: Math.round(this.#g.now() - answer.asked_at),
+      prompt_tokens: tokens_in,
+      completion_tokens: tokens_out,
+      tries: 1,
+    });
     this.#g.host.tell({ type: "model_answered", turn, text, calls });
   }
 
@@ -252,7 +344,10 @@ class RealtimeMind implements Mind {
   #unsaid(answer: Answer, how: { interruptible: boolean }, code: string): void {
     const again = newAnswer(answer.verbatim, true);
     again.tries = answer.tries + 1;
-    if (again.tries >= SAY_TRIES || answer.text !== "") { this.#mute("SPEECH_FAILED"); return; }
+    if (again.tries >= SAY_TRIES || answer.text !== "") {
+      this.#mute("SPEECH_FAILED");
+      return;
+    }
     this.#g.host.fault(code);
     this.#says.set(again, how);
     this.#answers.ask(again, true);

@@ -3,13 +3,29 @@ import type { Pcm } from "../../speech/port.ts";
 import type { Answer } from "./answers.ts";
 
 /** Makes sound of one item out of what the server sends; `end` gives what is left of it. */
-export interface ItemDecoder { push(audio: Uint8Array): Pcm; end(): Pcm }
+export interface ItemDecoder {
+  push(audio: Uint8Array): Pcm;
+  end(): Pcm;
+}
 
 /** What the caller heard of an item that was cut; 0: nothing. */
-export interface CutItem { readonly id: string; readonly heard_ms: number }
+export interface CutItem {
+  readonly id: string;
+  readonly heard_ms: number;
+}
 
-interface Item { readonly id: string; readonly sink: PartSink; readonly decoder: ItemDecoder; bytes: number; ended: boolean }
-interface Group { readonly number: number; readonly answer: Answer; readonly items: Item[] }
+interface Item {
+  readonly id: string;
+  readonly sink: PartSink;
+  readonly decoder: ItemDecoder;
+  bytes: number;
+  ended: boolean;
+}
+interface Group {
+  readonly number: number;
+  readonly answer: Answer;
+  readonly items: Item[];
+}
 
 /** Answers kept for a cut; older ones have been heard long since. */
 const MAX_GROUPS = 20;
@@ -20,7 +36,9 @@ export class SpokenItems {
   #groups: Group[] = [];
   #numbers = 0;
 
-  constructor(o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder }) { this.#o = o; }
+  constructor(o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder }) {
+    this.#o = o;
+  }
 
   audio(answer: Answer, id: string, audio: Uint8Array, interruptible: boolean): void {
     const item = this.#itemOf(answer, id, interruptible);
@@ -40,7 +58,8 @@ export class SpokenItems {
   /** The same, and what has come stays said: it will be heard. */
   keep(answer: Answer): void {
     this.end(answer);
-    for (const group of this.#groups) if (group.answer === answer) for (const { id } of group.items) answer.heard.add(id);
+    for (const group of this.#groups)
+      if (group.answer === answer) for (const { id } of group.items) answer.heard.add(id);
   }
 
   /** Sound that is no speech. */
@@ -56,10 +75,15 @@ export class SpokenItems {
       const parts = unfinished.filter((u) => u.group === number);
       // parts leave the playout in their order: what is left of a group are its last ones
       const left = parts.length === 0 ? [] : items.slice(-parts.length);
-      return left.map(({ id, bytes }, i) => ({ id, answer, heard_ms: Math.min(parts[i]?.heard_ms ?? 0, Math.floor(bytes / this.#o.bytesPerMs)) }));
+      return left.map(({ id, bytes }, i) => ({
+        id,
+        answer,
+        heard_ms: Math.min(parts[i]?.heard_ms ?? 0, Math.floor(bytes / this.#o.bytesPerMs)),
+      }));
     });
     for (const { answer } of this.#groups) this.end(answer);
-    for (const { items, answer } of this.#groups) for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard.add(id);
+    for (const { items, answer } of this.#groups)
+      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard.add(id);
     this.#groups = [];
     return made;
   }

@@ -23,10 +23,14 @@ export class ToldSession {
   }
 
   /** The server has heard this by itself. */
-  heard(text: string): void { this.#transcribed = [...this.#transcribed, text.slice(0, MAX_TURN_CHARS).trim()].slice(-MAX_TRANSCRIBED); }
+  heard(text: string): void {
+    this.#transcribed = [...this.#transcribed, text.slice(0, MAX_TURN_CHARS).trim()].slice(-MAX_TRANSCRIBED);
+  }
 
   /** It was heard, but is void. */
-  unheard(): void { this.#transcribed.pop(); }
+  unheard(): void {
+    this.#transcribed.pop();
+  }
 
   /** Tells what the thought needs; true where there was something to tell. */
   tell(thought: Thought): boolean {
@@ -45,7 +49,9 @@ export class ToldSession {
     return true;
   }
 
-  #update(event: object): void { this.#o.send({ ...event, event_id: `session_${++this.#updates}` }); }
+  #update(event: object): void {
+    this.#o.send({ ...event, event_id: `session_${++this.#updates}` });
+  }
 
   /** Keys, and what functions gave back, once each. The history forgets its oldest messages: what is gone from it does not come back. */
   #tellMessages(messages: readonly ChatMessage[]): boolean {
@@ -60,7 +66,10 @@ export class ToldSession {
       } else if (m.role === "user" && !this.#messages.has(m)) {
         this.#messages.add(m);
         const at = this.#transcribed.indexOf(m.content);
-        if (at >= 0) { this.#transcribed.splice(at, 1); continue; }
+        if (at >= 0) {
+          this.#transcribed.splice(at, 1);
+          continue;
+        }
         this.#o.send(userText(m.content));
         told = true;
       }

@@ -17,11 +17,28 @@ export interface TurnEvents {
   void(item_id: string): void;
 }
 
-interface Pending { readonly item_id: string; readonly at: number; text: string }
-interface Known { readonly items: string[]; text: string; wait_ms: number; silence_ms: number; committed_at: number; known_at: number }
+interface Pending {
+  readonly item_id: string;
+  readonly at: number;
+  text: string;
+}
+interface Known {
+  readonly items: string[];
+  text: string;
+  wait_ms: number;
+  silence_ms: number;
+  committed_at: number;
+  known_at: number;
+}
 
 /** How turns are put together. */
-export interface TurnParts { readonly judge: TurnJudge; readonly language: string; now(): number; expectsShort(): boolean; readonly events: TurnEvents }
+export interface TurnParts {
+  readonly judge: TurnJudge;
+  readonly language: string;
+  now(): number;
+  expectsShort(): boolean;
+  readonly events: TurnEvents;
+}
 
 /** The caller's turns: the server tells where sound ends and, later, which words were in it; what sounds unfinished is waited for and joined. */
 export class CallerTurns {
@@ -35,10 +52,14 @@ export class CallerTurns {
   #silence_ms = Infinity;
   #lastSilence_ms = 0;
 
-  constructor(o: TurnParts) { this.#o = o; }
+  constructor(o: TurnParts) {
+    this.#o = o;
+  }
 
   /** Something was heard that is not told yet. */
-  get attentive(): boolean { return this.#pending.length > 0 || this.#known !== null; }
+  get attentive(): boolean {
+    return this.#pending.length > 0 || this.#known !== null;
+  }
 
   hearing({ silence_ms }: Hearing): void {
     this.#silence_ms = silence_ms;
@@ -72,7 +93,14 @@ export class CallerTurns {
     const { judge, language, now, expectsShort, events } = this.#o;
     const all = this.#joined(text);
     const wait_ms = judge.waitMs({ text: all, language, expects_short: expectsShort() });
-    this.#known = { items: [...(this.#known?.items ?? []), item_id], text: all, wait_ms, silence_ms: this.#lastSilence_ms, committed_at: turn.at, known_at: now() };
+    this.#known = {
+      items: [...(this.#known?.items ?? []), item_id],
+      text: all,
+      wait_ms,
+      silence_ms: this.#lastSilence_ms,
+      committed_at: turn.at,
+      known_at: now(),
+    };
     events.words(all);
     this.#release();
   }
@@ -101,7 +129,9 @@ export class CallerTurns {
     for (const id of items) this.#o.events.void(id);
   }
 
-  #joined(text: string): string { return this.#known === null ? text : `${this.#known.text} ${text}`; }
+  #joined(text: string): string {
+    return this.#known === null ? text : `${this.#known.text} ${text}`;
+  }
 
   #taken(item_id: string): Pending | null {
     const turn = this.#pending.find((p) => p.item_id === item_id);
@@ -119,7 +149,10 @@ export class CallerTurns {
     if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : MAX_HOLD_MS)) return;
     this.#known = null;
     this.#telling = known.items;
-    this.#o.events.turn(known.text, { eou_ms: Math.round(known.silence_ms + now - known.committed_at), stt_ms: Math.round(known.known_at - known.committed_at) });
+    this.#o.events.turn(known.text, {
+      eou_ms: Math.round(known.silence_ms + now - known.committed_at),
+      stt_ms: Math.round(known.known_at - known.committed_at),
+    });
     this.#telling = [];
   }
 }

@@ -23,12 +23,18 @@ export function wireSound(format: AudioFormat): WireSound {
   const { codec, rate } = format;
   if (codec !== "s16le") {
     const law = codecFor(format);
-    return { name: codec, bytesPerMs: rate / MS_PER_SECOND, up: (pcm, frame) => frame ?? law.encode(pcm), decoder: () => ({ push: (audio) => law.decode(audio), end: () => new Int16Array(0) }) };
+    return {
+      name: codec,
+      bytesPerMs: rate / MS_PER_SECOND,
+      up: (pcm, frame) => frame ?? law.encode(pcm),
+      decoder: () => ({ push: (audio) => law.decode(audio), end: () => new Int16Array(0) }),
+    };
   }
   const linear = codecFor({ codec, rate: PCM_RATE });
   const turnedUp = resampler(rate, PCM_RATE);
   return {
-    name: "pcm", bytesPerMs: (PCM_RATE * BYTES_PER_SAMPLE) / MS_PER_SECOND,
+    name: "pcm",
+    bytesPerMs: (PCM_RATE * BYTES_PER_SAMPLE) / MS_PER_SECOND,
     up: (pcm) => linear.encode(turnedUp.push(pcm)),
     decoder: () => {
       const turned = resampler(PCM_RATE, rate);

@@ -36,11 +36,18 @@ export function playout(clock: Clock): Playout {
     },
     audible(on) {
       const now = clock.monotonicMs();
-      if (on) { sentSinceAudible = false; until = Math.max(until, estimated); return; }
+      if (on) {
+        sentSinceAudible = false;
+        until = Math.max(until, estimated);
+        return;
+      }
       // text sent a moment ago may not have begun to sound: the silence may not be about it, so it must last a little
       until = sentSinceAudible && now - lastSent <= SETTLED_MS ? Math.min(until, now + SETTLED_MS) : now;
     },
-    cut() { until = clock.monotonicMs(); estimated = until; },
+    cut() {
+      until = clock.monotonicMs();
+      estimated = until;
+    },
     leftMs: () => Math.max(0, until - clock.monotonicMs()),
   };
 }

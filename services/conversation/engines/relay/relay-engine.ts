@@ -25,7 +25,12 @@ const MS_PER_SECOND = 1000;
 
 type Think = Extract<SpeechEffect, { type: "think" }>;
 type End = Extract<SpeechEffect, { type: "end" }>;
-interface Thought { readonly turn: number; readonly interruptible: boolean; readonly abort: AbortController; said: string }
+interface Thought {
+  readonly turn: number;
+  readonly interruptible: boolean;
+  readonly abort: AbortController;
+  said: string;
+}
 
 /** One talk over a text leg. */
 class RelayVoice implements Voice {
@@ -59,9 +64,18 @@ class RelayVoice implements Voice {
       prompt: (text, final) => this.#prompted(text, final),
       digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.collection())),
       interrupt: (spoken) => this.#interrupted(spoken),
-      speaking: (now) => { this.#playout.audible(now); this.#watchIdle(); },
-      customer: (speaking) => { this.#beep?.speaks(speaking); this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0); },
-      silence: () => this.#happened(() => { if (this.#host.listening()) this.#host.tell({ type: "idle" }); }),
+      speaking: (now) => {
+        this.#playout.audible(now);
+        this.#watchIdle();
+      },
+      customer: (speaking) => {
+        this.#beep?.speaks(speaking);
+        this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0);
+      },
+      silence: () =>
+        this.#happened(() => {
+          if (this.#host.listening()) this.#host.tell({ type: "idle" });
+        }),
       fault: () => this.#host.fault("RELAY_REFUSED_FRAME"),
       closed: () => this.#closed(),
     });
@@ -77,7 +91,9 @@ class RelayVoice implements Voice {
     this.#watchIdle();
   }
 
-  said(): string { return this.#thought?.said ?? ""; }
+  said(): string {
+    return this.#thought?.said ?? "";
+  }
 
   async quiet(): Promise<void> {
     this.#leg.flush?.();
@@ -114,9 +130,16 @@ class RelayVoice implements Voice {
     this.#dropThought();
     this.#keypad.stop();
     const beep = (): void => this.#happened(() => this.#host.tell({ type: "beep" }));
-    if (!this.#leg.leave) { this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep); return; }
+    if (!this.#leg.leave) {
+      this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep);
+      return;
+    }
     this.#leg.leave(message, MAX_BEEP_SECONDS, () => {
-      const stop = startTimer(this.#clock, MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS, beep);
+      const stop = startTimer(
+        this.#clock,
+        MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS,
+        beep,
+      );
       this.#beep = { speaks: () => undefined, stop };
       this.#host.tell({ type: "message_handed" });
     });
@@ -182,7 +205,14 @@ class RelayVoice implements Voice {
       if (!isCurrent()) return;
       const { said } = thought;
       this.#closeUtterance(thought);
-      this.#happened(() => this.#host.tell({ type: "model_failed", turn, code: error instanceof ModelFault ? error.code : "MODEL_ERROR", said }));
+      this.#happened(() =>
+        this.#host.tell({
+          type: "model_failed",
+          turn,
+          code: error instanceof ModelFault ? error.code : "MODEL_ERROR",
+          said,
+        }),
+      );
     }
   }
 
@@ -210,8 +240,13 @@ class RelayVoice implements Voice {
   #watchIdle(speakingMs = 0): void {
     this.#stopIdle();
     if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
-    if (this.#leg.yours) { this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null }); return; }
-    this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () => this.#happened(() => this.#host.tell({ type: "idle" })));
+    if (this.#leg.yours) {
+      this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null });
+      return;
+    }
+    this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () =>
+      this.#happened(() => this.#host.tell({ type: "idle" })),
+    );
   }
 }
 

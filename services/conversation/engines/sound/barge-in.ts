@@ -24,7 +24,13 @@ export interface BargeIn {
 }
 
 /** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
-export interface BargeInParts { playout: Playout; now(): number; cut(): void; /** What they said is still being made out. */ undecided(): boolean; ignores(text: string): boolean }
+export interface BargeInParts {
+  playout: Playout;
+  now(): number;
+  cut(): void;
+  /** What they said is still being made out. */ undecided(): boolean;
+  ignores(text: string): boolean;
+}
 
 /** Nobody speaks over us yet. */
 export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts): BargeIn {
@@ -57,7 +63,10 @@ export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts)
     },
     turn(text) {
       if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && ignores(text);
-      if (!ignores(text)) { interrupted(); return false; }
+      if (!ignores(text)) {
+        interrupted();
+        return false;
+      }
       goOn();
       return true;
     },

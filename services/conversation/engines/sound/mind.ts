@@ -21,7 +21,13 @@ export interface MindEvents {
 }
 
 /** What a mind is made with, once the leg's format is known. */
-export interface MindGround { readonly host: TalkHost; readonly playout: Playout; readonly format: AudioFormat; readonly events: MindEvents; now(): number }
+export interface MindGround {
+  readonly host: TalkHost;
+  readonly playout: Playout;
+  readonly format: AudioFormat;
+  readonly events: MindEvents;
+  now(): number;
+}
 
 /** What listens, thinks and speaks in a talk over sound; engines differ in it. All it says goes through the playout. */
 export interface Mind {

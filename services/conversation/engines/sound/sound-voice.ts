@@ -41,7 +41,15 @@ export interface SoundParts {
 }
 
 /** What exists once the leg's format is known. */
-interface Works { readonly rate: number; readonly decode: (frame: Uint8Array) => Int16Array; readonly playout: Playout; readonly mind: Mind; readonly barge: BargeIn; readonly recorder: Recorder | null; readonly beeps: BeepDetector }
+interface Works {
+  readonly rate: number;
+  readonly decode: (frame: Uint8Array) => Int16Array;
+  readonly playout: Playout;
+  readonly mind: Mind;
+  readonly barge: BargeIn;
+  readonly recorder: Recorder | null;
+  readonly beeps: BeepDetector;
+}
 
 /** One talk over a leg of sound: who speaks when, what is cut, what silence means. The mind does the rest. */
 class SoundVoice implements Voice {
@@ -77,7 +85,12 @@ class SoundVoice implements Voice {
   start(): void {
     this.#leg.listen({
       ready: (call_id, format) => this.#ready(call_id, format),
-      audio: (frame) => { if (this.#works) { this.#missed = 0; this.#hear(this.#works, this.#works.decode(frame), frame); } },
+      audio: (frame) => {
+        if (this.#works) {
+          this.#missed = 0;
+          this.#hear(this.#works, this.#works.decode(frame), frame);
+        }
+      },
       digit: (digit) => this.#digit(digit),
       mark: (name) => this.#works?.playout.marked(name),
       fault: () => this.#host.fault("MEDIA_REFUSED_FRAME"),
@@ -88,23 +101,39 @@ class SoundVoice implements Voice {
   perform(effect: SpeechEffect): void {
     if (this.#ended) return;
     switch (effect.type) {
-      case "say": this.#works?.mind.say(effect.text, { interruptible: effect.interruptible }); return;
-      case "think": this.#works?.mind.think(effect); return;
-      case "keys": this.#press(effect.digits); return;
-      case "await_beep": this.#awaitBeep(); return;
-      case "end": void this.#end(effect);
+      case "say":
+        this.#works?.mind.say(effect.text, { interruptible: effect.interruptible });
+        return;
+      case "think":
+        this.#works?.mind.think(effect);
+        return;
+      case "keys":
+        this.#press(effect.digits);
+        return;
+      case "await_beep":
+        this.#awaitBeep();
+        return;
+      case "end":
+        void this.#end(effect);
     }
   }
 
-  said(): string { return this.#works?.mind.said() ?? ""; }
+  said(): string {
+    return this.#works?.mind.said() ?? "";
+  }
 
-  waits(): void { this.#fillerAt = this.#now() + WEB_FILLER_AFTER_MS; }
+  waits(): void {
+    this.#fillerAt = this.#now() + WEB_FILLER_AFTER_MS;
+  }
 
-  hush(): void { if (!this.#ended && this.#sounding()) this.#interrupt(); }
+  hush(): void {
+    if (!this.#ended && this.#sounding()) this.#interrupt();
+  }
 
   async quiet(): Promise<void> {
     const until = this.#now() + MAX_QUIET_MS;
-    while (!this.#gone.signal.aborted && this.#sounding() && this.#now() < until) await this.#o.clock.wait(FRAME_MS, this.#gone.signal);
+    while (!this.#gone.signal.aborted && this.#sounding() && this.#now() < until)
+      await this.#o.clock.wait(FRAME_MS, this.#gone.signal);
   }
 
   cut(): void {
@@ -112,10 +141,14 @@ class SoundVoice implements Voice {
     this.#leg.close();
   }
 
-  #now(): number { return this.#o.clock.monotonicMs(); }
+  #now(): number {
+    return this.#o.clock.monotonicMs();
+  }
 
   /** Something of ours is to be heard still, or is being thought of. */
-  #sounding(): boolean { return this.#works !== null && (this.#works.playout.busy || this.#works.mind.speaking); }
+  #sounding(): boolean {
+    return this.#works !== null && (this.#works.playout.busy || this.#works.mind.speaking);
+  }
 
   #ready(call_id: string | null, format: AudioFormat): void {
     if (this.#works) return;
@@ -123,9 +156,27 @@ class SoundVoice implements Voice {
     const { clock } = this.#o;
     const codec = codecFor(format);
     const recorder = this.#o.recorder?.(rate) ?? null;
-    const playout = pacedPlayout({ leg: this.#leg, clock, rate, encode: codec.encode, ...(recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {}) });
-    const mind = this.#o.mind({ host: this.#host, playout, format, events: this.#mindEvents(), now: () => this.#now() });
-    const barge = bargeIn({ playout, now: () => this.#now(), cut: () => this.#interrupt(), undecided: () => mind.attentive, ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken) });
+    const playout = pacedPlayout({
+      leg: this.#leg,
+      clock,
+      rate,
+      encode: codec.encode,
+      ...(recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {}),
+    });
+    const mind = this.#o.mind({
+      host: this.#host,
+      playout,
+      format,
+      events: this.#mindEvents(),
+      now: () => this.#now(),
+    });
+    const barge = bargeIn({
+      playout,
+      now: () => this.#now(),
+      cut: () => this.#interrupt(),
+      undecided: () => mind.attentive,
+      ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken),
+    });
     this.#works = { rate, decode: codec.decode, playout, mind, barge, recorder, beeps: beepDetector(rate) };
     this.#leave = this.#o.metronome.join(() => this.#beat());
     this.#host.ready(call_id);
@@ -153,7 +204,10 @@ class SoundVoice implements Voice {
   #hear(works: Works, pcm: Int16Array, frame: Uint8Array | null): void {
     // silence that nobody sent would push out of the recording what was merely late
     if (frame !== null) works.recorder?.heard(pcm, this.#now());
-    if (this.#beep && !this.#host.tells_beep && works.beeps.push(pcm)) { this.#beeped(); return; }
+    if (this.#beep && !this.#host.tells_beep && works.beeps.push(pcm)) {
+      this.#beeped();
+      return;
+    }
     this.#watch(works, works.mind.hear(pcm, frame));
   }
 
@@ -174,7 +228,10 @@ class SoundVoice implements Voice {
     works.barge.tick();
     works.mind.tick();
     works.playout.beat();
-    if (works.playout.soundingSince !== null) { this.#fillerAt = null; this.#turns.sounded(works.playout.soundingSince, works.mind.first_token_ms, this.#host); }
+    if (works.playout.soundingSince !== null) {
+      this.#fillerAt = null;
+      this.#turns.sounded(works.playout.soundingSince, works.mind.first_token_ms, this.#host);
+    }
     if (works.mind.said() !== "") this.#fillerAt = null;
     if (this.#fillerAt !== null && now >= this.#fillerAt) this.#fill(works);
     this.#watchIdle(works, now);
@@ -188,7 +245,17 @@ class SoundVoice implements Voice {
 
   /** The caller's silence counts from the end of our speech. */
   #watchIdle({ mind }: Works, now: number): void {
-    if (this.#ended || this.#sounding() || this.#speaking || mind.attentive || mind.thinking || !this.#host.listening()) { this.#quietSince = now; return; }
+    if (
+      this.#ended ||
+      this.#sounding() ||
+      this.#speaking ||
+      mind.attentive ||
+      mind.thinking ||
+      !this.#host.listening()
+    ) {
+      this.#quietSince = now;
+      return;
+    }
     if (now - this.#quietSince < this.#host.idle_ms) return;
     this.#quietSince = now;
     this.#works?.playout.settle();
@@ -198,7 +265,10 @@ class SoundVoice implements Voice {
   #turn(text: string, timing: { eou_ms: number; stt_ms: number }): void {
     const works = this.#works;
     if (!works || this.#ended || this.#beep) return;
-    if (works.barge.turn(text)) { works.mind.forget(); return; }
+    if (works.barge.turn(text)) {
+      works.mind.forget();
+      return;
+    }
     this.#turns.ended(this.#now() - timing.eou_ms, timing);
     this.#keypad.flush();
     this.#heard({ type: "heard", text });
@@ -275,7 +345,10 @@ class SoundVoice implements Voice {
 
   async #letGo(): Promise<void> {
     const kept = new AbortController();
-    await Promise.race([this.#works?.recorder?.end(), this.#o.clock.wait(this.#works?.recorder ? RECORDING_MS : 0, kept.signal)]);
+    await Promise.race([
+      this.#works?.recorder?.end(),
+      this.#o.clock.wait(this.#works?.recorder ? RECORDING_MS : 0, kept.signal),
+    ]);
     kept.abort();
     this.#gone.abort();
   }

@@ -21,13 +21,23 @@ export function turnClock(): TurnClock {
       asked = null;
       came = null;
     },
-    speechAsked(at) { asked ??= at; },
-    speechCame(at) { came ??= at; },
+    speechAsked(at) {
+      asked ??= at;
+    },
+    speechCame(at) {
+      came ??= at;
+    },
     sounded(since, first_token_ms, host) {
       if (!turn || since < turn.at) return;
       const { at, eou_ms, stt_ms } = turn;
       turn = null;
-      host.timed({ eou_ms, stt_ms, first_token_ms, first_audio_ms: asked === null || came === null ? null : Math.round(came - asked), voice_to_voice_ms: Math.round(since - at) });
+      host.timed({
+        eou_ms,
+        stt_ms,
+        first_token_ms,
+        first_audio_ms: asked === null || came === null ? null : Math.round(came - asked),
+        voice_to_voice_ms: Math.round(since - at),
+      });
     },
   };
 }

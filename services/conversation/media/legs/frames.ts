@@ -6,15 +6,26 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 const NOTHING: Frame = {};
 const CODECS: Readonly<Record<string, AudioFormat["codec"]>> = {
-  "audio/x-mulaw": "pcmu", "audio/mulaw": "pcmu", "audio/pcmu": "pcmu", mulaw: "pcmu", pcmu: "pcmu",
-  "audio/x-alaw": "pcma", "audio/alaw": "pcma", "audio/pcma": "pcma", alaw: "pcma", pcma: "pcma",
-  "audio/x-l16": "s16le", "audio/l16": "s16le", l16: "s16le",
+  "audio/x-mulaw": "pcmu",
+  "audio/mulaw": "pcmu",
+  "audio/pcmu": "pcmu",
+  mulaw: "pcmu",
+  pcmu: "pcmu",
+  "audio/x-alaw": "pcma",
+  "audio/alaw": "pcma",
+  "audio/pcma": "pcma",
+  alaw: "pcma",
+  pcma: "pcma",
+  "audio/x-l16": "s16le",
+  "audio/l16": "s16le",
+  l16: "s16le",
 };
 const RATES: readonly AudioFormat["rate"][] = [8000, 16_000, 24_000, 48_000];
 /** The rate of G.711, where nobody names one. */
 const TELEPHONE_RATE = 8000;
 
-const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFrame = (value: unknown): value is Frame =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The message as an object; null for what is none, or too large to be one of a carrier's. */
 export function frameOf(message: string): Frame | null {
@@ -66,4 +77,5 @@ export function isInbound(media: Frame): boolean {
 }
 
 /** The bytes of a frame of sound in base64; without copying where they can be shared. */
-export const base64Of = (frame: Uint8Array): string => Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString("base64");
+export const base64Of = (frame: Uint8Array): string =>
+  Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString("base64");

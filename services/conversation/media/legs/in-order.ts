@@ -32,7 +32,10 @@ export function inOrder<T>(give: (frame: T) => void): InOrder<T> {
   };
   return {
     push(number, frame) {
-      if (number === null) { give(frame); return; }
+      if (number === null) {
+        give(frame);
+        return;
+      }
       next ??= Math.min(number, FIRST);
       if (number < next) {
         if (++behind < RESTART_AFTER) return;
@@ -40,10 +43,17 @@ export function inOrder<T>(give: (frame: T) => void): InOrder<T> {
         next = number;
       }
       behind = 0;
-      if (number === next) { next++; give(frame); release(); return; }
+      if (number === next) {
+        next++;
+        give(frame);
+        release();
+        return;
+      }
       held.set(number, frame);
       if (held.size >= MAX_HELD) skip();
     },
-    flush() { while (held.size > 0) skip(); },
+    flush() {
+      while (held.size > 0) skip();
+    },
   };
 }

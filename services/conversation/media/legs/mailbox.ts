@@ -30,7 +30,9 @@ export function mailbox(): Mailbox {
       early = [];
       for (const what of waiting) what(events);
     },
-    tell: (what) => { if (isOpen) give(what, MAX_EARLY_EVENTS - 1); },
+    tell: (what) => {
+      if (isOpen) give(what, MAX_EARLY_EVENTS - 1);
+    },
     close() {
       if (!isOpen) return;
       isOpen = false;

@@ -36,7 +36,9 @@ function playQueue(events: Mailbox) {
     }
   };
   return {
-    put(what: Queued): void { if (events.isOpen() && queue.length < MAX_QUEUED) queue.push(what); },
+    put(what: Queued): void {
+      if (events.isOpen() && queue.length < MAX_QUEUED) queue.push(what);
+    },
     clear(): void {
       const gone = queue;
       queue = [];
@@ -72,7 +74,9 @@ export function memoryLeg(call_id: string | null, format: AudioFormat): { leg: M
         clears += 1;
         queue.clear();
       },
-      keys: (digits) => { if (events.isOpen()) pressed.push(digits); },
+      keys: (digits) => {
+        if (events.isOpen()) pressed.push(digits);
+      },
       close: events.close,
     },
     far: {

@@ -2,7 +2,11 @@ import type { AudioFormat, MediaLeg } from "../port.ts";
 import { base64Of, countOf, formatOf, isInbound, partOf, textOf, type Frame } from "./frames.ts";
 import { streamLeg, type Dialect, type MediaSocket, type StreamTold } from "./stream-leg.ts";
 
-const CONTENT_TYPE: Record<AudioFormat["codec"], string> = { pcmu: "audio/x-mulaw", pcma: "audio/x-alaw", s16le: "audio/x-l16" };
+const CONTENT_TYPE: Record<AudioFormat["codec"], string> = {
+  pcmu: "audio/x-mulaw",
+  pcma: "audio/x-alaw",
+  s16le: "audio/x-l16",
+};
 
 /** Audio streaming (https://www.plivo.com/docs/voice/concepts/audio-streaming). The stream ends with its socket. */
 function dialect(): Dialect {
@@ -21,14 +25,31 @@ function dialect(): Dialect {
     returns_cleared: false,
     read(frame, told) {
       switch (frame["event"]) {
-        case "media": { const media = partOf(frame, "media"); if (isInbound(media)) told.audio(textOf(media, "payload")); return; }
-        case "playedStream": told.markBack(textOf(frame, "name")); return;
-        case "dtmf": told.digit(textOf(partOf(frame, "dtmf"), "digit")); return;
-        case "start": start(frame, told); return;
-        case "stop": told.stop(); return;
-        case "clearedAudio": return;
-        case "incorrectPayload": case "error": told.complaint(); return;
-        default: told.bad();
+        case "media": {
+          const media = partOf(frame, "media");
+          if (isInbound(media)) told.audio(textOf(media, "payload"));
+          return;
+        }
+        case "playedStream":
+          told.markBack(textOf(frame, "name"));
+          return;
+        case "dtmf":
+          told.digit(textOf(partOf(frame, "dtmf"), "digit"));
+          return;
+        case "start":
+          start(frame, told);
+          return;
+        case "stop":
+          told.stop();
+          return;
+        case "clearedAudio":
+          return;
+        case "incorrectPayload":
+        case "error":
+          told.complaint();
+          return;
+        default:
+          told.bad();
       }
     },
     media: (frame) => `{"event":"playAudio","media":{${kind},"payload":"${base64Of(frame)}"}}`,

@@ -8,9 +8,20 @@ import { twilioLeg } from "./twilio-leg.ts";
 export type StreamWord = "twilio" | "plivo" | "telnyx" | "none";
 
 const refuse = (socket: MediaSocket): MediaLeg =>
-  streamLeg(socket, { returns_cleared: true, read: (_frame, told) => told.start("", null), media: () => "", mark: () => "", clear: () => "" });
+  streamLeg(socket, {
+    returns_cleared: true,
+    read: (_frame, told) => told.start("", null),
+    media: () => "",
+    mark: () => "",
+    clear: () => "",
+  });
 
-const LEGS: Readonly<Record<StreamWord, (socket: MediaSocket) => MediaLeg>> = { twilio: twilioLeg, plivo: plivoLeg, telnyx: telnyxLeg, none: refuse };
+const LEGS: Readonly<Record<StreamWord, (socket: MediaSocket) => MediaLeg>> = {
+  twilio: twilioLeg,
+  plivo: plivoLeg,
+  telnyx: telnyxLeg,
+  none: refuse,
+};
 
 /** Opens the leg of a carrier's stream of sound. */
 export const audioLeg = (carrier: StreamWord, socket: MediaSocket): MediaLeg => LEGS[carrier](socket);

@@ -70,13 +70,21 @@ class StreamLeg implements MediaLeg, StreamTold {
     socket.on("close", () => this.#gone());
   }
 
-  listen(events: MediaLegEvents): void { this.#events.listen(events); }
+  listen(events: MediaLegEvents): void {
+    this.#events.listen(events);
+  }
 
-  write(frame: Uint8Array): void { this.#send(() => this.#dialect.media(frame)); }
+  write(frame: Uint8Array): void {
+    this.#send(() => this.#dialect.media(frame));
+  }
 
   mark(name: string): void {
     if (!this.#format || this.#closing) return;
-    if (this.#marks.size >= MAX_MARKS) { this.bad(); this.#events.tell((e) => e.mark(name, "cleared")); return; }
+    if (this.#marks.size >= MAX_MARKS) {
+      this.bad();
+      this.#events.tell((e) => e.mark(name, "cleared"));
+      return;
+    }
     this.#marks.set(name, false);
     this.#send(() => this.#dialect.mark(name));
   }
@@ -84,7 +92,10 @@ class StreamLeg implements MediaLeg, StreamTold {
   clear(): void {
     this.#send(() => this.#dialect.clear());
     const pending = [...this.#marks.keys()];
-    if (this.#dialect.returns_cleared) { for (const name of pending) this.#marks.set(name, true); return; }
+    if (this.#dialect.returns_cleared) {
+      for (const name of pending) this.#marks.set(name, true);
+      return;
+    }
     this.#marks.clear();
     for (const name of pending) this.#events.tell((e) => e.mark(name, "cleared"));
   }
@@ -110,7 +121,10 @@ class StreamLeg implements MediaLeg, StreamTold {
   audio(payload: string): void {
     if (!this.#format) return;
     const bytes = Buffer.from(payload, "base64");
-    if (bytes.length === 0 || (this.#format.codec === "s16le" && bytes.length % 2 !== 0)) { this.bad(); return; }
+    if (bytes.length === 0 || (this.#format.codec === "s16le" && bytes.length % 2 !== 0)) {
+      this.bad();
+      return;
+    }
     this.#events.tell((e) => e.audio(bytes));
   }
 
@@ -126,7 +140,9 @@ class StreamLeg implements MediaLeg, StreamTold {
     this.#events.tell((e) => e.mark(name, cleared ? "cleared" : "played"));
   }
 
-  complaint(): void { this.#events.tell((e) => e.fault()); }
+  complaint(): void {
+    this.#events.tell((e) => e.fault());
+  }
 
   /** Once a call: a carrier that gets one frame wrong gets them all wrong. */
   bad(): void {
@@ -148,7 +164,10 @@ class StreamLeg implements MediaLeg, StreamTold {
 
   #send(frame: () => string): void {
     if (!this.#events.isOpen() || this.#closing || !this.#format) return;
-    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) { this.#socket.terminate(); return; }
+    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+      this.#socket.terminate();
+      return;
+    }
     this.#socket.send(frame());
   }
 }

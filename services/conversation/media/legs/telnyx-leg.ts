@@ -10,7 +10,10 @@ function dialect(): Dialect {
   const start = (frame: Frame, told: StreamTold): void => {
     const begun = partOf(frame, "start");
     const format = partOf(begun, "media_format");
-    told.start(textOf(begun, "call_control_id"), formatOf(textOf(format, "encoding"), countOf(format, "sample_rate"), countOf(format, "channels")));
+    told.start(
+      textOf(begun, "call_control_id"),
+      formatOf(textOf(format, "encoding"), countOf(format, "sample_rate"), countOf(format, "channels")),
+    );
   };
   const media = (frame: Frame, told: StreamTold): void => {
     const sent = partOf(frame, "media");
@@ -22,14 +25,28 @@ function dialect(): Dialect {
     returns_cleared: true,
     read(frame, told) {
       switch (frame["event"]) {
-        case "media": media(frame, told); return;
-        case "mark": told.markBack(textOf(partOf(frame, "mark"), "name")); return;
-        case "dtmf": told.digit(textOf(partOf(frame, "dtmf"), "digit")); return;
-        case "start": start(frame, told); return;
-        case "stop": told.stop(); return;
-        case "error": told.complaint(); return;
-        case "connected": return;
-        default: told.bad();
+        case "media":
+          media(frame, told);
+          return;
+        case "mark":
+          told.markBack(textOf(partOf(frame, "mark"), "name"));
+          return;
+        case "dtmf":
+          told.digit(textOf(partOf(frame, "dtmf"), "digit"));
+          return;
+        case "start":
+          start(frame, told);
+          return;
+        case "stop":
+          told.stop();
+          return;
+        case "error":
+          told.complaint();
+          return;
+        case "connected":
+          return;
+        default:
+          told.bad();
       }
     },
     flush: () => sound.flush(),

@@ -9,19 +9,36 @@ function dialect(): Dialect {
     const begun = partOf(frame, "start");
     const format = partOf(begun, "mediaFormat");
     streamSid = JSON.stringify(textOf(frame, "streamSid") || textOf(begun, "streamSid"));
-    told.start(textOf(begun, "callSid"), formatOf(textOf(format, "encoding"), countOf(format, "sampleRate"), countOf(format, "channels")));
+    told.start(
+      textOf(begun, "callSid"),
+      formatOf(textOf(format, "encoding"), countOf(format, "sampleRate"), countOf(format, "channels")),
+    );
   };
   return {
     returns_cleared: true,
     read(frame, told) {
       switch (frame["event"]) {
-        case "media": { const media = partOf(frame, "media"); if (isInbound(media)) told.audio(textOf(media, "payload")); return; }
-        case "mark": told.markBack(textOf(partOf(frame, "mark"), "name")); return;
-        case "dtmf": told.digit(textOf(partOf(frame, "dtmf"), "digit")); return;
-        case "start": start(frame, told); return;
-        case "stop": told.stop(); return;
-        case "connected": return;
-        default: told.bad();
+        case "media": {
+          const media = partOf(frame, "media");
+          if (isInbound(media)) told.audio(textOf(media, "payload"));
+          return;
+        }
+        case "mark":
+          told.markBack(textOf(partOf(frame, "mark"), "name"));
+          return;
+        case "dtmf":
+          told.digit(textOf(partOf(frame, "dtmf"), "digit"));
+          return;
+        case "start":
+          start(frame, told);
+          return;
+        case "stop":
+          told.stop();
+          return;
+        case "connected":
+          return;
+        default:
+          told.bad();
       }
     },
     media: (frame) => `{"event":"media","streamSid":${streamSid},"media":{"payload":"${base64Of(frame)}"}}`,

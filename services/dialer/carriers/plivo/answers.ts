@@ -2,7 +2,8 @@ import { credentialsRefused, failedDial, Refusal, retryAfter, withoutNumbers } f
 import type { DialAnswer } from "../port.ts";
 
 /** Plivo names no codes: its sentence says that the destination is no number that can be called. */
-const INVALID_NUMBER = /\b(?:to|destination|dst)\b[^.]{0,60}\b(?:invalid|not valid|not a valid|malformed)\b|\b(?:invalid|malformed)\b[^.]{0,30}\b(?:'?to'?|destination)\b/i;
+const INVALID_NUMBER =
+  /\b(?:to|destination|dst)\b[^.]{0,60}\b(?:invalid|not valid|not a valid|malformed)\b|\b(?:invalid|malformed)\b[^.]{0,30}\b(?:'?to'?|destination)\b/i;
 /** A 403 that is about the called country or number, not about the account. */
 const BARRED = /geo|permission|barred|country|not enabled|destination|blocked/i;
 const FORBIDDEN_STATUS = 403;
@@ -17,14 +18,21 @@ function sentenceOf(body: unknown): string | null {
 }
 
 /** Plivo writes numbers without the plus. */
-const masked = (sentence: string): string => withoutNumbers(sentence.replace(/(?<![\w+-])\d{8,15}(?![\w-])/g, (number) => `+${number}`));
+const masked = (sentence: string): string =>
+  withoutNumbers(sentence.replace(/(?<![\w+-])\d{8,15}(?![\w-])/g, (number) => `+${number}`));
 
 /** A failed answer's status, headers and body as a Refusal. */
 export const refusalOf = (status: number, body: unknown, retry_after: string | null, now: Date): Refusal =>
-  new Refusal(status, null, masked(isRecord(body) ? sentenceOf(body) ?? `HTTP ${status}` : `HTTP ${status}`), retryAfter(retry_after, now));
+  new Refusal(
+    status,
+    null,
+    masked(isRecord(body) ? (sentenceOf(body) ?? `HTTP ${status}`) : `HTTP ${status}`),
+    retryAfter(retry_after, now),
+  );
 
 /** What a failed dial request means for the attempt. */
-export const dialAnswerOf = (error: unknown): DialAnswer => failedDial(error, ({ status, message: reason }) => {
-  if (status === FORBIDDEN_STATUS && !BARRED.test(reason)) return credentialsRefused(status);
-  return { kind: "refused", invalid_number: INVALID_NUMBER.test(reason), carrier_code: String(status), reason };
-});
+export const dialAnswerOf = (error: unknown): DialAnswer =>
+  failedDial(error, ({ status, message: reason }) => {
+    if (status === FORBIDDEN_STATUS && !BARRED.test(reason)) return credentialsRefused(status);
+    return { kind: "refused", invalid_number: INVALID_NUMBER.test(reason), carrier_code: String(status), reason };
+  });

@@ -1,5 +1,14 @@
 import { fail } from "../../../../shared/errors.ts";
-import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type CarrierRecording, type InboundCall, type SignedRequest, type Translated } from "../port.ts";
+import {
+  bareTranslation,
+  type AnsweredBy,
+  type CallbackKind,
+  type CallProgress,
+  type CarrierRecording,
+  type InboundCall,
+  type SignedRequest,
+  type Translated,
+} from "../port.ts";
 import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangups.ts";
 
 /** The call's name in the query of a recording's address: Plivo's own report of it names the leg only. */
@@ -31,13 +40,16 @@ function unpacked(form: Fields): Fields {
   if (packed === null || form.has("record_url")) return form;
   try {
     const fields: unknown = JSON.parse(packed);
-    return typeof fields === "object" && fields !== null ? new URLSearchParams(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]))) : form;
+    return typeof fields === "object" && fields !== null
+      ? new URLSearchParams(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)])))
+      : form;
   } catch {
     return form;
   }
 }
 
-const fieldsOf = ({ method, path, body }: SignedRequest): Fields => (method === "GET" ? queryOf(path) : unpacked(new URLSearchParams(body)));
+const fieldsOf = ({ method, path, body }: SignedRequest): Fields =>
+  method === "GET" ? queryOf(path) : unpacked(new URLSearchParams(body));
 
 const idOf = (fields: Fields, ...names: string[]): string | null => {
   const id = names.map((name) => fields.get(name)).find((value) => value !== null && value !== "");
@@ -49,7 +61,10 @@ function namesOf(fields: Fields, path: string): { call_id: string; leg_id: strin
   const leg = idOf(fields, "CallUUID", "call_uuid");
   const request = idOf(fields, "RequestUUID", "ALegRequestUUID") ?? idOf(queryOf(path), CALL_FIELD);
   const call_id = request ?? leg;
-  if (call_id === null) fail("VALIDATION_FAILED", "The callback names no call: CallUUID and RequestUUID are missing or malformed.", { errors: [{ path: "CallUUID", message: "must name a call" }] });
+  if (call_id === null)
+    fail("VALIDATION_FAILED", "The callback names no call: CallUUID and RequestUUID are missing or malformed.", {
+      errors: [{ path: "CallUUID", message: "must name a call" }],
+    });
   return { call_id, leg_id: request === null ? null : leg };
 }
 
@@ -66,17 +81,32 @@ function stepsOf(fields: Fields, call_id: string): CallProgress[] {
   const name = fields.get("HangupCauseName") ?? fields.get("HangupCause");
   const seconds = wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration"));
   // a person's call to us ends as "completed" also where nobody answered it
-  const answered = status === "completed" && (answered_at !== null || fields.get("AnswerTime") !== "" || (seconds ?? 0) > 0);
-  const hangup = { status: status === "completed" && !answered ? "cancel" : status, code: wholeOf(fields.get("HangupCauseCode")), name: name === "" ? null : name, answered };
+  const answered =
+    status === "completed" && (answered_at !== null || fields.get("AnswerTime") !== "" || (seconds ?? 0) > 0);
+  const hangup = {
+    status: status === "completed" && !answered ? "cancel" : status,
+    code: wholeOf(fields.get("HangupCauseCode")),
+    name: name === "" ? null : name,
+    answered,
+  };
   const end = endOf(hangup);
   if (end === null) return [];
-  const over: CallProgress = { call_id, at: timeOf(fields.get("EndTime")), type: "ended", end, cause: causeOf(hangup), seconds: answered ? seconds : null };
+  const over: CallProgress = {
+    call_id,
+    at: timeOf(fields.get("EndTime")),
+    type: "ended",
+    end,
+    cause: causeOf(hangup),
+    seconds: answered ? seconds : null,
+  };
   return answered && answered_at !== null ? [{ call_id, at: answered_at, type: "answered" }, over] : [over];
 }
 
 function machineOf(fields: Fields, call_id: string): CallProgress[] {
   const said = fields.get("Machine");
-  return said === null ? [] : [{ call_id, at: null, type: "machine", verdict: VERDICTS[said.toLowerCase()] ?? "unknown" }];
+  return said === null
+    ? []
+    : [{ call_id, at: null, type: "machine", verdict: VERDICTS[said.toLowerCase()] ?? "unknown" }];
 }
 
 /** A recording as the Record API tells of it (record_url, recording_id, …), or the Record element (RecordUrl, RecordingID, …). */
@@ -84,7 +114,12 @@ function recordingOf(fields: Fields): CarrierRecording | null {
   const recording_id = idOf(fields, "recording_id", "RecordingID");
   if (recording_id === null) return null;
   const url = fields.get("record_url") ?? fields.get("RecordUrl");
-  return { recording_id, url: url === null || url === "" ? null : url, seconds: wholeOf(fields.get("recording_duration") ?? fields.get("RecordingDuration")), channels: null };
+  return {
+    recording_id,
+    url: url === null || url === "" ? null : url,
+    seconds: wholeOf(fields.get("recording_duration") ?? fields.get("RecordingDuration")),
+    channels: null,
+  };
 }
 
 const said = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
@@ -96,9 +131,17 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   const about = { ...bareTranslation(call_id), leg_id };
   if (kind === "recording") return { ...about, recording: recordingOf(fields) };
   if (kind === "amd") return { ...about, progress: machineOf(fields, call_id) };
-  if (kind === "turn") return { ...about, turn: { heard: said(fields.get("Speech")), digits: said(fields.get("Digits")) } };
+  if (kind === "turn")
+    return { ...about, turn: { heard: said(fields.get("Speech")), digits: said(fields.get("Digits")) } };
   if (kind === "transfer") return about;
-  if (kind === "stream") return { ...about, progress: fields.get("Event") === "DroppedStream" ? [{ call_id, at: null, type: "media_lost", reason: "the stream was dropped" }] : [] };
+  if (kind === "stream")
+    return {
+      ...about,
+      progress:
+        fields.get("Event") === "DroppedStream"
+          ? [{ call_id, at: null, type: "media_lost", reason: "the stream was dropped" }]
+          : [],
+    };
   const told = { ...about, progress: stepsOf(fields, call_id), cost: dollarsOf(fields.get("TotalCost")) };
   return kind === "answer" && streamIn(request.path) === null ? { ...told, turn: { heard: null, digits: null } } : told;
 }
@@ -113,8 +156,12 @@ const e164 = (text: string | null): string | null => {
 export function inboundOf(request: SignedRequest): InboundCall | null {
   const fields = fieldsOf(request);
   const { call_id, leg_id } = namesOf(fields, request.path);
-  if (fields.get("Direction") === "outbound" || stepsOf(fields, call_id).some((step) => step.type === "ended")) return null;
+  if (fields.get("Direction") === "outbound" || stepsOf(fields, call_id).some((step) => step.type === "ended"))
+    return null;
   const to = e164(fields.get("To"));
-  if (to === null) fail("VALIDATION_FAILED", "The call names none of our numbers: To is missing or no phone number.", { errors: [{ path: "To", message: "must be a phone number" }] });
+  if (to === null)
+    fail("VALIDATION_FAILED", "The call names none of our numbers: To is missing or no phone number.", {
+      errors: [{ path: "To", message: "must be a phone number" }],
+    });
   return { call_id, leg_id, from: e164(fields.get("From")), to };
 }

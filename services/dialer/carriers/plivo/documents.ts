@@ -21,9 +21,15 @@ const FINISHING_KEY = "#";
 const THINKING_SECONDS = 1;
 
 /** Where the follow-up is asked for. */
-export interface Place { callback_base: string; call_ref: string }
+export interface Place {
+  callback_base: string;
+  call_ref: string;
+}
 
-interface Manner { language: string; voice: string | null }
+interface Manner {
+  language: string;
+  voice: string | null;
+}
 
 /** Texts cut to what one Speak takes, at a blank where there is one. */
 function* portions(text: string): Generator<string> {
@@ -45,19 +51,32 @@ const hangUp = element("Hangup");
 const redirect = (url: string): string => element("Redirect", { method: "POST" }, escaped(url));
 
 /** The address asked next. The number tells a retry of this question from the same answer given again. */
-const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string => `${callback_base}/turn/${call_ref}?turn=${turn}`;
+const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string =>
+  `${callback_base}/turn/${call_ref}?turn=${turn}`;
 
 /** Says what may be interrupted while it listens already; what may not, before. */
 function listening(reply: TurnReply, next: TurnReply["next"] & { kind: "listen" }, place: Place): string {
   const firmEnd = reply.say.findLastIndex((s) => !s.interruptible) + 1;
-  const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) => texts.map(({ text }) => speak(text, reply)).join(""));
+  const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) =>
+    texts.map(({ text }) => speak(text, reply)).join(""),
+  );
   const url = turnUrl(place, reply.turn);
-  const input = element("GetInput", {
-    action: url, method: "POST", inputType: next.keys_only ? "dtmf" : "dtmf speech",
-    executionTimeout: String(Math.min(Math.max(next.seconds, LISTEN_SECONDS.least), LISTEN_SECONDS.most)),
-    speechEndTimeout: next.keys_only ? null : "auto", digitEndTimeout: String(KEYS_END_SECONDS), numDigits: String(MAX_KEYS), finishOnKey: FINISHING_KEY,
-    language: next.keys_only ? null : heardAs(reply.language), redirect: "true",
-  }, loose ?? "");
+  const input = element(
+    "GetInput",
+    {
+      action: url,
+      method: "POST",
+      inputType: next.keys_only ? "dtmf" : "dtmf speech",
+      executionTimeout: String(Math.min(Math.max(next.seconds, LISTEN_SECONDS.least), LISTEN_SECONDS.most)),
+      speechEndTimeout: next.keys_only ? null : "auto",
+      digitEndTimeout: String(KEYS_END_SECONDS),
+      numDigits: String(MAX_KEYS),
+      finishOnKey: FINISHING_KEY,
+      language: next.keys_only ? null : heardAs(reply.language),
+      redirect: "true",
+    },
+    loose ?? "",
+  );
   return `${firm ?? ""}${input}${redirect(url)}`; // nothing heard: asked again
 }
 
@@ -76,34 +95,54 @@ function insideOf(reply: TurnReply, place: Place): string {
   const { next } = reply;
   const said = (): string => reply.say.map(({ text }) => speak(text, reply)).join("");
   switch (next.kind) {
-    case "listen": return listening(reply, next, place);
-    case "again": return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
-    case "message": return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), silence: "true", minSilence: String(GREETING_OVER_MS) })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
-    case "hang_up": return `${said()}${hangUp}`;
-    case "nothing": return "";
+    case "listen":
+      return listening(reply, next, place);
+    case "again":
+      return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
+    case "message":
+      return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), silence: "true", minSilence: String(GREETING_OVER_MS) })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
+    case "hang_up":
+      return `${said()}${hangUp}`;
+    case "nothing":
+      return "";
   }
 }
 
 /** What a talk says and does next (https://www.plivo.com/docs/voice/xml/getinput). */
-export const turnDocument = (reply: TurnReply, place: Place): string => responseDocument(insideOf(bounded(reply), place));
+export const turnDocument = (reply: TurnReply, place: Place): string =>
+  responseDocument(insideOf(bounded(reply), place));
 
 /** Nothing to do: the answer to a report. */
 export const emptyDocument = (): string => responseDocument("");
 
 /** Connects the call to another number; `caller_id` null: the caller's own. */
-export const dialDocument = (to: string, caller_id: string | null): string => responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));
+export const dialDocument = (to: string, caller_id: string | null): string =>
+  responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));
 
 /** Turns an inbound call away, with a word of why where there is one. */
 export const rejectDocument = (message: string | null, language: string): string =>
-  responseDocument(message === null || message.trim() === "" ? element("Hangup", { reason: "rejected" }) : `${speak(message.slice(0, MAX_SPOKEN_CHARS), { language, voice: null })}${hangUp}`);
+  responseDocument(
+    message === null || message.trim() === ""
+      ? element("Hangup", { reason: "rejected" })
+      : `${speak(message.slice(0, MAX_SPOKEN_CHARS), { language, voice: null })}${hangUp}`,
+  );
 
 /**
  * Connects the sound of the call, both ways, to our WebSocket; the call ends with it (https://www.plivo.com/docs/voice/xml/the-stream-element). Plivo tells of the stream's
  * own fate besides.
  */
-const streaming = (url: string, { callback_base, call_ref }: Place): string => `${element("Stream", {
-  bidirectional: "true", keepCallAlive: "true", contentType: "audio/x-mulaw;rate=8000", statusCallbackUrl: `${callback_base}/stream/${call_ref}`, statusCallbackMethod: "POST",
-}, escaped(url))}${hangUp}`;
+const streaming = (url: string, { callback_base, call_ref }: Place): string =>
+  `${element(
+    "Stream",
+    {
+      bidirectional: "true",
+      keepCallAlive: "true",
+      contentType: "audio/x-mulaw;rate=8000",
+      statusCallbackUrl: `${callback_base}/stream/${call_ref}`,
+      statusCallbackMethod: "POST",
+    },
+    escaped(url),
+  )}${hangUp}`;
 
 /** Takes an answered call to the talk that waits at this WebSocket. */
 export const streamDocument = (url: string, place: Place): string => responseDocument(streaming(url, place));

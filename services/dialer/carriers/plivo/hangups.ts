@@ -2,7 +2,15 @@ import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
 
 /** Plivo's words for a call that is over, in ours (CallStatus of callbacks, call_state of records). */
 const STATUS_ENDS: Record<string, CarrierEnd> = {
-  completed: "completed", answer: "completed", busy: "busy", failed: "failed", timeout: "no_answer", "no-answer": "no_answer", no_answer: "no_answer", cancel: "canceled", canceled: "canceled",
+  completed: "completed",
+  answer: "completed",
+  busy: "busy",
+  failed: "failed",
+  timeout: "no_answer",
+  "no-answer": "no_answer",
+  no_answer: "no_answer",
+  cancel: "canceled",
+  canceled: "canceled",
 };
 
 /** Codes that say more than the word (https://www.plivo.com/docs/voice/troubleshooting/hangup-causes). */
@@ -11,16 +19,27 @@ const REJECTED = 3020;
 const SCHEDULED = 6000;
 
 /** What a code alone says of a call that nobody answered. */
-const CODE_ENDS = new Map<number, CarrierEnd>([[1000, "canceled"], [3000, "no_answer"], [3010, "busy"], [6010, "no_answer"]]);
+const CODE_ENDS = new Map<number, CarrierEnd>([
+  [1000, "canceled"],
+  [3000, "no_answer"],
+  [3010, "busy"],
+  [6010, "no_answer"],
+]);
 
 /** Why a call ended, as Plivo tells it. `status`, `code` null: it gave none. `answered`: somebody had picked up. */
-export interface Hangup { status: string | null; code: number | null; name: string | null; answered: boolean }
+export interface Hangup {
+  status: string | null;
+  code: number | null;
+  name: string | null;
+  answered: boolean;
+}
 
-const byCode = (code: number | null, answered: boolean): CarrierEnd => (answered ? "completed" : CODE_ENDS.get(code ?? 0) ?? "failed");
+const byCode = (code: number | null, answered: boolean): CarrierEnd =>
+  answered ? "completed" : (CODE_ENDS.get(code ?? 0) ?? "failed");
 
 /** How the call ended, in our words; null for a status that is no end or that we do not know. */
 export function endOf({ status, code, answered }: Hangup): CarrierEnd | null {
-  const end = status === null ? byCode(code, answered) : STATUS_ENDS[status.toLowerCase()] ?? null;
+  const end = status === null ? byCode(code, answered) : (STATUS_ENDS[status.toLowerCase()] ?? null);
   if (end === null) return null;
   if (code === INVALID_DESTINATION && !answered) return "invalid_number";
   if (code === REJECTED && !answered) return "rejected";
@@ -28,7 +47,8 @@ export function endOf({ status, code, answered }: Hangup): CarrierEnd | null {
 }
 
 /** Plivo's cause for people: its number and its name. */
-export const causeOf = ({ code, name }: Hangup): string | null => (code === null && name === null ? null : `plivo ${[code, name].filter((part) => part !== null).join(" ")}`);
+export const causeOf = ({ code, name }: Hangup): string | null =>
+  code === null && name === null ? null : `plivo ${[code, name].filter((part) => part !== null).join(" ")}`;
 
 const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:?\d\d)?$/;
 

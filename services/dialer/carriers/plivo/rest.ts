@@ -6,7 +6,11 @@ import { refusalOf } from "./answers.ts";
 import { API, fileAt } from "./files.ts";
 
 /** What the REST client needs. `api_base` null: Plivo's own. */
-export interface RestOptions { auth_id: string; auth_token: string; api_base: string | null }
+export interface RestOptions {
+  auth_id: string;
+  auth_token: string;
+  api_base: string | null;
+}
 
 /** A JSON object as Plivo answers it; without fields where the answer has no body (204). */
 export type Answer = Record<string, unknown>;
@@ -45,23 +49,36 @@ async function answerOf(response: Response): Promise<Answer> {
   return body;
 }
 
-const headOf = (url: URL, headers: Record<string, string>): Promise<Response> => headWithin(ASK_TIMEOUT_MS, (signal) => fetch(url, { headers, redirect: "manual", signal }));
+const headOf = (url: URL, headers: Record<string, string>): Promise<Response> =>
+  headWithin(ASK_TIMEOUT_MS, (signal) => fetch(url, { headers, redirect: "manual", signal }));
 
 /** A client on Node's own fetch (the plivo package has its host built in, and repeats requests that ring phones). */
 export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoRest {
   const authorization = `Basic ${Buffer.from(`${auth_id}:${auth_token}`).toString("base64")}`;
   const base = `${api_base ?? API}/v1/Account/${encodeURIComponent(auth_id)}/`;
 
-  const ask = async (method: string, path: string, timeout_ms: number, body?: Answer): Promise<Answer> => answerOf(await fetch(base + path, {
-    method, redirect: "error", signal: AbortSignal.timeout(timeout_ms),
-    headers: { authorization, accept: "application/json", ...(body ? { "content-type": "application/json" } : {}) }, ...(body ? { body: JSON.stringify(body) } : {}),
-  }));
+  const ask = async (method: string, path: string, timeout_ms: number, body?: Answer): Promise<Answer> =>
+    answerOf(
+      await fetch(base + path, {
+        method,
+        redirect: "error",
+        signal: AbortSignal.timeout(timeout_ms),
+        headers: { authorization, accept: "application/json", ...(body ? { "content-type": "application/json" } : {}) },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      }),
+    );
 
   const open = async (address: string): Promise<RecordingStream | null> => {
     let file = fileAt(address, api_base, false);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      if (file === null) fail("RECORDING_NOT_FOUND", "The recording's address is not one of the carrier's: nothing is fetched from there.");
-      const response = await headOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) => fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`));
+      if (file === null)
+        fail(
+          "RECORDING_NOT_FOUND",
+          "The recording's address is not one of the carrier's: nothing is fetched from there.",
+        );
+      const response = await headOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) =>
+        fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`),
+      );
       if (response.status === 200) return streamOf(response);
       await response.body?.cancel();
       const next = response.headers.get("location");
@@ -76,9 +93,12 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
 
   return {
     dial: (body) => ask("POST", "Call/", DIAL_TIMEOUT_MS, body),
-    get: (path, query = {}) => ask("GET", Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`, ASK_TIMEOUT_MS),
+    get: (path, query = {}) =>
+      ask("GET", Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`, ASK_TIMEOUT_MS),
     post: (path, body) => ask("POST", path, ASK_TIMEOUT_MS, body),
-    remove: async (path) => { await ask("DELETE", path, ASK_TIMEOUT_MS); },
+    remove: async (path) => {
+      await ask("DELETE", path, ASK_TIMEOUT_MS);
+    },
     open,
   };
 }

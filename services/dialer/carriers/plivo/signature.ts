@@ -10,9 +10,17 @@ type Fields = ReturnType<typeof parse>;
 
 const valuesOf = (fields: Fields, name: string): string[] => [fields[name] ?? []].flat().sort();
 
-const sortedQuery = (fields: Fields): string => Object.keys(fields).sort().flatMap((name) => valuesOf(fields, name).map((value) => `${name}=${value}`)).join("&");
+const sortedQuery = (fields: Fields): string =>
+  Object.keys(fields)
+    .sort()
+    .flatMap((name) => valuesOf(fields, name).map((value) => `${name}=${value}`))
+    .join("&");
 
-const sortedForm = (fields: Fields): string => Object.keys(fields).sort().flatMap((name) => valuesOf(fields, name).map((value) => name + value)).join("");
+const sortedForm = (fields: Fields): string =>
+  Object.keys(fields)
+    .sort()
+    .flatMap((name) => valuesOf(fields, name).map((value) => name + value))
+    .join("");
 
 /** What the signature is computed over: the address with its query sorted and decoded, then, for a POST, the form sorted; the nonce goes behind (as the plivo package computes it). */
 export function signedText(method: string, url: string, form: string): string {
@@ -32,10 +40,15 @@ const equal = (a: string, b: string): boolean => {
   return x.length === y.length && timingSafeEqual(x, y);
 };
 
-const headerOf = (headers: Record<string, string>, sought: string): string => Object.entries(headers).find(([name]) => name.toLowerCase() === sought)?.[1] ?? "";
+const headerOf = (headers: Record<string, string>, sought: string): string =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === sought)?.[1] ?? "";
 
 /** True when Plivo signed this request to `public_url` + path: the header lists one signature per auth token. A body that the signature does not cover is refused. */
-export function isSigned(auth_token: string, public_url: string, { method, path, headers, body }: SignedRequest): boolean {
+export function isSigned(
+  auth_token: string,
+  public_url: string,
+  { method, path, headers, body }: SignedRequest,
+): boolean {
   const [given, nonce] = [headerOf(headers, HEADER), headerOf(headers, NONCE_HEADER)];
   if (given === "" || nonce === "") return false;
   const covered = method === "POST" && headerOf(headers, "content-type").toLowerCase().startsWith(FORM);

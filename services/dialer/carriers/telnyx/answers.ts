@@ -25,20 +25,34 @@ export function refusalOf(status: number, body: unknown, retry_after: string | n
 }
 
 /** What a failed dial request means for the attempt. */
-export const dialAnswerOf = (error: unknown): DialAnswer => failedDial(error, (refusal) => {
-  const { status, message: reason } = refusal;
-  const code = refusal.code === null ? null : String(refusal.code);
-  const notPlaced = (why: string): DialAnswer => ({ kind: "not_placed", retry_after_seconds: refusal.retry_after_seconds, reason: why });
-  if (status < FIRST_ERROR_STATUS) return notPlaced(`the carrier sent us elsewhere (HTTP ${status}): check TELNYX_API_BASE`);
-  if (code !== null && LIMITS.includes(code)) return tooMany(refusal);
-  if (code !== null && SWITCHED_OFF.includes(code)) return notPlaced(`the carrier's account or connection is switched off (${code}): ${reason}`);
-  if (status === FORBIDDEN_STATUS && BAD_CREDENTIALS.includes(code)) return credentialsRefused(status);
-  return { kind: "refused", invalid_number: code !== null && INVALID_NUMBER.includes(code), carrier_code: code ?? String(status), reason };
-});
+export const dialAnswerOf = (error: unknown): DialAnswer =>
+  failedDial(error, (refusal) => {
+    const { status, message: reason } = refusal;
+    const code = refusal.code === null ? null : String(refusal.code);
+    const notPlaced = (why: string): DialAnswer => ({
+      kind: "not_placed",
+      retry_after_seconds: refusal.retry_after_seconds,
+      reason: why,
+    });
+    if (status < FIRST_ERROR_STATUS)
+      return notPlaced(`the carrier sent us elsewhere (HTTP ${status}): check TELNYX_API_BASE`);
+    if (code !== null && LIMITS.includes(code)) return tooMany(refusal);
+    if (code !== null && SWITCHED_OFF.includes(code))
+      return notPlaced(`the carrier's account or connection is switched off (${code}): ${reason}`);
+    if (status === FORBIDDEN_STATUS && BAD_CREDENTIALS.includes(code)) return credentialsRefused(status);
+    return {
+      kind: "refused",
+      invalid_number: code !== null && INVALID_NUMBER.includes(code),
+      carrier_code: code ?? String(status),
+      reason,
+    };
+  });
 
 /** True when the carrier says that the call is over, or that it knows none of this id. */
 export const isOver = (error: unknown): boolean =>
-  error instanceof Refusal && (error.status === NOT_FOUND_STATUS || error.code === CALL_ENDED || error.code === INVALID_CALL_ID);
+  error instanceof Refusal &&
+  (error.status === NOT_FOUND_STATUS || error.code === CALL_ENDED || error.code === INVALID_CALL_ID);
 
 /** True when the carrier knows nothing of this id. */
-export const isUnknown = (error: unknown): boolean => error instanceof Refusal && (error.status === NOT_FOUND_STATUS || error.code === INVALID_CALL_ID);
+export const isUnknown = (error: unknown): boolean =>
+  error instanceof Refusal && (error.status === NOT_FOUND_STATUS || error.code === INVALID_CALL_ID);

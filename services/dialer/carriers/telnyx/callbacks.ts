@@ -1,20 +1,53 @@
 import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
 import { fail } from "../../../../shared/errors.ts";
-import { bareTranslation, type AnsweredBy, type CallProgress, type CarrierRecording, type InboundCall, type Price, type SignedRequest, type Translated } from "../port.ts";
+import {
+  bareTranslation,
+  type AnsweredBy,
+  type CallProgress,
+  type CarrierRecording,
+  type InboundCall,
+  type Price,
+  type SignedRequest,
+  type Translated,
+} from "../port.ts";
 import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
 
 /** One event of Telnyx's, as its callback or its list of events tells it. */
-export interface TelnyxEvent { id: string | null; type: string; at: string | null; payload: Record<string, unknown> }
+export interface TelnyxEvent {
+  id: string | null;
+  type: string;
+  at: string | null;
+  payload: Record<string, unknown>;
+}
 
 /** How a call ended, by Telnyx's hangup_cause (voice.md 1.4). `normal_clearing` and words not listed are judged by the network's code. */
 const ENDS: Record<string, CarrierEnd> = {
-  originator_cancel: "canceled", timeout: "no_answer", no_answer: "no_answer", time_limit: "time_limit",
-  user_busy: "busy", call_rejected: "rejected", not_found: "failed",
+  originator_cancel: "canceled",
+  timeout: "no_answer",
+  no_answer: "no_answer",
+  time_limit: "time_limit",
+  user_busy: "busy",
+  call_rejected: "rejected",
+  not_found: "failed",
 };
 /** How a call ended, by the SIP status of the far end. */
-const SIP_ENDS: Record<string, CarrierEnd> = { 200: "completed", 408: "no_answer", 480: "no_answer", 486: "busy", 487: "canceled", 600: "busy", 603: "rejected" };
+const SIP_ENDS: Record<string, CarrierEnd> = {
+  200: "completed",
+  408: "no_answer",
+  480: "no_answer",
+  486: "busy",
+  487: "canceled",
+  600: "busy",
+  603: "rejected",
+};
 const VERDICTS: Record<string, AnsweredBy> = {
-  human: "human", human_residence: "human", human_business: "human", machine: "machine", fax_detected: "machine", not_sure: "unknown", silence: "unknown",
+  human: "human",
+  human_residence: "human",
+  human_business: "human",
+  machine: "machine",
+  fax_detected: "machine",
+  not_sure: "unknown",
+  silence: "unknown",
 };
 /** Telnyx bills in US dollars where it names no currency. */
 const CURRENCY = "USD";
@@ -36,13 +69,15 @@ export const referenceOf = (client_state: unknown): string | null => {
 export function readEvent(value: unknown): TelnyxEvent | null {
   const { id, event_type, occurred_at, payload } = recordOf(value);
   const type = textOf(event_type);
-  return type === null || typeof payload !== "object" || payload === null ? null : { id: textOf(id), type, at: timeOf(occurred_at), payload: recordOf(payload) };
+  return type === null || typeof payload !== "object" || payload === null
+    ? null
+    : { id: textOf(id), type, at: timeOf(occurred_at), payload: recordOf(payload) };
 }
 
 function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: string | null } {
   const [word, sip] = [textOf(payload["hangup_cause"]), textOf(payload["sip_hangup_cause"])];
   const known = sip !== null && /^\d{3}$/.test(sip) ? sip : null;
-  const bySip = known === null ? undefined : SIP_ENDS[known] ?? "failed";
+  const bySip = known === null ? undefined : (SIP_ENDS[known] ?? "failed");
   const end = ENDS[word ?? ""] ?? bySip ?? (word === "normal_clearing" ? "completed" : "failed");
   return { end, cause: known === null ? word : `sip ${known}` };
 }
@@ -51,19 +86,31 @@ function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: stri
 export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string): CallProgress[] {
   const result = textOf(payload["result"]) ?? "";
   switch (type) {
-    case "call.initiated": return payload["direction"] === "incoming" ? [] : [{ call_id, at, type: "queued" }];
-    case "call.answered": return [{ call_id, at, type: "answered" }];
+    case "call.initiated":
+      return payload["direction"] === "incoming" ? [] : [{ call_id, at, type: "queued" }];
+    case "call.answered":
+      return [{ call_id, at, type: "answered" }];
     case "call.machine.detection.ended":
     case "call.machine.premium.detection.ended": {
       const verdict = VERDICTS[result];
       return verdict === undefined ? [] : [{ call_id, at, type: "machine", verdict }];
     }
-    case "call.machine.greeting.ended": return [{ call_id, at, type: "beep" }];
+    case "call.machine.greeting.ended":
+      return [{ call_id, at, type: "beep" }];
     // a beep before the verdict comes without one
-    case "call.machine.premium.greeting.ended": return result === "beep_detected" ? [{ call_id, at, type: "machine", verdict: "machine" }, { call_id, at, type: "beep" }] : [];
-    case "streaming.failed": return [{ call_id, at, type: "media_lost", reason: textOf(payload["failure_reason"]) ?? "the stream failed" }];
-    case "call.hangup": return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null }];
-    default: return [];
+    case "call.machine.premium.greeting.ended":
+      return result === "beep_detected"
+        ? [
+            { call_id, at, type: "machine", verdict: "machine" },
+            { call_id, at, type: "beep" },
+          ]
+        : [];
+    case "streaming.failed":
+      return [{ call_id, at, type: "media_lost", reason: textOf(payload["failure_reason"]) ?? "the stream failed" }];
+    case "call.hangup":
+      return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null }];
+    default:
+      return [];
   }
 }
 
@@ -78,8 +125,10 @@ export function recordingOf({ type, payload }: TelnyxEvent): CarrierRecording | 
   const links = [recordOf(payload["recording_urls"]), recordOf(payload["public_recording_urls"])];
   const url = links.flatMap((l) => [textOf(l["wav"]), textOf(l["mp3"])]).find((link) => link !== null) ?? null;
   return {
-    recording_id: textOf(payload["recording_id"]) ?? textOf(payload["call_leg_id"]) ?? "", url: type === "call.recording.saved" ? url : null,
-    seconds: secondsBetween(payload["recording_started_at"], payload["recording_ended_at"]), channels: CHANNELS[textOf(payload["channels"]) ?? ""] ?? null,
+    recording_id: textOf(payload["recording_id"]) ?? textOf(payload["call_leg_id"]) ?? "",
+    url: type === "call.recording.saved" ? url : null,
+    seconds: secondsBetween(payload["recording_started_at"], payload["recording_ended_at"]),
+    channels: CHANNELS[textOf(payload["channels"]) ?? ""] ?? null,
   };
 }
 
@@ -87,16 +136,26 @@ export function recordingOf({ type, payload }: TelnyxEvent): CarrierRecording | 
 export function costOf({ type, payload }: TelnyxEvent): Price | null {
   const amount = Number(textOf(payload["total_cost"]) ?? Number.NaN);
   if (type !== "call.cost" || payload["status"] === "error" || !Number.isFinite(amount)) return null;
-  return { amount: Math.abs(amount), currency: textOf(recordOf(listOf(payload["cost_parts"])[0])["currency"]) ?? CURRENCY };
+  return {
+    amount: Math.abs(amount),
+    currency: textOf(recordOf(listOf(payload["cost_parts"])[0])["currency"]) ?? CURRENCY,
+  };
 }
 
-const malformed = (path: string, message: string): never => fail("VALIDATION_FAILED", `The callback is no event of Telnyx's: ${path} ${message}.`, { errors: [{ path, message }] });
+const malformed = (path: string, message: string): never =>
+  fail("VALIDATION_FAILED", `The callback is no event of Telnyx's: ${path} ${message}.`, {
+    errors: [{ path, message }],
+  });
 
 /** The event of a callback and the call it is about. VALIDATION_FAILED. */
 export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxEvent; call_id: string } {
-  const event = readEvent(recordOf(parsed(body))["data"]) ?? malformed("data", "must be JSON with an event_type and a payload");
+  const event =
+    readEvent(recordOf(parsed(body))["data"]) ?? malformed("data", "must be JSON with an event_type and a payload");
   // recordings may be told of by their leg alone
-  const call_id = textOf(event.payload["call_control_id"]) ?? textOf(event.payload["call_leg_id"]) ?? malformed("data.payload.call_control_id", "is missing");
+  const call_id =
+    textOf(event.payload["call_control_id"]) ??
+    textOf(event.payload["call_leg_id"]) ??
+    malformed("data.payload.call_control_id", "is missing");
   return { event, call_id };
 }
 
@@ -106,14 +165,22 @@ export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxE
  */
 export function isAtItsAddress({ path, body }: Pick<SignedRequest, "path" | "body">): boolean {
   const here = CALL_REF.exec(path.split("?")[0]?.split("/").at(-1) ?? "")?.[0];
-  const meant = CALL_REF.exec(referenceOf(recordOf(recordOf(recordOf(parsed(body))["data"])["payload"])["client_state"]) ?? "")?.[0];
+  const meant = CALL_REF.exec(
+    referenceOf(recordOf(recordOf(recordOf(parsed(body))["data"])["payload"])["client_state"]) ?? "",
+  )?.[0];
   return here === undefined || meant === undefined || here === meant;
 }
 
 /** A callback in our words; all of Telnyx's kinds come to one address. */
 export function translate(request: SignedRequest): Translated {
   const { event, call_id } = eventOf(request);
-  return { ...bareTranslation(call_id), sequence: event.id, progress: progressOf(event, call_id), recording: recordingOf(event), cost: costOf(event) };
+  return {
+    ...bareTranslation(call_id),
+    sequence: event.id,
+    progress: progressOf(event, call_id),
+    recording: recordingOf(event),
+    cost: costOf(event),
+  };
 }
 
 /** A call to one of our numbers, null for every other event. */
@@ -121,6 +188,7 @@ export function inboundOf(request: SignedRequest): InboundCall | null {
   const { event, call_id } = eventOf(request);
   if (event.type !== "call.initiated" || event.payload["direction"] !== "incoming") return null;
   const [from, to] = [textOf(event.payload["from"]), textOf(event.payload["to"])];
-  if (to === null || !E164.test(to)) return malformed("data.payload.to", "must be a phone number with + and country code");
+  if (to === null || !E164.test(to))
+    return malformed("data.payload.to", "must be a phone number with + and country code");
   return { call_id, leg_id: null, from: from !== null && E164.test(from) && from !== WITHHELD ? from : null, to };
 }

@@ -12,7 +12,12 @@ import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";
 
 /** What the adapter needs of the environment. `public_key`: base64, checks callbacks. */
-export interface TelnyxOptions extends RestOptions { public_key: string; connection_id: string; public_http_url: string; public_ws_url: string }
+export interface TelnyxOptions extends RestOptions {
+  public_key: string;
+  connection_id: string;
+  public_http_url: string;
+  public_ws_url: string;
+}
 
 const NOTHING = { content_type: "application/json; charset=utf-8", body: "{}" };
 
@@ -23,22 +28,44 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
 
   return {
     id: "telnyx",
-    capabilities: { speech: "relay", machine_detection: true, beep: true, recording: "dial", signs_upgrade: false, digits: "command" },
+    capabilities: {
+      speech: "relay",
+      machine_detection: true,
+      beep: true,
+      recording: "dial",
+      signs_upgrade: false,
+      digits: "command",
+    },
     warm: async () => undefined,
     async dial(request) {
       try {
-        const call_id = textOf(recordOf((await rest.post("/calls", dialBody(options.connection_id, request), DIAL_TIMEOUT_MS))["data"])["call_control_id"]);
-        return call_id === null ? { kind: "uncertain", reason: "the carrier's answer names no call" } : { kind: "placed", call_id, queued_ms: 0 };
+        const call_id = textOf(
+          recordOf((await rest.post("/calls", dialBody(options.connection_id, request), DIAL_TIMEOUT_MS))["data"])[
+            "call_control_id"
+          ],
+        );
+        return call_id === null
+          ? { kind: "uncertain", reason: "the carrier's answer names no call" }
+          : { kind: "placed", call_id, queued_ms: 0 };
       } catch (error) {
         return dialAnswerOf(error);
       }
     },
     // without a command_id: an end that is asked for again must not be ignored as a repeat of one that failed
-    async hangUp({ call_id }) { await commandIfLive(rest, call_id, "hangup", {}); },
-    async transfer({ call_id }, to, from, { call_ref }) {
-      await command(rest, call_id, "transfer", { to, from, client_state: stateOf(call_ref), command_id: `${call_ref}.transfer` });
+    async hangUp({ call_id }) {
+      await commandIfLive(rest, call_id, "hangup", {});
     },
-    async sendDigits({ call_id }, digits) { await command(rest, call_id, "send_dtmf", { digits }); },
+    async transfer({ call_id }, to, from, { call_ref }) {
+      await command(rest, call_id, "transfer", {
+        to,
+        from,
+        client_state: stateOf(call_ref),
+        command_id: `${call_ref}.transfer`,
+      });
+    },
+    async sendDigits({ call_id }, digits) {
+      await command(rest, call_id, "send_dtmf", { digits });
+    },
     record: async () => fail("NOT_AVAILABLE", "Telnyx records as the dial request asks."),
     openRecording: async (recording) => openRecording(rest, options.api_key, recording),
     recordingsOf: async ({ call_id }) => recordingsOf(rest, call_id),

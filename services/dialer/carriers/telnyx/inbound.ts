@@ -8,8 +8,34 @@ import type { Rest } from "./rest.ts";
 
 /** Languages Telnyx's own voices speak; others hear the message in the first. */
 const SPOKEN: readonly string[] = [
-  "en-US", "arb", "cmn-CN", "cy-GB", "da-DK", "de-DE", "en-AU", "en-GB", "en-IN", "es-ES", "es-MX", "es-US", "fr-CA", "fr-FR", "hi-IN", "is-IS", "it-IT", "ja-JP", "ko-KR",
-  "nb-NO", "nl-NL", "pl-PL", "pt-BR", "pt-PT", "ro-RO", "ru-RU", "sv-SE", "tr-TR",
+  "en-US",
+  "arb",
+  "cmn-CN",
+  "cy-GB",
+  "da-DK",
+  "de-DE",
+  "en-AU",
+  "en-GB",
+  "en-IN",
+  "es-ES",
+  "es-MX",
+  "es-US",
+  "fr-CA",
+  "fr-FR",
+  "hi-IN",
+  "is-IS",
+  "it-IT",
+  "ja-JP",
+  "ko-KR",
+  "nb-NO",
+  "nl-NL",
+  "pl-PL",
+  "pt-BR",
+  "pt-PT",
+  "ro-RO",
+  "ru-RU",
+  "sv-SE",
+  "tr-TR",
 ];
 const DEFAULT_LANGUAGE = "en-US";
 const VOICE = "female";
@@ -23,23 +49,37 @@ const handing = (to: string): string => JSON.stringify({ hand_to: to });
  * when the event of the answer comes (goOn).
  */
 export async function settle(rest: Rest, { call_id }: InboundCall, decision: InboundDecision): Promise<void> {
-  const answer = (body: Record<string, unknown>): Promise<void> => commandIfLive(rest, call_id, "answer", { command_id: "answer", ...body });
+  const answer = (body: Record<string, unknown>): Promise<void> =>
+    commandIfLive(rest, call_id, "answer", { command_id: "answer", ...body });
   switch (decision.kind) {
     case "reject": {
-      if (decision.message === null) await commandIfLive(rest, call_id, "reject", { cause: "CALL_REJECTED", command_id: "reject" });
+      if (decision.message === null)
+        await commandIfLive(rest, call_id, "reject", { cause: "CALL_REJECTED", command_id: "reject" });
       else await answer({ client_state: stateOf(saying(decision.message, decision.language)) });
       return;
     }
-    case "redirect": await answer({ client_state: stateOf(handing(decision.to)) }); return;
+    case "redirect":
+      await answer({ client_state: stateOf(handing(decision.to)) });
+      return;
     case "connect": {
       const { callback_base, call_ref, media, record } = decision;
-      await answer({ client_state: stateOf(call_ref), ...hooksOf(callback_base, call_ref), ...recordingIf(record), ...talkOf(media) });
+      await answer({
+        client_state: stateOf(call_ref),
+        ...hooksOf(callback_base, call_ref),
+        ...recordingIf(record),
+        ...talkOf(media),
+      });
     }
   }
 }
 
 /** Tells an answered call what it was answered for; one that can't do it is ended, so that nobody is left in silence. */
-async function carryOut(rest: Rest, call_id: string, what: "speak" | "transfer", body: Record<string, unknown>): Promise<void> {
+async function carryOut(
+  rest: Rest,
+  call_id: string,
+  what: "speak" | "transfer",
+  body: Record<string, unknown>,
+): Promise<void> {
   try {
     await command(rest, call_id, what, { command_id: what, ...body });
   } catch (error) {
@@ -54,7 +94,15 @@ export async function goOn(rest: Rest, request: SignedRequest): Promise<void> {
   if (event.type !== "call.answered" && event.type !== "call.speak.ended") return;
   const state = recordOf(parsed(referenceOf(event.payload["client_state"]) ?? ""));
   const [say, hand_to, language] = [textOf(state["say"]), textOf(state["hand_to"]), textOf(state["language"])];
-  if (event.type === "call.speak.ended") { if (say !== null) await commandIfLive(rest, call_id, "hangup", {}); return; }
-  if (say !== null) await carryOut(rest, call_id, "speak", { payload: say, voice: VOICE, language: SPOKEN.find((l) => l === language) ?? DEFAULT_LANGUAGE });
+  if (event.type === "call.speak.ended") {
+    if (say !== null) await commandIfLive(rest, call_id, "hangup", {});
+    return;
+  }
+  if (say !== null)
+    await carryOut(rest, call_id, "speak", {
+      payload: say,
+      voice: VOICE,
+      language: SPOKEN.find((l) => l === language) ?? DEFAULT_LANGUAGE,
+    });
   if (hand_to !== null) await carryOut(rest, call_id, "transfer", { to: hand_to });
 }

@@ -17,12 +17,24 @@ const MAX_DEPTH = 4;
 /** Between Telnyx's clock and ours. */
 const CLOCK_TOLERANCE_MS = 3000;
 
-interface Listed { event: TelnyxEvent; call_id: string | null }
+interface Listed {
+  event: TelnyxEvent;
+  call_id: string | null;
+}
 
-async function pages(rest: Rest, path: string, query: Record<string, string>, most: number): Promise<Record<string, unknown>[]> {
+async function pages(
+  rest: Rest,
+  path: string,
+  query: Record<string, string>,
+  most: number,
+): Promise<Record<string, unknown>[]> {
   const all: Record<string, unknown>[] = [];
   for (let page = 1; page <= most; page += 1) {
-    const { data, meta } = await rest.get(path, { ...query, "page[number]": String(page), "page[size]": String(PAGE_SIZE) });
+    const { data, meta } = await rest.get(path, {
+      ...query,
+      "page[number]": String(page),
+      "page[size]": String(PAGE_SIZE),
+    });
     all.push(...listOf(data).map(recordOf));
     const total = recordOf(meta)["total_pages"];
     if (typeof total !== "number" || page >= total) break;
@@ -44,18 +56,40 @@ function rawEventIn(value: unknown, depth = 0): TelnyxEvent | null {
 
 /** An entry of the list of events; without a readable raw event, its name and time still say something. */
 function listed(entry: Record<string, unknown>): Listed {
-  const event = rawEventIn(entry["metadata"]) ?? { id: null, type: textOf(entry["name"]) ?? "", at: timeOf(entry["event_timestamp"]), payload: recordOf(entry["metadata"]) };
+  const event = rawEventIn(entry["metadata"]) ?? {
+    id: null,
+    type: textOf(entry["name"]) ?? "",
+    at: timeOf(entry["event_timestamp"]),
+    payload: recordOf(entry["metadata"]),
+  };
   return { event, call_id: textOf(event.payload["call_control_id"]) };
 }
 
 const listEvents = async (rest: Rest, filter: Record<string, string>): Promise<Listed[]> =>
-  (await pages(rest, "/call_events", { ...Object.fromEntries(Object.entries(filter).map(([name, value]) => [`filter${name}`, value])), "filter[type]": "webhook" }, MAX_EVENT_PAGES)).map(listed);
+  (
+    await pages(
+      rest,
+      "/call_events",
+      {
+        ...Object.fromEntries(Object.entries(filter).map(([name, value]) => [`filter${name}`, value])),
+        "filter[type]": "webhook",
+      },
+      MAX_EVENT_PAGES,
+    )
+  ).map(listed);
 
 const byTime = (a: TelnyxEvent, b: TelnyxEvent): number => (a.at ?? "").localeCompare(b.at ?? "");
 
 /** A call of which Telnyx says that it is over, but no event how. */
 function unexplainedEnd(call_id: string, at: string | null, progress: CallProgress[]): CallProgress {
-  return { call_id, at, type: "ended", end: progress.some((p) => p.type === "answered") ? "completed" : "unknown", cause: null, seconds: null };
+  return {
+    call_id,
+    at,
+    type: "ended",
+    end: progress.some((p) => p.type === "answered") ? "completed" : "unknown",
+    cause: null,
+    seconds: null,
+  };
 }
 
 function callOf(call_id: string, shown: Record<string, unknown>, events: TelnyxEvent[]): CarrierCall {
@@ -63,10 +97,17 @@ function callOf(call_id: string, shown: Record<string, unknown>, events: TelnyxE
   const progress = inOrder.flatMap((event) => progressOf(event, call_id));
   const ended_at = timeOf(shown["end_time"]);
   // a call that was only just asked for is not alive yet; one that is over has an end
-  if (shown["is_alive"] === false && ended_at !== null && !progress.some((p) => p.type === "ended")) progress.push(unexplainedEnd(call_id, ended_at, progress));
+  if (shown["is_alive"] === false && ended_at !== null && !progress.some((p) => p.type === "ended"))
+    progress.push(unexplainedEnd(call_id, ended_at, progress));
   const cost = inOrder.reduce<Price | null>((last, event) => costOf(event) ?? last, null);
   const created = timeOf(shown["start_time"]) ?? inOrder[0]?.at ?? null;
-  return { call_id, created_at: created === null ? null : new Date(created), live: !progress.some((p) => p.type === "ended"), progress, cost };
+  return {
+    call_id,
+    created_at: created === null ? null : new Date(created),
+    live: !progress.some((p) => p.type === "ended"),
+    progress,
+    cost,
+  };
 }
 
 /** The call as Telnyx shows it, with what its events tell of its way; null: unknown there (it is kept ten minutes after its end). */
@@ -80,22 +121,54 @@ export async function fetchCall(rest: Rest, call_id: string): Promise<CarrierCal
   }
   const leg = textOf(shown["call_leg_id"]);
   const events = leg === null ? [] : await listEvents(rest, { "[leg_id]": leg });
-  return callOf(call_id, shown, events.filter((e) => e.call_id === null || e.call_id === call_id).map((e) => e.event));
+  return callOf(
+    call_id,
+    shown,
+    events.filter((e) => e.call_id === null || e.call_id === call_id).map((e) => e.event),
+  );
 }
 
 /** What is sought: an attempt by its reference, between two numbers, from an instant on. */
-export interface Sought { call_ref: string; to: string; from: string; since: Date }
+export interface Sought {
+  call_ref: string;
+  to: string;
+  from: string;
+  since: Date;
+}
 
 /** The calls that carry our reference: told of by events in the last day, or live on the connection. */
-export async function findCalls(rest: Rest, connection_id: string, { call_ref, to, from, since }: Sought): Promise<CarrierCall[]> {
-  const told = await listEvents(rest, { "[from]": from, "[to]": to, "[occurred_at][gte]": new Date(since.getTime() - CLOCK_TOLERANCE_MS).toISOString() });
+export async function findCalls(
+  rest: Rest,
+  connection_id: string,
+  { call_ref, to, from, since }: Sought,
+): Promise<CarrierCall[]> {
+  const told = await listEvents(rest, {
+    "[from]": from,
+    "[to]": to,
+    "[occurred_at][gte]": new Date(since.getTime() - CLOCK_TOLERANCE_MS).toISOString(),
+  });
   const ours = told.filter(({ event }) => referenceOf(event.payload["client_state"]) === call_ref);
   const ids = new Set(ours.flatMap(({ call_id }) => (call_id === null ? [] : [call_id])));
   if (ids.size === 0) {
-    for (const entry of await pages(rest, `/connections/${pathPart(connection_id)}/active_calls`, {}, MAX_ACTIVE_PAGES)) {
+    for (const entry of await pages(
+      rest,
+      `/connections/${pathPart(connection_id)}/active_calls`,
+      {},
+      MAX_ACTIVE_PAGES,
+    )) {
       const id = textOf(entry["call_control_id"]);
       if (id !== null && referenceOf(entry["client_state"]) === call_ref) ids.add(id);
     }
   }
-  return Promise.all([...ids].slice(0, MAX_FOUND).map(async (id) => await fetchCall(rest, id) ?? callOf(id, {}, ours.filter((e) => e.call_id === id).map((e) => e.event))));
+  return Promise.all(
+    [...ids].slice(0, MAX_FOUND).map(
+      async (id) =>
+        (await fetchCall(rest, id)) ??
+        callOf(
+          id,
+          {},
+          ours.filter((e) => e.call_id === id).map((e) => e.event),
+        ),
+    ),
+  );
 }

@@ -22,23 +22,31 @@ export function mayAsk(link: string, api_origin: string): boolean {
   if (!URL.canParse(link)) return false;
   const { origin, protocol, hostname, username } = new URL(link);
   if (username !== "") return false;
-  return origin === new URL(api_origin).origin || (protocol === "https:" && (TELNYX_HOST.test(hostname) || STORE_HOST.test(hostname)));
+  return (
+    origin === new URL(api_origin).origin ||
+    (protocol === "https:" && (TELNYX_HOST.test(hostname) || STORE_HOST.test(hostname)))
+  );
 }
 
 /** The API key goes to the API's own origin and nowhere else: the store's links carry their own signature. */
 const headersFor = (link: string, api_origin: string, api_key: string): Record<string, string> =>
-  (new URL(link).origin === new URL(api_origin).origin ? { authorization: `Bearer ${api_key}` } : {});
+  new URL(link).origin === new URL(api_origin).origin ? { authorization: `Bearer ${api_key}` } : {};
 
 /** Opens a link; null: it is dead, or leads where we do not go. */
 async function follow(link: string, rest: Rest, api_key: string): Promise<RecordingStream | null> {
   let at = link;
   for (let hop = 0; hop <= MAX_REDIRECTS && mayAsk(at, rest.origin); hop += 1) {
     const here = at;
-    const response = await headWithin(ASK_TIMEOUT_MS, (signal) => fetch(here, { redirect: "manual", signal, headers: headersFor(here, rest.origin, api_key) }));
+    const response = await headWithin(ASK_TIMEOUT_MS, (signal) =>
+      fetch(here, { redirect: "manual", signal, headers: headersFor(here, rest.origin, api_key) }),
+    );
     if (response.ok && response.body) return streamOf(response);
     await response.body?.cancel();
     const next = response.headers.get("location");
-    if (Math.floor(response.status / 100) === REDIRECT && next !== null) { at = new URL(next, at).href; continue; }
+    if (Math.floor(response.status / 100) === REDIRECT && next !== null) {
+      at = new URL(next, at).href;
+      continue;
+    }
     if (DEAD.includes(response.status)) return null;
     throw new Error(`the recording's link is answered with HTTP ${response.status}`);
   }
@@ -57,7 +65,8 @@ async function freshLink(rest: Rest, recording_id: string): Promise<string> {
   try {
     const { download_urls, status } = recordOf((await rest.get(`/recordings/${pathPart(recording_id)}`))["data"]);
     const link = linkOf(download_urls);
-    if (status !== undefined && status !== "completed" || link === null) fail("RECORDING_NOT_READY", "The carrier has not finished the recording yet.");
+    if ((status !== undefined && status !== "completed") || link === null)
+      fail("RECORDING_NOT_READY", "The carrier has not finished the recording yet.");
     return link;
   } catch (error) {
     return isUnknown(error) ? gone() : Promise.reject(error);
@@ -67,10 +76,18 @@ async function freshLink(rest: Rest, recording_id: string): Promise<string> {
 const OURS: readonly string[] = ["RECORDING_NOT_FOUND", "RECORDING_NOT_READY"];
 
 /** Opens a recording by the link its callback brought, or, that being dead (they live ten minutes), by a fresh one. RECORDING_NOT_FOUND, RECORDING_NOT_READY, DEPENDENCY_DOWN. */
-export async function openRecording(rest: Rest, api_key: string, { recording_id, url }: CarrierRecording): Promise<RecordingStream> {
+export async function openRecording(
+  rest: Rest,
+  api_key: string,
+  { recording_id, url }: CarrierRecording,
+): Promise<RecordingStream> {
   if (url === null) fail("RECORDING_NOT_FOUND", "The carrier has no recording of this call.");
   try {
-    return await follow(url, rest, api_key) ?? await follow(await freshLink(rest, recording_id), rest, api_key) ?? fail("RECORDING_NOT_FOUND", "The carrier's link to the recording does not work.");
+    return (
+      (await follow(url, rest, api_key)) ??
+      (await follow(await freshLink(rest, recording_id), rest, api_key)) ??
+      fail("RECORDING_NOT_FOUND", "The carrier's link to the recording does not work.")
+    );
   } catch (error) {
     return OURS.includes(codeOf(error)) ? Promise.reject(error) : unreachable(error);
   }
@@ -78,11 +95,28 @@ export async function openRecording(rest: Rest, api_key: string, { recording_id,
 
 /** The call's recordings that Telnyx has finished. */
 export async function recordingsOf(rest: Rest, call_id: string): Promise<CarrierRecording[]> {
-  const { data } = await rest.get("/recordings", { "filter[call_control_id]": call_id, "page[number]": "1", "page[size]": String(MAX_LISTED) }).catch(unreachable);
-  return listOf(data).map(recordOf).flatMap((shown) => {
-    const [recording_id, url, ms] = [textOf(shown["id"]), linkOf(shown["download_urls"]), shown["duration_millis"]];
-    // a filter that is not known is passed over: another call's recording must never be taken for ours
-    if (recording_id === null || url === null || shown["call_control_id"] !== call_id || (shown["status"] ?? "completed") !== "completed") return [];
-    return [{ recording_id, url, seconds: typeof ms === "number" ? Math.round(ms / 1000) : null, channels: CHANNELS[textOf(shown["channels"]) ?? ""] ?? null }];
-  });
+  const { data } = await rest
+    .get("/recordings", { "filter[call_control_id]": call_id, "page[number]": "1", "page[size]": String(MAX_LISTED) })
+    .catch(unreachable);
+  return listOf(data)
+    .map(recordOf)
+    .flatMap((shown) => {
+      const [recording_id, url, ms] = [textOf(shown["id"]), linkOf(shown["download_urls"]), shown["duration_millis"]];
+      // a filter that is not known is passed over: another call's recording must never be taken for ours
+      if (
+        recording_id === null ||
+        url === null ||
+        shown["call_control_id"] !== call_id ||
+        (shown["status"] ?? "completed") !== "completed"
+      )
+        return [];
+      return [
+        {
+          recording_id,
+          url,
+          seconds: typeof ms === "number" ? Math.round(ms / 1000) : null,
+          channels: CHANNELS[textOf(shown["channels"]) ?? ""] ?? null,
+        },
+      ];
+    });
 }

@@ -3,7 +3,10 @@ import { refusalOf } from "./answers.ts";
 import { parsed, recordOf } from "./json.ts";
 
 /** What the REST client needs. `api_base` null: Telnyx's own. */
-export interface RestOptions { api_key: string; api_base: string | null }
+export interface RestOptions {
+  api_key: string;
+  api_base: string | null;
+}
 
 /** Telnyx's API, as far as it is used here. Answers of 300 and above are thrown as Refusal; nothing is ever sent twice. */
 export interface Rest {
@@ -36,19 +39,37 @@ async function bounded(response: Response): Promise<string> {
 /** Telnyx's REST API over fetch. A redirect is not followed: the key goes to this origin only. */
 export function openRest({ api_key, api_base }: RestOptions): Rest {
   const origin = api_base ?? TELNYX;
-  const ask = async (method: string, path: string, body: Record<string, unknown> | null, timeout_ms: number): Promise<Record<string, unknown>> => {
+  const ask = async (
+    method: string,
+    path: string,
+    body: Record<string, unknown> | null,
+    timeout_ms: number,
+  ): Promise<Record<string, unknown>> => {
     const response = await fetch(`${origin}/v2${path}`, {
-      method, redirect: "manual", signal: AbortSignal.timeout(timeout_ms),
-      headers: { authorization: `Bearer ${api_key}`, accept: "application/json", ...(body === null ? {} : { "content-type": "application/json" }) },
+      method,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeout_ms),
+      headers: {
+        authorization: `Bearer ${api_key}`,
+        accept: "application/json",
+        ...(body === null ? {} : { "content-type": "application/json" }),
+      },
       ...(body === null ? {} : { body: JSON.stringify(body) }),
     });
     const answer = parsed(await bounded(response));
-    if (response.status >= FIRST_BAD_STATUS) throw refusalOf(response.status, answer, response.headers.get("retry-after"), new Date());
+    if (response.status >= FIRST_BAD_STATUS)
+      throw refusalOf(response.status, answer, response.headers.get("retry-after"), new Date());
     return recordOf(answer);
   };
   return {
     origin,
     post: (path, body, timeout_ms = ASK_TIMEOUT_MS) => ask("POST", path, body, timeout_ms),
-    get: (path, query = {}) => ask("GET", Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`, null, ASK_TIMEOUT_MS),
+    get: (path, query = {}) =>
+      ask(
+        "GET",
+        Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`,
+        null,
+        ASK_TIMEOUT_MS,
+      ),
   };
 }

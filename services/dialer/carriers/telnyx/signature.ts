@@ -19,7 +19,10 @@ function strictly(base64: string, bytes: number): Buffer | null {
 /** Telnyx's public key, base64 as its portal shows it. Throws a plain error for anything else. */
 export function publicKeyOf(base64: string): KeyObject {
   const bytes = strictly(base64, KEY_BYTES);
-  if (bytes === null) throw new Error("Telnyx's public key must be 32 bytes in base64, as Mission Control shows it under Keys & Credentials: check TELNYX_PUBLIC_KEY.");
+  if (bytes === null)
+    throw new Error(
+      "Telnyx's public key must be 32 bytes in base64, as Mission Control shows it under Keys & Credentials: check TELNYX_PUBLIC_KEY.",
+    );
   return createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" });
 }
 
@@ -27,7 +30,11 @@ const headerOf = (headers: Record<string, string>, wanted: string): string =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
 
 /** True when Telnyx signed this request not long before `now`: Ed25519 over `<time>|<body>` (voice.md 1.3). */
-export function isSigned(key: KeyObject, { headers, body }: Pick<SignedRequest, "headers" | "body">, now: Date): boolean {
+export function isSigned(
+  key: KeyObject,
+  { headers, body }: Pick<SignedRequest, "headers" | "body">,
+  now: Date,
+): boolean {
   const signature = strictly(headerOf(headers, SIGNATURE_HEADER), SIGNATURE_BYTES);
   const time = headerOf(headers, TIME_HEADER);
   if (signature === null || !/^\d{1,12}$/.test(time)) return false;

@@ -14,12 +14,20 @@ const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "obj
 export function refusalOf(status: number, body: unknown, headers: unknown, now: Date): Refusal {
   const { code, message } = isRecord(body) ? body : {};
   const wait = retryAfter(isRecord(headers) ? headers["retry-after"] : undefined, now);
-  return new Refusal(status, typeof code === "number" ? code : null, withoutNumbers(typeof message === "string" ? message : `HTTP ${status}`), wait);
+  return new Refusal(
+    status,
+    typeof code === "number" ? code : null,
+    withoutNumbers(typeof message === "string" ? message : `HTTP ${status}`),
+    wait,
+  );
 }
 
 /** What a failed dial request means for the attempt. */
-export const dialAnswerOf = (error: unknown): DialAnswer => failedDial(error, (refusal) => {
-  const { code, status, message: reason } = refusal;
-  if (status === 403 && BAD_CREDENTIALS.has(code)) return credentialsRefused(status);
-  return code === TOO_MANY ? tooMany(refusal) : { kind: "refused", invalid_number: INVALID_NUMBER.has(code), carrier_code: String(code ?? status), reason };
-});
+export const dialAnswerOf = (error: unknown): DialAnswer =>
+  failedDial(error, (refusal) => {
+    const { code, status, message: reason } = refusal;
+    if (status === 403 && BAD_CREDENTIALS.has(code)) return credentialsRefused(status);
+    return code === TOO_MANY
+      ? tooMany(refusal)
+      : { kind: "refused", invalid_number: INVALID_NUMBER.has(code), carrier_code: String(code ?? status), reason };
+  });

@@ -1,9 +1,28 @@
 import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
 import { fail } from "../../../../shared/errors.ts";
-import { bareTranslation, type AnsweredBy, type CallbackKind, type CallProgress, type CarrierRecording, type SignedRequest, type Translated } from "../port.ts";
+import {
+  bareTranslation,
+  type AnsweredBy,
+  type CallbackKind,
+  type CallProgress,
+  type CarrierRecording,
+  type SignedRequest,
+  type Translated,
+} from "../port.ts";
 
-const ENDS: Record<string, CarrierEnd> = { completed: "completed", busy: "busy", "no-answer": "no_answer", failed: "failed", canceled: "canceled" };
-const STEPS: Record<string, "queued" | "ringing" | "answered"> = { queued: "queued", initiated: "queued", ringing: "ringing", "in-progress": "answered" };
+const ENDS: Record<string, CarrierEnd> = {
+  completed: "completed",
+  busy: "busy",
+  "no-answer": "no_answer",
+  failed: "failed",
+  canceled: "canceled",
+};
+const STEPS: Record<string, "queued" | "ringing" | "answered"> = {
+  queued: "queued",
+  initiated: "queued",
+  ringing: "ringing",
+  "in-progress": "answered",
+};
 /** SIP 603: the callee pressed "decline", which Twilio reports as busy. */
 const DECLINED = "603";
 
@@ -23,24 +42,37 @@ export function answeredBy(word: string | null): AnsweredBy | null {
 }
 
 /** Where a call is, from Twilio's CallStatus; null for a word we do not know, which changes nothing. */
-export function stepOf(status: string, at: string | null, call_id: string, more: { sip: string | null; seconds: number | null }): CallProgress | null {
+export function stepOf(
+  status: string,
+  at: string | null,
+  call_id: string,
+  more: { sip: string | null; seconds: number | null },
+): CallProgress | null {
   const step = STEPS[status];
   if (step) return { call_id, at, type: step };
   const end = ENDS[status];
   if (!end) return null;
   return {
-    call_id, at, type: "ended", end: end === "busy" && more.sip === DECLINED ? "rejected" : end,
-    cause: more.sip === null ? null : `sip ${more.sip}`, seconds: more.seconds,
+    call_id,
+    at,
+    type: "ended",
+    end: end === "busy" && more.sip === DECLINED ? "rejected" : end,
+    cause: more.sip === null ? null : `sip ${more.sip}`,
+    seconds: more.seconds,
   };
 }
 
 /** The callback's fields. */
-export const formOf = ({ method, path, body }: SignedRequest): URLSearchParams => new URLSearchParams(method === "GET" ? path.split("?").slice(1).join("?") : body);
+export const formOf = ({ method, path, body }: SignedRequest): URLSearchParams =>
+  new URLSearchParams(method === "GET" ? path.split("?").slice(1).join("?") : body);
 
 /** The call a callback is about. VALIDATION_FAILED when it names none. */
 export function callIdOf(form: URLSearchParams): string {
   const call_id = form.get("CallSid") ?? "";
-  if (!/^CA[0-9a-f]{32}$/i.test(call_id)) fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", { errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }] });
+  if (!/^CA[0-9a-f]{32}$/i.test(call_id))
+    fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", {
+      errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }],
+    });
   return call_id;
 }
 
@@ -49,18 +81,26 @@ function detected(form: URLSearchParams, call_id: string): CallProgress[] {
   const word = form.get("AnsweredBy");
   const verdict = answeredBy(word);
   if (verdict === null) return [];
-  return [{ call_id, at: null, type: "machine", verdict }, ...(word?.startsWith("machine_end") === true ? [{ call_id, at: null, type: "beep" } as const] : [])];
+  return [
+    { call_id, at: null, type: "machine", verdict },
+    ...(word?.startsWith("machine_end") === true ? [{ call_id, at: null, type: "beep" } as const] : []),
+  ];
 }
 
 /** A recording's end: made, or absent where there was nothing to record. */
 function recordingOf(form: URLSearchParams): CarrierRecording | null {
   const recording_id = form.get("RecordingSid") ?? "";
-  if (!/^RE[0-9a-f]{32}$/i.test(recording_id)) fail("VALIDATION_FAILED", "The callback names no recording: RecordingSid is missing or malformed.", { errors: [{ path: "RecordingSid", message: "must be RE and 32 hex digits" }] });
+  if (!/^RE[0-9a-f]{32}$/i.test(recording_id))
+    fail("VALIDATION_FAILED", "The callback names no recording: RecordingSid is missing or malformed.", {
+      errors: [{ path: "RecordingSid", message: "must be RE and 32 hex digits" }],
+    });
   const status = form.get("RecordingStatus");
   if (status === "in-progress") return null;
   return {
-    recording_id, url: status === "completed" ? form.get("RecordingUrl") : null,
-    seconds: wholeOf(form.get("RecordingDuration")), channels: wholeOf(form.get("RecordingChannels")),
+    recording_id,
+    url: status === "completed" ? form.get("RecordingUrl") : null,
+    seconds: wholeOf(form.get("RecordingDuration")),
+    channels: wholeOf(form.get("RecordingChannels")),
   };
 }
 
@@ -70,12 +110,21 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   const call_id = callIdOf(form);
   if (kind === "amd") return { ...bareTranslation(call_id), progress: detected(form, call_id) };
   if (kind === "recording") return { ...bareTranslation(call_id), recording: recordingOf(form) };
-  const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, { sip: form.get("SipResponseCode"), seconds: wholeOf(form.get("CallDuration")) });
+  const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, {
+    sip: form.get("SipResponseCode"),
+    seconds: wholeOf(form.get("CallDuration")),
+  });
   // of a call to us nobody may report the end but its own documents: a number need not have a status address
   if (kind === "relay-end" || kind === "stream") {
     const ended = step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [];
     // a stream that ends while the call goes on: after the talk, or because it could not be connected
-    return { ...bareTranslation(call_id), progress: kind === "stream" && step?.type === "answered" ? [{ call_id, at: step.at, type: "media_lost", reason: "the stream is over while the call goes on" }] : ended };
+    return {
+      ...bareTranslation(call_id),
+      progress:
+        kind === "stream" && step?.type === "answered"
+          ? [{ call_id, at: step.at, type: "media_lost", reason: "the stream is over while the call goes on" }]
+          : ended,
+    };
   }
   return { ...bareTranslation(call_id), sequence: form.get("SequenceNumber"), progress: step ? [step] : [] };
 }

@@ -12,7 +12,10 @@ import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, isUpgradeSigned } from "./signature.ts";
 
 /** What the adapter needs of the environment. */
-export interface TwilioOptions extends RestOptions { public_http_url: string; public_ws_url: string }
+export interface TwilioOptions extends RestOptions {
+  public_http_url: string;
+  public_ws_url: string;
+}
 
 /** Calls looked at in a search; the newest come first, and one pair of numbers makes few in two minutes. */
 const MAX_FOUND = 50;
@@ -23,8 +26,10 @@ const NOT_IN_PROGRESS = 21_220;
 const NOT_FOUND_STATUS = 404;
 const XML = "text/xml; charset=utf-8";
 
-const wholeOf = (text: string | null | undefined): number | null => (text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null);
-const isoOf = (date: Date | null | undefined): string | null => (date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null);
+const wholeOf = (text: string | null | undefined): number | null =>
+  text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
+const isoOf = (date: Date | null | undefined): string | null =>
+  date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null;
 
 /** Twilio's call resource in our words. The moment of the answer is the end less the talk time: the resource has no other. */
 function callOf(c: CallInstance): CarrierCall {
@@ -32,7 +37,10 @@ function callOf(c: CallInstance): CarrierCall {
   const step = stepOf(c.status, isoOf(c.endTime), c.sid, { sip: null, seconds });
   const progress: CallProgress[] = [];
   if (step?.type === "ended" && step.end === "completed") {
-    const at = c.endTime instanceof Date && seconds !== null ? new Date(c.endTime.getTime() - seconds * 1000).toISOString() : null;
+    const at =
+      c.endTime instanceof Date && seconds !== null
+        ? new Date(c.endTime.getTime() - seconds * 1000).toISOString()
+        : null;
     if (at !== null) progress.push({ call_id: c.sid, at, type: "answered" });
   }
   const verdict = answeredBy(c.answeredBy);
@@ -40,30 +48,61 @@ function callOf(c: CallInstance): CarrierCall {
   if (step) progress.push(step);
   const amount = Math.abs(Number(c.price));
   return {
-    call_id: c.sid, created_at: c.dateCreated instanceof Date ? c.dateCreated : null, live: step?.type !== "ended", progress,
+    call_id: c.sid,
+    created_at: c.dateCreated instanceof Date ? c.dateCreated : null,
+    live: step?.type !== "ended",
+    progress,
     cost: c.price !== null && Number.isFinite(amount) ? { amount, currency: c.priceUnit } : null,
   };
 }
 
 /** The dial request as Twilio's SDK takes it. The document goes inline: no round trip at the answer. */
-function paramsOf({ call_ref, to, from, ring_seconds, talk_seconds, media, callback_base, record, await_beep }: DialRequest) {
+function paramsOf({
+  call_ref,
+  to,
+  from,
+  ring_seconds,
+  talk_seconds,
+  media,
+  callback_base,
+  record,
+  await_beep,
+}: DialRequest) {
   const at = (kind: string) => `${callback_base}/${kind}/${call_ref}`;
   return {
-    to, from, twiml: talkDocument(media, at),
-    statusCallback: at("status"), statusCallbackMethod: "POST", statusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
-    timeout: ring_seconds, timeLimit: talk_seconds,
-    machineDetection: await_beep ? "DetectMessageEnd" : "Enable", asyncAmd: "true", asyncAmdStatusCallback: at("amd"), asyncAmdStatusCallbackMethod: "POST",
-    ...(record ? {
-      record: true, recordingChannels: "dual", trim: "do-not-trim",
-      recordingStatusCallback: at("recording"), recordingStatusCallbackMethod: "POST", recordingStatusCallbackEvent: ["completed", "absent"],
-    } : {}),
+    to,
+    from,
+    twiml: talkDocument(media, at),
+    statusCallback: at("status"),
+    statusCallbackMethod: "POST",
+    statusCallbackEvent: ["initiated", "ringing", "answered", "completed"],
+    timeout: ring_seconds,
+    timeLimit: talk_seconds,
+    machineDetection: await_beep ? "DetectMessageEnd" : "Enable",
+    asyncAmd: "true",
+    asyncAmdStatusCallback: at("amd"),
+    asyncAmdStatusCallbackMethod: "POST",
+    ...(record
+      ? {
+          record: true,
+          recordingChannels: "dual",
+          trim: "do-not-trim",
+          recordingStatusCallback: at("recording"),
+          recordingStatusCallbackMethod: "POST",
+          recordingStatusCallbackEvent: ["completed", "absent"],
+        }
+      : {}),
   };
 }
 
-const isOver = (error: unknown): boolean => error instanceof Refusal && (error.code === NOT_IN_PROGRESS || error.status === NOT_FOUND_STATUS);
+const isOver = (error: unknown): boolean =>
+  error instanceof Refusal && (error.code === NOT_IN_PROGRESS || error.status === NOT_FOUND_STATUS);
 
 const unreachable = (error: unknown): never =>
-  fail("DEPENDENCY_DOWN", `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : faultWord(error)}); it will be asked again.`);
+  fail(
+    "DEPENDENCY_DOWN",
+    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : faultWord(error)}); it will be asked again.`,
+  );
 
 /** Asks once. A request that can't even be made is refused: nothing was sent. */
 async function dialOnce(rest: () => Promise<Twilio>, request: DialRequest): Promise<DialAnswer> {
@@ -72,7 +111,12 @@ async function dialOnce(rest: () => Promise<Twilio>, request: DialRequest): Prom
   try {
     [client, params] = [await rest(), paramsOf(request)];
   } catch (error) {
-    return { kind: "refused", invalid_number: false, carrier_code: "not_sent", reason: error instanceof Error ? error.message : String(error) };
+    return {
+      kind: "refused",
+      invalid_number: false,
+      carrier_code: "not_sent",
+      reason: error instanceof Error ? error.message : String(error),
+    };
   }
   try {
     const { sid, queueTime } = await client.calls.create(params);
@@ -89,8 +133,17 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
 
   return {
     id: "twilio",
-    capabilities: { speech: "relay", machine_detection: true, beep: true, recording: "dial", signs_upgrade: true, digits: "media" },
-    warm: async () => { await rest(); },
+    capabilities: {
+      speech: "relay",
+      machine_detection: true,
+      beep: true,
+      recording: "dial",
+      signs_upgrade: true,
+      digits: "media",
+    },
+    warm: async () => {
+      await rest();
+    },
     dial: (request) => dialOnce(rest, request),
     async hangUp({ call_id }, answered) {
       const call = (await rest()).calls(call_id);
@@ -106,7 +159,11 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       try {
         await (await rest()).calls(call_id).update({ twiml: transferDocument(to, from) });
       } catch (error) {
-        if (error instanceof Refusal && error.status < 500) fail("CALL_REFUSED", `The carrier refused the transfer (code ${error.code ?? error.status}): ${error.message}`);
+        if (error instanceof Refusal && error.status < 500)
+          fail(
+            "CALL_REFUSED",
+            `The carrier refused the transfer (code ${error.code ?? error.status}): ${error.message}`,
+          );
         unreachable(error);
       }
     },
@@ -121,7 +178,9 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       // no StartTime filter: a call still in Twilio's queue has none and would be missed
       const found = await (await rest()).calls.list({ to, from, limit: MAX_FOUND }).catch(unreachable);
       const [first, last] = [since.getTime() - CLOCK_TOLERANCE_MS, until.getTime() + CLOCK_TOLERANCE_MS];
-      return found.map(callOf).filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
+      return found
+        .map(callOf)
+        .filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
     },
     sendDigits: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
     record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
@@ -130,7 +189,10 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
-    answerDocument: (kind) => ({ content_type: XML, body: kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument() }),
+    answerDocument: (kind) => ({
+      content_type: XML,
+      body: kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument(),
+    }),
     inbound: readInbound,
     settleInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
   };

@@ -9,7 +9,8 @@ const E164 = /^\+[1-9]\d{6,14}$/;
 const NO_NUMBER = new Set(["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"]);
 
 /** The caller's number; null when it is withheld. */
-export const callerOf = (from: string | null): string | null => (from !== null && E164.test(from) && !NO_NUMBER.has(from) ? from : null);
+export const callerOf = (from: string | null): string | null =>
+  from !== null && E164.test(from) && !NO_NUMBER.has(from) ? from : null;
 
 /** Reads the voice webhook of one of our numbers; null for a call of ours. */
 export function readInbound(request: SignedRequest): InboundCall | null {
@@ -17,7 +18,10 @@ export function readInbound(request: SignedRequest): InboundCall | null {
   const call_id = callIdOf(form);
   if (form.get("Direction") !== "inbound") return null;
   const to = form.get("To") ?? "";
-  if (!E164.test(to)) fail("VALIDATION_FAILED", "The callback names no number that was called: To is missing or malformed.", { errors: [{ path: "To", message: "must be a phone number in E.164" }] });
+  if (!E164.test(to))
+    fail("VALIDATION_FAILED", "The callback names no number that was called: To is missing or malformed.", {
+      errors: [{ path: "To", message: "must be a phone number in E.164" }],
+    });
   return { call_id, leg_id: null, from: callerOf(form.get("From")), to };
 }
 
@@ -27,9 +31,12 @@ export function inboundDocument(decision: InboundDecision): string {
     case "reject": {
       // a rejected call is not answered and costs nothing; one that is told something is
       if (decision.message === null) return responseDocument(element("Reject"));
-      return responseDocument(element("Say", { language: decision.language }, escaped(decision.message)) + element("Hangup"));
+      return responseDocument(
+        element("Say", { language: decision.language }, escaped(decision.message)) + element("Hangup"),
+      );
     }
-    case "redirect": return responseDocument(element("Dial", {}, element("Number", {}, escaped(decision.to))));
+    case "redirect":
+      return responseDocument(element("Dial", {}, element("Number", {}, escaped(decision.to))));
     case "connect": {
       const at = (kind: string): string => `${decision.callback_base}/${kind}/${decision.call_ref}`;
       return talkDocument(decision.media, at, decision.record ? at("recording") : null);

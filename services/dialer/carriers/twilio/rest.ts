@@ -5,7 +5,11 @@ import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS } from "../port.ts";
 import { refusalOf } from "./answers.ts";
 
 /** What the REST client needs. `api_base` null: Twilio's own. */
-export interface RestOptions { account_sid: string; auth_token: string; api_base: string | null }
+export interface RestOptions {
+  account_sid: string;
+  auth_token: string;
+  api_base: string | null;
+}
 
 /** Sockets: more than the dialer ever has requests in flight, so that none waits in line past its intent's deadline. */
 const MAX_SOCKETS = 640;
@@ -17,7 +21,8 @@ export function movedTo(api_base: string | null, uri: string): string {
   return `${api_base}${pathname}${search}`;
 }
 
-const isDial = (method: string, uri: string): boolean => method.toLowerCase() === "post" && new URL(uri).pathname.endsWith("/Calls.json");
+const isDial = (method: string, uri: string): boolean =>
+  method.toLowerCase() === "post" && new URL(uri).pathname.endsWith("/Calls.json");
 
 /**
  * Twilio's own SDK, loaded when first needed (it is large), with its retries off: a request that rings a phone is sent once.
@@ -28,11 +33,22 @@ export async function openRest(options: RestOptions): Promise<Twilio> {
   class OnceClient extends twilio.RequestClient {
     override async request<TData>(asked: RequestClient.RequestOptions<TData>): Promise<response.default<TData>> {
       const timeout = isDial(asked.method, asked.uri) ? DIAL_TIMEOUT_MS : ASK_TIMEOUT_MS;
-      const answer = await super.request<TData>({ ...asked, uri: movedTo(options.api_base, asked.uri), timeout, allowRedirects: false });
+      const answer = await super.request<TData>({
+        ...asked,
+        uri: movedTo(options.api_base, asked.uri),
+        timeout,
+        allowRedirects: false,
+      });
       if (answer.statusCode >= 400) throw refusalOf(answer.statusCode, answer.body, answer.headers, new Date());
       return answer;
     }
   }
-  const httpClient = new OnceClient({ timeout: DIAL_TIMEOUT_MS, autoRetry: false, keepAlive: true, maxSockets: MAX_SOCKETS, maxTotalSockets: MAX_SOCKETS });
+  const httpClient = new OnceClient({
+    timeout: DIAL_TIMEOUT_MS,
+    autoRetry: false,
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    maxTotalSockets: MAX_SOCKETS,
+  });
   return twilio(options.account_sid, options.auth_token, { httpClient, autoRetry: false });
 }

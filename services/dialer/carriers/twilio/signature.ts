@@ -8,8 +8,17 @@ const PARTS = /^([a-z]+):\/\/([^/?#]+)(.*)$/is;
 /** base64 HMAC-SHA1 over the address as asked for, then every form field's name and value, sorted by name (https://www.twilio.com/docs/usage/security). */
 export function signatureOf(auth_token: string, url: string, form: URLSearchParams): string {
   const names = [...new Set(form.keys())].sort();
-  const signed = names.map((name) => [...new Set(form.getAll(name))].sort().map((value) => name + value).join("")).join("");
-  return createHmac("sha1", auth_token).update(url + signed, "utf8").digest("base64");
+  const signed = names
+    .map((name) =>
+      [...new Set(form.getAll(name))]
+        .sort()
+        .map((value) => name + value)
+        .join(""),
+    )
+    .join("");
+  return createHmac("sha1", auth_token)
+    .update(url + signed, "utf8")
+    .digest("base64");
 }
 
 const equal = (a: string, b: string): boolean => {
@@ -22,7 +31,13 @@ function portForms(url: string): string[] {
   const [, scheme = "", host = "", rest = ""] = PARTS.exec(url) ?? [];
   const bare = host.replace(/:\d+$/, "");
   const port = STANDARD_PORT[scheme.toLowerCase()];
-  return [...new Set([url, `${scheme}://${bare}${rest}`, ...(bare === host && port ? [`${scheme}://${host}:${port}${rest}`] : [])])];
+  return [
+    ...new Set([
+      url,
+      `${scheme}://${bare}${rest}`,
+      ...(bare === host && port ? [`${scheme}://${host}:${port}${rest}`] : []),
+    ]),
+  ];
 }
 
 /** The address with and without a slash at the end of its path. */
@@ -36,7 +51,10 @@ const headerOf = (headers: Record<string, string>): string =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === HEADER)?.[1] ?? "";
 
 const isForm = (headers: Record<string, string>): boolean =>
-  Object.entries(headers).some(([name, value]) => name.toLowerCase() === "content-type" && value.toLowerCase().startsWith("application/x-www-form-urlencoded"));
+  Object.entries(headers).some(
+    ([name, value]) =>
+      name.toLowerCase() === "content-type" && value.toLowerCase().startsWith("application/x-www-form-urlencoded"),
+  );
 
 /** True when the body is the one whose hash stands in the signed query (`bodySHA256`), which Twilio adds for bodies that are no form. */
 function bodyMatches(path: string, body: string): boolean {
@@ -55,9 +73,15 @@ export function isSigned(auth_token: string, public_url: string, request: Signed
 }
 
 /** True when Twilio signed this WebSocket upgrade. It carries no fields, and the slash at the end comes and goes. */
-export function isUpgradeSigned(auth_token: string, public_ws_url: string, request: Pick<SignedRequest, "path" | "headers">): boolean {
+export function isUpgradeSigned(
+  auth_token: string,
+  public_ws_url: string,
+  request: Pick<SignedRequest, "path" | "headers">,
+): boolean {
   const given = headerOf(request.headers);
   if (given === "") return false;
   const none = new URLSearchParams();
-  return slashForms(public_ws_url + request.path).flatMap(portForms).some((url) => equal(given, signatureOf(auth_token, url, none)));
+  return slashForms(public_ws_url + request.path)
+    .flatMap(portForms)
+    .some((url) => equal(given, signatureOf(auth_token, url, none)));
 }
