@@ -1,19 +1,19 @@
 import { service } from "../../shared/bus.ts";
-import { auditSchema } from "./audit.model.ts";
-import { auditRepository } from "./audit.repository.ts";
-import { auditing } from "./auditing.ts";
-import { ensureFirstAdmin } from "./first-admin.ts";
-import { identifyWith } from "./identify.ts";
-import { loginWith } from "./login.ts";
-import { passwordHashing } from "./passwords.ts";
-import { s2sTokenSchema } from "./s2s-tokens.model.ts";
-import { s2sTokensRepository } from "./s2s-tokens.repository.ts";
-import { s2sTokens } from "./s2s-tokens.ts";
-import { accessTokens, signingKey } from "./tokens.ts";
-import { userChanging } from "./user-changing.ts";
-import { userSchema } from "./users.model.ts";
-import { usersRepository } from "./users.repository.ts";
-import { userManagement } from "./users.ts";
+import { auditSchema } from "./audit/audit.model.ts";
+import { auditRepository } from "./audit/audit.repository.ts";
+import { auditing } from "./audit/audit-log.ts";
+import { ensureFirstAdmin } from "./login/first-admin.ts";
+import { identifyWith } from "./tokens/identify.ts";
+import { loginWith } from "./login/login.ts";
+import { passwordHashing } from "./login/passwords.ts";
+import { s2sTokenSchema } from "./tokens/s2s-tokens.model.ts";
+import { s2sTokensRepository } from "./tokens/s2s-tokens.repository.ts";
+import { s2sTokens } from "./tokens/s2s-tokens.ts";
+import { accessTokens, signingKey } from "./tokens/access-tokens.ts";
+import { userChanging } from "./users/user-updates.ts";
+import { userSchema } from "./users/users.model.ts";
+import { usersRepository } from "./users/users.repository.ts";
+import { userManagement } from "./users/users.ts";
 
 /** Identity: people who log in and tokens of programs (interface.md 4.1, 5), and the audit log. Refuses to be built without a signing key. */
 export default service("auth", (ground) => {

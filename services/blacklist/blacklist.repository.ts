@@ -4,7 +4,7 @@ import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { joining } from "../../shared/joining.ts";
 import { insertNew } from "../../shared/unordered-insert.ts";
-import { entryId, type List } from "./entries.ts";
+import { entryId, type List } from "./blacklist-entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */
 export interface BlacklistRepository {

@@ -3,8 +3,8 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
-import { forbiddingIds, soughtNumber, toEntry } from "./entries.ts";
-import { addNumbers, removeNumbers } from "./listing.ts";
+import { forbiddingIds, soughtNumber, toEntry } from "./blacklist-entries.ts";
+import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
 
 /** Numbers that must not be called (interface.md 4.5). An entry belongs to the reseller that made it; an admin's holds for everybody. */
 export default service("blacklist", (ground) => {

@@ -1,17 +1,17 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
-import { changeConfiguration, deleteConfiguration } from "./configuration-changing.ts";
-import { configurationSchema } from "./configurations.model.ts";
-import { configurationsRepository } from "./configurations.repository.ts";
-import { inboundPlanning } from "./inbound.ts";
-import { planning, toResolved } from "./planning.ts";
-import { pushMemory } from "./push-memory.ts";
-import { pushing } from "./pushing.ts";
-import { reading } from "./reading.ts";
-import { changeTemplate, deleteTemplate, templateNotFound } from "./template-changing.ts";
-import { templateSchema, versionSchema } from "./templates.model.ts";
-import { templatesRepository } from "./templates.repository.ts";
-import { createConfiguration, createTemplate } from "./writing.ts";
+import { changeConfiguration, deleteConfiguration } from "./configurations/configuration-changes.ts";
+import { configurationSchema } from "./configurations/configurations.model.ts";
+import { configurationsRepository } from "./configurations/configurations.repository.ts";
+import { inboundPlanning } from "./plans/inbound-plans.ts";
+import { planning, toResolved } from "./plans/call-plans.ts";
+import { pushMemory } from "./push/push-cache.ts";
+import { pushing } from "./push/push-targets.ts";
+import { reading } from "./config-queries.ts";
+import { changeTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
+import { templateSchema, versionSchema } from "./templates/templates.model.ts";
+import { templatesRepository } from "./templates/templates.repository.ts";
+import { createConfiguration, createTemplate } from "./configurations/creation.ts";
 
 /** Templates with their versions, and call execution configurations (interface.md 2.8, 4.6). */
 export default service(

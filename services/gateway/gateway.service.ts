@@ -6,9 +6,9 @@ import { contracts } from "../../shared/contracts/index.ts";
 import { Failure } from "../../shared/errors.ts";
 import { groundOf } from "../../shared/ground.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
-import type { Handler } from "./exchange.ts";
-import { openHttpServer, type HttpServer } from "./http-server.ts";
-import { BASE_PATH } from "./routes.ts";
+import type { Handler } from "./http/exchange.ts";
+import { openHttpServer, type HttpServer } from "./http/server.ts";
+import { BASE_PATH } from "./routes/index.ts";
 
 /** How long requests under way may take after the stop was asked for. */
 const MAX_GRACE_MS = 3000;

@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../shared/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { Ground } from "../../shared/ground.ts";
-import { identifier } from "./bearer.ts";
-import { bulkEndpoint } from "./bulk.ts";
-import { carrierCallbacks } from "./carriers.ts";
-import { corsHeaders, originsOf, preflightHeaders } from "./cors.ts";
-import { DOCS_POLICY, docsPage } from "./docs-page.ts";
-import { endpoint } from "./endpoint.ts";
-import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./exchange.ts";
+import { identifier } from "./api/bearer.ts";
+import { bulkEndpoint } from "./bulk/push-endpoint.ts";
+import { carrierCallbacks } from "./carrier-callbacks.ts";
+import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
+import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
+import { endpoint } from "./api/endpoint.ts";
+import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./http/exchange.ts";
 import { readiness } from "./health.ts";
-import { statusOf } from "./http-errors.ts";
-import { API_VERSION } from "./http-server.ts";
-import { limitsOf } from "./limits.ts";
-import { openApi } from "./openapi.ts";
-import { recordingEndpoint, storesOf } from "./recordings.ts";
-import { inMatchingOrder, ROUTES, type Row } from "./routes.ts";
+import { statusOf } from "./http/http-errors.ts";
+import { API_VERSION } from "./http/server.ts";
+import { limitsOf } from "./http/request-limits.ts";
+import { openApi } from "./docs/openapi.ts";
+import { recordingEndpoint, storesOf } from "./recording-download.ts";
+import { inMatchingOrder, ROUTES, type Row } from "./routes/index.ts";
 
 /** All that answers, by `METHOD /path` as the router wants it. */
 export interface Gateway {

@@ -1,14 +1,14 @@
 import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/identity.ts";
 import type { Ids } from "../../shared/ids.ts";
-import { joinedMoves, moveEach } from "../../shared/guarded-moves.ts";
+import { joinedMoves, moveEach } from "../../shared/guarded-collection.ts";
 import { joining } from "../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
-import { given, type LeadFilter } from "./lead-filters.ts";
-import type { ClaimedDoc, FinishedDoc } from "./lead-views.ts";
+import { given, type LeadFilter } from "./lists/lead-filters.ts";
+import type { ClaimedDoc, FinishedDoc } from "./lists/lead-views.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
-import type { Move } from "./lead-machine.ts";
+import type { Move } from "./rules/lead-state-machine.ts";
 
 /** A lead that was moved among many. */
 export type MovedDoc = ClaimedDoc & FinishedDoc;

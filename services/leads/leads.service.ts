@@ -2,21 +2,21 @@ import { service } from "../../shared/bus.ts";
 import { plusSeconds } from "../../shared/clock.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
-import { abort } from "./aborting.ts";
-import { attempts } from "./attempts.ts";
-import * as machine from "./lead-machine.ts";
-import type { FinishedDoc } from "./lead-views.ts";
+import { abort } from "./abort.ts";
+import { attempts } from "./attempts/attempt-transitions.ts";
+import * as machine from "./rules/lead-state-machine.ts";
+import type { FinishedDoc } from "./lists/lead-views.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
-import { pushKeySchema } from "./push-keys.model.ts";
-import { pushKeysRepository } from "./push-keys.repository.ts";
-import { pushMany } from "./push-many.ts";
-import { push } from "./push.ts";
-import { dueOf, expire, heads, sweepQueueless } from "./queues.ts";
-import { queuesRepository } from "./queues.repository.ts";
-import { reading } from "./reading.ts";
-import { receive } from "./receiving.ts";
-import { sweepLost, sweepReports } from "./sweep.ts";
+import { pushKeySchema } from "./push/push-keys.model.ts";
+import { pushKeysRepository } from "./push/push-keys.repository.ts";
+import { pushMany } from "./push/push.ts";
+import { push } from "./push/single-push.ts";
+import { dueOf, expire, heads, sweepQueueless } from "./queues/due-queues.ts";
+import { queuesRepository } from "./queues/queues.repository.ts";
+import { reading } from "./lists/lead-queries.ts";
+import { receive } from "./attempts/inbound-receipt.ts";
+import { sweepLost, sweepReports } from "./attempts/lost-leases.ts";
 
 /** Leads: the queue, the machine, the record (interface.md 2.1–2.4, 3.1, 4.2). */
 export default service("leads", (ground) => {

@@ -3,7 +3,7 @@ import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail } from "../../shared/errors.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
-import { pauseView } from "./pause.model.ts";
+import { pauseView } from "./pauses/pause.model.ts";
 
 /** A merchant as it is shown. */
 export const merchantView = (doc: MerchantDoc): MerchantRecord => ({

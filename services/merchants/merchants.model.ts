@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
-import { pauseSchema, type PauseDoc } from "./pause.model.ts";
+import { pauseSchema, type PauseDoc } from "./pauses/pause.model.ts";
 
 /** A merchant: the business that calls; it belongs to one reseller for good. */
 export interface MerchantDoc {

@@ -1,11 +1,11 @@
 import { service } from "../../shared/bus.ts";
-import { deploymentSchema } from "./deployment.model.ts";
-import { managingMerchants } from "./managing-merchants.ts";
-import { managingResellers } from "./managing-resellers.ts";
+import { deploymentSchema } from "./pauses/deployment.model.ts";
+import { managingMerchants } from "./merchants.ts";
+import { managingResellers } from "./resellers.ts";
 import { merchantSchema } from "./merchants.model.ts";
 import { merchantsRepository } from "./merchants.repository.ts";
-import { pausesRepository } from "./pauses.repository.ts";
-import { pausing } from "./pausing.ts";
+import { pausesRepository } from "./pauses/pauses.repository.ts";
+import { pausing } from "./pauses/pauses.ts";
 import { resellerSchema } from "./resellers.model.ts";
 import { resellersRepository } from "./resellers.repository.ts";
 

@@ -3,9 +3,9 @@ import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";
 import { countryOf, toE164 } from "../../shared/phone.ts";
-import { HAS_NO_ROOM, HAS_ROOM } from "./number-leases.ts";
+import { HAS_NO_ROOM, HAS_ROOM } from "./slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
-import type { Owner } from "./owning.ts";
+import type { Owner } from "./ownership.ts";
 
 type NumberView = Static<typeof NumberRecord>;
 

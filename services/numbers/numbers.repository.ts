@@ -3,9 +3,9 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { IS_IDLE } from "./number-leases.ts";
+import { IS_IDLE } from "./slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
-import { visibleTo } from "./owning.ts";
+import { visibleTo } from "./ownership.ts";
 
 /** What may be changed of a number. */
 export type NumberChange = Partial<

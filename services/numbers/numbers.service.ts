@@ -1,13 +1,13 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { addNumber, changeNumber, notFound, removeNumber } from "./changing.ts";
+import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
-import { keepMany, releaseMany, reserveMany } from "./leasing.ts";
+import { keepMany, releaseMany, reserveMany } from "./slot-requests.ts";
 import { numberSchema } from "./numbers.model.ts";
-import { numberLines } from "./number-lines.repository.ts";
+import { numberLines } from "./number-slots.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
-import { ownerFor } from "./owning.ts";
+import { ownerFor } from "./ownership.ts";
 
 /** Outbound numbers and who holds their lines (interface.md 2.5, 3.2, 4.3; reliability.md 3.6). */
 export default service("numbers", (ground) => {

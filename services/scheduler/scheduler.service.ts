@@ -1,15 +1,15 @@
 import { service } from "../../shared/bus.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
-import { createFacts } from "./facts.ts";
-import { explain } from "./explaining.ts";
-import { factsOfLead } from "./lead-facts.ts";
-import { carrierRing, configurationRing, grant } from "./granting.ts";
-import { rateWindowSchema } from "./rate-windows.model.ts";
-import { rateWindows } from "./rate-windows.repository.ts";
-import { hearing } from "./hearing.ts";
-import { createTicker } from "./tick.ts";
-import { createWorks } from "./works.ts";
+import { createFacts } from "./admission-inputs.ts";
+import { explain } from "./admission/explanation.ts";
+import { factsOfLead } from "./admission/lead-inputs.ts";
+import { carrierRing, configurationRing, grant } from "./limits/rate-permits.ts";
+import { rateWindowSchema } from "./limits/rate-windows.model.ts";
+import { rateWindows } from "./limits/rate-windows.repository.ts";
+import { hearing } from "./event-handlers.ts";
+import { createTicker } from "./pass.ts";
+import { createWorks } from "./deps.ts";
 
 /** Passes are at least this far apart, so that what happens at about the same time is served together. */
 const PASS_GAP_MS = 10;

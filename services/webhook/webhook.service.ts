@@ -5,17 +5,23 @@ import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { accept } from "./accepting.ts";
-import { deliverySchema, toDelivery, toListed, type BodilessDelivery, type DeliveryDoc } from "./deliveries.model.ts";
-import { deliveriesRepository } from "./deliveries.repository.ts";
-import { delivering } from "./delivering.ts";
-import { hosts as hostBook } from "./hosts.ts";
-import { replay } from "./replaying.ts";
-import { readSecret, rotateSecret } from "./secret-owners.ts";
-import { secretsRepository } from "./secrets.repository.ts";
-import { secretsSchema } from "./secrets.model.ts";
-import { httpSender } from "./sending.ts";
-import { trying } from "./trying.ts";
+import { accept } from "./deliveries/event-intake.ts";
+import {
+  deliverySchema,
+  toDelivery,
+  toListed,
+  type BodilessDelivery,
+  type DeliveryDoc,
+} from "./deliveries/deliveries.model.ts";
+import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
+import { delivering } from "./deliveries/delivery-pass.ts";
+import { hosts as hostBook } from "./hosts/host-slots.ts";
+import { replay } from "./deliveries/replay.ts";
+import { readSecret, rotateSecret } from "./secrets/secret-access.ts";
+import { secretsRepository } from "./secrets/secrets.repository.ts";
+import { secretsSchema } from "./secrets/secrets.model.ts";
+import { httpSender } from "./deliveries/webhook-request.ts";
+import { trying } from "./deliveries/delivery-sender.ts";
 
 const DELIVERY_LIST_BOUND = 100;
 const LOOP_MS = 1000;

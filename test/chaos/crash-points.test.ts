@@ -1,14 +1,14 @@
 import type { CrashPoint } from "../../shared/crash.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
-import { gather, type Evidence } from "../support/evidence.ts";
-import { ended, invariants } from "../support/invariants.ts";
-import { startProduct, type Product } from "../support/product.ts";
-import { callee, startPushing, type Pusher } from "../support/pushing.ts";
-import { until } from "../support/stage.ts";
+import { gather, type Evidence } from "../../local/harness/evidence.ts";
+import { ended, invariants } from "../../local/harness/invariants.ts";
+import { startProduct, type Product } from "../../local/harness/product.ts";
+import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
+import { until } from "../../local/harness/stage.ts";
 
 const START_MS = 120_000;
 const POINT_MS = 120_000;
-/** Intent deadline, answer time and grace of a call that the carrier never got (services/dialer/timing.ts), and some more. */
+/** Intent deadline, answer time and grace of a call that the carrier never got (services/dialer/call/call-deadlines.ts), and some more. */
 const GIVEN_UP_MS = 150_000;
 const DEATH_MS = 60_000;
 /** A repeated report comes after its first. */

@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../deploy/client/shapes.ts";
-import type { Client } from "../../deploy/local/client.ts";
+import type { Client } from "../../local/tools/api-client.ts";
 
 /** Negative type tests of the client: tsc fails when one of these stops being an error. */
 export async function check(client: Client): Promise<void> {

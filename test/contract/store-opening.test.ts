@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import { startStore } from "../../deploy/local/store/server.ts";
-import { freePort } from "../../deploy/local/ports.ts";
+import { startStore } from "../../local/store/server.ts";
+import { freePort } from "../../local/tools/stack/ports.ts";
 import { openStore, SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
 /** Longer than one try of the driver to find the server. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { ROOT } from "../support/house-sources.ts";
+import { ROOT } from "../house/sources.ts";
 
 /** What the tests read of a container in docker-compose.yml. */
 export interface Container {

@@ -4,8 +4,8 @@ import { Ajv } from "ajv";
 import { contracts } from "../../shared/contracts/index.ts";
 import { readEnv } from "../../shared/env.ts";
 import { VARIABLES, type Variable } from "../../shared/variables.ts";
-import { codeOf } from "../support/house-code.ts";
-import { readProject, ROOT } from "../support/house-sources.ts";
+import { codeOf } from "../house/code.ts";
+import { readProject, ROOT } from "../house/sources.ts";
 import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf, variablesIn } from "./compose-file.ts";
 
 const compose = readCompose();
@@ -63,7 +63,7 @@ const SIMULATED = {
 
 describe("docker-compose.yml against the schema", () => {
   const validate = new Ajv({ allErrors: true, allowUnionTypes: true, strictTuples: false }).compile(
-    JSON.parse(read("test/support/compose-spec.json")) as object,
+    JSON.parse(read("test/deploy/fixtures/compose-spec.json")) as object,
   );
 
   test("is a Compose file", () => {

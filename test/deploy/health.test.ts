@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { delimiter, join } from "node:path";
 import { ServiceBroker } from "moleculer";
-import { freePort } from "../../deploy/local/ports.ts";
+import { freePort } from "../../local/tools/stack/ports.ts";
 import { readCompose } from "./compose-file.ts";
-import { ROOT } from "../support/house-sources.ts";
+import { ROOT } from "../house/sources.ts";
 
 const START_MS = 30_000;
 const POLL_MS = 50;

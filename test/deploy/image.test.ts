@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { importsOf } from "../support/house-code.ts";
-import { readProject, ROOT } from "../support/house-sources.ts";
+import { importsOf } from "../house/code.ts";
+import { readProject, ROOT } from "../house/sources.ts";
 import { read, readCompose } from "./compose-file.ts";
 
 const FILE = "deploy/docker/Dockerfile";

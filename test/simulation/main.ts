@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { openFleet, type Fleet, type Report } from "./fleet.ts";
-import type { Outcome } from "./run.ts";
+import { openFleet, type Fleet, type Report } from "./engine/fleet.ts";
+import type { Outcome } from "./engine/run.ts";
 
 /** `npm run simulate`: many seeds, or one seed again with its whole trace. */
 const USE = `npm run simulate -- [--seeds 20000] [--from 1] [--workers ${availableParallelism()}] [--mutation <name>]

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { RecordingStream } from "./port.ts";
+import type { RecordingStream } from "./carrier-port.ts";
 
 /** A whole number of a header or a field; null where it is none. */
 export const wholeOf = (text: string | null): number | null =>

@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { PROVIDERS } from "../../../shared/contracts/configuration.ts";
-import type { CallDoc } from "../calls.model.ts";
-import type { Move } from "../call-machine.ts";
+import type { CallDoc } from "../call/calls.model.ts";
+import type { Move } from "../call/call-state-machine.ts";
 
 /** A call with the recording that is seen to. */
 export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording"]> };

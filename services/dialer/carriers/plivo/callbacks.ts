@@ -8,8 +8,8 @@ import {
   type InboundCall,
   type SignedRequest,
   type Translated,
-} from "../port.ts";
-import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangups.ts";
+} from "../carrier-port.ts";
+import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangup-causes.ts";
 
 /** The call's name in the query of a recording's address: Plivo's own report of it names the leg only. */
 export const CALL_FIELD = "call";

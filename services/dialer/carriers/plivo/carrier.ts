@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../http-faults.ts";
+import { faultWord, Refusal } from "../carrier-errors.ts";
 import type {
   AnswerDocument,
   CallHandle,
@@ -9,8 +9,8 @@ import type {
   DialRequest,
   MediaTarget,
   RecordingStream,
-} from "../port.ts";
-import { dialAnswerOf } from "./answers.ts";
+} from "../carrier-port.ts";
+import { dialAnswerOf } from "./refusals.ts";
 import { CALL_FIELD, inboundOf, STREAM_FIELD, streamIn, streamValue, translate } from "./callbacks.ts";
 import {
   connectDocument,
@@ -22,7 +22,7 @@ import {
   turnDocument,
 } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
-import { recordingIn, recordsIn } from "./records.ts";
+import { recordingIn, recordsIn } from "./call-records.ts";
 import { isMissing, openRest, type PlivoRest, type RestOptions } from "./rest.ts";
 import { isSigned } from "./signature.ts";
 

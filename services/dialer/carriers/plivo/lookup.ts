@@ -1,6 +1,6 @@
 import { fail } from "../../../../shared/errors.ts";
-import type { CallHandle, CarrierCall } from "../port.ts";
-import { endedCall, isBetween, liveCall, namesIn, queuedCall, recordsIn, type SeenCall } from "./records.ts";
+import type { CallHandle, CarrierCall } from "../carrier-port.ts";
+import { endedCall, isBetween, liveCall, namesIn, queuedCall, recordsIn, type SeenCall } from "./call-records.ts";
 import { isMissing, type Answer, type PlivoRest } from "./rest.ts";
 
 /** Records of one listing; Plivo gives no more at once, newest first, and one pair of numbers makes few in two minutes. */

@@ -1,9 +1,9 @@
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../http-faults.ts";
-import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type RecordingStream } from "../port.ts";
+import { faultWord, Refusal } from "../carrier-errors.ts";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type RecordingStream } from "../carrier-port.ts";
 import { headWithin, streamOf } from "../recording-stream.ts";
-import { refusalOf } from "./answers.ts";
-import { API, fileAt } from "./files.ts";
+import { refusalOf } from "./refusals.ts";
+import { API, fileAt } from "./recordings.ts";
 
 /** What the REST client needs. `api_base` null: Plivo's own. */
 export interface RestOptions {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { parse } from "node:querystring";
-import type { SignedRequest } from "../port.ts";
+import type { SignedRequest } from "../carrier-port.ts";
 
 const HEADER = "x-plivo-signature-v3";
 const NONCE_HEADER = "x-plivo-signature-v3-nonce";

@@ -9,7 +9,7 @@ import {
   type Price,
   type SignedRequest,
   type Translated,
-} from "../port.ts";
+} from "../carrier-port.ts";
 import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
 
 /** One event of Telnyx's, as its callback or its list of events tells it. */

@@ -1,12 +1,12 @@
 import { fail } from "../../../../shared/errors.ts";
-import { DIAL_TIMEOUT_MS, type CarrierPort } from "../port.ts";
-import { dialAnswerOf } from "./answers.ts";
+import { DIAL_TIMEOUT_MS, type CarrierPort } from "../carrier-port.ts";
+import { dialAnswerOf } from "./refusals.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { command, commandIfLive, unreachable } from "./commands.ts";
-import { dialBody, stateOf } from "./dialling.ts";
+import { dialBody, stateOf } from "./dial-request.ts";
 import { goOn, settle } from "./inbound.ts";
 import { recordOf, textOf } from "./json.ts";
-import { fetchCall, findCalls } from "./looking-up.ts";
+import { fetchCall, findCalls } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";

@@ -1,6 +1,6 @@
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../http-faults.ts";
-import { isOver } from "./answers.ts";
+import { faultWord, Refusal } from "../carrier-errors.ts";
+import { isOver } from "./refusals.ts";
 import { pathPart, type Rest } from "./rest.ts";
 
 /** What Telnyx can be told to do with a call (https://developers.telnyx.com/api-reference/call-commands). */

@@ -1,8 +1,8 @@
 import { codeOf } from "../../../../shared/errors.ts";
-import type { InboundCall, InboundDecision, SignedRequest } from "../port.ts";
+import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-port.ts";
 import { eventOf, referenceOf } from "./callbacks.ts";
 import { command, commandIfLive } from "./commands.ts";
-import { hooksOf, recordingIf, talkOf, stateOf } from "./dialling.ts";
+import { hooksOf, recordingIf, talkOf, stateOf } from "./dial-request.ts";
 import { parsed, recordOf, textOf } from "./json.ts";
 import type { Rest } from "./rest.ts";
 

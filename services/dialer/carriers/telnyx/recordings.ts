@@ -1,7 +1,7 @@
 import { codeOf, fail } from "../../../../shared/errors.ts";
-import { ASK_TIMEOUT_MS, type CarrierRecording, type RecordingStream } from "../port.ts";
+import { ASK_TIMEOUT_MS, type CarrierRecording, type RecordingStream } from "../carrier-port.ts";
 import { headWithin, streamOf } from "../recording-stream.ts";
-import { isUnknown } from "./answers.ts";
+import { isUnknown } from "./refusals.ts";
 import { CHANNELS } from "./callbacks.ts";
 import { unreachable } from "./commands.ts";
 import { listOf, recordOf, textOf } from "./json.ts";

@@ -1,5 +1,5 @@
-import { ASK_TIMEOUT_MS } from "../port.ts";
-import { refusalOf } from "./answers.ts";
+import { ASK_TIMEOUT_MS } from "../carrier-port.ts";
+import { refusalOf } from "./refusals.ts";
 import { parsed, recordOf } from "./json.ts";
 
 /** What the REST client needs. `api_base` null: Telnyx's own. */

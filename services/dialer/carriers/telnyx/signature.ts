@@ -1,5 +1,5 @@
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
-import type { SignedRequest } from "../port.ts";
+import type { SignedRequest } from "../carrier-port.ts";
 
 const SIGNATURE_HEADER = "telnyx-signature-ed25519";
 const TIME_HEADER = "telnyx-timestamp";

@@ -8,7 +8,7 @@ import {
   type CarrierRecording,
   type SignedRequest,
   type Translated,
-} from "../port.ts";
+} from "../carrier-port.ts";
 
 const ENDS: Record<string, CarrierEnd> = {
   completed: "completed",

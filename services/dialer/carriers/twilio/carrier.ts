@@ -1,9 +1,9 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../http-faults.ts";
-import type { CallProgress, CarrierCall, CarrierPort, DialAnswer, DialRequest } from "../port.ts";
-import { dialAnswerOf } from "./answers.ts";
+import { faultWord, Refusal } from "../carrier-errors.ts";
+import type { CallProgress, CarrierCall, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
+import { dialAnswerOf } from "./refusals.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
 import { emptyDocument, hangUpDocument, talkDocument, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";

@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import type { MediaTarget } from "../port.ts";
+import type { MediaTarget } from "../carrier-port.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 
 /** Longest inline document Twilio takes. */

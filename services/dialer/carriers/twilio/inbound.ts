@@ -1,6 +1,6 @@
 import { fail } from "../../../../shared/errors.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
-import type { InboundCall, InboundDecision, SignedRequest } from "../port.ts";
+import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-port.ts";
 import { callIdOf, formOf } from "./callbacks.ts";
 import { talkDocument } from "./documents.ts";
 

@@ -1,7 +1,7 @@
 import type { Twilio } from "twilio";
 import { fail, Failure } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../http-faults.ts";
-import type { CarrierRecording, RecordingStream } from "../port.ts";
+import { faultWord, Refusal } from "../carrier-errors.ts";
+import type { CarrierRecording, RecordingStream } from "../carrier-port.ts";
 import { headWithin, streamOf, wholeOf } from "../recording-stream.ts";
 import { movedTo, type RestOptions } from "./rest.ts";
 

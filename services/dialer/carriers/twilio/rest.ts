@@ -1,8 +1,8 @@
 import type { Twilio } from "twilio";
 import type RequestClient from "twilio/lib/base/RequestClient.js";
 import type response from "twilio/lib/http/response.js";
-import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS } from "../port.ts";
-import { refusalOf } from "./answers.ts";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS } from "../carrier-port.ts";
+import { refusalOf } from "./refusals.ts";
 
 /** What the REST client needs. `api_base` null: Twilio's own. */
 export interface RestOptions {

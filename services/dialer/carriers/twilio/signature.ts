@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { SignedRequest } from "../port.ts";
+import type { SignedRequest } from "../carrier-port.ts";
 
 const HEADER = "x-twilio-signature";
 const STANDARD_PORT: Record<string, string> = { https: "443", wss: "443", http: "80", ws: "80" };

@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MongoClient, type Collection } from "mongodb";
+import type { Client } from "../../tools/api-client.ts";
+import { openFolder } from "../../tools/stack/data-folder.ts";
+import { freePort } from "../../tools/stack/ports.ts";
+import { localSecrets } from "../../tools/stack/secrets.ts";
+import { sampleTemplates } from "../../tools/sample/templates.ts";
+import { seed } from "../../tools/sample/seed.ts";
+import { startStack, type Stack, type StackOptions } from "../../tools/stack/stack.ts";
+import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
+import { queued, QUEUED } from "../../../services/leads/rules/lead-state-machine.ts";
+import type { LeadDoc } from "../../../services/leads/leads.model.ts";
+import { startRecorder, type Recorder } from "./carrier-recorder.ts";
+
+/** A merchant with lines of its own and templates, each of which is a queue. */
+export interface Tenant {
+  reseller_id: string;
+  merchant_id: string;
+  queues: { template_id: string; configuration_id: string }[];
+}
+
+/** The product under measurement: real services, the embedded store as its own process, a carrier that only takes notes. */
+export interface World {
+  stack: Stack;
+  client: Client;
+  recorder: Recorder;
+  leads: Collection<LeadDoc>;
+  calls: Collection<CallDoc>;
+  tenant(queues: number, lines: number, more?: Record<string, unknown>): Promise<Tenant>;
+  stop(): Promise<void>;
+}
+
+/** How a world is started. `onDeath` hears of processes that die. */
+export interface WorldOptions extends Partial<Pick<StackOptions, "replicas">> {
+  split?: boolean;
+  env?: Record<string, string>;
+  onDeath?: (said: string) => void;
+}
+
+const LINES_PER_NUMBER = 50;
+const SEED_BATCH = 1000;
+const SEEDS_AT_ONCE = 4;
+const ERRORS_SHOWN = 5;
+
+let numbers = 0;
+const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4, "0")}`;
+
+/** Starts a world in a folder of its own. */
+export async function startWorld({ split = false, env = {}, replicas, onDeath }: WorldOptions = {}): Promise<World> {
+  const path = mkdtempSync(join(tmpdir(), "callagent-bench-"));
+  const folder = openFolder(path, false);
+  let errors = 0;
+  const secrets = localSecrets(folder);
+  const recorder = await startRecorder(secrets.twilio_account_sid, secrets.twilio_auth_token);
+  const stack = await startStack({
+    folder,
+    split,
+    httpPort: await freePort(),
+    mediaPort: await freePort(),
+    carrierPort: await freePort(),
+    timeScale: 1,
+    seed: "bench",
+    ...(replicas ? { replicas } : {}),
+    between: { carrier: () => Promise.resolve(recorder.url) },
+    env: { LOG_LEVEL: "warn", PROVIDER_ONE_CALLS_PER_SECOND: "0", SCHEDULER_BATCH: "200", ...env },
+    onLog: (line) => {
+      if (line.level === "error" && errors++ < ERRORS_SHOWN) console.error(JSON.stringify(line).slice(0, 400));
+    },
+    onDeath: onDeath ?? ((said) => console.error(said)),
+  });
+  const { client } = await seed(stack, folder, { initial_offset: 0, retry_offset: 1 });
+  const mongo = await MongoClient.connect(stack.mongoUri);
+
+  const tenant: World["tenant"] = async (queues, lines, more = {}) => {
+    const { id: reseller_id } = await client.ask("POST", "/resellers", {
+      body: { name: `Bench ${randomUUID().slice(0, 8)}` },
+    });
+    const { id: merchant_id } = await client.ask("POST", "/merchants", {
+      body: { name: "Bench", reseller_id, contact_email: "bench@bench.example" },
+    });
+    const scope = { reseller_id, merchant_id };
+    for (let left = lines; left > 0; left -= LINES_PER_NUMBER) {
+      await client.ask("POST", "/numbers", {
+        body: {
+          phone_number: nextNumber(),
+          provider: "PROVIDER_ONE",
+          status: "AVAILABLE",
+          channel: "voice",
+          max_concurrent_calls: Math.min(left, LINES_PER_NUMBER),
+          ...scope,
+        },
+      });
+    }
+    const made: Tenant["queues"] = [];
+    const [template] = sampleTemplates;
+    for (let i = 0; i < queues; i++) {
+      const { id: template_id } = await client.ask("POST", "/templates", {
+        body: { ...scope, ...template, name: `bench-${i}` } as never,
+      });
+      const { id: configuration_id } = await client.ask("POST", "/configurations", {
+        body: {
+          template_id,
+          initial_offset: 0,
+          retry_offset: 60,
+          call_start_time: "00:00",
+          call_end_time: "00:00",
+          max_retry: 0,
+          calling_provider: "PROVIDER_ONE",
+          ...more,
+        } as never,
+      });
+      made.push({ template_id, configuration_id });
+    }
+    return { ...scope, queues: made };
+  };
+
+  return {
+    stack,
+    client,
+    recorder,
+    tenant,
+    leads: mongo.db().collection<LeadDoc>("leads"),
+    calls: mongo.db().collection<CallDoc>("calls"),
+    async stop() {
+      await mongo.close();
+      await stack.stop();
+      await recorder.close();
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A lead as the leads service writes it at a push, due when it is said. */
+export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string, due_at: Date, n: number): LeadDoc {
+  const now = new Date();
+  const phone_number = `+1415${String(5_560_000 + (n % 9999)).padStart(7, "0")}`;
+  return {
+    _id: randomUUID(),
+    reseller_id,
+    merchant_id,
+    template_id,
+    template: "order-confirmation",
+    request_id: "bench",
+    queue: template_id,
+    ...QUEUED,
+    phone_number,
+    payload: {
+      customer_mobile_number: phone_number,
+      customer_name: "Ada",
+      order_id: `A-${n}`,
+      amount: "42.00",
+      delivery_date: "Monday, June 9",
+    },
+    execution_mode: "TELEPHONY",
+    call_direction: "OUTBOUND",
+    is_test: false,
+    configurations_override: null,
+    due_at,
+    attempt: null,
+    held: null,
+    call_id: null,
+    call_initiated_time: null,
+    call_end_time: null,
+    recording_url: null,
+    outbound_number_id: null,
+    costs: {},
+    trace_scores: {},
+    meta: {},
+    created_at: now,
+    updated_at: now,
+    finished_at: null,
+    history: [queued(now, due_at, "TELEPHONY")],
+  };
+}
+
+/** Writes `count` leads straight into the database, spread over the tenant's queues; what was written, when `keep`. */
+export async function seedLeads(
+  { leads }: World,
+  tenant: Tenant,
+  count: number,
+  dueOf: (n: number) => Date,
+  keep = true,
+): Promise<Map<string, number>> {
+  const due = new Map<string, number>();
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: SEEDS_AT_ONCE }, async () => {
+      for (let from = next; from < count; from = next) {
+        next += SEED_BATCH;
+        const docs = Array.from({ length: Math.min(SEED_BATCH, count - from) }, (_, i) =>
+          leadOf(
+            tenant,
+            tenant.queues[(from + i) % tenant.queues.length]?.template_id ?? "",
+            dueOf(from + i),
+            from + i,
+          ),
+        );
+        if (keep) for (const doc of docs) due.set(doc._id, doc.due_at?.getTime() ?? 0);
+        await leads.insertMany(docs, { ordered: false });
+      }
+    }),
+  );
+  return due;
+}

@@ -1,0 +1,52 @@
+import { loadavg } from "node:os";
+import { benchEqual, benchQuiet } from "./fairness.ts";
+import { benchFaults } from "./outages.ts";
+import { benchLatency, parkedWorld } from "./latency.ts";
+import { benchRate } from "./dial-rate.ts";
+
+const MANY = 1_000_000;
+const FEW = 10_000;
+
+const busy = (): string =>
+  `load ${loadavg()
+    .map((n) => n.toFixed(1))
+    .join(" ")}`;
+
+async function row(name: string, run: () => Promise<void>): Promise<void> {
+  console.log(`\n== ${name} (${busy()})`);
+  await run();
+  console.log(`   (${busy()})`);
+}
+
+const PER_SECOND = 200;
+
+async function parkedRows(perSecond = PER_SECOND): Promise<void> {
+  const latency = await parkedWorld(MANY);
+  await row("due -> carrier request", () =>
+    benchLatency({ perSecond, seconds: 10, rounds: 5, parked: MANY, few: FEW }, latency),
+  );
+  await row("a quiet tenant", () => benchQuiet(latency, { quietSeconds: 60, equalSeconds: 0 }));
+  await latency.world.stop();
+}
+
+const ROWS: Record<string, (perSecond?: number) => Promise<void>> = {
+  rate: () => row("due -> intent written", () => benchRate({ leads: 5000, burst: 1000, rounds: 5, jobs: 20_000 })),
+  parked: parkedRows,
+  killed: () => row("a process is killed", () => benchFaults({ leads: 50, rounds: 2 })),
+  equal: () => row("equal tenants", () => benchEqual({ quietSeconds: 0, equalSeconds: 30 })),
+};
+
+/**
+ * `npm run bench -- schedule [rate|parked|killed|equal [leads a second]]`: the scheduler's road beside BullMQ and graphile-worker; some twelve minutes in all, most of it for
+ * writing a million leads. A machine that others use may need fewer leads a second than 200.
+ */
+export async function benchSchedule(): Promise<void> {
+  const [, , , only, perSecond] = process.argv;
+  if (only !== undefined && !ROWS[only])
+    throw new Error(`there is no row "${only}"; there are ${Object.keys(ROWS).join(", ")}`);
+  console.log(
+    `schedule: node ${process.versions.node}; embedded store as a process of its own, carrier that takes notes and finds every phone busy; all of it shares this machine`,
+  );
+  for (const [name, run] of Object.entries(ROWS))
+    if (only === undefined || only === name) await run(perSecond === undefined ? undefined : Number(perSecond));
+}

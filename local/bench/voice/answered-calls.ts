@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { startChild, type Child } from "../../tools/stack/supervisor.ts";
+import { join } from "node:path";
+import { ROOT } from "../../tools/stack/stack.ts";
+import type { FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
+import { talkTemplate } from "../../../test/fixtures/flow-template.ts";
+import type { FrameTicker } from "./frame-clock.ts";
+import { streamCaller, type StreamCaller } from "./stream-caller.ts";
+import type { Talker } from "./conversation-process.ts";
+
+/** What the models take for their part, ms. */
+export interface Delays {
+  stt_ms: number;
+  first_token_ms: number;
+  first_audio_ms: number;
+}
+
+const MODELS_STOP_MS = 1000;
+const EVER_SECONDS = 3600;
+
+/** A template whose talks go on until somebody hangs up. */
+export function endlessTemplate(nodes: FlowNode[], over: Partial<TemplateRecord> = {}): TemplateRecord {
+  const limits = { max_call_seconds: EVER_SECONDS, idle_seconds: EVER_SECONDS, max_age_seconds: EVER_SECONDS };
+  return talkTemplate({
+    id: randomUUID(),
+    nodes,
+    initial_node: nodes[0]?.name ?? "",
+    global_functions: [],
+    greeting: null,
+    limits,
+    ...over,
+  });
+}
+
+/** The model simulator as a process of its own. */
+export const startSimulatedModels = (delays: Delays): Promise<Child> =>
+  startChild({
+    name: "models",
+    env: {},
+    ready: "line",
+    restart: false,
+    onLine: () => undefined,
+    onDeath: (said) => console.error(said),
+    args: [
+      join(ROOT, "local/models/main.ts"),
+      "--port",
+      "0",
+      "--stt-ms",
+      String(delays.stt_ms),
+      "--first-token-ms",
+      String(delays.first_token_ms),
+      "--first-audio-ms",
+      String(delays.first_audio_ms),
+    ],
+  });
+
+/** Ends it. */
+export const stopModels = (models: Child): Promise<void> => models.stop(MODELS_STOP_MS);
+
+/** Calls that have been answered, with the leads they belong to. */
+export interface Call {
+  lead_id: string;
+  caller: StreamCaller;
+}
+
+/** How calls come about: whether their callers listen, what is known of each, and how far apart they are answered. */
+export interface CallsOptions {
+  listens: boolean;
+  payload?(n: number): Record<string, string>;
+  pause_ms?: number;
+}
+
+/** Has `count` calls answered, one after the other. */
+export async function callsOf(
+  talker: Talker,
+  template: TemplateRecord,
+  ticker: FrameTicker,
+  count: number,
+  how: CallsOptions,
+): Promise<Call[]> {
+  const orders = Array.from({ length: count }, (_, n) => ({
+    lead_id: randomUUID(),
+    template_id: template.id,
+    payload: how.payload?.(n) ?? {},
+  }));
+  const urls = await talker.prepare(orders);
+  const calls: Call[] = [];
+  for (const [n, url] of urls.entries()) {
+    calls.push({
+      lead_id: orders[n]?.lead_id ?? "",
+      caller: await streamCaller({ url, ticker, listens: how.listens }),
+    });
+    if (how.pause_ms !== undefined) await new Promise((resolve) => setTimeout(resolve, how.pause_ms));
+  }
+  return calls;
+}
+
+/** A sequence of numbers between 0 and 1 that is the same in every run. */
+export const spread = (n: number): number => (n * 0.618034) % 1;

@@ -1,0 +1,158 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { ServiceBroker } from "moleculer";
+import conversation from "../../../services/conversation/conversation.service.ts";
+import { busOf } from "../../../shared/bus.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import { readEnv } from "../../../shared/env.ts";
+import { provideGround } from "../../../shared/ground.ts";
+import { callRef, randomIds } from "../../../shared/ids.ts";
+import { rootLog } from "../../../shared/log.ts";
+import { AjvValidator } from "../../../shared/validator.ts";
+import { standIn } from "../../harness/stage.ts";
+import { LAG_RESOLUTION_MS, type Asked, type Told } from "./ipc-messages.ts";
+
+/** The process under measurement: the conversation service as it ships; the services that it asks are stand-ins on the same broker. Its parent speaks with it over IPC. */
+
+const env = readEnv();
+const broker = new ServiceBroker({
+  namespace: "bench-voice",
+  validator: new AjvValidator(),
+  requestTimeout: 10_000,
+  logger: false,
+  tracking: { enabled: true },
+});
+provideGround(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
+
+const templates = new Map<string, TemplateRecord>();
+const tell = (told: Told): void => {
+  process.send?.(told);
+};
+const nothing = (): Record<string, never> => ({});
+
+broker.createService(
+  standIn("config", {
+    templateVersion: ({ template_id }) =>
+      templates.get(template_id) ??
+      (() => {
+        throw new Error(`no template ${template_id}`);
+      })(),
+  }),
+);
+broker.createService(
+  standIn("dialer", {
+    verifyUpgrade: () => ({ valid: true }),
+    joined: () => ({
+      go: true,
+      reason: null,
+      answered_at: new Date().toISOString(),
+      machine: false,
+      beep: false,
+      tells_beep: true,
+    }),
+    hangUp: nothing,
+    sendDtmf: nothing,
+    transfer: nothing,
+  }),
+);
+broker.createService(
+  standIn("leads", {
+    extend: () => ({ done: true }),
+    settle: ({ lead_id, facts }) => {
+      tell({
+        told: "settled",
+        lead_id,
+        transcript: facts.talk?.transcription ?? [],
+        errors: (facts.talk?.errors ?? []).map((e) => JSON.stringify(e)),
+      });
+      return { done: true, status: "FINISHED", outcome: "bench" };
+    },
+  }),
+);
+/** Connections to the store, which its driver keeps, up to a bound: how many there are is no matter of the talks. */
+const stored = new Set<Socket>();
+const storePort = Number(new URL(env.MONGODB_URI).port);
+subscribe("net.client.socket", (message) => {
+  const { socket } = message as { socket: Socket };
+  socket.once("connect", () => {
+    if (socket.remotePort === storePort) stored.add(socket);
+  });
+  socket.once("close", () => stored.delete(socket));
+});
+
+broker.createService(conversation);
+await broker.start();
+const bus = busOf(broker);
+
+const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+lag.enable();
+let cpu = process.cpuUsage();
+let since = performance.now();
+
+const open = (): Record<string, number> => {
+  const counts: Record<string, number> = { TCPSocketWrap: -stored.size };
+  for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+};
+
+async function answer(asked: Asked): Promise<void> {
+  switch (asked.ask) {
+    case "template":
+      templates.set(asked.template.id, asked.template);
+      tell({ told: "done" });
+      return;
+    case "prepare": {
+      const calls = asked.calls.map(({ lead_id, template_id, payload }) => ({
+        call_ref: callRef(lead_id, 1),
+        lead_id,
+        claim_no: 1,
+        provider: "PROVIDER_ONE" as const,
+        template_id,
+        template_version: 1,
+        voicemail_action: "hangup" as const,
+        carrier: "twilio" as const,
+        engine: "cascade" as const,
+        record: false,
+        payload,
+        max_call_seconds: 3600,
+        ttl_seconds: 600,
+      }));
+      const { results } = await bus.call("conversation.prepareMany", { calls });
+      tell({
+        told: "prepared",
+        urls: results.map((r) => r.prepared?.media_url ?? `refused: ${r.refusal?.message ?? ""}`),
+      });
+      return;
+    }
+    case "measure": {
+      const used = process.cpuUsage(cpu);
+      const ms = performance.now() - since;
+      const nsToMs = (ns: number): number => Math.max(0, ns / 1e6 - LAG_RESOLUTION_MS);
+      tell({
+        told: "measured",
+        cpu_percent: ((used.user + used.system) / 1000 / ms) * 100,
+        rss_mb: process.memoryUsage.rss() / 2 ** 20,
+        open: open(),
+        lag_p50_ms: nsToMs(lag.percentile(50)),
+        lag_p99_ms: nsToMs(lag.percentile(99)),
+        lag_max_ms: nsToMs(lag.max),
+      });
+      lag.reset();
+      cpu = process.cpuUsage();
+      since = performance.now();
+      return;
+    }
+    case "stop":
+      await broker.stop();
+      process.disconnect();
+  }
+}
+
+process.on("message", (asked: Asked) => {
+  void answer(asked);
+});
+// whoever measures is gone: nothing is left behind
+process.on("disconnect", () => process.exit(0));
+tell({ told: "ready" });

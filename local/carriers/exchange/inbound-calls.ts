@@ -1,0 +1,73 @@
+import type { Call } from "./exchange.ts";
+import type { Reply, Request } from "../http/messages.ts";
+
+/** Where a carrier turns to when somebody calls a number of the account. In life these are settings at the number or its application. */
+export interface InboundAddresses {
+  /** Asked what to do with the call. */
+  voice_url: string;
+  /** Told of its steps, where the carrier has such a setting; null: nobody is told. */
+  status_url: string | null;
+}
+
+/** A person's call as asked for; `account` null: the carrier's first. */
+export interface InboundWish {
+  account: string | null;
+  from: string;
+  to: string;
+  withheld: boolean;
+}
+
+/** What a carrier's protocol offers for calls to our numbers. A string is what is wrong with the request. */
+export interface InboundDesk {
+  setAddresses(account: string | null, addresses: InboundAddresses): string | null;
+  dialIn(wish: InboundWish): Call | string;
+}
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+const bad = (message: string): Reply => ({ status: 400, body: { message } });
+
+function fieldsOf(body: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
+const isUrl = (value: unknown): value is string =>
+  typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+
+function setAddresses(desk: InboundDesk, account: string | null, { url, status_url }: Record<string, unknown>): Reply {
+  if (!isUrl(url)) return bad("url must be the http(s) address that is asked what to do with a call");
+  if (status_url !== undefined && status_url !== null && !isUrl(status_url))
+    return bad("status_url must be an http(s) address");
+  const wrong = desk.setAddresses(account, { voice_url: url, status_url: status_url ?? null });
+  return wrong === null ? { status: 204 } : bad(wrong);
+}
+
+function dialIn(desk: InboundDesk, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
+  if (typeof from !== "string" || !E164.test(from))
+    return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
+  if (typeof to !== "string" || !E164.test(to)) return bad("to must be one of our numbers (E.164)");
+  const call = desk.dialIn({ account, from, to, withheld: withheld === true });
+  return typeof call === "string" ? bad(call) : { status: 201, body: { sid: call.order.sid } };
+}
+
+/**
+ * The pages by which people call us; null when the request is for another one.
+ * `POST /inbound-address {"carrier","account"?,"url","status_url"?}` sets where the carrier turns to,
+ * `POST /inbound {"carrier","account"?,"from","to","withheld"?}` has a person call and answers {"sid"}.
+ */
+export function answerInbound(
+  desks: Readonly<Record<string, InboundDesk>>,
+  { method, path, body }: Request,
+): Reply | null {
+  if (method !== "POST" || (path !== "/inbound" && path !== "/inbound-address")) return null;
+  const fields = fieldsOf(body);
+  const { carrier } = fields;
+  const desk = typeof carrier === "string" && Object.hasOwn(desks, carrier) ? desks[carrier] : undefined;
+  if (!desk) return bad(`carrier must be one of ${Object.keys(desks).join(", ")}`);
+  const account = typeof fields["account"] === "string" ? fields["account"] : null;
+  return path === "/inbound" ? dialIn(desk, account, fields) : setAddresses(desk, account, fields);
+}

@@ -1,0 +1,44 @@
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Callbacks } from "./callbacks.ts";
+import { CAUSES } from "./hangup-causes.ts";
+import type { PlivoCall } from "./plivo-call.ts";
+
+/** A machine talks on; so long after it began the detector is sure, simulated ms. A person's word is short. */
+const MACHINE_KNOWN_AFTER_MS = 2_500;
+const PERSON_KNOWN_AFTER_MS = 1_800;
+
+/** What detection needs. */
+export interface AmdParts {
+  exchange: Exchange;
+  ledger: Ledger;
+  callbacks: Callbacks;
+}
+
+/** What detection finds, when it is known, as the request for a document tells it. Only a machine is reported; with an address of its own that happens beside the talk. */
+export async function detect(
+  { exchange, ledger, callbacks }: AmdParts,
+  plivoCall: PlivoCall,
+): Promise<Record<string, string>> {
+  const {
+    call,
+    params: { amd },
+  } = plivoCall;
+  if (!amd || call.direction === "inbound") return {};
+  const knownMs = call.machine ? call.machine.startsMs + MACHINE_KNOWN_AFTER_MS : PERSON_KNOWN_AFTER_MS;
+  if (!(await call.line.time.wait(Math.min(knownMs, amd.timeMs), call.over))) return {};
+  if (call.machine === null || knownMs > amd.timeMs) return { Machine: "false" };
+  ledger.write({
+    kind: "amd",
+    call_sid: call.order.sid,
+    to: call.order.to,
+    from: call.order.from,
+    answered_by: "machine",
+  });
+  callbacks.machine(plivoCall);
+  if (amd.hangUp) {
+    plivoCall.cause = CAUSES.machine;
+    exchange.end(call, "completed", "carrier");
+  }
+  return { Machine: "true" };
+}

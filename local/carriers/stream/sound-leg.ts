@@ -1,0 +1,207 @@
+import type { Speech, VoiceListener } from "../exchange/agent-voice.ts";
+import { createEar, AUDIBLE_PEAK, type Ear } from "./agent-listener.ts";
+import { decodeSound, peakOf, type SoundFormat } from "./audio-format.ts";
+import { createMouth, type Utterance } from "./person-audio.ts";
+import { createPlayout, type Playout, type PlayoutFacts } from "./playout.ts";
+import { keepTicking } from "./frame-clock.ts";
+
+/** The carrier's stream, as the line needs it. */
+export interface SoundPort {
+  readonly toAgent: SoundFormat;
+  readonly fromAgent: SoundFormat;
+  /** The person's next frame, base64. */
+  frame(payload: string): void;
+  digit(digit: string): void;
+  /** All before these marks has been played. */
+  reached(marks: readonly string[]): void;
+}
+
+/** What the stream does with the line. */
+export interface SoundStream {
+  /** Sound of the agent; false when too much is waiting, and it is thrown away. */
+  push(bytes: Uint8Array): boolean;
+  mark(name: string): void;
+  /** Throws away what waits. `barge_ms`: since the person began to speak, null when they have not lately. */
+  clear(): { marks: string[]; lost_ms: number; barge_ms: number | null };
+  facts(): SoundFacts;
+  /** The stream is over. */
+  leave(): void;
+}
+
+/** What a bench wants to know of a stream. */
+export interface SoundFacts extends PlayoutFacts {
+  frames_to_agent: number;
+  voiced_ms: number;
+}
+
+/** From the end of the person's words to the agent's answer; `ms` to its first frame, `sound_ms` to the first that can be heard. */
+export interface TurnFacts {
+  end_of_speech_at: string;
+  first_agent_frame_at: string;
+  ms: number;
+  sound_ms: number;
+}
+
+/** Who is told by a line of sound. */
+export interface SoundListener {
+  voice: VoiceListener;
+  turn(facts: TurnFacts): void;
+  /** Every frame of either side that is no silence. */
+  frame(who: "agent" | "person", pcm: Int16Array, rate: number): void;
+}
+
+/** The sound of one call, both ways, in real time. */
+export interface SoundLine {
+  attach(port: SoundPort): SoundStream;
+  attached(): boolean;
+  /** The person makes a sound; resolves with whether it came to its end. */
+  utter(what: Utterance, share?: number): Promise<boolean>;
+  digit(digit: string): void;
+  current(): Speech | null;
+  spoken(): string;
+}
+
+/** Who began to speak longer ago was not the reason for a clear, ms. */
+const BARGE_WITHIN_MS = 3_000;
+/** An agent whose last frame came this shortly before the person's end is talking over them: no turn is measured, ms. */
+const TALKING_OVER_MS = 100;
+/** Before the first stream is there the person holds their tongue, but not longer than this, ms. */
+const STREAM_COMES_WITHIN_MS = 1_000;
+const TELEPHONE: SoundFormat = { codec: "pcmu", rate: 8_000 };
+
+const tenths = (ms: number): number => Math.round(ms * 10) / 10;
+
+interface Attached {
+  port: SoundPort;
+  playout: Playout;
+  ear: Ear;
+  framesToAgent: number;
+  lastCame: number;
+}
+interface Turn {
+  endedAt: number;
+  endedDate: Date;
+  first: { at: number; date: Date } | null;
+}
+
+/** Opens the sound of a call; the signal is the call's end. */
+export const openSound = (listener: SoundListener, over: AbortSignal): SoundLine => new CallSound(listener, over);
+
+class CallSound implements SoundLine {
+  readonly #listener: SoundListener;
+  readonly #mouth = createMouth();
+  #attached: Attached | null = null;
+  #turn: Turn | null = null;
+  /** Until then the person waits for the stream to come. */
+  #holdsUntil = performance.now() + STREAM_COMES_WITHIN_MS;
+
+  constructor(listener: SoundListener, over: AbortSignal) {
+    this.#listener = listener;
+    const stop = keepTicking(this);
+    const end = (): void => {
+      stop();
+      this.#leave(this.#attached);
+      this.#mouth.stop();
+    };
+    if (over.aborted) end();
+    else over.addEventListener("abort", end, { once: true });
+  }
+
+  attached(): boolean {
+    return this.#attached !== null;
+  }
+
+  attach(port: SoundPort): SoundStream {
+    this.#leave(this.#attached);
+    this.#holdsUntil = 0;
+    const one: Attached = {
+      port,
+      playout: createPlayout(port.fromAgent),
+      ear: createEar(port.fromAgent, this.#listener.voice),
+      framesToAgent: 0,
+      lastCame: Number.NEGATIVE_INFINITY,
+    };
+    this.#attached = one;
+    return {
+      push: (bytes) => this.#push(one, bytes),
+      mark: (name) => one.playout.mark(name),
+      clear: () => this.#clear(one),
+      facts: () => ({ ...one.playout.facts(), frames_to_agent: one.framesToAgent, voiced_ms: one.ear.voiced_ms() }),
+      leave: () => this.#leave(one),
+    };
+  }
+
+  async utter(what: Utterance, share?: number): Promise<boolean> {
+    const whole = await this.#mouth.utter(what, share);
+    if (whole && "words" in what) this.#personEnds();
+    return whole;
+  }
+
+  digit(digit: string): void {
+    this.#attached?.port.digit(digit);
+  }
+  current(): Speech | null {
+    return this.#attached?.ear.current() ?? null;
+  }
+  spoken(): string {
+    return this.#attached?.ear.spoken() ?? "";
+  }
+
+  /** One frame each way. */
+  tick(): void {
+    const now = performance.now();
+    const one = this.#attached;
+    if (!one && now < this.#holdsUntil) return;
+    const out = this.#mouth.next(one?.port.toAgent ?? TELEPHONE, now);
+    if (!one) return;
+    one.framesToAgent += 1;
+    one.port.frame(out.payload);
+    if (out.sounding) this.#listener.frame("person", out.pcm, one.port.toAgent.rate);
+    const { frame, reached } = one.playout.next(now);
+    const pcm = frame ? decodeSound(one.port.fromAgent, frame) : null;
+    if (pcm) this.#listener.frame("agent", pcm, one.port.fromAgent.rate);
+    one.ear.hear(pcm, now);
+    if (reached.length > 0) one.port.reached(reached);
+  }
+
+  #push(one: Attached, bytes: Uint8Array): boolean {
+    const now = performance.now();
+    one.lastCame = now;
+    if (this.#turn) this.#answered(this.#turn, one, bytes, now);
+    return one.playout.push(bytes, now);
+  }
+
+  #clear({ playout, ear }: Attached): { marks: string[]; lost_ms: number; barge_ms: number | null } {
+    const now = performance.now();
+    const onset = this.#mouth.onset();
+    const { marks, lost_ms } = playout.clear();
+    if (lost_ms > 0) ear.cut(now);
+    return { marks, lost_ms, barge_ms: onset !== null && now - onset < BARGE_WITHIN_MS ? tenths(now - onset) : null };
+  }
+
+  #personEnds(): void {
+    const now = performance.now();
+    const one = this.#attached;
+    const talkedOver = !one || one.playout.waiting_ms() > 0 || now - one.lastCame < TALKING_OVER_MS;
+    this.#turn = talkedOver ? null : { endedAt: now, endedDate: new Date(), first: null };
+  }
+
+  #answered(turn: Turn, { port }: Attached, bytes: Uint8Array, now: number): void {
+    turn.first ??= { at: now, date: new Date() };
+    if (peakOf(decodeSound(port.fromAgent, bytes)) < AUDIBLE_PEAK) return;
+    this.#turn = null;
+    this.#listener.turn({
+      end_of_speech_at: turn.endedDate.toISOString(),
+      first_agent_frame_at: turn.first.date.toISOString(),
+      ms: tenths(turn.first.at - turn.endedAt),
+      sound_ms: tenths(now - turn.endedAt),
+    });
+  }
+
+  #leave(one: Attached | null): void {
+    if (one === null || one !== this.#attached) return;
+    this.#attached = null;
+    this.#turn = null;
+    one.ear.close();
+  }
+}

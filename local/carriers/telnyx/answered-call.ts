@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { behaviourOf } from "../../people/behaviours.ts";
+import { personOf, type Exchange } from "../exchange/exchange.ts";
+import type { EndedBy, Ledger } from "../ledger/ledger.ts";
+import { bridge, playOut } from "../exchange/bridged-leg.ts";
+import { runRelay, type RelayParts } from "../relay/relay-session.ts";
+import type { RelaySettings } from "../relay/relay-settings.ts";
+import type { SimTime } from "../exchange/simulated-time.ts";
+import { shownFrom, type Events } from "./callbacks.ts";
+import type { Recordings } from "./recordings.ts";
+import { stream } from "./stream.ts";
+import { newCallControlId, type TelnyxCall } from "./telnyx-call.ts";
+
+/** What answered calls stand on. */
+export interface TalkParts extends RelayParts {
+  exchange: Exchange;
+  time: SimTime;
+  ledger: Ledger;
+  events: Events;
+  recordings: Recordings;
+}
+
+/** A person's greeting is short, and silence follows: they are known after about this long, simulated ms. */
+const HUMAN_AFTER_MS = 1_800;
+/** A greeting that goes on for this long is a machine's; silence that lasts so long is nobody. */
+const ANALYSIS_MS = 3_500;
+const KEY_MS = 300;
+
+const over = ({ call }: TelnyxCall): Promise<void> =>
+  new Promise((resolve) => {
+    if (call.over.aborted) resolve();
+    else call.over.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** Takes the call out of what it is led by, for something else. */
+function taken(telnyxCall: TelnyxCall): AbortSignal {
+  telnyxCall.leave.abort();
+  telnyxCall.leave = new AbortController();
+  return AbortSignal.any([telnyxCall.call.over, telnyxCall.leave.signal]);
+}
+
+/** Listens who answered and tells it; nothing waits for it. */
+export async function detect({ ledger, events }: TalkParts, telnyxCall: TelnyxCall): Promise<void> {
+  const {
+    call,
+    settings: { amd },
+  } = telnyxCall;
+  if (amd === "disabled") return;
+  const { sid, to, from } = call.order;
+  const [prefix, words] =
+    amd === "premium"
+      ? (["call.machine.premium", { human: "human_residence", silent: "silence" }] as const)
+      : (["call.machine", { human: "human", silent: "not_sure" }] as const);
+  const silent = behaviourOf(personOf(call)).temper === "silent";
+  const [result, afterMs] = call.machine
+    ? ["machine", call.machine.startsMs + ANALYSIS_MS]
+    : silent
+      ? [words.silent, ANALYSIS_MS]
+      : [words.human, HUMAN_AFTER_MS];
+  if (!(await call.line.time.wait(afterMs, call.over))) return;
+  ledger.write({ kind: "amd", call_sid: sid, to, from, answered_by: result });
+  events.tell(telnyxCall, `${prefix}.detection.ended`, { result });
+  if (!call.machine || amd === "detect" || !(await call.line.time.wait(call.machine.beepEndsMs - afterMs, call.over)))
+    return;
+  events.tell(telnyxCall, `${prefix}.greeting.ended`, { result: "beep_detected" });
+}
+
+/** Connects the call to an application's WebSocket, in place of what it was led by. */
+export async function relay(parts: TalkParts, telnyxCall: TelnyxCall, settings: RelaySettings): Promise<void> {
+  const { call, account, legId, sessionId } = telnyxCall;
+  const { sid, to } = call.order;
+  const id = randomUUID();
+  const end = await runRelay(
+    parts,
+    {
+      call,
+      settings,
+      headers: { "user-agent": "telnyx-conversation-relay" },
+      setup: {
+        type: "setup",
+        sessionId: id,
+        accountSid: account.connectionId,
+        callSid: sid,
+        callControlId: sid,
+        callSessionId: sessionId,
+        callLegId: legId,
+        from: shownFrom(call),
+        to,
+        direction: call.direction,
+        callerName: "",
+        callStatus: "active",
+        customParameters: settings.parameters,
+      },
+    },
+    taken(telnyxCall),
+  );
+  if (end.error)
+    parts.ledger.write({ kind: "warning", call_sid: sid, to, from: call.order.from, message: end.error.message });
+  parts.events.tell(telnyxCall, "call.conversation.ended", {
+    conversation_id: id,
+    duration_sec: end.seconds,
+    reason: end.status === "failed" ? "customer_disconnect" : null,
+  });
+}
+
+/** Says something to the end, or until the call goes elsewhere. */
+export async function speak({ events }: TalkParts, telnyxCall: TelnyxCall, text: string): Promise<void> {
+  const leave = taken(telnyxCall);
+  events.tell(telnyxCall, "call.speak.started");
+  await playOut(telnyxCall.call, leave, () =>
+    telnyxCall.call.line.voice.say(text, { last: true, interruptible: false }),
+  );
+  events.tell(telnyxCall, "call.speak.ended", { status: telnyxCall.call.over.aborted ? "call_hangup" : "completed" });
+}
+
+/** Presses keys towards the person. */
+export const pressKeys = ({ call }: TelnyxCall, digits: string): void =>
+  call.line.voice.play(`keys:${digits}`, digits.length * KEY_MS, { interruptible: false });
+
+/** Connects the call to another number; when that leg ends, so does the call. */
+export async function transfer(parts: TalkParts, telnyxCall: TelnyxCall, number: string): Promise<void> {
+  const { call } = telnyxCall;
+  const leave = taken(telnyxCall);
+  const leg = newCallControlId();
+  const { status } = await bridge(parts, call, { number, sid: leg }, leave);
+  if (status === "completed") parts.events.tell(telnyxCall, "call.bridged");
+  if (!leave.aborted) parts.exchange.end(call, "completed", "carrier");
+}
+
+/** Leads an answered call: it waits for commands until somebody ends it, and is relayed and recorded as it was asked for. */
+export async function talk(parts: TalkParts, telnyxCall: TelnyxCall): Promise<EndedBy> {
+  const { call, settings } = telnyxCall;
+  const leave = call.line.listen({
+    sounding: () => undefined,
+    key: (digit) => parts.events.tell(telnyxCall, "call.dtmf.received", { digit }),
+  });
+  if (settings.record) parts.recordings.start(telnyxCall, settings.record);
+  const works = [
+    detect(parts, telnyxCall),
+    ...(settings.relay ? [relay(parts, telnyxCall, settings.relay)] : []),
+    ...(settings.stream ? [stream(parts, telnyxCall, settings.stream)] : []),
+  ];
+  await over(telnyxCall);
+  leave();
+  parts.recordings.stop(telnyxCall);
+  await Promise.all(works);
+  return call.endedBy ?? "carrier";
+}

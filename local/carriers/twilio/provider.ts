@@ -1,0 +1,149 @@
+import type { Call, CallPhase, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Faults } from "../exchange/faults.ts";
+import type { Reply, Request } from "../http/messages.ts";
+import type { InboundDesk } from "../exchange/inbound-calls.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { SimTime } from "../exchange/simulated-time.ts";
+import { detect } from "./amd.ts";
+import { createCallbacks } from "./callbacks.ts";
+import { createInboundDesk, followVoiceUrl } from "./inbound.ts";
+import { recallTwilioCalls } from "./earlier-calls.ts";
+import type { CallParams, StatusEvent } from "./params.ts";
+import { runProgram } from "./program.ts";
+import { createRecordings } from "./recordings.ts";
+import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
+import type { Account, TwilioCall } from "./twilio-call.ts";
+
+/** Twilio's protocol over the exchange. */
+export interface TwilioProvider {
+  /** Answers a REST request; null when it is not for this provider. */
+  answer(request: Request): Reply | null;
+  /** Calls to the accounts' numbers. */
+  readonly desk: InboundDesk;
+  close(): void;
+}
+
+/** What the provider stands on. */
+export interface TwilioOptions {
+  exchange: Exchange;
+  time: SimTime;
+  ledger: Ledger;
+  faults: Faults;
+  accounts: readonly Account[];
+  ownNumbers: readonly string[] | null;
+  endCutsSpeech: boolean;
+}
+
+/** Ended calls are forgotten beyond this many. */
+const MAX_CALLS_KEPT = 100_000;
+const EVENTS: Partial<Record<CallPhase, StatusEvent>> = {
+  initiated: "initiated",
+  ringing: "ringing",
+  answered: "answered",
+  ended: "completed",
+};
+
+/** Writes a REST request and its answer down. */
+function noteRequest(
+  { ledger, time }: Pick<TwilioOptions, "ledger" | "time">,
+  { method, path, query, form }: Request,
+  reply: Reply,
+): void {
+  ledger.write({
+    kind: "request",
+    method,
+    path,
+    status: reply.drop ? null : reply.status,
+    params: Object.fromEntries(
+      [...new Set([...query.keys(), ...form.keys()])].map((name) => {
+        const all = [...query.getAll(name), ...form.getAll(name)];
+        return [name, all.length === 1 ? all[0] : all];
+      }),
+    ),
+    ...(typeof reply.body === "object" && reply.body !== null && "sid" in reply.body
+      ? { call_sid: String(reply.body.sid) }
+      : {}),
+    simulated_ms: Math.round(time.elapsedMs()),
+  });
+}
+
+/** Sets up Twilio's REST API, callbacks and relay. */
+export function createTwilio(options: TwilioOptions): TwilioProvider {
+  const { exchange, ledger } = options;
+  const calls = recallTwilioCalls(ledger, options.accounts);
+  const callbacks = createCallbacks(options);
+  const recordings = createRecordings({ time: options.time, callbacks });
+  const parts = { ...options, callbacks, record: recordings.start };
+
+  /** The call is known to the exchange before Twilio's own record of it exists, but nothing happens to it in between. */
+  const record = (call: Call): TwilioCall => {
+    const found = calls.get(call.order.sid);
+    if (!found) throw new Error(`no record of call ${call.order.sid}`);
+    return found;
+  };
+  const protocol: InboundProtocol = {
+    onInbound: (call) => followVoiceUrl(exchange, callbacks, record(call)),
+    onPhase(call) {
+      const event = EVENTS[call.phase];
+      if (event) callbacks.status(record(call), event);
+    },
+    async talk(call) {
+      const twilioCall = record(call);
+      const { amd, record: recorded } = twilioCall.params;
+      if (recorded) recordings.start(twilioCall, recorded);
+      const detecting = amd ? detect(twilioCall, amd, parts) : null;
+      if (detecting && !amd?.async) await detecting; // without AsyncAmd the document waits for the verdict
+      return runProgram(parts, twilioCall);
+    },
+  };
+  const keep = (call: Call, account: Account, params: CallParams): TwilioCall => {
+    const twilioCall: TwilioCall = {
+      call,
+      account,
+      params,
+      parentSid: null,
+      answeredBy: null,
+      redirect: { leave: new AbortController(), next: null },
+      sequence: 0,
+    };
+    calls.set(call.order.sid, twilioCall);
+    const oldest = calls.entries().next();
+    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
+      calls.delete(oldest.value[0]);
+    return twilioCall;
+  };
+  const rest: RestParts = {
+    exchange,
+    faults: options.faults,
+    calls,
+    recordings,
+    accounts: new Map(options.accounts.map((a) => [a.sid, a])),
+    ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
+    place(sid, account, params, reference) {
+      const call = exchange.place(
+        {
+          sid,
+          account: account.sid,
+          to: params.to,
+          from: params.from,
+          reference,
+          ringTimeoutMs: ringTimeoutMs(params),
+          maxTalkMs: params.timeLimitSeconds * 1000,
+          details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
+        },
+        protocol,
+      );
+      return keep(call, account, params);
+    },
+  };
+
+  return {
+    desk: createInboundDesk({ exchange, callbacks, accounts: options.accounts, protocol, keep }),
+    answer(request) {
+      const reply = answerRest(rest, request);
+      if (reply) noteRequest(options, request, reply);
+      return reply;
+    },
+    close: () => callbacks.close(),
+  };
+}

@@ -1,0 +1,200 @@
+import { randomBytes } from "node:crypto";
+import type { Reply, Request } from "../http/messages.ts";
+import { recordLine, type LineRecording } from "../exchange/leg-recording.ts";
+import type { SimTime } from "../exchange/simulated-time.ts";
+import type { Callbacks } from "./callbacks.ts";
+import { twilioError } from "./errors.ts";
+import { recordingParams, type RecordParams } from "./params.ts";
+import { API_VERSION, rfc2822 } from "./call-resource.ts";
+import type { Account, TwilioCall } from "./twilio-call.ts";
+
+/** A recording as the REST API knows it. `made` null while it is recorded or made. */
+export interface TwilioRecording {
+  readonly sid: string;
+  readonly twilioCall: TwilioCall;
+  readonly params: RecordParams;
+  readonly startedAt: Date;
+  status: "in-progress" | "processing" | "completed" | "absent";
+  made: LineRecording | null;
+}
+
+/** The recordings of all accounts. */
+export interface Recordings {
+  /** Records the call from now until its end, then reports. */
+  start(twilioCall: TwilioCall, params: RecordParams): TwilioRecording;
+  /** Answers a REST request about recordings; null when it is about something else. */
+  answer(request: Request, account: Account, call: (sid: string) => TwilioCall | undefined): Reply | null;
+}
+
+/** Making the file takes this long, simulated ms. */
+const MAKING_MS = 1_000;
+/** The oldest are forgotten beyond this many. */
+const MAX_KEPT = 10_000;
+const PATH = new RegExp(
+  `^/${API_VERSION}/Accounts/([^/]+)/(?:Calls/([^/]+)/)?Recordings(?:/(RE[0-9a-f]{32}))?(\\.json|\\.wav|\\.mp3)?$`,
+);
+const PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 1_000;
+const WAV_HEADER_BYTES = 44;
+const FRAME_BYTES = 4;
+
+/** Where a recording is to be had; its ending says in which form. Twilio tells its own host, whatever address it was asked at. */
+const pathOf = ({ sid, twilioCall }: TwilioRecording): string =>
+  `/${API_VERSION}/Accounts/${twilioCall.account.sid}/Recordings/${sid}`;
+/** The address that callbacks and resources name. */
+export const recordingUrl = (recording: TwilioRecording): string => `https://api.twilio.com${pathOf(recording)}`;
+
+/** Both voices in one channel. */
+function mixed(wav: Buffer): Buffer {
+  const frames = (wav.length - WAV_HEADER_BYTES) / FRAME_BYTES;
+  const out = Buffer.alloc(WAV_HEADER_BYTES + frames * 2);
+  wav.copy(out, 0, 0, WAV_HEADER_BYTES);
+  out.writeUInt32LE(out.length - 8, 4);
+  out.writeUInt16LE(1, 22);
+  out.writeUInt32LE(wav.readUInt32LE(28) / 2, 28);
+  out.writeUInt16LE(2, 32);
+  out.writeUInt32LE(frames * 2, 40);
+  for (let n = 0; n < frames; n += 1) {
+    const at = WAV_HEADER_BYTES + n * FRAME_BYTES;
+    out.writeInt16LE(Math.round((wav.readInt16LE(at) + wav.readInt16LE(at + 2)) / 2), WAV_HEADER_BYTES + n * 2);
+  }
+  return out;
+}
+
+function resourceOf(recording: TwilioRecording): Record<string, unknown> {
+  const {
+    sid,
+    twilioCall: { call, account },
+    params,
+    startedAt,
+    status,
+    made,
+  } = recording;
+  return {
+    sid,
+    account_sid: account.sid,
+    call_sid: call.order.sid,
+    conference_sid: null,
+    channels: params.channels,
+    source: params.source,
+    track: "both",
+    status,
+    date_created: rfc2822(startedAt),
+    date_updated: rfc2822(call.endedAt ?? startedAt),
+    start_time: rfc2822(startedAt),
+    duration: made ? String(made.seconds) : null,
+    price: null,
+    price_unit: "USD",
+    error_code: null,
+    encryption_details: null,
+    api_version: API_VERSION,
+    media_url: recordingUrl(recording),
+    uri: `${pathOf(recording)}.json`,
+    subresource_uris: {
+      transcriptions: `${pathOf(recording)}/Transcriptions.json`,
+      add_on_results: `${pathOf(recording)}/AddOnResults.json`,
+    },
+  };
+}
+
+function fileOf({ status, made, params }: TwilioRecording, { query }: Request): Reply | null {
+  if (status !== "completed" || !made) return null; // not yet there is answered as not there
+  const asked = Number(query.get("RequestedChannels") ?? params.channels);
+  if (asked > params.channels) return twilioError(400, 20001, "RequestedChannels: the recording has one channel");
+  return { status: 200, body: asked === 2 ? made.wav : mixed(made.wav), headers: { "content-type": "audio/x-wav" } };
+}
+
+/** The newest recordings of a call, on one page: nothing here makes more than fit. */
+function listed(recordings: readonly TwilioRecording[], { path, query }: Request): Reply {
+  const asked = Number(query.get("PageSize") ?? PAGE_SIZE);
+  const page_size = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, MAX_PAGE_SIZE) : PAGE_SIZE;
+  const rows = [...recordings].reverse().slice(0, page_size).map(resourceOf);
+  return {
+    status: 200,
+    body: {
+      recordings: rows,
+      page: 0,
+      page_size,
+      start: 0,
+      end: Math.max(0, rows.length - 1),
+      first_page_uri: `${path}?PageSize=${page_size}&Page=0`,
+      previous_page_uri: null,
+      next_page_uri: null,
+      uri: `${path}?PageSize=${page_size}&Page=0`,
+    },
+  };
+}
+
+/** No recordings at first. */
+export function createRecordings({
+  time,
+  callbacks,
+}: {
+  time: SimTime;
+  callbacks: Pick<Callbacks, "recording">;
+}): Recordings {
+  const kept = new Map<string, TwilioRecording>();
+  const start: Recordings["start"] = (twilioCall, params) => {
+    const { call } = twilioCall;
+    const recording: TwilioRecording = {
+      sid: `RE${randomBytes(16).toString("hex")}`,
+      twilioCall,
+      params,
+      startedAt: new Date(),
+      status: "in-progress",
+      made: null,
+    };
+    const recorder = recordLine(call);
+    kept.set(recording.sid, recording);
+    const oldest = kept.keys().next();
+    if (kept.size > MAX_KEPT && !oldest.done) kept.delete(oldest.value);
+    callbacks.recording(recording);
+    call.over.addEventListener(
+      "abort",
+      () => {
+        recording.status = "processing";
+        const made = recorder.stop();
+        time.after(MAKING_MS, () => {
+          Object.assign(recording, made.seconds > 0 ? { status: "completed", made } : { status: "absent" });
+          callbacks.recording(recording);
+        });
+      },
+      { once: true },
+    );
+    return recording;
+  };
+  const ofCall = (sid: string): TwilioRecording[] =>
+    [...kept.values()].filter((r) => r.twilioCall.call.order.sid === sid);
+
+  const begin = (request: Request, twilioCall: TwilioCall): Reply => {
+    if (twilioCall.call.phase !== "answered")
+      return twilioError(400, 21220, "Requested resource is not eligible for recording");
+    return { status: 201, body: resourceOf(start(twilioCall, recordingParams(request.form, "StartCallRecordingAPI"))) };
+  };
+  return {
+    start,
+    answer(request, account, call) {
+      const [whole, accountSid, callSid, sid, ending = ".json"] = PATH.exec(request.path) ?? [];
+      if (whole === undefined) return null;
+      const missing = twilioError(404, 20404, `The requested resource ${request.path} was not found`);
+      const twilioCall = callSid === undefined ? undefined : call(callSid);
+      if (accountSid !== account.sid || (callSid !== undefined && twilioCall?.account.sid !== account.sid))
+        return missing;
+      if (sid === undefined) {
+        if (!twilioCall) return missing;
+        if (request.method === "POST") return begin(request, twilioCall);
+        return listed(ofCall(twilioCall.call.order.sid), request);
+      }
+      const recording = kept.get(sid);
+      if (!recording || recording.twilioCall.account.sid !== account.sid) return missing;
+      if (request.method === "DELETE") {
+        kept.delete(sid);
+        return { status: 204 };
+      }
+      if (request.method !== "GET") return twilioError(405, 20004, `Method ${request.method} is not allowed here`);
+      return (
+        (ending === ".json" ? { status: 200, body: resourceOf(recording) } : fileOf(recording, request)) ?? missing
+      );
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Call } from "../exchange/exchange.ts";
+import type { CallParams } from "./params.ts";
+
+/** An account that may use the API. */
+export interface Account {
+  sid: string;
+  authToken: string;
+}
+
+/** A call with what only Twilio's protocol knows of it. */
+export interface TwilioCall {
+  readonly call: Call;
+  readonly account: Account;
+  readonly params: CallParams;
+  readonly parentSid: string | null;
+  /** The verdict of answering machine detection. */
+  answeredBy: string | null;
+  /** Aborted to make the call leave its document; `next` holds the document it goes on with. */
+  redirect: { leave: AbortController; next: RedirectTarget | null };
+  /** The next status callback's number. */
+  sequence: number;
+}
+
+/** Where a call is sent by an update. */
+export type RedirectTarget = { twiml: string } | { url: string; method: "GET" | "POST" };

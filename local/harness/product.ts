@@ -1,0 +1,146 @@
+import type { Engine } from "../../shared/contracts/models.ts";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "../tools/api-client.ts";
+import { runRows, type Progress } from "../tools/demo/lead-run.ts";
+import type { Row } from "../tools/demo/leads-csv.ts";
+import { openFolder, type Folder } from "../tools/stack/data-folder.ts";
+import { freePort } from "../tools/stack/ports.ts";
+import { seed, type Sample } from "../tools/sample/seed.ts";
+import { startStack, type LogLine, type Stack, type StackOptions } from "../tools/stack/stack.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { startRecordingSink, type RecordingSink } from "./recording-sink.ts";
+
+/** The whole product, started as a newcomer starts it, with a webhook receiver. */
+export interface Product {
+  stack: Stack;
+  sample: Sample;
+  admin: Client;
+  sink: RecordingSink;
+  folder: Folder;
+  log: LogLine[];
+  run(rows: Row[], onChange?: (all: Progress[]) => void): Promise<Progress[]>;
+  ledgerCalls(): Promise<LedgerCall[]>;
+  ledger(): Promise<LedgerLine[]>;
+  /** Asks the carrier for a fault (local/carriers/exchange/faults.ts), or with null to stop all of them. */
+  fault(fault: Record<string, unknown> | null): Promise<void>;
+  /** How often a child died by itself, by its name. */
+  deaths(child: string): number;
+  stop(): Promise<void>;
+}
+
+/** A call as the simulated carrier saw it. */
+export interface LedgerCall {
+  sid: string;
+  to: string;
+  from: string;
+  status: string;
+  rang: boolean;
+  rings: number;
+  reference: string | null;
+  answered: boolean;
+  placed_at: string;
+  answered_at: string | null;
+  ended_at: string | null;
+  ended_by: string | null;
+}
+
+/** A line of the ledger. */
+export interface LedgerLine {
+  seq: number;
+  at: string;
+  kind: string;
+  call_sid?: string;
+  to?: string;
+  reference?: string | null;
+  [field: string]: unknown;
+}
+
+/** How the product is started for a test. */
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> {
+  split?: boolean;
+  engine?: Engine;
+  timeScale?: number;
+  env?: Record<string, string>;
+  retryOffsetSeconds?: number;
+  /** Providers that the sample has numbers and a campaign of; absent: the first. */
+  providers?: readonly Provider[];
+}
+
+const DEFAULT_TIME_SCALE = 20;
+const LEDGER_PAGE = 10_000;
+
+/** Starts the product on free ports in a folder of its own. */
+export async function startProduct(options: ProductOptions = {}): Promise<Product> {
+  const path = mkdtempSync(join(tmpdir(), "callagent-test-"));
+  const folder = openFolder(path, false);
+  const log: LogLine[] = [];
+  const stack = await startStack({
+    folder,
+    split: options.split ?? false,
+    ...(options.engine ? { engine: options.engine } : {}),
+    httpPort: await freePort(),
+    mediaPort: await freePort(),
+    carrierPort: await freePort(),
+    timeScale: options.timeScale ?? DEFAULT_TIME_SCALE,
+    seed: "test",
+    database: `t_${randomUUID().slice(0, 8)}`,
+    ...(options.replicas ? { replicas: options.replicas } : {}),
+    ...(options.between ? { between: options.between } : {}),
+    ...(options.openFiles ? { openFiles: options.openFiles } : {}),
+    env: options.env ?? {},
+    onLog: (line) => log.push(line),
+    onDeath: (said) => log.push({ level: "death", msg: said }),
+  });
+  try {
+    const { sample, client } = await seed(
+      stack,
+      folder,
+      { initial_offset: 0, retry_offset: options.retryOffsetSeconds ?? 1 },
+      options.providers,
+    );
+    const sink = await startRecordingSink(sample.webhook_secret);
+    const fromCarrier = async <T>(what: string): Promise<T> =>
+      (await fetch(`${stack.carrierUrl}${what}`)).json() as Promise<T>;
+    return {
+      stack,
+      sample,
+      admin: client,
+      sink,
+      folder,
+      log,
+      run: (rows, onChange) => runRows(client, stack.baseUrl, sample, sink, rows, onChange ?? (() => undefined)),
+      ledgerCalls: async () => (await fromCarrier<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
+      async ledger() {
+        const all: LedgerLine[] = [];
+        for (let since = 0; ;) {
+          const page = await fromCarrier<{ entries: LedgerLine[]; next: number }>(
+            `/ledger?since=${since}&limit=${LEDGER_PAGE}`,
+          );
+          all.push(...page.entries);
+          if (page.entries.length === 0) return all;
+          since = page.next;
+        }
+      },
+      async fault(fault) {
+        const how =
+          fault === null
+            ? { method: "DELETE" }
+            : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(fault) };
+        const answer = await fetch(`${stack.carrierUrl}/faults`, how);
+        if (!answer.ok) throw new Error(`the carrier takes no such fault: ${await answer.text()}`);
+      },
+      deaths: (child) => log.filter((l) => l.level === "death" && l.msg?.startsWith(`${child} ended (SIGKILL)`)).length,
+      async stop() {
+        await stack.stop();
+        await sink.close();
+        rmSync(path, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}

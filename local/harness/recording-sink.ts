@@ -1,0 +1,68 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Webhook } from "standardwebhooks";
+import type { Report, Sink } from "../tools/demo/webhook-receiver.ts";
+
+/** One delivery whose signature was right: the bytes as they came, and when (ms since the epoch). */
+export interface Delivered {
+  webhook_id: string;
+  lead_id: string;
+  body: string;
+  at: number;
+}
+
+/** A receiver of reports that keeps every delivery. */
+export interface RecordingSink extends Sink {
+  delivered: Delivered[];
+}
+
+const MAX_BODY = 1_048_576;
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MAX_BODY) throw new Error("body too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Starts one on a free port. Signatures are checked by the reference library of Standard Webhooks; wrong ones are kept in `refused`. */
+export async function startRecordingSink(secret: string): Promise<RecordingSink> {
+  const checker = new Webhook(secret);
+  const sink: RecordingSink = {
+    url: "",
+    reports: new Map(),
+    refused: [],
+    repeated: 0,
+    delivered: [],
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
+    try {
+      const body = await bodyOf(request);
+      const { data } = checker.verify(body, headers) as { data: Report };
+      const lead_id = data.lead_call_tracker_id;
+      if (sink.reports.has(lead_id)) sink.repeated++;
+      sink.reports.set(lead_id, data);
+      sink.delivered.push({ webhook_id: headers["webhook-id"] ?? "", lead_id, body, at: Date.now() });
+      response.writeHead(204).end();
+    } catch (error) {
+      sink.refused.push(error instanceof Error ? error.message : String(error));
+      response.writeHead(400).end();
+    }
+  };
+  const server = createServer((request, response) => {
+    void take(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  sink.url = typeof address === "object" && address ? `http://127.0.0.1:${address.port}/reports` : "";
+  return sink;
+}

@@ -1,0 +1,195 @@
+import { encode } from "../bson/bson-writer.ts";
+import type { Reply } from "../bson/bson-writer.ts";
+import {
+  boolArgument,
+  countArgument,
+  deadlineOf,
+  docArgument,
+  hintArgument,
+  refuseCollation,
+  refuseOptions,
+  refuseUnknown,
+  scopeOf,
+  stringArgument,
+} from "./command-arguments.ts";
+import { sessionOf } from "./context.ts";
+import type { Call } from "./context.ts";
+import { cursorId } from "./cursors.ts";
+import { StoreError } from "../bson/errors.ts";
+import { encodeKey } from "../indexes/key-encoder.ts";
+import { visitPath } from "../bson/paths.ts";
+import type { Query } from "../planner/planner.ts";
+import { compileProjection } from "../query/projection.ts";
+import { countMatches, prepare, slice } from "../query/query-execution.ts";
+import type { Prepared } from "../query/query-execution.ts";
+import { asNumber } from "../bson/values.ts";
+import type { Doc, Value } from "../bson/values.ts";
+
+const FIND_FIELDS = new Set([
+  "find",
+  "filter",
+  "sort",
+  "projection",
+  "hint",
+  "skip",
+  "limit",
+  "batchSize",
+  "singleBatch",
+  "max",
+  "min",
+  "returnKey",
+  "showRecordId",
+  "tailable",
+  "oplogReplay",
+  "noCursorTimeout",
+  "awaitData",
+  "allowPartialResults",
+  "collation",
+  "allowDiskUse",
+  "let",
+]);
+const FIND_REFUSED = ["max", "min", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"];
+const COUNT_FIELDS = new Set(["count", "query", "limit", "skip", "hint", "fields", "collation"]);
+const DISTINCT_FIELDS = new Set(["distinct", "key", "query", "collation", "hint"]);
+
+/** A find command read and planned; undefined when its collection is not there. */
+export interface PlannedFind {
+  prepared: Prepared | undefined;
+  docs: () => Generator<Uint8Array, void>;
+  query: Query;
+  skip: number;
+  limit: number;
+}
+
+/** Reads and plans a find command, for find itself and for explain. */
+export function planFind(call: Call): PlannedFind {
+  const { command, engine } = call;
+  refuseUnknown(command, "find", FIND_FIELDS);
+  refuseOptions(command, FIND_REFUSED);
+  refuseCollation(command);
+  const name = stringArgument(command, "find");
+  const scope = scopeOf(command, call.now);
+  const filter = docArgument(command, "filter") ?? {};
+  const sort = docArgument(command, "sort");
+  const hint = hintArgument(command);
+  const [skip, limit] = [countArgument(command, "skip") ?? 0, countArgument(command, "limit") ?? 0];
+  const query: Query = {
+    filter,
+    ...(sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(limit === 0 ? {} : { wanted: skip + limit }),
+  };
+  const spec = docArgument(command, "projection");
+  const project =
+    spec === undefined || Object.keys(spec).length === 0
+      ? undefined
+      : compileProjection(spec, { inFind: true, filter, scope });
+  const collection = engine.catalog.find(call.db, name);
+  const prepared =
+    collection === undefined
+      ? undefined
+      : prepare(engine.storage, collection, query, scope, deadlineOf(command, call.now));
+  function* docs(): Generator<Uint8Array, void> {
+    if (prepared === undefined) return;
+    for (const m of slice(prepared.run(), skip, limit)) yield project === undefined ? m.bytes : encode(project(m.doc));
+  }
+  return { prepared, docs, query, skip, limit };
+}
+
+/** find */
+export function find(call: Call): Reply {
+  const { command, engine } = call;
+  const planned = planFind(call);
+  const ns = `${call.db}.${stringArgument(command, "find")}`;
+  return engine.cursors.first(
+    ns,
+    planned.docs(),
+    countArgument(command, "batchSize"),
+    boolArgument(command, "singleBatch"),
+    sessionOf(command),
+  );
+}
+
+/** getMore */
+export function getMore(call: Call): Reply {
+  const { command, engine } = call;
+  refuseUnknown(command, "getMore", new Set(["getMore", "collection", "batchSize"]));
+  return engine.cursors.next(
+    cursorId(command["getMore"]),
+    `${call.db}.${stringArgument(command, "collection")}`,
+    countArgument(command, "batchSize"),
+  );
+}
+
+/** killCursors */
+export function killCursors(call: Call): Reply {
+  const { command, engine } = call;
+  refuseUnknown(command, "killCursors", new Set(["killCursors", "cursors"]));
+  const ids = command["cursors"];
+  if (!Array.isArray(ids)) throw new StoreError("TypeMismatch", "killCursors needs an array 'cursors'");
+  const ns = `${call.db}.${stringArgument(command, "killCursors")}`;
+  const killed: Value[] = [];
+  const missing: Value[] = [];
+  for (const id of ids) (engine.cursors.kill(cursorId(id), ns) ? killed : missing).push(id);
+  return { cursorsKilled: killed, cursorsNotFound: missing, cursorsAlive: [], cursorsUnknown: [] };
+}
+
+/** count */
+export function count(call: Call): Reply {
+  const { command, engine } = call;
+  refuseUnknown(command, "count", COUNT_FIELDS);
+  refuseCollation(command);
+  const collection = engine.catalog.find(call.db, stringArgument(command, "count"));
+  const skip = countArgument(command, "skip") ?? 0;
+  // A negative limit counts like its positive one.
+  const limit = Math.abs(asNumber(command["limit"] ?? 0) ?? 0);
+  const hint = hintArgument(command);
+  const filter = docArgument(command, "query") ?? {};
+  if (collection === undefined) return { n: 0 };
+  const all = countMatches(
+    engine.storage,
+    collection,
+    { filter, ...(hint === undefined ? {} : { hint }) },
+    scopeOf(command, call.now),
+    deadlineOf(command, call.now),
+  );
+  const left = Math.max(0, all - skip);
+  return { n: limit === 0 ? left : Math.min(left, limit) };
+}
+
+/** distinct */
+export function distinct(call: Call): Reply {
+  const { command, engine } = call;
+  refuseUnknown(command, "distinct", DISTINCT_FIELDS);
+  refuseCollation(command);
+  const collection = engine.catalog.find(call.db, stringArgument(command, "distinct"));
+  const path = stringArgument(command, "key").split(".");
+  const hint = hintArgument(command);
+  const query = { filter: docArgument(command, "query") ?? {}, ...(hint === undefined ? {} : { hint }) };
+  const found = new Map<string, Value>();
+  const add = (v: Value): void => {
+    found.set(Buffer.from(encodeKey([v], [false])).toString("latin1"), v);
+  };
+  if (collection !== undefined) {
+    for (const m of prepare(
+      engine.storage,
+      collection,
+      query,
+      scopeOf(command, call.now),
+      deadlineOf(command, call.now),
+    ).run()) {
+      visitPath(m.doc, path, (v) => {
+        if (Array.isArray(v)) v.forEach(add);
+        else if (v !== undefined) add(v);
+        return false;
+      });
+    }
+  }
+  const values = [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, v]) => v);
+  return { values };
+}
+
+/** A cursor reply holding everything at once (listCollections, listIndexes). */
+export function wholeCursor(call: Call, ns: string, docs: Doc[], batchSize: number | undefined): Reply {
+  return call.engine.cursors.first(ns, docs.map(encode)[Symbol.iterator](), batchSize, false, sessionOf(call.command));
+}

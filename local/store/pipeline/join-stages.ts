@@ -1,0 +1,120 @@
+import { refuseUnknown } from "../commands/command-arguments.ts";
+import { StoreError } from "../bson/errors.ts";
+import { compileExpression } from "../expressions/expressions.ts";
+import { setField, visitPath } from "../bson/paths.ts";
+import { compilePipeline, subPipeline } from "./pipeline.ts";
+import type { PipelineSite, Stage } from "./pipeline.ts";
+import { isDoc, isTrue, typeAlias } from "../bson/values.ts";
+import type { Doc, Value } from "../bson/values.ts";
+import { BSONRegExp, Long } from "bson";
+
+const LOOKUP = new Set(["from", "localField", "foreignField", "as", "let", "pipeline"]);
+const UNWIND = new Set(["path", "includeArrayIndex", "preserveNullAndEmptyArrays"]);
+
+function text(arg: Doc, name: string, stage: string): string {
+  const v = arg[name];
+  if (typeof v !== "string" || v === "")
+    throw new StoreError("FailedToParse", `${stage} argument '${name}' must be a string, is type ${typeAlias(v)}`);
+  return v;
+}
+
+/** A copy of `doc` with `value` at a dotted path; the documents on the way are copied, the others shared. */
+export function withPath(doc: Doc, path: readonly string[], value: Value | undefined, at = 0): Doc {
+  const out: Doc = { ...doc };
+  const name = path[at] ?? "";
+  if (at === path.length - 1) {
+    if (value === undefined) Reflect.deleteProperty(out, name);
+    else setField(out, name, value);
+    return out;
+  }
+  const child = Object.hasOwn(out, name) ? out[name] : undefined;
+  setField(out, name, withPath(isDoc(child) ? child : {}, path, value, at + 1));
+  return out;
+}
+
+/** What a foreign field must equal for a document to join: null and missing alike, each element of an array by itself. */
+function joinFilter(doc: Doc, local: string[], foreign: string): Doc {
+  const values: Value[] = [];
+  visitPath(doc, local, (v) => {
+    if (Array.isArray(v)) values.push(...v);
+    else values.push(v ?? null);
+    return false;
+  });
+  // A regular expression in $in would match by pattern; a join compares values.
+  const regexes = values.filter((v) => v instanceof BSONRegExp).map((v): Doc => ({ [foreign]: { $eq: v } }));
+  const others: Doc = { [foreign]: { $in: values.filter((v) => !(v instanceof BSONRegExp)) } };
+  return regexes.length === 0 ? others : { $or: [others, ...regexes] };
+}
+
+/** $lookup by equality, by pipeline, or both; the equality goes through the foreign collection's indexes. */
+export function compileLookup(arg: Value, site: PipelineSite): Stage {
+  if (!isDoc(arg))
+    throw new StoreError("FailedToParse", `the $lookup specification must be an object, not ${typeAlias(arg)}`);
+  refuseUnknown(arg, "$lookup", LOOKUP, false);
+  const from = text(arg, "from", "$lookup");
+  const as = text(arg, "as", "$lookup").split(".");
+  const byField = arg["localField"] !== undefined || arg["foreignField"] !== undefined;
+  const local = byField ? text(arg, "localField", "$lookup").split(".") : [];
+  const foreign = byField ? text(arg, "foreignField", "$lookup") : "";
+  const pipeline = arg["pipeline"] === undefined ? undefined : subPipeline(arg["pipeline"], "$lookup");
+  if (!byField && pipeline === undefined)
+    throw new StoreError(
+      "FailedToParse",
+      "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
+    );
+  const variables = isDoc(arg["let"])
+    ? Object.entries(arg["let"]).map(([k, e]): [string, (doc: Doc) => Value | undefined] => [
+        k,
+        compileExpression(e, site.scope),
+      ])
+    : [];
+  return function* lookup(docs) {
+    for (const doc of docs) {
+      const found = site.read(from, { filter: byField ? joinFilter(doc, local, foreign) : {} });
+      const own: Doc = { ...site.scope.variables };
+      for (const [k, evaluate] of variables) own[k] = evaluate(doc) ?? null;
+      const run =
+        pipeline === undefined
+          ? undefined
+          : compilePipeline(pipeline, { ...site, scope: { ...site.scope, variables: own } });
+      yield withPath(doc, as, [...(run === undefined ? found : run(found))]);
+    }
+  };
+}
+
+/** $unionWith */
+export function compileUnionWith(arg: Value, site: PipelineSite): Stage {
+  const spec: Doc = typeof arg === "string" ? { coll: arg } : isDoc(arg) ? arg : {};
+  refuseUnknown(spec, "$unionWith", new Set(["coll", "pipeline"]), false);
+  const coll = text(spec, "coll", "$unionWith");
+  const run = compilePipeline(spec["pipeline"] === undefined ? [] : subPipeline(spec["pipeline"], "$unionWith"), site);
+  return function* union(docs) {
+    yield* docs;
+    yield* run(site.read(coll, { filter: {} }));
+  };
+}
+
+/** $unwind */
+export function unwind(arg: Value): Stage {
+  const spec: Doc = isDoc(arg) ? arg : { path: arg };
+  refuseUnknown(spec, "$unwind", UNWIND, false);
+  const given = text(spec, "path", "$unwind");
+  if (!given.startsWith("$") || given.length < 2)
+    throw new StoreError(28818, `path option to $unwind stage should be prefixed with a '$': ${given}`);
+  const path = given.slice(1).split(".");
+  const keep = isTrue(spec["preserveNullAndEmptyArrays"]);
+  const index =
+    spec["includeArrayIndex"] === undefined ? undefined : text(spec, "includeArrayIndex", "$unwind").split(".");
+  const numbered = (doc: Doc, n: Value): Doc => (index === undefined ? doc : withPath(doc, index, n));
+  return function* unwound(docs) {
+    for (const doc of docs) {
+      let v: Value | undefined = doc;
+      for (const name of path) v = isDoc(v) && Object.hasOwn(v, name) ? v[name] : undefined;
+      if (Array.isArray(v) && v.length > 0)
+        for (const [i, item] of v.entries()) yield numbered(withPath(doc, path, item), Long.fromNumber(i));
+      else if (Array.isArray(v)) {
+        if (keep) yield numbered(withPath(doc, path, undefined), null);
+      } else if (keep || (v !== undefined && v !== null)) yield numbered(doc, null);
+    }
+  };
+}

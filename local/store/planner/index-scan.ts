@@ -1,0 +1,289 @@
+import { compareBytes } from "../indexes/byte-order.ts";
+import type { Interval } from "../indexes/byte-order.ts";
+import type { Collection, Index, Stored } from "../storage/collection.ts";
+import { StoreError } from "../bson/errors.ts";
+import type { Plan } from "./planner.ts";
+import { outOfBounds } from "./skip-scan.ts";
+import type { Skip } from "./skip-scan.ts";
+import { blob, integer } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
+
+const FIRST_PAGE = 32;
+const LARGEST_PAGE = 1024;
+/** Keys read at least after a step over others: the next one may be out of bounds as well. */
+const SMALLEST_PAGE = 2;
+/** Keys counted at most to compare two plans. */
+const ESTIMATE_KEYS = 1000;
+/** Beyond every key: no key begins with this byte (KIND.maxKey is 127, inverted 128). */
+const ABOVE_ALL = Uint8Array.of(255, 255, 255, 255);
+const NO_RID = -1;
+
+/** What a scan has looked at so far, for explain; and when it must stop. */
+export interface ScanCounters {
+  keys: number;
+  docs: number;
+  /** Milliseconds since the epoch after which the scan fails with MaxTimeMSExpired. */
+  deadline?: number;
+}
+
+/** Roughly how many keys lie in the intervals, counted up to a bound. */
+export function estimate(storage: Storage, index: Index, intervals: readonly Interval[]): number {
+  let n = 0;
+  for (const { lo, hi } of intervals) {
+    n += integer(
+      storage.one(
+        `SELECT count(*) AS n FROM (SELECT 1 FROM x_${index.id} WHERE key >= ? AND key < ? LIMIT ?)`,
+        lo,
+        hi ?? ABOVE_ALL,
+        ESTIMATE_KEYS,
+      )?.["n"],
+    );
+    if (n >= ESTIMATE_KEYS) return ESTIMATE_KEYS;
+  }
+  return n;
+}
+
+/** Counts the keys of a plan whose bounds say it all. */
+export function countKeys(storage: Storage, index: Index, intervals: readonly Interval[]): number {
+  let n = 0;
+  for (const { lo, hi } of intervals)
+    n += integer(
+      storage.one(`SELECT count(*) AS n FROM x_${index.id} WHERE key >= ? AND key < ?`, lo, hi ?? ABOVE_ALL)?.["n"],
+    );
+  return n;
+}
+
+function checkGoingOn(collection: Collection, counters: ScanCounters): void {
+  if (collection.dropped) throw new StoreError("QueryPlanKilled", `collection dropped: ${collection.ns}`);
+  if (counters.deadline !== undefined && Date.now() > counters.deadline)
+    throw new StoreError("MaxTimeMSExpired", "operation exceeded time limit");
+}
+
+interface Entry extends Stored {
+  key: Uint8Array;
+}
+
+function pageOf(
+  storage: Storage,
+  collection: Collection,
+  index: Index,
+  interval: Interval,
+  after: { key: Uint8Array; rid: number } | undefined,
+  reverse: boolean,
+  limit: number,
+): Entry[] {
+  const from = `FROM x_${index.id} AS x CROSS JOIN d_${collection.id} AS d ON d.rid = x.rid`;
+  const hi = interval.hi ?? ABOVE_ALL;
+  const rows =
+    after === undefined
+      ? storage.all(
+          `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} LIMIT ?`,
+          interval.lo,
+          hi,
+          limit,
+        )
+      : reverse
+        ? storage.all(
+            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC LIMIT ?`,
+            interval.lo,
+            after.key,
+            after.rid,
+            limit,
+          )
+        : storage.all(
+            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid LIMIT ?`,
+            after.key,
+            after.rid,
+            hi,
+            limit,
+          );
+  return rows.map((row) => ({ key: blob(row["key"]), rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+}
+
+function* scanIndex(
+  storage: Storage,
+  collection: Collection,
+  p: Plan,
+  index: Index,
+  first: number,
+  counters: ScanCounters,
+): Generator<Stored, void> {
+  const seen = index.multikey ? new Set<number>() : undefined;
+  const intervals = p.reverse ? [...p.bounds.intervals].reverse() : p.bounds.intervals;
+  let limit = first;
+  for (const interval of intervals) {
+    let after: { key: Uint8Array; rid: number } | undefined;
+    for (;;) {
+      checkGoingOn(collection, counters);
+      const page = pageOf(storage, collection, index, interval, after, p.reverse, limit);
+      for (const entry of page) {
+        counters.keys++;
+        if (seen?.has(entry.rid) === true) continue;
+        seen?.add(entry.rid);
+        counters.docs++;
+        yield entry;
+      }
+      if (page.length < limit) break;
+      after = page.at(-1);
+      limit = Math.min(limit * 4, LARGEST_PAGE);
+    }
+  }
+}
+
+/** A key of an index and the document it stands for. */
+interface KeyEntry {
+  key: Uint8Array;
+  rid: number;
+}
+
+/** Keys alone, from `from` on (backwards: below it), behind `after` where pages follow each other. */
+function keysOf(
+  storage: Storage,
+  index: Index,
+  bounds: Interval,
+  after: KeyEntry | undefined,
+  reverse: boolean,
+  limit: number,
+): KeyEntry[] {
+  const from = `SELECT key, rid FROM x_${index.id}`;
+  const hi = bounds.hi ?? ABOVE_ALL;
+  const rows =
+    after === undefined
+      ? storage.all(
+          `${from} WHERE key >= ? AND key < ? ORDER BY key ${reverse ? "DESC, rid DESC" : ", rid"} LIMIT ?`,
+          bounds.lo,
+          hi,
+          limit,
+        )
+      : reverse
+        ? storage.all(
+            `${from} WHERE key >= ? AND (key, rid) < (?, ?) ORDER BY key DESC, rid DESC LIMIT ?`,
+            bounds.lo,
+            after.key,
+            after.rid,
+            limit,
+          )
+        : storage.all(
+            `${from} WHERE (key, rid) > (?, ?) AND key < ? ORDER BY key, rid LIMIT ?`,
+            after.key,
+            after.rid,
+            hi,
+            limit,
+          );
+  return rows.map((row) => ({ key: blob(row["key"]), rid: integer(row["rid"]) }));
+}
+
+/** What is left of an interval when a scan goes on at `next`; undefined when nothing is. */
+function rest(interval: Interval, next: Uint8Array | undefined, reverse: boolean): Interval | undefined {
+  if (next === undefined) return undefined;
+  return reverse ? { lo: interval.lo, hi: next } : { lo: next, hi: interval.hi };
+}
+
+/** A page of keys judged: those that meet the checks, and where to go on if the last one does not. */
+interface Judged {
+  hits: KeyEntry[];
+  skip: Skip | undefined;
+}
+
+function judge(p: Plan, index: Index, page: readonly KeyEntry[]): Judged {
+  const {
+    reverse,
+    bounds: { checks },
+  } = p;
+  const out: Judged = { hits: [], skip: undefined };
+  for (const entry of page) {
+    const next = out.skip?.next;
+    if (
+      out.skip !== undefined &&
+      (next === undefined || (reverse ? compareBytes(entry.key, next) >= 0 : compareBytes(entry.key, next) < 0))
+    )
+      continue;
+    out.skip = outOfBounds(entry.key, index.keys.descending, checks, reverse);
+    if (out.skip === undefined) out.hits.push(entry);
+  }
+  return out;
+}
+
+/** The documents of the keys of an interval that meet the plan's checks. Keys in between are stepped over: within the page at hand, or by a new search. */
+function* skipThrough(
+  storage: Storage,
+  collection: Collection,
+  p: Plan,
+  index: Index,
+  interval: Interval,
+  first: number,
+  counters: ScanCounters,
+): Generator<Stored, void> {
+  let left: Interval | undefined = interval;
+  let after: KeyEntry | undefined;
+  let limit = first;
+  while (left !== undefined) {
+    checkGoingOn(collection, counters);
+    const page: KeyEntry[] = keysOf(storage, index, left, after, p.reverse, limit);
+    const { hits, skip } = judge(p, index, page);
+    counters.keys += page.length;
+    // Read before anything is handed out: a scan may rest between two documents, and keys and documents must be of one moment.
+    for (const found of hits.map(({ rid }) => ({
+      rid,
+      bytes: blob(storage.one(`SELECT doc FROM d_${collection.id} WHERE rid = ?`, rid)?.["doc"]),
+    }))) {
+      counters.docs++;
+      yield found;
+    }
+    if (page.length < limit) return;
+    after = skip === undefined ? page.at(-1) : undefined;
+    limit = skip === undefined ? Math.min(limit * 4, LARGEST_PAGE) : Math.max(limit >> 1, SMALLEST_PAGE);
+    if (skip !== undefined) left = rest(left, skip.next, p.reverse);
+  }
+}
+
+function* scanSkipping(
+  storage: Storage,
+  collection: Collection,
+  p: Plan,
+  index: Index,
+  first: number,
+  counters: ScanCounters,
+): Generator<Stored, void> {
+  const intervals = p.reverse ? [...p.bounds.intervals].reverse() : p.bounds.intervals;
+  for (const interval of intervals) yield* skipThrough(storage, collection, p, index, interval, first, counters);
+}
+
+function* scanCollection(
+  collection: Collection,
+  reverse: boolean,
+  first: number,
+  counters: ScanCounters,
+): Generator<Stored, void> {
+  let rid = reverse ? Number.MAX_SAFE_INTEGER : NO_RID;
+  let limit = first;
+  for (;;) {
+    checkGoingOn(collection, counters);
+    const page = collection.page(rid, limit, reverse);
+    for (const entry of page) {
+      counters.docs++;
+      yield entry;
+    }
+    if (page.length < limit) return;
+    rid = page.at(-1)?.rid ?? rid;
+    limit = Math.min(limit * 4, LARGEST_PAGE);
+  }
+}
+
+/**
+ * The documents a plan leads to, page by page: between two pages no statement is open, so a scan may rest for as long as its
+ * cursor lives, and sees what is written meanwhile. `first` bounds the first page (the number of documents wanted, if known).
+ */
+export function scan(
+  storage: Storage,
+  collection: Collection,
+  p: Plan,
+  first: number | undefined,
+  counters: ScanCounters,
+): Generator<Stored, void> {
+  const page = Math.min(Math.max(first ?? FIRST_PAGE, 1), LARGEST_PAGE);
+  if (p.index === undefined) return scanCollection(collection, p.reverse, page, counters);
+  return p.bounds.checks.length > 0
+    ? scanSkipping(storage, collection, p, p.index, page, counters)
+    : scanIndex(storage, collection, p, p.index, page, counters);
+}

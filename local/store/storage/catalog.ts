@@ -1,0 +1,158 @@
+import { randomUUID } from "node:crypto";
+import { decode } from "../bson/bson-reader.ts";
+import { encode } from "../bson/bson-writer.ts";
+import { Collection } from "./collection.ts";
+import type { Index } from "./collection.ts";
+import { StoreError } from "../bson/errors.ts";
+import { alreadyThere, ID_INDEX, indexDefinition, indexDocument, MAX_INDEXES } from "../indexes/index-definition.ts";
+import type { IndexDefinition } from "../indexes/index-definition.ts";
+import { KeyMaker } from "../indexes/index-keys.ts";
+import { blob, integer } from "./storage.ts";
+import type { Storage } from "./storage.ts";
+
+const MAX_NAMESPACE_BYTES = 255;
+
+/** All collections, by namespace; the file is read once at the start and again after a rollback. */
+export class Catalog {
+  private readonly storage: Storage;
+  private collections = new Map<string, Collection>();
+
+  constructor(storage: Storage) {
+    this.storage = storage;
+    this.load();
+  }
+
+  /** Reads the catalog from the file. */
+  load(): void {
+    this.collections = new Map();
+    for (const row of this.storage.all("SELECT id, db, name, uuid FROM collections ORDER BY id")) {
+      const collection = new Collection(this.storage, {
+        id: integer(row["id"]),
+        db: String(row["db"]),
+        name: String(row["name"]),
+        uuid: blob(row["uuid"]),
+      });
+      for (const i of this.storage.all(
+        "SELECT id, spec, multikey FROM indexes WHERE collection = ? ORDER BY id",
+        collection.id,
+      )) {
+        const stored = decode(blob(i["spec"]));
+        const definition = stored["name"] === ID_INDEX.name ? ID_INDEX : indexDefinition(stored);
+        collection.attach({
+          id: integer(i["id"]),
+          definition,
+          keys: new KeyMaker(definition),
+          multikey: i["multikey"] === 1,
+        });
+      }
+      this.collections.set(collection.ns, collection);
+    }
+  }
+
+  /** A collection, or undefined. */
+  find(db: string, name: string): Collection | undefined {
+    return this.collections.get(`${db}.${name}`);
+  }
+
+  /** All collections, of one database or of all, by name. */
+  list(db?: string): Collection[] {
+    const all = [...this.collections.values()].filter((c) => db === undefined || c.db === db);
+    return all.sort((a, b) => (a.ns < b.ns ? -1 : 1));
+  }
+
+  /** A collection, made if it is not there. Errors: InvalidNamespace. */
+  ensure(db: string, name: string): Collection {
+    return this.find(db, name) ?? this.create(db, name);
+  }
+
+  /** Makes a collection. Errors: InvalidNamespace. */
+  create(db: string, name: string): Collection {
+    checkNamespace(db, name);
+    const uuid = Buffer.from(randomUUID().replaceAll("-", ""), "hex");
+    this.storage.write("INSERT INTO collections(db, name, uuid) VALUES(?, ?, ?)", db, name, uuid);
+    const id = this.lastId();
+    this.storage.schema(`CREATE TABLE d_${id}(rid INTEGER PRIMARY KEY, doc BLOB NOT NULL)`);
+    const collection = new Collection(this.storage, { id, db, name, uuid });
+    this.collections.set(collection.ns, collection);
+    this.createIndex(collection, ID_INDEX);
+    return collection;
+  }
+
+  private lastId(): number {
+    return integer(this.storage.one("SELECT last_insert_rowid() AS id")?.["id"]);
+  }
+
+  /** Drops a collection; the others of its database stay. */
+  drop(collection: Collection): void {
+    collection.dropped = true;
+    for (const index of collection.indexes) this.storage.schema(`DROP TABLE x_${index.id}`);
+    this.storage.write("DELETE FROM indexes WHERE collection = ?", collection.id);
+    this.storage.write("DELETE FROM collections WHERE id = ?", collection.id);
+    this.storage.schema(`DROP TABLE d_${collection.id}`);
+    this.collections.delete(collection.ns);
+  }
+
+  /** Gives a collection another name, which must be free. */
+  rename(collection: Collection, name: string): void {
+    checkNamespace(collection.db, name);
+    this.storage.write("UPDATE collections SET name = ? WHERE id = ?", name, collection.id);
+    this.collections.delete(collection.ns);
+    collection.name = name;
+    this.collections.set(collection.ns, collection);
+  }
+
+  /** Makes an index unless the same one is there; false then. Errors: those of alreadyThere, CannotCreateIndex, DuplicateKey. */
+  createIndex(collection: Collection, definition: IndexDefinition): boolean {
+    if (
+      alreadyThere(
+        collection.indexes.map((i) => i.definition),
+        definition,
+      )
+    )
+      return false;
+    if (collection.indexes.length >= MAX_INDEXES)
+      throw new StoreError("CannotCreateIndex", `add index fails, too many indexes for ${collection.ns}`);
+    this.storage.write(
+      "INSERT INTO indexes(collection, spec) VALUES(?, ?)",
+      collection.id,
+      encode(indexDocument(definition)),
+    );
+    const id = this.lastId();
+    this.storage.schema(
+      `CREATE TABLE x_${id}(key BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(key, rid)) WITHOUT ROWID`,
+    );
+    try {
+      collection.build(id, definition);
+    } catch (error) {
+      this.forget(id);
+      throw error;
+    }
+    return true;
+  }
+
+  /** Drops an index other than the one on _id. */
+  dropIndex(collection: Collection, index: Index): void {
+    this.forget(index.id);
+    collection.indexes.splice(collection.indexes.indexOf(index), 1);
+  }
+
+  private forget(id: number): void {
+    this.storage.schema(`DROP TABLE x_${id}`);
+    this.storage.write("DELETE FROM indexes WHERE id = ?", id);
+  }
+}
+
+/** Errors: InvalidNamespace for names MongoDB does not take. */
+export function checkNamespace(db: string, name: string): void {
+  if (db === "" || /[/\\. "$\0]/u.test(db)) throw new StoreError("InvalidNamespace", `Invalid database name: '${db}'`);
+  if (
+    name === "" ||
+    name.startsWith(".") ||
+    name.endsWith(".") ||
+    /[$\0]/u.test(name) ||
+    Buffer.byteLength(`${db}.${name}`) > MAX_NAMESPACE_BYTES
+  ) {
+    throw new StoreError("InvalidNamespace", `Invalid collection name: '${name}'`);
+  }
+  if (name.startsWith("system.")) throw new StoreError("InvalidNamespace", `cannot write to '${db}.${name}'`);
+}

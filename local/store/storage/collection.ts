@@ -1,0 +1,214 @@
+import { encode } from "../bson/bson-writer.ts";
+import { decode } from "../bson/bson-reader.ts";
+import { identical } from "../bson/comparison.ts";
+import { StoreError } from "../bson/errors.ts";
+import { indexDocument } from "../indexes/index-definition.ts";
+import type { IndexDefinition } from "../indexes/index-definition.ts";
+import { KeyMaker } from "../indexes/index-keys.ts";
+import type { DocKeys } from "../indexes/index-keys.ts";
+import { EMPTY_ARRAY } from "../indexes/key-encoder.ts";
+import type { KeyPart } from "../indexes/key-encoder.ts";
+import { describeValue } from "../bson/shell-notation.ts";
+import { field } from "../bson/paths.ts";
+import { blob, integer } from "./storage.ts";
+import type { Storage } from "./storage.ts";
+import type { Doc, Value } from "../bson/values.ts";
+
+/** Documents read at once while an index is built. */
+const BUILD_BATCH = 1000;
+
+/** An index in use: its definition, its table and how keys are made. */
+export interface Index {
+  id: number;
+  definition: IndexDefinition;
+  keys: KeyMaker;
+  multikey: boolean;
+}
+
+/** A document with its place in the file. */
+export interface Stored {
+  rid: number;
+  bytes: Uint8Array;
+}
+
+/** One collection: its documents (table d_<id>, in order of insertion) and its indexes (tables x_<id>). */
+export class Collection {
+  readonly id: number;
+  readonly db: string;
+  name: string;
+  readonly uuid: Uint8Array;
+  readonly indexes: Index[] = [];
+  /** Set when the collection is dropped: what still reads it must stop. */
+  dropped = false;
+  private readonly storage: Storage;
+  private nextRid: number;
+
+  constructor(storage: Storage, row: { id: number; db: string; name: string; uuid: Uint8Array }) {
+    this.storage = storage;
+    this.id = row.id;
+    this.db = row.db;
+    this.name = row.name;
+    this.uuid = row.uuid;
+    this.nextRid = integer(storage.one(`SELECT coalesce(max(rid), 0) AS n FROM d_${row.id}`)?.["n"]) + 1;
+  }
+
+  /** database.collection */
+  get ns(): string {
+    return `${this.db}.${this.name}`;
+  }
+
+  /** The index on _id. */
+  get idIndex(): Index {
+    const [index] = this.indexes;
+    if (index === undefined) throw new Error(`collection ${this.ns} has no index on _id`);
+    return index;
+  }
+
+  /** Stores a new document, `bytes` being its encoding. Errors: DuplicateKey (nothing is written then), 171. */
+  insert(doc: Doc, bytes: Uint8Array): void {
+    const rid = this.nextRid;
+    const made = this.indexes.map((index): [Index, DocKeys] => [index, index.keys.keysOf(doc)]);
+    for (const [index, k] of made) this.refuseDuplicates(index, k, rid);
+    this.nextRid++;
+    this.storage.write(`INSERT INTO d_${this.id}(rid, doc) VALUES(?, ?)`, rid, bytes);
+    for (const [index, k] of made) this.addKeys(index, k, rid);
+  }
+
+  /** Puts `after` in the place of `before`. Errors: DuplicateKey (nothing is written then), BSONObjectTooLarge. */
+  replace(rid: number, before: Doc, after: Doc): Uint8Array {
+    const bytes = encode(after);
+    const fields = changedFields(before, after);
+    const changes: [Index, DocKeys, DocKeys][] = [];
+    for (const index of this.indexes) {
+      if (!index.keys.touched(fields)) continue;
+      const next = index.keys.keysOf(after);
+      const old = index.keys.keysOf(before);
+      if (sameKeys(old.keys, next.keys)) continue;
+      this.refuseDuplicates(index, next, rid);
+      changes.push([index, old, next]);
+    }
+    this.storage.write(`UPDATE d_${this.id} SET doc = ? WHERE rid = ?`, bytes, rid);
+    for (const [index, old, next] of changes) this.changeKeys(index, old, next, rid);
+    return bytes;
+  }
+
+  private changeKeys(index: Index, old: DocKeys, next: DocKeys, rid: number): void {
+    const [from] = old.keys;
+    const [to] = next.keys;
+    if (old.keys.length === 1 && next.keys.length === 1 && from !== undefined && to !== undefined) {
+      this.storage.write(`UPDATE x_${index.id} SET key = ? WHERE key = ? AND rid = ?`, to, from, rid);
+      this.noteMultikey(index, next);
+      return;
+    }
+    const kept = new Set(next.keys.map(latin1));
+    const there = new Set(old.keys.map(latin1));
+    for (const key of old.keys)
+      if (!kept.has(latin1(key))) this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
+    this.addKeys(index, { ...next, keys: next.keys.filter((key) => !there.has(latin1(key))) }, rid);
+  }
+
+  /** Removes a document. */
+  remove(rid: number, doc: Doc): void {
+    this.storage.write(`DELETE FROM d_${this.id} WHERE rid = ?`, rid);
+    for (const index of this.indexes) {
+      for (const key of index.keys.keysOf(doc).keys)
+        this.storage.write(`DELETE FROM x_${index.id} WHERE key = ? AND rid = ?`, key, rid);
+    }
+  }
+
+  private addKeys(index: Index, made: DocKeys, rid: number): void {
+    for (const key of made.keys) this.storage.write(`INSERT INTO x_${index.id}(key, rid) VALUES(?, ?)`, key, rid);
+    this.noteMultikey(index, made);
+  }
+
+  private noteMultikey(index: Index, made: DocKeys): void {
+    if (!made.multikey || index.multikey) return;
+    index.multikey = true;
+    this.storage.write("UPDATE indexes SET multikey = 1 WHERE id = ?", index.id);
+  }
+
+  private refuseDuplicates(index: Index, made: DocKeys, rid: number): void {
+    if (!index.definition.unique) return;
+    made.keys.forEach((key, i) => {
+      const other = this.storage.one(`SELECT rid FROM x_${index.id} WHERE key = ? AND rid <> ? LIMIT 1`, key, rid);
+      if (other !== undefined) throw duplicateKey(this.ns, index.definition, made.parts[i] ?? []);
+    });
+  }
+
+  /** How many documents there are. */
+  count(): number {
+    return integer(this.storage.one(`SELECT count(*) AS n FROM d_${this.id}`)?.["n"]);
+  }
+
+  /** Documents after `rid` in order of insertion (before it when `reverse`), at most `limit`. */
+  page(rid: number, limit: number, reverse: boolean): Stored[] {
+    const sql = reverse
+      ? `SELECT rid, doc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?`
+      : `SELECT rid, doc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
+    return this.storage.all(sql, rid, limit).map((row) => ({ rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+  }
+
+  /** Attaches an index read from the file. */
+  attach(index: Index): void {
+    this.indexes.push(index);
+  }
+
+  /** Builds a new index over all documents. Errors: DuplicateKey; the caller drops the half-made table. */
+  build(id: number, definition: IndexDefinition): Index {
+    const index: Index = { id, definition, keys: new KeyMaker(definition), multikey: false };
+    for (
+      let batch = this.page(0, BUILD_BATCH, false);
+      batch.length > 0;
+      batch = this.page(batch.at(-1)?.rid ?? 0, BUILD_BATCH, false)
+    ) {
+      for (const { rid, bytes } of batch) {
+        const made = index.keys.keysOf(decode(bytes));
+        this.refuseDuplicates(index, made, rid);
+        this.addKeys(index, made, rid);
+      }
+    }
+    this.indexes.push(index);
+    return index;
+  }
+
+  /** listIndexes. */
+  describeIndexes(): Doc[] {
+    return this.indexes.map((i) => indexDocument(i.definition));
+  }
+}
+
+/** The top-level fields that are not the same in both documents. */
+function changedFields(before: Doc, after: Doc): Set<string> {
+  const out = new Set<string>();
+  for (const name of Object.keys(before)) if (!identical(before[name], field(after, name))) out.add(name);
+  for (const name of Object.keys(after)) if (!Object.hasOwn(before, name)) out.add(name);
+  return out;
+}
+
+function sameKeys(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((key, i) => Buffer.compare(key, b[i] ?? key) === 0);
+}
+
+function latin1(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
+}
+
+function part(p: KeyPart | undefined): Value {
+  return p === undefined || p === EMPTY_ARRAY ? null : p;
+}
+
+/** MongoDB's duplicate key error, in the wording drivers and mongoose parse. */
+export function duplicateKey(ns: string, definition: IndexDefinition, parts: KeyPart[]): StoreError {
+  const keyValue: Doc = {};
+  Object.keys(definition.key).forEach((path, i) => {
+    keyValue[path] = part(parts[i]);
+  });
+  const values = Object.entries(keyValue)
+    .map(([path, v]) => `${path}: ${describeValue(v)}`)
+    .join(", ");
+  return new StoreError(
+    "DuplicateKey",
+    `E11000 duplicate key error collection: ${ns} index: ${definition.name} dup key: { ${values} }`,
+    { keyPattern: definition.key, keyValue },
+  );
+}

@@ -1,0 +1,85 @@
+import { writeFileSync } from "node:fs";
+import { readArguments, USAGE, type Asked } from "./arguments.ts";
+import { ConverseFault, isAboutFile, saidBy } from "./user-error.ts";
+import { talkAtKeyboard, type Keyboard } from "./keyboard-conversation.ts";
+import { openModel, type Model } from "./models.ts";
+import { play, type Played } from "./play-script.ts";
+import {
+  isFolder,
+  madeUpPayload,
+  readPayload,
+  readScripts,
+  readTemplate,
+  requirePayload,
+  templateFor,
+  titleOf,
+} from "./input-files.ts";
+import { heading, lineText, resultOf, summary, table, traceOf } from "./report.ts";
+
+/** What the command runs on. `env`: the environment, for --real. */
+export interface Ground {
+  readonly argv: readonly string[];
+  readonly env: Record<string, string | undefined>;
+  readonly keyboard: Keyboard;
+}
+
+const MET = 0;
+const NOT_MET = 1;
+const UNUSABLE = 2;
+
+async function playAll(asked: Asked, model: Model, print: (line: string) => void): Promise<number> {
+  const say = asked.json ? (): void => undefined : print;
+  // every file is read before the first talk begins
+  const scripts = readScripts(asked.scripts).map((named) => ({ named, ready: templateFor(named, asked.template) }));
+  for (const { named, ready } of scripts) requirePayload(named.file, ready, named.script.payload ?? {});
+  const played: Played[] = [];
+  for (const { named, ready } of scripts) {
+    say(heading(titleOf(named), ready.name));
+    const one = await play(named, ready, model, (line) => say(lineText(line)));
+    for (const row of table(one.checks)) say(row);
+    say("");
+    played.push(one);
+  }
+  for (const line of summary(played)) say(line);
+  if (asked.json) print(JSON.stringify(played.map(resultOf), null, 2));
+  if (asked.trace !== null) writeFileSync(asked.trace, traceOf(played));
+  return played.every((p) => p.passed) ? MET : NOT_MET;
+}
+
+async function atKeyboard(asked: Asked, template: string, model: Model, keyboard: Keyboard): Promise<number> {
+  const ready = readTemplate(template, process.cwd());
+  const payload = asked.payload === null ? madeUpPayload(ready) : readPayload(asked.payload);
+  requirePayload(
+    asked.payload ?? "the payload made up from payload_schema; give your own with --payload",
+    ready,
+    payload,
+  );
+  if (asked.payload === null) keyboard.print(`payload (made up; --payload gives your own): ${JSON.stringify(payload)}`);
+  const trace = await talkAtKeyboard(ready, payload, model, keyboard);
+  if (asked.trace !== null) writeFileSync(asked.trace, `${JSON.stringify(trace, null, 1)}\n`);
+  return MET;
+}
+
+async function run(asked: Asked, { env, keyboard }: Ground): Promise<number> {
+  const model = await openModel(asked, env);
+  try {
+    if (asked.scripts.length > 0) return await playAll(asked, model, (line) => keyboard.print(line));
+    return await atKeyboard(asked, asked.template ?? "", model, keyboard);
+  } finally {
+    await model.close();
+  }
+}
+
+/** Runs the command; its exit code: 0, 1 for an expectation that was not met, 2 for what the person can mend. */
+export async function converse(ground: Ground): Promise<number> {
+  try {
+    const asked = readArguments(ground.argv, isFolder);
+    if (asked) return await run(asked, ground);
+    ground.keyboard.print(USAGE);
+    return MET;
+  } catch (error) {
+    if (!(error instanceof ConverseFault) && !isAboutFile(error)) throw error;
+    ground.keyboard.print(saidBy(error));
+    return UNUSABLE;
+  }
+}

@@ -1,0 +1,179 @@
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { isMap, isScalar, LineCounter, parseDocument, visit } from "yaml";
+import { payloadCheck } from "../../../services/config/rules/payload-validation.ts";
+import { templateFaults } from "../../../services/config/rules/template-validation.ts";
+import { newRecord } from "../../../services/config/templates/template-records.ts";
+import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
+import { flowOf, type Flow } from "../../../services/conversation/dialogue/flow.ts";
+import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/template.ts";
+import { faultChecker } from "../../../shared/validator.ts";
+import { sampleTemplates } from "../sample/templates.ts";
+import { ConverseFault, faultIn } from "./user-error.ts";
+import { Script, writtenOut } from "./script.ts";
+
+/** Reads templates, scripts and payloads; every fault says what, where, and what to do. */
+
+const MAX_FILE_BYTES = 1_048_576;
+const MAX_SCRIPTS = 1000;
+/** A talk of a script knows no real template: its record has this id and time. */
+const RECORD_ID = "00000000-0000-4000-8000-000000000000";
+const RECORD_TIME = new Date(0);
+/** Fields of GET /templates/{id} that nobody writes. */
+const SHOWN_ONLY = new Set(["id", "version", "created_at", "updated_at"]);
+
+const templateShape = faultChecker(TemplateInput);
+const scriptShape = faultChecker(Script);
+
+/** A template ready for talking. `file`: null for a sample. */
+export interface Ready {
+  readonly name: string;
+  readonly file: string | null;
+  readonly template: TemplateRecord;
+  readonly flow: Flow;
+}
+/** A script with its file's name. */
+export interface NamedScript {
+  readonly file: string;
+  readonly script: Script;
+}
+
+/** Whether a name is that of a folder. */
+export const isFolder = (name: string): boolean => existsSync(name) && statSync(name).isDirectory();
+
+const shown = (path: string): string => {
+  const short = relative(process.cwd(), resolve(path));
+  return short.startsWith("..") ? path : short;
+};
+
+function textOf(file: string, what: string): string {
+  if (!existsSync(file)) throw new ConverseFault(`${shown(file)}: there is no such file. Name ${what}.`);
+  if (!statSync(file).isFile()) throw new ConverseFault(`${shown(file)} is no file. Name ${what}.`);
+  if (statSync(file).size > MAX_FILE_BYTES)
+    throw new ConverseFault(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
+  return readFileSync(file, "utf8");
+}
+
+/** YAML, of which JSON is a part, as plain values. Keys to press are taken as they are written: 0123 is four of them. */
+function valuesOf(text: string, file: string): unknown {
+  const lines = new LineCounter();
+  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [error] = doc.errors;
+  if (error) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new ConverseFault(
+      `${shown(file)}:${line}:${col} is no valid ${file.endsWith(".json") ? "JSON" : "YAML"}: ${error.message}`,
+    );
+  }
+  visit(doc, {
+    Pair(_key, { key, value }) {
+      if (isScalar(key) && key.value === "press" && isScalar(value) && value.source !== undefined)
+        value.value = value.source;
+    },
+  });
+  if (!isMap(doc.contents)) throw new ConverseFault(`${shown(file)} holds no fields. See npm run converse -- --help.`);
+  return doc.toJS({ maxAliasCount: 100 });
+}
+
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** As a client would write it: what GET adds is left out, null is the default. */
+const asWritten = (value: Record<string, unknown>): Record<string, unknown> => ({
+  reseller_id: "reseller",
+  ...Object.fromEntries(Object.entries(value).filter(([field, v]) => v !== null && !SHOWN_ONLY.has(field))),
+});
+
+const isTemplate = (value: unknown): value is TemplateInput => templateShape(value).length === 0;
+
+function readyOf(name: string, file: string | null, value: unknown): Ready {
+  const written = isFields(value) ? asWritten(value) : value;
+  if (!isTemplate(written)) throw faultIn(name, "this is no template. Mend these:", templateShape(written));
+  const faults = templateFaults(written);
+  if (faults.length > 0) throw faultIn(name, "the template can't work as it is. Mend these:", faults);
+  const template = newRecord(RECORD_ID, written, RECORD_TIME);
+  return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };
+}
+
+/** A template by its file, or a sample by its name. ConverseFault. */
+export function readTemplate(name: string, folder: string): Ready {
+  const file = resolve(folder, name);
+  const sample = sampleTemplates.find((s) => s.name === name);
+  if (sample && !existsSync(file)) return readyOf(name, null, structuredClone(sample));
+  if (!sample && !existsSync(file))
+    throw new ConverseFault(
+      `${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`,
+    );
+  return readyOf(shown(file), file, valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
+}
+
+function scriptFiles(name: string): string[] {
+  const pattern = isFolder(name) ? join(name, "**", "*.{yaml,yml}") : name;
+  if (!pattern.includes("*")) return [name];
+  const found = globSync(pattern)
+    .filter((file) => /\.ya?ml$/i.test(file))
+    .sort();
+  if (found.length === 0) throw new ConverseFault(`${name}: there is no script in it. Scripts end with .yaml.`);
+  return found;
+}
+
+const isScript = (value: unknown): value is Script => scriptShape(value).length === 0;
+
+function readScript(file: string): NamedScript {
+  const value = writtenOut(valuesOf(textOf(file, "a script: YAML with turns and expect"), file));
+  if (!isScript(value)) throw faultIn(shown(file), "this is no script. Mend these:", scriptShape(value));
+  return { file: shown(file), script: value };
+}
+
+/** The scripts of files, folders and patterns, in order, each once. ConverseFault. */
+export function readScripts(names: readonly string[]): NamedScript[] {
+  const files = [...new Set(names.flatMap(scriptFiles))];
+  if (files.length > MAX_SCRIPTS)
+    throw new ConverseFault(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
+  return files.map(readScript);
+}
+
+/** The template of a script: the command line's, else its own. ConverseFault. */
+export function templateFor({ file, script }: NamedScript, asked: string | null): Ready {
+  if (asked !== null) return readTemplate(asked, process.cwd());
+  if (script.template === undefined)
+    throw new ConverseFault(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
+  return readTemplate(script.template, dirname(file));
+}
+
+/** Refuses a payload that the template's schema would not take. ConverseFault. */
+export function requirePayload(where: string, { template }: Ready, payload: Record<string, unknown>): void {
+  const faults = payloadCheck(template.payload_schema)(payload);
+  if (faults.length > 0)
+    throw faultIn(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
+}
+
+/** A payload file. ConverseFault. */
+export function readPayload(file: string): Record<string, unknown> {
+  const value = valuesOf(textOf(file, "a payload, JSON or YAML"), file);
+  return isFields(value) ? value : {};
+}
+
+/** A payload out of the schema: examples and defaults where it has them, else the names themselves. */
+export function madeUpPayload({ template }: Ready): Record<string, unknown> {
+  const properties = template.payload_schema?.["properties"];
+  if (!isFields(properties)) return {};
+  const valueOf = (name: string, schema: unknown): unknown => {
+    if (!isFields(schema)) return name;
+    const { examples, default: usual, enum: words, type } = schema;
+    if (Array.isArray(examples) && examples.length > 0) return examples[0];
+    if (usual !== undefined) return usual;
+    if (Array.isArray(words) && words.length > 0) return words[0];
+    return type === "number" || type === "integer" ? 1 : type === "boolean" ? true : name.replaceAll("_", " ");
+  };
+  const required = template.payload_schema?.["required"];
+  const wanted = Array.isArray(required) ? required : [];
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => wanted.includes(name))
+      .map(([name, schema]) => [name, valueOf(name, schema)]),
+  );
+}
+
+/** What a script is called where it has no name. */
+export const titleOf = ({ file, script }: NamedScript): string => script.name ?? basename(file);

@@ -1,0 +1,104 @@
+import { checksOf, type Check, type Result } from "./expectations.ts";
+import { NoRecording, type Model } from "./models.ts";
+import { requirePayload, titleOf, type NamedScript, type Ready } from "./input-files.ts";
+import type { Script, WebAnswer } from "./script.ts";
+import { TextTalk, type TalkLine, type Traced, type WebResult } from "./text-conversation.ts";
+
+/** A script that was played. `lines`: the talk as it was held. */
+export interface Played extends Result {
+  readonly file: string;
+  readonly title: string;
+  readonly template: string;
+  readonly lines: readonly TalkLine[];
+  readonly checks: readonly Check[];
+  readonly trace: readonly Traced[];
+  readonly passed: boolean;
+}
+
+const FIRST_FAILURE = 300;
+
+function webResult({ status = 200, body = "" }: WebAnswer): WebResult {
+  if (status >= FIRST_FAILURE) return { ok: false, result: `HTTP_${status}` };
+  return { ok: true, result: typeof body === "string" ? body : JSON.stringify(body) };
+}
+
+/** Canned answers by function, one after the other; `missing` gets the functions that asked in vain. */
+function cannedWeb(web: Script["web"], missing: Check[]): (called: string, url: string) => WebResult {
+  const asked = new Map<string, number>();
+  return (called, url) => {
+    const answers = web !== undefined && Object.hasOwn(web, called) ? (web[called] ?? []) : [];
+    const at = asked.get(called) ?? 0;
+    asked.set(called, at + 1);
+    const answer = answers[Math.min(at, answers.length - 1)];
+    if (answer) return webResult(answer);
+    missing.push({
+      what: `web ${called}`,
+      expected: `an answer to ${url}`,
+      actual: `none; add web.${called} to the script`,
+      ok: false,
+    });
+    return { ok: false, result: "NO_ANSWER" };
+  };
+}
+
+/** Plays the turns; a check that fails where the talk and the script do not go together. */
+async function playTurns(talk: TextTalk, { turns }: Script): Promise<Check[]> {
+  try {
+    await talk.start();
+    for (const [i, turn] of turns.entries()) {
+      // a goodbye can still be cut short
+      if (talk.ended && turn.interrupt === undefined)
+        return [
+          {
+            what: `turn ${i + 1}`,
+            expected: "the talk goes on",
+            actual: `it was over, with ${turns.length - i} of ${turns.length} turns left`,
+            ok: false,
+          },
+        ];
+      await talk.turn(turn);
+    }
+    return [];
+  } catch (error) {
+    if (error instanceof NoRecording)
+      return [{ what: "recorded answer", expected: "one to every question", actual: error.message, ok: false }];
+    throw error;
+  }
+}
+
+/** Plays a script against a template and judges it. `tell` hears the talk as it happens. ConverseFault where the payload does not fit. */
+export async function play(
+  named: NamedScript,
+  ready: Ready,
+  model: Model,
+  tell: (line: TalkLine) => void,
+): Promise<Played> {
+  const { file, script } = named;
+  const payload = script.payload ?? {};
+  requirePayload(file, ready, payload);
+  const lines: TalkLine[] = [];
+  const missing: Check[] = [];
+  const web = cannedWeb(script.web, missing);
+  const talk = new TextTalk(ready, payload, script.voicemail_action ?? "hangup", {
+    model,
+    transfers: () => script.transfer !== "fails",
+    web: async ({ url }, called) => web(called, url),
+    told: (line) => {
+      lines.push(line);
+      tell(line);
+    },
+  });
+  const broken = await playTurns(talk, script);
+  const result: Result = { facts: talk.facts, outcome: talk.outcome, ended_by: talk.endedBy };
+  const checks = [...broken, ...missing, ...checksOf(script.expect ?? {}, result)];
+  return {
+    ...result,
+    file,
+    title: titleOf(named),
+    template: ready.name,
+    lines,
+    checks,
+    trace: talk.trace,
+    passed: checks.every((check) => check.ok),
+  };
+}

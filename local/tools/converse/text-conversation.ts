@@ -1,0 +1,240 @@
+import { outcomeOf } from "../../../services/leads/rules/outcomes.ts";
+import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
+import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
+import {
+  newTalk,
+  type Effect,
+  type TalkEvent,
+  type TalkState,
+} from "../../../services/conversation/dialogue/dialogue-state.ts";
+import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { noFacts, type TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import { NOT_OVER } from "./expectations.ts";
+import { entriesOf } from "./dtmf-entries.ts";
+import type { Model } from "./models.ts";
+import type { Ready } from "./input-files.ts";
+import type { Turn } from "./script.ts";
+
+/** What a web request is answered with. */
+export interface WebResult {
+  readonly ok: boolean;
+  readonly result: string;
+}
+type Http = Extract<Effect, { type: "http" }>;
+
+/** The world around a talk. */
+export interface World {
+  readonly model: Model;
+  web(asked: Http, called: string): Promise<WebResult>;
+  transfers(): boolean;
+  /** Tells what happens, as it happens. */
+  told(line: TalkLine): void;
+}
+
+/** Something that happened in a talk, for people. */
+export interface TalkLine {
+  readonly who: "agent" | "customer" | "talk";
+  readonly text: string;
+}
+
+/** One event and what it led to. */
+export interface Traced {
+  readonly event: TalkEvent;
+  readonly effects: readonly Effect[];
+  readonly node: string;
+  readonly mode: string;
+}
+
+/** Steps after which a talk counts as one that never ends. */
+const MAX_STEPS = 5000;
+
+const wordsIn = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
+
+/** A talk without sound: the brain's effects are carried out at once, then it is the customer's turn. */
+export class TextTalk {
+  readonly trace: Traced[] = [];
+  readonly #ready: Ready;
+  readonly #world: World;
+  #state: TalkState;
+  /** What was said since the customer's last turn. */
+  #lately: { text: string; interruptible: boolean }[] = [];
+  #queue: TalkEvent[] = [];
+
+  constructor(ready: Ready, payload: Record<string, unknown>, on_machine: VoicemailAction, world: World) {
+    this.#ready = ready;
+    this.#world = world;
+    this.#state = newTalk(payload, on_machine);
+  }
+
+  get ended(): boolean {
+    return this.#state.mode === "ended";
+  }
+  get node(): string {
+    return this.#state.node;
+  }
+  get facts(): TalkFacts {
+    return talkFacts(this.#state);
+  }
+  get endedBy(): string {
+    return this.ended ? this.facts.ended_by : NOT_OVER;
+  }
+  /** The word the lead would end with. */
+  get outcome(): string {
+    return !this.ended && this.#state.decided === null
+      ? NOT_OVER
+      : outcomeOf({
+          ...noFacts("completed"),
+          answered_at: null,
+          ended_at: null,
+          machine: this.#state.machine,
+          talk: this.facts,
+        });
+  }
+  /** Words of ours that the customer can talk over. */
+  get wordsLately(): number {
+    return wordsIn(this.#lately.map((l) => l.text).join(" ")).length;
+  }
+
+  start(): Promise<void> {
+    return this.#happen({ type: "started" });
+  }
+
+  /** The customer's turn, and all that comes of it. */
+  async turn(turn: Turn): Promise<void> {
+    if (turn.say !== undefined) return this.#say(turn.say);
+    if (turn.press !== undefined) return this.#press(turn.press);
+    if (turn.interrupt !== undefined) return this.#interrupt(turn.interrupt.after_words, turn.interrupt.say);
+    if (turn.silence !== undefined) {
+      for (let i = 0; i < turn.silence && !this.ended; i++) {
+        this.#world.told({ who: "customer", text: "(silence)" });
+        await this.#happen({ type: "idle" });
+      }
+      return;
+    }
+    if (turn.hang_up) {
+      this.#world.told({ who: "customer", text: "(hangs up)" });
+      return this.#happen({ type: "stopped", reason: "hung_up" });
+    }
+    if (turn.machine) {
+      this.#world.told({ who: "talk", text: "a machine has answered" });
+      return this.#happen({ type: "machine" });
+    }
+    this.#world.told({ who: "talk", text: "the talk has reached its maximal length" });
+    return this.#happen({ type: "time_up" });
+  }
+
+  async #say(text: string): Promise<void> {
+    this.#world.told({ who: "customer", text });
+    await this.#happen({ type: "heard", text });
+  }
+
+  async #press(keys: string): Promise<void> {
+    this.#world.told({ who: "customer", text: `[keypad] ${keys}` });
+    for (const digits of entriesOf(keys, collectionOf(this.#ready.flow, this.#state.node)))
+      await this.#happen({ type: "dtmf", digits });
+  }
+
+  async #interrupt(after_words: number, text: string | undefined): Promise<void> {
+    let left = after_words;
+    const hit = this.#lately.find(({ text: said }) => {
+      left -= wordsIn(said).length;
+      return left < 0;
+    });
+    if (hit && !hit.interruptible)
+      this.#world.told({ who: "talk", text: "this can't be interrupted: it is heard to its end" });
+    else if (hit) {
+      const spoken = wordsIn(this.#lately.map((l) => l.text).join(" "))
+        .slice(0, after_words)
+        .join(" ");
+      this.#world.told({ who: "talk", text: `interrupted after ${spoken === "" ? "nothing" : `"${spoken}"`}` });
+      await this.#happen({ type: "interrupted", spoken });
+    }
+    if (text !== undefined && !this.ended) await this.#say(text);
+  }
+
+  /** An event and everything that follows from it, until the customer is waited for or the talk is over. */
+  async #happen(event: TalkEvent): Promise<void> {
+    if (event.type === "heard" || event.type === "dtmf" || event.type === "interrupted") this.#lately = [];
+    this.#queue.push(event);
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      if (this.trace.length >= MAX_STEPS) throw new Error(`The talk has not come to an end in ${MAX_STEPS} steps.`);
+      const before = this.#state;
+      const { state, effects } = step(this.#ready.flow, before, next);
+      this.#state = state;
+      this.trace.push({ event: next, effects, node: state.node, mode: state.mode });
+      this.#tellMoves(before, next);
+      for (const effect of effects) await this.#perform(effect);
+    }
+  }
+
+  async #perform(effect: Effect): Promise<void> {
+    const { told } = this.#world;
+    switch (effect.type) {
+      case "say":
+        this.#speak(effect.text, effect.interruptible);
+        return;
+      case "think":
+        return this.#think(effect);
+      case "http": {
+        told({ who: "talk", text: `asks ${effect.method} ${effect.url}` });
+        const answer = await this.#world.web(effect, this.#state.awaiting?.function ?? "");
+        this.#queue.push({ type: "http_done", call_id: effect.call_id, ...answer });
+        return;
+      }
+      case "transfer": {
+        const works = this.#world.transfers();
+        told({ who: "talk", text: `transfers to ${effect.to}: ${works ? "it works" : "it fails"}` });
+        this.#queue.push(
+          works
+            ? { type: "transfer_done", call_id: effect.call_id }
+            : { type: "transfer_failed", call_id: effect.call_id, code: "CARRIER_ERROR" },
+        );
+        return;
+      }
+      case "await_beep":
+        told({ who: "talk", text: "waits for the beep" });
+        this.#queue.push({ type: "beep" });
+        return;
+      case "keys":
+        told({ who: "talk", text: `presses ${effect.digits.length} key${effect.digits.length === 1 ? "" : "s"}` });
+        return;
+      case "note_error":
+        told({ who: "talk", text: `error ${effect.code}` });
+        return;
+      case "end": {
+        if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
+        told({ who: "talk", text: `the call is over, ended by ${effect.ended_by}` });
+      }
+    }
+  }
+
+  #speak(text: string, interruptible: boolean): void {
+    this.#lately.push({ text, interruptible });
+    this.#world.told({ who: "agent", text });
+  }
+
+  async #think({ turn, messages, tools, interruptible }: Extract<Effect, { type: "think" }>): Promise<void> {
+    const answer = await this.#world.model.ask({ messages, tools });
+    if ("fault" in answer) {
+      this.#world.told({ who: "talk", text: `no answer: ${answer.why}` });
+      this.#queue.push({ type: "model_failed", turn, code: answer.fault });
+      return;
+    }
+    if (answer.text.trim() !== "") this.#speak(answer.text.trim(), interruptible);
+    for (const call of answer.calls) this.#world.told({ who: "talk", text: `→ ${call.name} ${call.arguments}` });
+    this.#queue.push({ type: "model_answered", turn, text: answer.text, calls: answer.calls });
+  }
+
+  /** Nodes that were entered, and variables that were set. */
+  #tellMoves(before: TalkState, event: TalkEvent): void {
+    for (const node of this.#state.traversal.slice(before.traversal.length))
+      this.#world.told({ who: "talk", text: `node ${node}` });
+    if (event.type === "started") return;
+    const now = talkFacts(this.#state).variables;
+    const was = talkFacts(before).variables;
+    for (const [name, value] of Object.entries(now))
+      if (JSON.stringify(was[name]) !== JSON.stringify(value))
+        this.#world.told({ who: "talk", text: `${name} = ${JSON.stringify(value)}` });
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { readRows, type Row } from "./demo/leads-csv.ts";
+import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
+import { openScreen } from "./demo/progress-screen.ts";
+import { startSink, type Sink } from "./demo/webhook-receiver.ts";
+import { engineNamed } from "./engine-option.ts";
+import { openFolder, StartFault } from "./stack/data-folder.ts";
+import { freePort } from "./stack/ports.ts";
+import { seed, type Sample } from "./sample/seed.ts";
+import { ROOT, startStack, type Stack } from "./stack/stack.ts";
+
+const TIME_SCALE = 20;
+const RETRY_OFFSET_SECONDS = 1;
+const SHIPPED = join(ROOT, "local", "tools", "sample", "leads.csv");
+
+/** One full transcript: the confirmed talk with the most turns. */
+function transcript(all: Progress[], sink: Sink): string {
+  const turns = (p: Progress): number => sink.reports.get(p.lead_id ?? "")?.transcription.length ?? 0;
+  const [best] = all.filter((p) => turns(p) > 0).sort((a, b) => turns(b) - turns(a));
+  if (!best) return "no lead has a transcript";
+  const { transcription: said = [], trace_scores = {}, metaData } = sink.reports.get(best.lead_id ?? "") ?? {};
+  const scores = Object.entries(trace_scores)
+    .map(([name, score]) => `${name} ${score}`)
+    .join(", ");
+  const judged = [
+    scores === "" ? "" : `  scores    ${scores}`,
+    metaData?.summary === undefined ? "" : `  summary   ${metaData.summary}`,
+  ].filter((line) => line !== "");
+  return [
+    `Transcript of ${best.row.request_id} (${ending(best)}):`,
+    ...said.map((t) => `  ${t.role === "assistant" ? "agent   " : "customer"}  ${t.content}`),
+    ...judged,
+  ].join("\n");
+}
+
+function summary(all: Progress[], sink: Sink, seconds: number): string {
+  const groups = new Map<string, { total: number; right: number }>();
+  for (const p of all) {
+    const group = groups.get(ending(p)) ?? { total: 0, right: 0 };
+    groups.set(ending(p), { total: group.total + 1, right: group.right + (asExpected(p) ? 1 : 0) });
+  }
+  const wrong = all.filter((p) => !asExpected(p));
+  return [
+    "",
+    "outcome                     leads  as expected",
+    ...[...groups]
+      .sort((a, b) => b[1].total - a[1].total)
+      .map(([name, g]) => `${name.padEnd(26)} ${String(g.total).padStart(6)} ${String(g.right).padStart(12)}`),
+    "",
+    transcript(all, sink),
+    "",
+    ...wrong.map(
+      (p) =>
+        `line ${p.row.line} (${p.row.request_id}): expected ${p.row.expected}, got ${ending(p)}${isDone(p) ? "" : " (did not end in time, or its webhook did not arrive)"}`,
+    ),
+    ...sink.refused.slice(0, 5).map((r) => `a webhook was refused: ${r}`),
+    `${all.length - wrong.length} of ${all.length} leads ended as expected; ${sink.reports.size} webhooks received and verified, ${sink.refused.length} refused; ${seconds.toFixed(1)} s`,
+  ].join("\n");
+}
+
+async function play(stack: Stack, sample: Sample, admin: Parameters<typeof runRows>[0], rows: Row[]): Promise<boolean> {
+  const screen = openScreen(process.stdout);
+  const sink = await startSink(sample.webhook_secret, () => undefined);
+  const began = performance.now();
+  try {
+    const all = await runRows(admin, stack.baseUrl, sample, sink, rows, (progress) => screen.show(progress));
+    screen.end();
+    console.log(summary(all, sink, (performance.now() - began) / 1000));
+    return all.every(asExpected) && sink.refused.length === 0;
+  } finally {
+    await sink.close();
+  }
+}
+
+/** Carriers by the name of --carrier; `all`: leads go through them by turns. */
+const CARRIERS: Record<string, readonly Provider[]> = {
+  twilio: ["PROVIDER_ONE"],
+  plivo: ["PROVIDER_TWO"],
+  telnyx: ["PROVIDER_THREE"],
+  all: ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"],
+};
+
+async function run(): Promise<boolean> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { carrier: { type: "string", default: "twilio" }, engine: { type: "string", default: "relay" } },
+  });
+  const providers = CARRIERS[values.carrier];
+  if (!providers)
+    throw new StartFault(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
+  const engine = engineNamed(values.engine);
+  const rows = readRows(positionals[0] ?? SHIPPED);
+  const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
+  const folder = openFolder(path, false);
+  console.log(
+    `starting callagent with simulated carriers (${values.carrier}), people and model (${engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`}) …`,
+  );
+  const starting = startStack({
+    folder,
+    split: false,
+    engine,
+    httpPort: await freePort(),
+    mediaPort: await freePort(),
+    carrierPort: await freePort(),
+    timeScale: TIME_SCALE,
+    seed: "demo",
+    env: { LOG_LEVEL: "info" },
+    onLog: () => undefined,
+    onDeath: (said) => console.error(`! ${said}`),
+  });
+  const stop = (): void => {
+    void starting
+      .then(
+        (s) => s.stop(),
+        () => undefined,
+      )
+      .then(() => process.exit(130));
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  const stack = await starting;
+  try {
+    const { sample, client } = await seed(
+      stack,
+      folder,
+      { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS },
+      providers,
+    );
+    console.log(`pushing ${rows.length} leads to ${stack.baseUrl}`);
+    const right = await play(stack, sample, client, rows);
+    if (!right) console.error(`the log is kept in ${folder.at("callagent.log")}`);
+    await stack.stop();
+    if (right) rmSync(path, { recursive: true, force: true });
+    return right;
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+run().then(
+  (right) => process.exit(right ? 0 : 1),
+  (error: unknown) => {
+    console.error(error instanceof StartFault ? error.message : error);
+    process.exit(error instanceof StartFault ? 2 : 1);
+  },
+);

@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import { ROOT } from "../stack/stack.ts";
+import { rehearse } from "./rehearse.ts";
+
+// a reader that goes away early, such as head, is no fault
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
+const code = await rehearse({
+  argv: process.argv.slice(2),
+  folder: process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"),
+  token: process.env["CALLAGENT_TOKEN"],
+  now: new Date(),
+  print: (line) => {
+    process.stdout.write(`${line}\n`);
+  },
+});
+process.exitCode = code;

@@ -1,0 +1,164 @@
+import type { Plan } from "../../../shared/contracts/config.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import { isUuid } from "../../../shared/ids.ts";
+import { countryOf } from "../../../shared/phone.ts";
+import type { AnswerOf } from "../../../deploy/client/shapes.ts";
+import { ApiFailure, type Client } from "../api-client.ts";
+import { RehearsalFault } from "./arguments.ts";
+import type { World } from "./forecast.ts";
+
+type Template = AnswerOf<"GET", "/templates/{id}">;
+type OutboundNumber = AnswerOf<"GET", "/numbers">["numbers"][number];
+
+/** What is known of the deployment. `name`: the template's; `calls_per_second` null: it could not be learned. */
+export interface Read extends Omit<World, "calls_per_second" | "country"> {
+  name: string;
+  numbers: OutboundNumber[];
+  calls_per_second: number | null;
+}
+
+const PAGE = 500;
+/** Numbers beyond this are not read: 20 pages. */
+const MAX_NUMBERS = 10_000;
+
+const ownTo = <T>(answer: Promise<T>, otherwise: T, ...codes: string[]): Promise<T> =>
+  answer.catch((error: unknown) => {
+    if (error instanceof ApiFailure && codes.includes(error.code)) return otherwise;
+    throw error;
+  });
+
+async function templateOf(client: Client, asked: string): Promise<Template> {
+  if (isUuid(asked)) {
+    const found = await ownTo<Template | null>(
+      client.ask("GET", "/templates/{id}", { path: { id: asked.toLowerCase() } }),
+      null,
+      "TEMPLATE_NOT_FOUND",
+    );
+    return found ?? fault(`There is no template ${asked}, or the token may not see it.`);
+  }
+  const { templates } = await client.ask("GET", "/templates", { query: { name: asked, limit: PAGE } });
+  const named = templates.filter((t) => t.name === asked);
+  const [one, another] = named;
+  if (!one)
+    return fault(
+      `There is no template of the name "${asked}"${
+        templates.length > 0
+          ? `; there is ${templates
+              .slice(0, 5)
+              .map((t) => `"${t.name}"`)
+              .join(", ")}`
+          : ""
+      }.`,
+    );
+  if (another)
+    return fault(
+      `${named.length} templates have the name "${asked}"; give the id of one: ${named
+        .slice(0, 5)
+        .map((t) => t.id)
+        .join(", ")}.`,
+    );
+  return one;
+}
+
+const fault = (sentence: string): never => {
+  throw new RehearsalFault(sentence);
+};
+
+/** Every number of the provider that the template's calls may use, as far as the token may see them. */
+async function numbersFor(
+  client: Client,
+  { reseller_id, merchant_id }: Template,
+  provider: ConfigurationRecord["calling_provider"],
+): Promise<OutboundNumber[]> {
+  const all: OutboundNumber[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && all.length < MAX_NUMBERS;) {
+    const page: AnswerOf<"GET", "/numbers"> = await client.ask("GET", "/numbers", {
+      query: { provider, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+    });
+    all.push(...page.numbers);
+    cursor = page.next_cursor;
+  }
+  const usable = (n: OutboundNumber): boolean =>
+    n.reseller_id === null ||
+    (n.reseller_id === reseller_id && (n.merchant_id === null || n.merchant_id === merchant_id));
+  return all.filter((n) => n.status !== "DISABLED" && usable(n));
+}
+
+/** The calls per second of the provider's account, as the scheduler says in an explanation; null where there is no lead to be explained. */
+async function carrierLimit(client: Client, template_id: string): Promise<number | null> {
+  const {
+    leads: [lead],
+  } = await client.ask("GET", "/leads", { query: { template_id, include_test: true, limit: 1 } });
+  if (!lead) return null;
+  const { gates } = await client.ask("GET", "/leads/{lead_id}/explain", { path: { lead_id: lead.id } });
+  const gate = gates.find((g) => g.gate === "carrier_limit");
+  if (!gate || gate.verdict === "not_judged") return null;
+  const max: unknown = gate.values["max_calls"];
+  return typeof max === "number" ? max : 0;
+}
+
+const linesOf = (numbers: readonly OutboundNumber[]) => ({
+  numbers: numbers.length,
+  free_lines: numbers.reduce((sum, n) => sum + n.max_concurrent_calls, 0),
+});
+
+/** The country that is called: that of an example, else that of most of the numbers' lines. */
+export function countryCalled(to: string | null, numbers: readonly OutboundNumber[]): string | null {
+  if (to !== null) return countryOf(to);
+  const lines = new Map<string, number>();
+  for (const n of numbers) {
+    const country = countryOf(n.phone_number);
+    if (country !== null) lines.set(country, (lines.get(country) ?? 0) + n.max_concurrent_calls);
+  }
+  return [...lines].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+}
+
+/** The lines of a world whose calls go to this country. */
+export const linesTo = (
+  country: string | null,
+  numbers: readonly OutboundNumber[],
+  configuration: ConfigurationRecord | null,
+): World["lines"] => ({
+  ...linesOf(numbers),
+  home:
+    configuration?.enable_international_call === false
+      ? linesOf(numbers.filter((n) => countryOf(n.phone_number) === country))
+      : null,
+});
+
+/** Reads what a rehearsal needs over the REST API, with any token that may read the template. RehearsalFault, ApiFailure. */
+export async function readWorld(
+  client: Client,
+  asked: string,
+  to: string | null,
+): Promise<Read & { country: string | null }> {
+  const template = await templateOf(client, asked);
+  const {
+    configurations: [configuration = null],
+  } = await client.ask("GET", "/configurations", { query: { template_id: template.id } });
+  const [merchant, deployment, numbers, calls_per_second] = await Promise.all([
+    template.merchant_id === null ? null : client.ask("GET", "/merchants/{id}", { path: { id: template.merchant_id } }),
+    ownTo(client.ask("GET", "/deployment"), { paused: null }, "FORBIDDEN"),
+    configuration ? numbersFor(client, template, configuration.calling_provider) : [],
+    carrierLimit(client, template.id),
+  ]);
+  const plan: Plan = {
+    template_id: template.id,
+    version: template.version,
+    is_active: template.is_active,
+    max_age_seconds: template.limits.max_age_seconds,
+    max_call_seconds: template.limits.max_call_seconds,
+    retry_on: template.retry_on === null ? null : [...template.retry_on],
+    configuration: configuration && (structuredClone(configuration) as ConfigurationRecord),
+  };
+  const country = countryCalled(to, numbers);
+  return {
+    name: template.name,
+    plan,
+    pauses: { deployment: deployment.paused, merchant: merchant?.paused ?? null },
+    numbers,
+    country,
+    calls_per_second,
+    lines: linesTo(country, numbers, plan.configuration),
+  };
+}

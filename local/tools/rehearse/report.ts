@@ -1,0 +1,136 @@
+import { DateTime } from "luxon";
+import type { GateName } from "../../../shared/contracts/explanation.ts";
+import type { Forecast, Rehearsal, World } from "./forecast.ts";
+
+/** A rehearsal with all that belongs to its report. */
+export interface Reported {
+  name: string;
+  world: World;
+  rehearsal: Rehearsal;
+  forecast: Forecast;
+}
+
+const BAR = 40;
+/** More rows than this are drawn by the day. */
+const MAX_ROWS = 72;
+
+const WHY: Partial<Record<GateName, string>> = {
+  due: "their own offsets: initial_offset and retry_offset",
+  deployment: "the deployment is paused",
+  merchant: "the merchant is paused",
+  template_active: "the template is switched off",
+  configuration: "the template has no configuration",
+  calling_enabled: "calling is switched off",
+  window: "the calling window was closed",
+  line: "every line was taken",
+  rate_limit: "the configuration's rate limit",
+  carrier_limit: "the calls per second of the provider's account",
+};
+
+const count = (n: number): string => n.toLocaleString("en-US");
+const plural = (n: number, noun: string, many = `${noun}s`): string => `${count(n)} ${n === 1 ? noun : many}`;
+const hours = (n: number): string => n.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const zoneOf = ({ plan }: World): string => plan.configuration?.timezone ?? "UTC";
+const local = (at: Date | number, zone: string): DateTime =>
+  DateTime.fromMillis(typeof at === "number" ? at : at.getTime(), { zone, locale: "en" });
+const shown = (at: Date, zone: string): string => local(at, zone).toFormat("ccc yyyy-LL-dd HH:mm");
+
+function lasting(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  const parts: [number, string][] = [
+    [Math.floor(minutes / 1440), "d"],
+    [Math.floor(minutes / 60) % 24, "h"],
+    [minutes % 60, "min"],
+  ];
+  return parts
+    .filter(([n]) => n > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(" ");
+}
+
+/** Dials by the local hour, or day where there are many hours, as a chart; gaps are marked. */
+function chart({ by_quarter }: Forecast, zone: string): string[] {
+  const by = (unit: "hour" | "day"): Map<number, number> => {
+    const rows = new Map<number, number>();
+    for (const [at, n] of by_quarter) {
+      const start = local(at, zone).startOf(unit).toMillis();
+      rows.set(start, (rows.get(start) ?? 0) + n);
+    }
+    return rows;
+  };
+  const hourly = by("hour");
+  const unit = hourly.size > MAX_ROWS ? "day" : "hour";
+  const rows = [...(unit === "hour" ? hourly : by("day"))].sort(([a], [b]) => a - b);
+  const most = Math.max(...rows.map(([, n]) => n));
+  const lines = rows.flatMap(([at, n], i) => {
+    const before = rows[i - 1]?.[0];
+    const gap =
+      before !== undefined &&
+      local(before, zone)
+        .plus({ [unit]: 1 })
+        .toMillis() < at
+        ? ["  …"]
+        : [];
+    return [
+      ...gap,
+      `  ${local(at, zone).toFormat(unit === "hour" ? "ccc LL-dd HH:mm" : "ccc yyyy-LL-dd")}  ${"█".repeat(Math.max(1, Math.round((n / most) * BAR))).padEnd(BAR)} ${count(n).padStart(7)}`,
+    ];
+  });
+  return rows.length === 0 ? [] : ["", `Dials per ${unit} (${zone})`, ...lines];
+}
+
+function held({ held: by }: Forecast): string[] {
+  const rows = [...by].filter(([, h]) => h >= 0.05).sort((a, b) => b[1] - a[1]);
+  return rows.length === 0
+    ? []
+    : [
+        "",
+        "What leads waited for (hours of all leads together)",
+        ...rows.map(([gate, h]) => `  ${gate.padEnd(16)} ${hours(h).padStart(12)}   ${WHY[gate] ?? ""}`.trimEnd()),
+      ];
+}
+
+function conditions({ world, rehearsal: r }: Reported): string[] {
+  const c = world.plan.configuration;
+  const lines = world.lines.home ?? world.lines;
+  const window = c
+    ? c.call_start_time === c.call_end_time
+      ? "all day"
+      : `${c.call_start_time}-${c.call_end_time} ${c.timezone}`
+    : "no configuration";
+  const rate =
+    c?.rate_limit_enabled && c.rate_limit_max_calls !== null
+      ? `${plural(c.rate_limit_max_calls, "call")} in ${c.rate_limit_window_seconds} s`
+      : "no rate limit";
+  const account =
+    world.calls_per_second === 0
+      ? "no limit of calls per second"
+      : `${plural(world.calls_per_second, "call")} per second`;
+  return [
+    `  window ${window} · ${rate} · ${account} · ${plural(lines.free_lines, "line")} of ${plural(lines.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}`,
+    `  assumed: ${Math.round(r.answer_rate * 100)} % answer after ${r.ring_seconds} s and talk for ${r.call_seconds} s (each ± ${Math.round(r.spread * 100)} %), the others ring for ${r.ring_timeout_seconds} s; nobody else uses the lines`,
+  ];
+}
+
+/** The report of a rehearsal for people, line by line. */
+export function report(all: Reported): string[] {
+  const { name, world, rehearsal: r, forecast: f } = all;
+  const zone = zoneOf(world);
+  const others = [...f.ended].sort((a, b) => b[1] - a[1]).map(([outcome, n]) => `${outcome} ${count(n)}`);
+  const expired = f.ended.get("EXPIRED") ?? 0;
+  return [
+    `Rehearsal of ${plural(r.leads, "lead")} of "${name}", pushed ${shown(r.at, zone)} (${zone})`,
+    ...conditions(all),
+    "",
+    ...(f.stuck ? [`Held by ${f.stuck.gate}: ${f.stuck.detail}`] : []),
+    `${expired > 0 ? "The last lead is finished" : "All leads are finished"} ${shown(f.finish_at, zone)}, ${lasting(f.finish_at.getTime() - r.at.getTime())} after the push.`,
+    `  dials ${count(f.dials)} · reached ${count(f.reached)}${others.length > 0 ? ` · ${others.join(" · ")}` : ""} · lines in use at most ${count(f.peak_lines)} of ${count(f.lines)}`,
+    ...(expired > 0
+      ? [
+          `  ${plural(expired, "lead")} would expire: not called to an end within the template's max_age_seconds of ${count(world.plan.max_age_seconds)}.`,
+        ]
+      : []),
+    ...chart(f, zone),
+    ...held(f),
+  ];
+}

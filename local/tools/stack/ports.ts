@@ -1,0 +1,37 @@
+import { createServer } from "node:net";
+import { StartFault } from "./data-folder.ts";
+
+const HOST = "127.0.0.1";
+
+const tryPort = (port: number): Promise<number | null> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(null));
+    server.listen(port, HOST, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : null));
+    });
+  });
+
+/** A free port of this machine. */
+export async function freePort(): Promise<number> {
+  return (
+    (await tryPort(0)) ??
+    (() => {
+      throw new StartFault("This machine has no free port.");
+    })()
+  );
+}
+
+/** `port` if it is free, a free one if it is 0; StartFault saying which variable to change otherwise. */
+export async function wantedPort(port: number, variable: string, purpose: string): Promise<number> {
+  if (port === 0) return freePort();
+  return (
+    (await tryPort(port)) ??
+    (() => {
+      throw new StartFault(
+        `Port ${port} (${purpose}) is taken: stop the program that uses it, or choose another with ${variable}=<port>.`,
+      );
+    })()
+  );
+}

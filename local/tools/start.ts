@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { holdFolder, openFolder, StartFault } from "./stack/data-folder.ts";
+import { followLedger } from "./console/ledger-stream.ts";
+import { fromLedger, fromLog } from "./console/console-lines.ts";
+import { wantedPort } from "./stack/ports.ts";
+import { seed, shellVariables, type Sample } from "./sample/seed.ts";
+import { engineNamed } from "./engine-option.ts";
+import { ROOT, startStack, type Stack } from "./stack/stack.ts";
+
+const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
+const RETRY_OFFSET_SECONDS = 10;
+const DEFAULT_TIME_SCALE = 3;
+
+const setting = (name: string, fallback: number): number => {
+  const value = Number(process.env[name] ?? fallback);
+  if (!Number.isFinite(value) || value < 0)
+    throw new StartFault(`${name} must be a number, not "${process.env[name]}".`);
+  return value;
+};
+
+function banner(stack: Stack, sample: Sample): string {
+  const [first] = sample.templates;
+  return [
+    "",
+    "callagent is running",
+    `  base URL             ${stack.baseUrl}`,
+    `  docs                 ${stack.httpUrl}/docs`,
+    `  admin                ${stack.secrets.admin_email}  password ${stack.secrets.admin_password}`,
+    `  reseller_id          ${sample.reseller_id}`,
+    `  merchant_id          ${sample.merchant_id}`,
+    ...sample.templates.flatMap((t) => [
+      `  template_id          ${t.id}  (${t.name})`,
+      `  configuration_id     ${t.configuration_id}`,
+    ]),
+    `  webhook secret       ${sample.webhook_secret}`,
+    `  carrier's ledger     ${stack.carrierUrl}/ledger   (simulated: no real phone rings)`,
+    "",
+    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (README). Ctrl-C stops everything.`,
+    first ? "" : "  no sample template was made",
+  ].join("\n");
+}
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      fresh: { type: "boolean", default: false },
+      split: { type: "boolean", default: false },
+      engine: { type: "string", default: "relay" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(
+      "npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]\n  --fresh  start with empty data\n  --split  one process per service over NATS\n  --engine how talks are held: by the carrier's speech (relay), or over real sound",
+    );
+    return;
+  }
+  const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
+  holdFolder(folder);
+  if (values.fresh) openFolder(folder.path, true);
+  const [httpPort, mediaPort, carrierPort] = [
+    await wantedPort(setting("HTTP_PORT", DEFAULT_PORTS.http), "HTTP_PORT", "the API"),
+    await wantedPort(setting("MEDIA_PORT", DEFAULT_PORTS.media), "MEDIA_PORT", "calls' WebSockets"),
+    await wantedPort(setting("CARRIER_PORT", DEFAULT_PORTS.carrier), "CARRIER_PORT", "the simulated carrier"),
+  ];
+  let stopping: Promise<void> | null = null;
+  const abandon = new AbortController();
+  const starting = startStack({
+    folder,
+    split: values.split,
+    engine: engineNamed(values.engine),
+    httpPort,
+    mediaPort,
+    carrierPort,
+    timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
+    seed: process.env["SIM_SEED"] ?? "callagent",
+    onLog: (line) => {
+      const shown = fromLog(line, new Date());
+      if (shown) console.log(shown);
+    },
+    onDeath: (said) => {
+      if (!stopping) console.error(`! ${said}; it is started again`);
+    },
+  });
+  const stop = (): void => {
+    if (stopping) return;
+    console.log("\nstopping: live calls get a moment to end …");
+    abandon.abort();
+    stopping = starting.then(
+      (stack) => stack.stop(),
+      () => undefined,
+    );
+    void stopping.then(() => process.exit(0));
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  const stack = await starting;
+  const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
+  folder.writeText("sample.env", shellVariables(stack, sample));
+  if (abandon.signal.aborted) return;
+  console.log(banner(stack, sample));
+  const ledger = followLedger(stack.carrierUrl, (entry) => {
+    const shown = fromLedger(entry);
+    if (shown) console.log(shown);
+  });
+  abandon.signal.addEventListener("abort", () => ledger.stop());
+}
+
+run().catch((error: unknown) => {
+  console.error(error instanceof StartFault ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,79 @@
+import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import { scopeOf } from "../../../shared/contracts/identity.ts";
+import { errorForLog } from "../../../shared/log.ts";
+import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import type { AuditDoc } from "./audit.model.ts";
+import type { AuditRepository } from "./audit.repository.ts";
+
+type Entry = ParamsOf<"auth.record">;
+
+/** The audit log as the rest of the service sees it. */
+export interface Auditing {
+  /** Writes an entry; throws what the store throws. */
+  record(entry: Entry): Promise<Record<string, never>>;
+  /** Writes an entry of something that was done already: a failure is logged and undoes nothing. */
+  note(entry: Entry): Promise<void>;
+  list(asked: ParamsOf<"auth.listAudit">): Promise<ResultOf<"auth.listAudit">>;
+}
+
+const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAudit">["entries"][number] => ({
+  id: _id,
+  ...entry,
+  at: created_at.toISOString(),
+});
+
+/** The audit log over its repository. */
+export function auditing(ground: ServiceGround, audit: AuditRepository): Auditing {
+  const record = async ({
+    by,
+    action,
+    subject,
+    reseller_id,
+    merchant_id,
+    details,
+  }: Entry): Promise<Record<string, never>> => {
+    await audit.add({
+      _id: ground.ids.uuid(),
+      actor: { kind: by.kind, id: by.id, role: by.role },
+      action,
+      subject,
+      reseller_id,
+      merchant_id,
+      details: details ?? {},
+      created_at: ground.clock.now(),
+    });
+    return {};
+  };
+  return {
+    record,
+    note: async (entry) => {
+      await record(entry).catch((error: unknown) => {
+        ground.log.error(
+          {
+            event: "auth.audit_lost",
+            action: entry.action,
+            subject: entry.subject,
+            by_kind: entry.by.kind,
+            by_id: entry.by.id,
+            ...errorForLog(error),
+          },
+          "an entry of the audit log could not be written; what it tells of was done",
+        );
+      });
+    },
+    async list({ by, from, to, limit, cursor, action, subject, reseller_id }) {
+      const filter = {
+        action,
+        subject,
+        reseller_id,
+        ...(from === undefined ? {} : { from: new Date(from) }),
+        ...(to === undefined ? {} : { to: new Date(to) }),
+      };
+      const { items, next_cursor } = pageOf(
+        await audit.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
+      return { count: items.length, entries: items.map(viewOf), next_cursor };
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Bus, Handling, ServiceGround } from "../../../shared/bus.ts";
+import { plusMs } from "../../../shared/clock.ts";
+import type { By } from "../../../shared/contracts/identity.ts";
+import { fail } from "../../../shared/errors.ts";
+import { sha256 } from "../../../shared/ids.ts";
+import { errorForLog } from "../../../shared/log.ts";
+import type { Auditing } from "../audit/audit-log.ts";
+import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
+import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
+import { stands } from "../login/account-status.ts";
+import { isS2sToken, type AccessTokens } from "./access-tokens.ts";
+import { tokenVersion } from "../users/users.model.ts";
+import type { UsersRepository } from "../users/users.repository.ts";
+
+/** How fine `last_seen_at` is kept. */
+const SEEN_EVERY_MS = 60_000;
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** What telling who asks takes. */
+export interface Identities {
+  users: UsersRepository;
+  s2s: S2sTokensRepository;
+  tokens: AccessTokens;
+  audit: Auditing;
+}
+
+/** Notes that a token was used: to the minute on the token, and each day's first use in the audit log. A failure to do so keeps nobody out. */
+async function noteUse(ground: ServiceGround, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
+  const now = ground.clock.now();
+  const since = plusMs(now, -SEEN_EVERY_MS);
+  if (token.last_seen_at !== null && token.last_seen_at >= since) return;
+  try {
+    if (!(await s2s.seen(token._id, now, since))) return;
+  } catch (error) {
+    ground.log.warn(
+      { event: "auth.seen_not_noted", token_id: token._id, ...errorForLog(error) },
+      "the use of a token could not be noted; it is let in all the same",
+    );
+    return;
+  }
+  if (token.last_seen_at !== null && dayOf(token.last_seen_at) === dayOf(now)) return;
+  await audit.note({
+    by,
+    action: "token.used",
+    subject: token._id,
+    reseller_id: token.reseller_id,
+    merchant_id: token.merchant_id,
+    details: { name: token.name },
+  });
+}
+
+/**
+ * Who a bearer token stands for; UNAUTHENTICATED for anything else, without saying why. Role and scope come from the stored user or token,
+ * not from what the token says, so that a person who was switched off or moved is out within the gateway's few seconds of memory.
+ */
+export function identifyWith(
+  ground: ServiceGround,
+  known: Identities,
+): (p: { token: string }, handling: Handling) => Promise<By> {
+  const stranger = (): never =>
+    fail("UNAUTHENTICATED", "The bearer token is expired, revoked or unknown; log in again or use a valid token.");
+
+  const byS2s = async (token: string, bus: Bus): Promise<By> => {
+    const found = (await known.s2s.valid(sha256(token), ground.clock.now())) ?? stranger();
+    if (!(await stands(bus, found))) return stranger();
+    const by: By = {
+      kind: "s2s",
+      id: found._id,
+      role: found.role,
+      reseller_id: found.reseller_id,
+      merchant_id: found.merchant_id,
+    };
+    await noteUse(ground, known, found, by);
+    return by;
+  };
+
+  const byLogin = async (token: string, bus: Bus): Promise<By> => {
+    const { id, version } = (await known.tokens.verify(token)) ?? stranger();
+    const user = await known.users.byId(id);
+    if (!user?.is_active || tokenVersion(user) !== version || !(await stands(bus, user))) return stranger();
+    return {
+      kind: "user",
+      id: user._id,
+      role: user.role,
+      reseller_id: user.reseller_id,
+      merchant_id: user.merchant_id,
+    };
+  };
+
+  return ({ token }, { bus }) => (isS2sToken(token) ? byS2s(token, bus) : byLogin(token, bus));
+}

@@ -1,0 +1,64 @@
+import type { Model } from "mongoose";
+import { within, type Role, type Scope } from "../../../shared/contracts/identity.ts";
+import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
+
+const MAX_QUERY_MS = 5000;
+
+/** What a list of tokens is narrowed by. */
+export interface S2sTokenFilter {
+  role?: Exclude<Role, "admin">;
+  reseller_id?: string;
+  merchant_id?: string;
+}
+
+/** Reads and writes of the collection `s2s_tokens`. What is done on behalf of a person takes its scope. */
+export interface S2sTokensRepository {
+  add(token: S2sTokenDoc): Promise<void>;
+  /** The token with this hash, if it is neither revoked nor expired at `now`. */
+  valid(token_hash: string, now: Date): Promise<S2sTokenDoc | null>;
+  /** Notes the use, unless one was noted at or after `unlessSince`; false: it was. */
+  seen(id: string, now: Date, unlessSince: Date): Promise<boolean>;
+  page(scope: Scope, filter: S2sTokenFilter, after: PageFilter, size: number): Promise<S2sTokenDoc[]>;
+  /** Revokes a token for good. `before`: it was revoked already; "foreign": it is another's; null: there is none. */
+  revoke(scope: Scope, id: string, now: Date): Promise<{ token: S2sTokenDoc; before: boolean } | "foreign" | null>;
+}
+
+/** The repository of server-to-server tokens over a mongoose model. */
+export const s2sTokensRepository = (model: Model<S2sTokenDoc>): S2sTokensRepository => ({
+  add: async (token) => {
+    await model.create(token);
+  },
+  valid: (token_hash, now) =>
+    model
+      .findOne({ token_hash, revoked_at: null, expires_at: { $gt: now } })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<S2sTokenDoc>()
+      .exec(),
+  seen: async (id, now, unlessSince) => {
+    const unnoted = { $or: [{ last_seen_at: null }, { last_seen_at: { $lt: unlessSince } }] };
+    return (
+      (await model.updateOne({ _id: id, ...unnoted }, { $set: { last_seen_at: now } }).maxTimeMS(MAX_QUERY_MS))
+        .modifiedCount === 1
+    );
+  },
+  page: (scope, filter, after, size) =>
+    model
+      .find({ $and: [within(scope), { ...filter }, after] })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<S2sTokenDoc[]>()
+      .exec(),
+  async revoke(scope, id, now) {
+    const mine = { $and: [{ _id: id }, within(scope)] };
+    const revoked = await model
+      .findOneAndUpdate({ ...mine, revoked_at: null }, { $set: { revoked_at: now } }, { returnDocument: "after" })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<S2sTokenDoc>();
+    if (revoked) return { token: revoked, before: false };
+    const token = await model.findOne(mine).maxTimeMS(MAX_QUERY_MS).lean<S2sTokenDoc>();
+    if (token) return { token, before: true };
+    return (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) ? "foreign" : null;
+  },
+});

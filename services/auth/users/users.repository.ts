@@ -1,0 +1,105 @@
+import type { Model, UpdateQuery } from "mongoose";
+import { within, type Role, type Scope } from "../../../shared/contracts/identity.ts";
+import { isDuplicateKey } from "../../../shared/errors.ts";
+import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import type { UserDoc } from "./users.model.ts";
+
+const MAX_QUERY_MS = 5000;
+
+/** What a list of users is narrowed by. */
+export interface UserFilter {
+  role?: Role;
+  email?: string;
+  reseller_id?: string;
+  merchant_id?: string;
+  is_active?: boolean;
+}
+
+/** What may change of a user. */
+export type UserChange = Partial<
+  Pick<UserDoc, "email" | "role" | "reseller_id" | "merchant_id" | "password_hash" | "is_active">
+> & { updated_at: Date };
+
+/** Reads and writes of the collection `users`. What is done on behalf of a person takes its scope; the others serve log-in and start. */
+export interface UsersRepository {
+  byEmail(email: string): Promise<UserDoc | null>;
+  byId(id: string): Promise<UserDoc | null>;
+  /** Adds a user; false when the e-mail is taken already. */
+  add(user: UserDoc): Promise<boolean>;
+  find(scope: Scope, id: string): Promise<UserDoc | null>;
+  /** The user, if it lies in the scope; "foreign" when it exists elsewhere; null when it exists nowhere. */
+  forChange(scope: Scope, id: string): Promise<UserDoc | "foreign" | null>;
+  page(scope: Scope, filter: UserFilter, after: PageFilter, size: number): Promise<UserDoc[]>;
+  /** Changes a user that still stands where `seen` has it; `logOut` ends the access tokens it holds. "taken": the e-mail is; null: it changed meanwhile. */
+  change(scope: Scope, seen: UserDoc, change: UserChange, logOut: boolean): Promise<UserDoc | "taken" | null>;
+  /** Deletes a user that still stands where `seen` has it; false: it changed meanwhile. */
+  remove(scope: Scope, seen: UserDoc): Promise<boolean>;
+  /** Whether any admin is active, beside this one where one is named. */
+  anyAdmin(besides?: string): Promise<boolean>;
+}
+
+/** A user's place and standing: what a change is decided on. */
+const standing = ({
+  _id,
+  role,
+  reseller_id,
+  merchant_id,
+  is_active,
+}: UserDoc): Pick<UserDoc, "_id" | "role" | "reseller_id" | "merchant_id" | "is_active"> => ({
+  _id,
+  role,
+  reseller_id,
+  merchant_id,
+  is_active,
+});
+
+const orTaken = <T>(work: Promise<T>): Promise<T | "taken"> =>
+  work.catch((error: unknown) => {
+    if (isDuplicateKey(error)) return "taken" as const;
+    throw error;
+  });
+
+/** The repository of users over a mongoose model. E-mails are looked up as stored: lower-case. */
+export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
+  byEmail: (email) => model.findOne({ email }).maxTimeMS(MAX_QUERY_MS).lean<UserDoc>().exec(),
+  byId: (id) => model.findOne({ _id: id }).maxTimeMS(MAX_QUERY_MS).lean<UserDoc>().exec(),
+  add: async (user) => (await orTaken(model.create(user))) !== "taken",
+  find: (scope, id) =>
+    model
+      .findOne({ $and: [{ _id: id }, within(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<UserDoc>()
+      .exec(),
+  async forChange(scope, id) {
+    const found = await model
+      .findOne({ $and: [{ _id: id }, within(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<UserDoc>();
+    if (found) return found;
+    return (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) ? "foreign" : null;
+  },
+  page: (scope, filter, after, size) =>
+    model
+      .find({ $and: [within(scope), { ...filter }, after] })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<UserDoc[]>()
+      .exec(),
+  change(scope, seen, change, logOut) {
+    const update: UpdateQuery<UserDoc> = { $set: change, ...(logOut ? { $inc: { token_version: 1 } } : {}) };
+    return orTaken(
+      model
+        .findOneAndUpdate({ $and: [standing(seen), within(scope)] }, update, { returnDocument: "after" })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<UserDoc>()
+        .exec(),
+    );
+  },
+  remove: async (scope, seen) =>
+    (await model.deleteOne({ $and: [standing(seen), within(scope)] }).maxTimeMS(MAX_QUERY_MS)).deletedCount === 1,
+  anyAdmin: async (besides) =>
+    (await model
+      .exists({ role: "admin", is_active: true, ...(besides === undefined ? {} : { _id: { $ne: besides } }) })
+      .maxTimeMS(MAX_QUERY_MS)) !== null,
+});

@@ -1,0 +1,99 @@
+import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { UserRecord } from "../../../shared/contracts/auth.ts";
+import { scopeOf } from "../../../shared/contracts/identity.ts";
+import { fail } from "../../../shared/errors.ts";
+import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import type { Auditing } from "../audit/audit-log.ts";
+import type { Refusal } from "../tokens/token-rules.ts";
+import { emailForm } from "../login/login.ts";
+import type { Passwords } from "../login/passwords.ts";
+import { refusePlace, type Place } from "./user-rules.ts";
+import type { UserDoc } from "./users.model.ts";
+import type { UsersRepository } from "./users.repository.ts";
+
+/** Making and reading people who log in, as auth's actions want them. */
+export interface Users {
+  create(wanted: ParamsOf<"auth.createUser">, bus: Bus): Promise<UserRecord>;
+  list(asked: ParamsOf<"auth.listUsers">): Promise<ResultOf<"auth.listUsers">>;
+  get(asked: ParamsOf<"auth.getUser">): Promise<UserRecord>;
+}
+
+/** A user as people see it. */
+export const viewOf = (doc: UserDoc): UserRecord => ({
+  id: doc._id,
+  email: doc.email,
+  role: doc.role,
+  reseller_id: doc.reseller_id,
+  merchant_id: doc.merchant_id,
+  is_active: doc.is_active,
+  created_at: doc.created_at.toISOString(),
+  updated_at: doc.updated_at.toISOString(),
+});
+
+/** Fails for an id that no user of the asker's scope has. */
+export const unknown = (): never =>
+  fail("USER_NOT_FOUND", "No user has this id; GET /users lists those of your scope.");
+/** Fails for an e-mail that another user has. */
+export const taken = (): never =>
+  fail("EMAIL_EXISTS", "A user with this e-mail exists already; choose another address.", {
+    errors: [{ path: "email", message: "exists already" }],
+  });
+/** Fails where there is a refusal. */
+export const orFail = (refusal: Refusal | null): void => {
+  if (refusal) fail(refusal.code, refusal.detail, refusal.data);
+};
+
+/** Fails unless the reseller and merchant of a place exist and belong together. */
+export async function checkExists(bus: Bus, { reseller_id, merchant_id }: Place): Promise<void> {
+  if (reseller_id === null) return;
+  const exists = await bus.call("merchants.lookup", { reseller_id, ...(merchant_id === null ? {} : { merchant_id }) });
+  if (!exists.reseller) fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
+  if (!exists.merchant)
+    fail("MERCHANT_NOT_FOUND", "merchant_id is not a merchant of this reseller; create the merchant first.");
+}
+
+/** Makes and reads people; user-changing.ts does the rest. */
+export function userManagement(
+  ground: ServiceGround,
+  users: UsersRepository,
+  passwords: Passwords,
+  audit: Auditing,
+): Users {
+  return {
+    async create({ by, email, password, role, reseller_id = null, merchant_id = null }, bus) {
+      const place: Place = { role, reseller_id, merchant_id };
+      orFail(refusePlace(by, place));
+      await checkExists(bus, place);
+      const now = ground.clock.now();
+      const user: UserDoc = {
+        _id: ground.ids.uuid(),
+        email: emailForm(email),
+        ...place,
+        password_hash: await passwords.hash(password),
+        is_active: true,
+        token_version: 0,
+        created_at: now,
+        updated_at: now,
+      };
+      if (!(await users.add(user))) taken();
+      await audit.note({
+        by,
+        action: "user.created",
+        subject: user._id,
+        reseller_id,
+        merchant_id,
+        details: { email: user.email, role },
+      });
+      return viewOf(user);
+    },
+    async list({ by, limit, cursor, email, ...filter }) {
+      const wanted = { ...filter, ...(email === undefined ? {} : { email: emailForm(email) }) };
+      const { items, next_cursor } = pageOf(
+        await users.page(scopeOf(by), wanted, pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
+      return { count: items.length, users: items.map(viewOf), next_cursor };
+    },
+    get: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? unknown()),
+  };
+}

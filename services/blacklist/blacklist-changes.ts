@@ -1,0 +1,90 @@
+import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import { recordAudit } from "../../shared/audit.ts";
+import { fail } from "../../shared/errors.ts";
+import { maskPhone } from "../../shared/log.ts";
+import type { BlacklistRepository } from "./blacklist.repository.ts";
+import { entryId, listOf, numbersOf, requireLifted, requireNew, requireOwn, type List } from "./blacklist-entries.ts";
+
+/** Numbers shown, masked, in an audit entry; the counts are of all. */
+const AUDITED_NUMBERS = 20;
+
+/** A list that an admin names must be some reseller's. RESELLER_NOT_FOUND. */
+async function requireList(bus: Bus, by: ParamsOf<"blacklist.add">["by"], list: List): Promise<void> {
+  if (by.role !== "admin" || list.reseller_id === null) return;
+  const { reseller } = await bus.call("merchants.lookup", { reseller_id: list.reseller_id });
+  if (!reseller)
+    fail("RESELLER_NOT_FOUND", "reseller_id names no reseller; list them with GET /resellers.", {
+      errors: [{ path: "reseller_id", message: "is unknown" }],
+    });
+}
+
+const subjectOf = (list: List): string => `blacklist:${list.reseller_id ?? "everybody"}`;
+const masked = (numbers: readonly string[]): string[] => numbers.slice(0, AUDITED_NUMBERS).map(maskPhone);
+
+/** Lists numbers; those listed already are counted. FORBIDDEN, INVALID_PHONE_NUMBER, NUMBER_EXISTS when all of them were, RESELLER_NOT_FOUND. */
+export async function addNumbers(
+  ground: ServiceGround,
+  blacklist: BlacklistRepository,
+  bus: Bus,
+  { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.add">,
+): Promise<ResultOf<"blacklist.add">> {
+  const list = listOf(by, named);
+  const numbers = numbersOf(phone_numbers);
+  await requireList(bus, by, list);
+  const { reseller_id } = list;
+  const created_at = ground.clock.now();
+  const added = await blacklist.add(
+    numbers.map((phone_number) => ({
+      _id: entryId(reseller_id, phone_number),
+      reseller_id,
+      phone_number,
+      listed_by: by.id,
+      created_at,
+    })),
+  );
+  requireNew(added, numbers);
+  const counts = { added, already_listed: numbers.length - added };
+  ground.log.info({ event: "blacklist.added", reseller_id, by: by.id, ...counts }, "numbers were put on the blacklist");
+  await recordAudit(ground, bus, {
+    by,
+    action: "blacklist.added",
+    subject: subjectOf(list),
+    reseller_id,
+    merchant_id: null,
+    details: { ...counts, phone_numbers: masked(numbers) },
+  });
+  return { ...counts, phone_numbers: numbers };
+}
+
+/** Lifts numbers from one list, all that are there. FORBIDDEN, INVALID_PHONE_NUMBER, BLACKLIST_ENTRY_NOT_FOUND, RESELLER_NOT_FOUND. */
+export async function removeNumbers(
+  ground: ServiceGround,
+  blacklist: BlacklistRepository,
+  bus: Bus,
+  { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.remove">,
+): Promise<void> {
+  const list = listOf(by, named);
+  const numbers = numbersOf(phone_numbers);
+  await requireList(bus, by, list);
+  if (by.role !== "admin")
+    requireOwn(
+      list,
+      phone_numbers,
+      await blacklist.existing(numbers.flatMap((e164) => [entryId(list.reseller_id, e164), entryId(null, e164)])),
+    );
+  const removed = await blacklist.remove(list, numbers);
+  requireLifted(removed, list);
+  const counts = { removed, not_listed: numbers.length - removed };
+  ground.log.info(
+    { event: "blacklist.removed", reseller_id: list.reseller_id, by: by.id, ...counts },
+    "numbers were taken off the blacklist",
+  );
+  await recordAudit(ground, bus, {
+    by,
+    action: "blacklist.removed",
+    subject: subjectOf(list),
+    reseller_id: list.reseller_id,
+    merchant_id: null,
+    details: { ...counts, phone_numbers: masked(numbers) },
+  });
+}

@@ -1,0 +1,38 @@
+import { Schema } from "mongoose";
+import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+
+/** What a client set, and nothing else: defaults are added when it is read (effective.ts), so that a deployment can change them. */
+export type Settings = Omit<ConfigurationInput, "template_id">;
+
+/** A configuration as it is kept. `settings` is JSON text, since pre-checks hold clients' free JSON. */
+export interface ConfigurationDoc {
+  _id: string;
+  reseller_id: string;
+  merchant_id: string | null;
+  template_id: string;
+  settings: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Collection `configurations`; owner: the config service. */
+export const configurationSchema = new Schema<ConfigurationDoc>(
+  {
+    _id: { type: String, required: true },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    template_id: { type: String, required: true },
+    settings: { type: String, required: true },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
+
+configurationSchema.index({ template_id: 1, reseller_id: 1 }, { unique: true, name: "one_of_a_template" });
+/** Lists: one index for every scope and every filter. */
+configurationSchema.index({ created_at: -1, _id: -1 });
+configurationSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
+configurationSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });
+configurationSchema.index({ reseller_id: 1, merchant_id: 1, created_at: -1, _id: -1 });

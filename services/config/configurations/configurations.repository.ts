@@ -1,0 +1,97 @@
+import type { Model } from "mongoose";
+import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import { isDuplicateKey } from "../../../shared/errors.ts";
+import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import type { ConfigurationDoc } from "./configurations.model.ts";
+
+/** What a list of configurations is narrowed by. */
+export interface ConfigurationFilter {
+  reseller_id?: string;
+  merchant_id?: string;
+  template_id?: string;
+}
+
+/** Reads and writes of the collection `configurations`. */
+export interface ConfigurationsRepository {
+  /** False when the template has one already. */
+  insert(configuration: ConfigurationDoc): Promise<boolean>;
+  page(scope: Scope, filter: ConfigurationFilter, after: PageFilter, size: number): Promise<ConfigurationDoc[]>;
+  /** The configuration, if it lies in the scope. */
+  find(scope: Scope, id: string): Promise<ConfigurationDoc | null>;
+  /** Writes settings over those that were seen; null when they have changed meanwhile, or it is gone. */
+  replace(scope: Scope, seen: ConfigurationDoc, settings: string, now: Date): Promise<ConfigurationDoc | null>;
+  /** False: it is gone. */
+  remove(scope: Scope, id: string): Promise<boolean>;
+  /** Removes the configuration of a template, if it has one; its id. */
+  removeOf(scope: Scope, template_id: string): Promise<string | null>;
+  /** Those of these templates, in no order; for services. */
+  ofTemplates(template_ids: readonly string[]): Promise<ConfigurationDoc[]>;
+  /** Those of a merchant and those that are its reseller's own, the oldest first; merchant null: the latter alone. For services. */
+  ofOwner(reseller_id: string, merchant_id: string | null): Promise<ConfigurationDoc[]>;
+}
+
+const MAX_QUERY_MS = 8000;
+/** Configurations of one owner that are looked through for one that takes inbound calls. */
+const MAX_OF_OWNER = 1000;
+
+const sought = ({ template_id, ...same }: ConfigurationFilter): ConfigurationFilter => ({
+  ...same,
+  ...(template_id === undefined ? {} : { template_id: template_id.toLowerCase() }),
+});
+
+/** The repository over a mongoose model. */
+export const configurationsRepository = (model: Model<ConfigurationDoc>): ConfigurationsRepository => ({
+  insert: (configuration) =>
+    model.create(configuration).then(
+      () => true,
+      (error: unknown) => {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      },
+    ),
+  page: (scope, filter, after, size) =>
+    model
+      .find({ $and: [within(scope), sought(filter), after] })
+      .sort(PAGE_ORDER)
+      .limit(size)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ConfigurationDoc[]>()
+      .exec(),
+  find: (scope, id) =>
+    model
+      .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ConfigurationDoc>()
+      .exec(),
+  replace: (scope, seen, settings, now) =>
+    model
+      .findOneAndUpdate(
+        { $and: [{ _id: seen._id, settings: seen.settings }, within(scope)] },
+        { $set: { settings, updated_at: now } },
+        { returnDocument: "after", maxTimeMS: MAX_QUERY_MS },
+      )
+      .lean<ConfigurationDoc>()
+      .exec(),
+  remove: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
+  async removeOf(scope, template_id) {
+    const removed = await model
+      .findOneAndDelete({ $and: [{ template_id }, within(scope)] }, { maxTimeMS: MAX_QUERY_MS })
+      .lean<ConfigurationDoc>()
+      .exec();
+    return removed?._id ?? null;
+  },
+  ofTemplates: (template_ids) =>
+    model
+      .find({ template_id: { $in: [...template_ids] } })
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ConfigurationDoc[]>()
+      .exec(),
+  ofOwner: (reseller_id, merchant_id) =>
+    model
+      .find({ reseller_id, merchant_id: { $in: [merchant_id, null] } })
+      .sort({ created_at: 1, _id: 1 })
+      .limit(MAX_OF_OWNER)
+      .maxTimeMS(MAX_QUERY_MS)
+      .lean<ConfigurationDoc[]>()
+      .exec(),
+});

@@ -1,0 +1,114 @@
+import { IANAZone } from "luxon";
+import type { ConfigurationPatch } from "../../../shared/contracts/configuration.ts";
+import { Strict, Type } from "../../../shared/contracts/define.ts";
+import { fail, type Fault } from "../../../shared/errors.ts";
+import { toE164 } from "../../../shared/phone.ts";
+import type { Settings } from "../configurations/configurations.model.ts";
+import { checkOf } from "./json-schema-validation.ts";
+
+const optional = Type.Optional;
+const Path = Type.String({ minLength: 1, maxLength: 200 });
+
+/** A pre-check: a request before the dial whose answer decides whether to call. All but its name has a default. */
+export const PreCheck = Strict({
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  type: optional(Type.Enum(["external_api"])),
+  enabled: optional(Type.Boolean()),
+  url: optional(Type.String({ maxLength: 2000, pattern: "^https?://[^\\s/?#]+" })),
+  method: optional(Type.Enum(["GET", "POST", "PUT", "PATCH"])),
+  headers: optional(Type.Record(Type.String({ minLength: 1, maxLength: 200 }), Type.String({ maxLength: 4000 }))),
+  body: optional(Type.Unknown()),
+  timeout_ms: optional(Type.Integer({ minimum: 100, maximum: 30_000 })),
+  retries: optional(Type.Integer({ minimum: 0, maximum: 5 })),
+  pass_when: optional(
+    Strict({
+      path: Path,
+      operator: Type.Enum(["equals", "not_equals", "contains", "gt", "lt", "exists"]),
+      value: optional(Type.Unknown()),
+    }),
+  ),
+  export: optional(Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Path)),
+  default_on_failure: optional(Type.Enum(["proceed", "abort", "defer"])),
+  defer_seconds: optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+  max_defers: optional(Type.Integer({ minimum: 0, maximum: 100 })),
+});
+
+const preCheckFaults = checkOf(PreCheck);
+
+const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100";
+const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
+type Part = Partial<Settings>;
+
+/** Offsets such as +02:00 are zones to the runtime, but know no daylight saving: who writes one means a place. */
+const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
+
+const zoneFaults = (s: Part): Fault[] =>
+  (["timezone", "inbound_call_timezone"] as const).flatMap((field) =>
+    s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }],
+  );
+
+function limitFaults(s: Part): Fault[] {
+  const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) =>
+    toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }],
+  );
+  return s.rate_limit_enabled === true && s.rate_limit_max_calls === undefined
+    ? [{ path: "rate_limit_max_calls", message: "is required when rate_limit_enabled is true" }, ...numbers]
+    : numbers;
+}
+
+function inboundFaults(s: Part): Fault[] {
+  const faults: Fault[] = [];
+  if (s.inbound_call_start_time !== undefined && s.inbound_call_end_time === undefined)
+    faults.push({ path: "inbound_call_end_time", message: "is required with inbound_call_start_time" });
+  if (s.inbound_call_end_time !== undefined && s.inbound_call_start_time === undefined)
+    faults.push({ path: "inbound_call_start_time", message: "is required with inbound_call_end_time" });
+  if (s.inbound_block_action === "REDIRECT" && s.inbound_redirect_number === undefined)
+    faults.push({ path: "inbound_redirect_number", message: "is required when inbound_block_action is REDIRECT" });
+  if (s.inbound_redirect_number !== undefined && !toE164(s.inbound_redirect_number))
+    faults.push({ path: "inbound_redirect_number", message: NOT_A_NUMBER });
+  return faults;
+}
+
+const checkFaults = (s: Part): Fault[] =>
+  (s.pre_checks ?? []).flatMap((check, i) =>
+    preCheckFaults(check).map((f) => ({
+      path: f.path ? `pre_checks.${i}.${f.path}` : `pre_checks.${i}`,
+      message: f.message,
+    })),
+  );
+
+/** What is wrong with settings as a whole although each field fits its schema. Equal window times are no fault: they mean all day. */
+export const configurationFaults = (s: Part): Fault[] => [
+  ...zoneFaults(s),
+  ...limitFaults(s),
+  ...inboundFaults(s),
+  ...checkFaults(s),
+];
+
+/** The settings with their phone numbers in the one spelling everybody compares. They must have passed `configurationFaults`. */
+export const normalised = <T extends Part>(s: T): T => ({
+  ...s,
+  ...(s.inbound_redirect_number === undefined
+    ? {}
+    : { inbound_redirect_number: toE164(s.inbound_redirect_number) ?? s.inbound_redirect_number }),
+  ...(s.rate_limit_whitelist === undefined
+    ? {}
+    : { rate_limit_whitelist: [...new Set(s.rate_limit_whitelist.map((n) => toE164(n) ?? n))] }),
+});
+
+/** Settings with a change over them; null takes a field out, so that its default holds again. */
+export const patched = (stored: Settings, patch: ConfigurationPatch): Settings =>
+  Object.fromEntries(
+    Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null),
+  ) as unknown as Settings; // the seven required fields can't be null in a patch
+
+/** Whether settings go together. VALIDATION_FAILED lists everything that does not. */
+export function requireValid(s: Settings): void {
+  const errors = configurationFaults(s);
+  if (errors.length > 0)
+    fail(
+      "VALIDATION_FAILED",
+      `The configuration is not valid: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`,
+      { errors },
+    );
+}

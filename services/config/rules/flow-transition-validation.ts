@@ -1,0 +1,67 @@
+import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
+import type { Fault } from "../../../shared/errors.ts";
+import { patternFault } from "./pattern-validation.ts";
+
+/** What is wrong with the rules of nodes and with how they gather keys. Pure. */
+
+const TESTS = ["equals", "one_of", "exists", "matches"] as const;
+
+const pattern = (text: string | undefined, path: string): Fault[] => {
+  const message = text === undefined ? null : patternFault(text);
+  return message === null ? [] : [{ path, message }];
+};
+
+function conditionFaults(when: Condition, path: string): Fault[] {
+  const tests = TESTS.filter((test) => when[test] !== undefined);
+  const faults = [...pattern(when.matches, `${path}.matches`), ...pattern(when.digits, `${path}.digits`)];
+  if (when.digits !== undefined)
+    return when.variable === undefined && tests.length === 0
+      ? faults
+      : [{ path, message: "asks for digits and for a variable; make two rules of it" }, ...faults];
+  if (when.variable === undefined) return [{ path, message: "needs a variable, or digits" }, ...faults];
+  return tests.length === 1
+    ? faults
+    : [
+        { path, message: `needs one of ${TESTS.join(", ")}${tests.length > 1 ? `, not ${tests.join(" and ")}` : ""}` },
+        ...faults,
+      ];
+}
+
+function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: boolean): Fault[] {
+  if (rule.when === undefined) {
+    if (rule.next_node === undefined)
+      return [{ path, message: "has no when, so it needs a next_node: it is where the talk goes on from here" }];
+    if (node.prompt !== undefined && node.say === undefined)
+      return [
+        {
+          path,
+          message:
+            "has no when, so the talk would leave before the prompt is followed; give it a when, or the node a say",
+        },
+      ];
+    return isLast ? [] : [{ path, message: "has no when, so it must be the last one" }];
+  }
+  const idle = rule.next_node === undefined && rule.outcome === undefined && Object.keys(rule.set ?? {}).length === 0;
+  return [
+    ...(idle ? [{ path, message: "leads nowhere: give it a next_node, an outcome or variables to set" }] : []),
+    ...conditionFaults(rule.when, `${path}.when`),
+  ];
+}
+
+function nodeFaults(node: FlowNode, path: string): Fault[] {
+  const rules = node.transitions ?? [];
+  return [
+    ...rules.flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, node, i === rules.length - 1)),
+    ...(node.collection !== undefined && node.collect !== "dtmf"
+      ? [{ path: `${path}.collection`, message: "says how keys are gathered, so the node needs collect: dtmf" }]
+      : []),
+  ];
+}
+
+/** Whether a node leads on by itself, so that it needs no words. */
+export const leadsOn = (node: FlowNode): boolean =>
+  node.transitions?.at(-1)?.when === undefined && node.transitions?.at(-1)?.next_node !== undefined;
+
+/** Everything that keeps rules and collections from working. */
+export const transitionFaults = (t: Pick<TemplateInput, "nodes">): Fault[] =>
+  t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`));

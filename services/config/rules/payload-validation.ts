@@ -1,0 +1,31 @@
+import type { Fault } from "../../../shared/errors.ts";
+import { checkOf, type Check, type JsonSchema } from "./json-schema-validation.ts";
+
+/** Keys every payload may have, whatever the template's schema says: the number to dial, and where the report goes. */
+export const ALWAYS_ALLOWED = ["customer_mobile_number", "reporting_webhook_url"] as const;
+
+const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** The schema with the keys it speaks of opened at its root, so that a closed root does not shut out what the contract allows. */
+function opened(schema: JsonSchema): JsonSchema {
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+  const missing = ALWAYS_ALLOWED.filter((key) => !Object.hasOwn(properties, key));
+  return missing.length === 0
+    ? schema
+    : { ...schema, properties: { ...properties, ...Object.fromEntries(missing.map((key) => [key, true])) } };
+}
+
+/** The check of payloads by a template's schema (null: it has none). Faults' paths start with `payload`. */
+export function payloadCheck(schema: JsonSchema | null): Check {
+  if (schema === null) return () => [];
+  const check = checkOf(opened(schema));
+  const text = JSON.stringify(schema);
+  // keys the schema never speaks of are none of its business, however deep it closes the object
+  const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
+  return (payload): Fault[] => {
+    const seen = isRecord(payload)
+      ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
+      : payload;
+    return check(seen).map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
+  };
+}

@@ -1,0 +1,251 @@
+import type { FlowFunction, TemplateInput } from "../../../shared/contracts/template.ts";
+import { fail, type Fault } from "../../../shared/errors.ts";
+import { toE164 } from "../../../shared/phone.ts";
+import { schemaFaults } from "./json-schema-validation.ts";
+import { leadsOn, transitionFaults } from "./flow-transition-validation.ts";
+import { functionsOf, soleVariable, variableFaults, variablesOf, type Variables } from "./template-variables.ts";
+
+/** Largest template taken, as JSON text. */
+export const MAX_TEMPLATE_BYTES = 256 * 1024;
+/** Most functions of all nodes together. */
+export const MAX_FUNCTIONS = 400;
+
+const HTTP_ORIGIN = /^https?:\/\/[^/?#{}\s]+(?:[/?#]|$)/;
+
+/** Places where a name comes again that should be there once; the first use is left alone. */
+function repeated(names: readonly string[], path: (i: number) => string, message: (name: string) => string): Fault[] {
+  const seen = new Set<string>();
+  return names.flatMap((name, i) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [{ path: path(i), message: message(name) }];
+  });
+}
+
+function nameFaults(t: TemplateInput): Fault[] {
+  const globals = (t.global_functions ?? []).map((f) => f.name);
+  const global = new Set(globals);
+  return [
+    ...repeated(
+      t.nodes.map((n) => n.name),
+      (i) => `nodes.${i}.name`,
+      (name) => `another node is already named ${name}`,
+    ),
+    ...repeated(
+      globals,
+      (i) => `global_functions.${i}.name`,
+      (name) => `another global function is already named ${name}`,
+    ),
+    ...t.nodes.flatMap((node, i) => {
+      const own = (node.functions ?? []).map((f) => f.name);
+      const path = (j: number): string => `nodes.${i}.functions.${j}.name`;
+      return [
+        ...repeated(own, path, (name) => `another function of this node is already named ${name}`),
+        ...own.flatMap((name, j) =>
+          global.has(name) ? [{ path: path(j), message: `a global function is already named ${name}` }] : [],
+        ),
+      ];
+    }),
+  ];
+}
+
+/** Names of the nodes that a talk can come to: from the initial node, and from anywhere by a global function. */
+function reachable(t: TemplateInput): Set<string> {
+  const next = new Map(
+    t.nodes.map((n) => [n.name, [...(n.functions ?? []), ...(n.transitions ?? [])].flatMap((f) => f.next_node ?? [])]),
+  );
+  const reached = new Set<string>();
+  const toVisit = [t.initial_node, ...(t.global_functions ?? []).flatMap((f) => f.next_node ?? [])];
+  for (let name = toVisit.pop(); name !== undefined; name = toVisit.pop()) {
+    if (reached.has(name)) continue;
+    reached.add(name);
+    toVisit.push(...(next.get(name) ?? []));
+  }
+  return reached;
+}
+
+function roadFaults(t: TemplateInput): Fault[] {
+  const names = new Set(t.nodes.map((n) => n.name));
+  const roads = [
+    ...functionsOf(t).map(({ path, fn }) => ({ path, next_node: fn.next_node })),
+    ...t.nodes.flatMap((n, i) =>
+      (n.transitions ?? []).map(({ next_node }, j) => ({ path: `nodes.${i}.transitions.${j}`, next_node })),
+    ),
+  ];
+  const lost = roads.flatMap(({ path, next_node }) =>
+    next_node === undefined || names.has(next_node)
+      ? []
+      : [{ path: `${path}.next_node`, message: `there is no node named ${next_node}` }],
+  );
+  // where the start itself is unknown every node is unreachable: telling that would only hide the cause
+  if (!names.has(t.initial_node))
+    return [{ path: "initial_node", message: `there is no node named ${t.initial_node}` }, ...lost];
+  const reached = reachable(t);
+  return [
+    ...lost,
+    ...t.nodes.flatMap((n, i) =>
+      reached.has(n.name)
+        ? []
+        : [
+            {
+              path: `nodes.${i}.name`,
+              message: `no function or transition leads to ${n.name}, so the talk can never come there`,
+            },
+          ],
+    ),
+  ];
+}
+
+const leadsNowhere = (fn: FlowFunction): boolean =>
+  fn.next_node === undefined &&
+  fn.outcome === undefined &&
+  Object.keys(fn.set ?? {}).length === 0 &&
+  (fn.action ?? "none") === "none";
+
+function transferFaults(fn: FlowFunction, path: string, variables: Variables): Fault[] {
+  if (fn.action !== "transfer") return [];
+  if (fn.transfer_to === undefined)
+    return [{ path: `${path}.transfer_to`, message: "is required for the action transfer" }];
+  const variable = soleVariable(fn.transfer_to);
+  if (variable === null)
+    return toE164(fn.transfer_to) === fn.transfer_to
+      ? []
+      : [
+          {
+            path: `${path}.transfer_to`,
+            message: "must be a phone number in E.164, such as +14155550100, or one {{variable}}",
+          },
+        ];
+  return variables.said.has(variable)
+    ? [
+        {
+          path: `${path}.transfer_to`,
+          message: `must not be {{${variable}}}: a function sets it from what is said in the talk, so anyone could choose who is called`,
+        },
+      ]
+    : [];
+}
+
+/** Keys between the variables; those that variables bring are looked at when they are pressed. */
+function digitsFaults(fn: FlowFunction, path: string): Fault[] {
+  if (fn.action !== "send_digits") return [];
+  if (fn.digits === undefined) return [{ path: `${path}.digits`, message: "is required for the action send_digits" }];
+  const fixed = fn.digits.replace(/\{\{[^}]*\}\}|\s/g, "");
+  return /^[0-9*#w]{0,32}$/.test(fixed)
+    ? []
+    : [{ path: `${path}.digits`, message: "may hold 0-9, *, #, w and {{variables}}, at most 32 keys" }];
+}
+
+function httpFaults(fn: FlowFunction, path: string): Fault[] {
+  if (fn.action !== "http") return [];
+  if (fn.http === undefined) return [{ path: `${path}.http`, message: "is required for the action http" }];
+  return HTTP_ORIGIN.test(fn.http.url) && URL.canParse(fn.http.url.replaceAll(/[{}\s]/g, "x"))
+    ? []
+    : [{ path: `${path}.http.url`, message: "must be an http or https address whose host holds no variable" }];
+}
+
+function parameterFaults(fn: FlowFunction, path: string): Fault[] {
+  const at = `${path}.parameters`;
+  const properties = fn.parameters?.["properties"];
+  const known = typeof properties === "object" && properties !== null ? properties : {};
+  return [
+    ...(fn.parameters === undefined ? [] : schemaFaults(fn.parameters, at)),
+    ...(fn.parameters === undefined || fn.parameters["type"] === "object"
+      ? []
+      : [{ path: `${at}.type`, message: "must be object: a function takes named arguments" }]),
+    ...Object.entries(fn.set ?? {}).flatMap(([variable, argument]) =>
+      Object.hasOwn(known, argument)
+        ? []
+        : [
+            {
+              path: `${path}.set.${variable}`,
+              message: `takes the argument ${argument}, which is no property of parameters`,
+            },
+          ],
+    ),
+  ];
+}
+
+function functionFaults(t: TemplateInput): Fault[] {
+  const variables = variablesOf(t);
+  return functionsOf(t).flatMap(({ path, fn }) => [
+    ...(leadsNowhere(fn)
+      ? [{ path, message: `${fn.name} leads nowhere: give it a next_node, an outcome, variables to set or an action` }]
+      : []),
+    ...transferFaults(fn, path, variables),
+    ...httpFaults(fn, path),
+    ...digitsFaults(fn, path),
+    ...parameterFaults(fn, path),
+  ]);
+}
+
+function payloadSchemaFaults(t: TemplateInput): Fault[] {
+  if (t.payload_schema === undefined) return [];
+  const type = t.payload_schema["type"];
+  const takesObjects = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
+  return [
+    ...schemaFaults(t.payload_schema, "payload_schema"),
+    ...(takesObjects ? [] : [{ path: "payload_schema.type", message: "must be object: a payload is one" }]),
+  ];
+}
+
+function evaluatorFaults({ evaluators = [] }: TemplateInput): Fault[] {
+  return [
+    ...repeated(
+      evaluators.map((e) => e.name),
+      (i) => `evaluators.${i}.name`,
+      (name) => `another evaluator is already named ${name}`,
+    ),
+    ...evaluators.flatMap(({ scale }, i) =>
+      scale === undefined || scale.min < scale.max
+        ? []
+        : [{ path: `evaluators.${i}.scale.max`, message: "must be greater than min" }],
+    ),
+  ];
+}
+
+function isLanguage(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+/** Everything that keeps a template from working, at once, each with its path. None: it can be saved. */
+export function templateFaults(t: TemplateInput): Fault[] {
+  if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
+    return [{ path: "", message: `the template must be at most ${MAX_TEMPLATE_BYTES} bytes of JSON` }];
+  if (functionsOf(t).length > MAX_FUNCTIONS)
+    return [{ path: "nodes", message: `all nodes together may have at most ${MAX_FUNCTIONS} functions` }];
+  return [
+    ...nameFaults(t),
+    ...roadFaults(t),
+    ...t.nodes.flatMap((n, i) =>
+      n.say === undefined && n.prompt === undefined && !leadsOn(n)
+        ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }]
+        : [],
+    ),
+    ...functionFaults(t),
+    ...transitionFaults(t),
+    ...payloadSchemaFaults(t),
+    ...variableFaults(t),
+    ...evaluatorFaults(t),
+    ...(t.language === undefined || isLanguage(t.language)
+      ? []
+      : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
+  ];
+}
+
+/** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
+export function requireSound(t: TemplateInput): void {
+  const errors = templateFaults(t);
+  if (errors.length > 0)
+    fail(
+      "TEMPLATE_INVALID",
+      `The template can't work as it is: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`,
+      { errors },
+    );
+}

@@ -1,0 +1,121 @@
+import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
+import type { Fault } from "../../../shared/errors.ts";
+import { ALWAYS_ALLOWED } from "./payload-validation.ts";
+
+/** What a template knows of variables: those that come with the payload or are declared, and those the talk sets itself. */
+export interface Variables {
+  given: ReadonlySet<string>;
+  said: ReadonlySet<string>;
+  known: ReadonlySet<string>;
+}
+
+/** A function of the template and where it stands. */
+export interface PlacedFunction {
+  path: string;
+  fn: FlowFunction;
+}
+
+const NAME_AND_END = /^\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/;
+const WHOLE = /^\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}$/;
+
+/** Every function of a template with its path, the nodes' own first. */
+export const functionsOf = (t: Pick<TemplateInput, "nodes" | "global_functions">): PlacedFunction[] => [
+  ...t.nodes.flatMap((node, i) => (node.functions ?? []).map((fn, j) => ({ path: `nodes.${i}.functions.${j}`, fn }))),
+  ...(t.global_functions ?? []).map((fn, j) => ({ path: `global_functions.${j}`, fn })),
+];
+
+/** The name under which the keys just pressed stand in a rule. */
+const DIGITS = "digits";
+const KEYED = /\{\{\s*digits\s*\}\}/;
+
+/** Variables that rules set: from what is keyed, or from what is known anyway. */
+function ruled(t: TemplateInput): { keyed: string[]; known: string[] } {
+  const set = t.nodes.flatMap((n) => n.transitions ?? []).flatMap((rule) => Object.entries(rule.set ?? {}));
+  return { keyed: set.flatMap(([name, text]) => (KEYED.test(text) ? [name] : [])), known: set.map(([name]) => name) };
+}
+
+/** The variables of a template. `said`: set from what the model says or the customer keys, so never to be trusted with an address. */
+export function variablesOf(t: TemplateInput): Variables {
+  const properties = t.payload_schema?.["properties"];
+  const given = new Set([
+    ...ALWAYS_ALLOWED,
+    ...(typeof properties === "object" && properties !== null ? Object.keys(properties) : []),
+    ...(t.variables ?? []),
+  ]);
+  const { keyed, known } = ruled(t);
+  const said = new Set([...functionsOf(t).flatMap(({ fn }) => Object.keys(fn.set ?? {})), ...keyed]);
+  const set = t.nodes
+    .flatMap((n) => [...(n.on_enter ?? []), ...(n.on_exit ?? [])])
+    .flatMap((a) => (a.type === "set" ? [a.variable] : []));
+  return { given, said, known: new Set([...given, ...said, ...set, ...known]) };
+}
+
+/** The variable that is all of a text, or null. */
+export const soleVariable = (text: string): string | null => WHOLE.exec(text)?.[1] ?? null;
+
+function textFaults(text: string | undefined, path: string, known: ReadonlySet<string>): Fault[] {
+  const faults = new Map<string, Fault>();
+  for (const piece of (text ?? "").split("{{").slice(1)) {
+    const name = NAME_AND_END.exec(piece)?.[1];
+    if (name === undefined)
+      faults.set("", { path, message: "holds {{ that begins no variable; write {{name}} with letters, digits and _" });
+    else if (!known.has(name))
+      faults.set(name, {
+        path,
+        message: `uses {{${name}}}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
+      });
+  }
+  return [...faults.values()];
+}
+
+function deepFaults(value: unknown, path: string, known: ReadonlySet<string>): Fault[] {
+  if (typeof value === "string") return textFaults(value, path, known);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => deepFaults(inner, `${path}.${key}`, known));
+}
+
+function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>): Fault[] {
+  const variable = rule.when?.variable;
+  const inRule = rule.when?.digits === undefined ? known : new Set([...known, DIGITS]);
+  return [
+    ...(variable === undefined || known.has(variable)
+      ? []
+      : [
+          {
+            path: `${path}.when.variable`,
+            message: `asks for ${variable}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
+          },
+        ]),
+    ...Object.entries(rule.set ?? {}).flatMap(([name, text]) => textFaults(text, `${path}.set.${name}`, inRule)),
+  ];
+}
+
+const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): Fault[] => [
+  ...textFaults(node.say, `${path}.say`, known),
+  ...textFaults(node.prompt, `${path}.prompt`, known),
+  ...textFaults(node.role_prompt, `${path}.role_prompt`, known),
+  ...(["on_enter", "on_exit"] as const).flatMap((when) =>
+    (node[when] ?? []).flatMap((a, i) =>
+      a.type === "set" ? textFaults(a.value, `${path}.${when}.${i}.value`, known) : [],
+    ),
+  ),
+  ...(node.transitions ?? []).flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, known)),
+];
+
+const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): Fault[] => [
+  ...textFaults(fn.transfer_to, `${path}.transfer_to`, known),
+  ...textFaults(fn.digits, `${path}.digits`, known),
+  ...textFaults(fn.http?.url, `${path}.http.url`, known),
+  ...deepFaults(fn.http?.body, `${path}.http.body`, known),
+];
+
+/** Variables that are used but never come from anywhere, and braces that are no variable. */
+export function variableFaults(t: TemplateInput): Fault[] {
+  const { known } = variablesOf(t);
+  return [
+    ...textFaults(t.greeting, "greeting", known),
+    ...textFaults(t.voicemail_message, "voicemail_message", known),
+    ...t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`, known)),
+    ...functionsOf(t).flatMap(({ path, fn }) => functionFaults(fn, path, known)),
+  ];
+}

@@ -1,0 +1,128 @@
+import { recordAudit } from "../../../shared/audit.ts";
+import type { Bus, ParamsOf, ServiceGround } from "../../../shared/bus.ts";
+import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/template.ts";
+import { fail } from "../../../shared/errors.ts";
+import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
+import { requireSound } from "../rules/template-validation.ts";
+import { changed, nextRecord } from "./template-records.ts";
+import type { TemplateDoc } from "./templates.model.ts";
+import type { TemplatesRepository } from "./templates.repository.ts";
+import { toChange } from "../tenancy.ts";
+
+/** Times a save is tried again because another one came first. */
+const MAX_LOST_RACES = 20;
+
+/** Said alike of unknown templates and of others'. */
+export const templateNotFound = (): never =>
+  fail("TEMPLATE_NOT_FOUND", "There is no such template, or it is not yours; list yours with GET /templates.");
+
+const headToChange = (templates: TemplatesRepository, by: By, id: string): Promise<TemplateDoc> =>
+  toChange(by, (scope) => templates.head(scope, id), "template", templateNotFound);
+
+const onlySwitches = (patch: TemplatePatch): boolean => Object.keys(patch).every((field) => field === "is_active");
+
+/** One try at a new version; null: another save came first. A version whose writer died before it became current is made current on the way. */
+async function tryVersion(
+  ground: ServiceGround,
+  templates: TemplatesRepository,
+  by: By,
+  head: TemplateDoc,
+  patch: TemplatePatch,
+): Promise<TemplateRecord | null> {
+  const was = (await templates.version(head._id, head.version)) ?? templateNotFound();
+  const written = changed({ ...was, is_active: head.is_active }, patch);
+  requireSound(written);
+  const record = nextRecord(head, was, written, ground.clock.now());
+  if (await templates.addVersion(record)) {
+    await templates.advance(scopeOf(by), record, patch.is_active);
+    return record;
+  }
+  const other = await templates.version(head._id, record.version);
+  if (other) await templates.advance(scopeOf(by), other, undefined);
+  return null;
+}
+
+async function save(
+  ground: ServiceGround,
+  templates: TemplatesRepository,
+  { by, id, template: patch }: ParamsOf<"config.updateTemplate">,
+): Promise<TemplateRecord> {
+  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+    const head = await headToChange(templates, by, id);
+    if (onlySwitches(patch)) {
+      const switched = await templates.setActive(
+        scopeOf(by),
+        head._id,
+        patch.is_active ?? head.is_active,
+        ground.clock.now(),
+      );
+      const [record] = await templates.current(switched ? [switched] : []);
+      return record ?? templateNotFound();
+    }
+    const record = await tryVersion(ground, templates, by, head, patch);
+    if (record) return record;
+  }
+  return fail("BUSY", "The template is being saved by many at once; try again in a few seconds.");
+}
+
+/**
+ * Saves a changed template as a new version; a change of is_active alone makes none. The whole is judged, not only the change.
+ * FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY.
+ */
+export async function changeTemplate(
+  ground: ServiceGround,
+  templates: TemplatesRepository,
+  bus: Bus,
+  params: ParamsOf<"config.updateTemplate">,
+): Promise<TemplateRecord> {
+  const { by, template: patch } = params;
+  const record = await save(ground, templates, params);
+  const { id, version, reseller_id, merchant_id } = record;
+  ground.log.info(
+    { event: "template.saved", template_id: id, version, reseller_id, by: by.id },
+    "a template was changed",
+  );
+  bus.broadcast("config.changed", { template_id: id });
+  await recordAudit(ground, bus, {
+    by,
+    action: "template.updated",
+    subject: id,
+    reseller_id,
+    merchant_id,
+    details: { version, is_active: record.is_active, fields: Object.keys(patch) },
+  });
+  return record;
+}
+
+/**
+ * Deletes a template with its configuration. The configuration goes first: when the work is broken off in between, the same request ends it.
+ * FORBIDDEN, TEMPLATE_NOT_FOUND, RESOURCE_IN_USE while it has unfinished leads.
+ */
+export async function deleteTemplate(
+  ground: ServiceGround,
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  bus: Bus,
+  { by, id }: ParamsOf<"config.deleteTemplate">,
+): Promise<void> {
+  const { _id, reseller_id, merchant_id, version } = await headToChange(templates, by, id);
+  const { any } = await bus.call("leads.unfinished", { reseller_id, template_id: _id });
+  if (any)
+    fail(
+      "RESOURCE_IN_USE",
+      "The template has unfinished leads, so it can't be deleted; switch it off with is_active false, and delete it when they have finished.",
+    );
+  const configuration_id = await configurations.removeOf(scopeOf(by), _id);
+  if (!(await templates.remove(scopeOf(by), _id))) templateNotFound();
+  ground.log.info({ event: "template.deleted", template_id: _id, reseller_id, by: by.id }, "a template was deleted");
+  bus.broadcast("config.changed", { template_id: _id });
+  await recordAudit(ground, bus, {
+    by,
+    action: "template.deleted",
+    subject: _id,
+    reseller_id,
+    merchant_id,
+    details: { version, configuration_id },
+  });
+}

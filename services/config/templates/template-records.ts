@@ -1,0 +1,142 @@
+import {
+  DEFAULT_EVALUATION_WAIT_SECONDS,
+  DEFAULT_LIMITS,
+  type Evaluator,
+  type TemplateInput,
+  type TemplatePatch,
+  type TemplateRecord,
+} from "../../../shared/contracts/template.ts";
+import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
+
+const DEFAULT_LANGUAGE = "en-US";
+
+/** A new template as it is kept and shown: version 1, every default filled in. */
+export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateRecord => ({
+  id,
+  version: 1,
+  reseller_id: t.reseller_id,
+  merchant_id: t.merchant_id ?? null,
+  name: t.name,
+  is_active: t.is_active ?? true,
+  payload_schema: t.payload_schema ?? null,
+  variables: t.variables ?? [],
+  initial_node: t.initial_node,
+  nodes: t.nodes,
+  global_functions: t.global_functions ?? [],
+  greeting: t.greeting ?? null,
+  voicemail_message: t.voicemail_message ?? null,
+  voice: t.voice ?? null,
+  language: t.language ?? DEFAULT_LANGUAGE,
+  limits: { ...DEFAULT_LIMITS, ...t.limits },
+  retry_on: t.retry_on ?? null,
+  engine: t.engine ?? null,
+  models: t.models ?? {},
+  evaluators: t.evaluators ?? [],
+  summary: t.summary ?? false,
+  evaluation_wait_seconds: t.evaluation_wait_seconds ?? DEFAULT_EVALUATION_WAIT_SECONDS,
+  created_at: now.toISOString(),
+  updated_at: now.toISOString(),
+});
+
+const put = <K extends string, V>(field: K, value: V | null): { [F in K]?: V } =>
+  value === null ? {} : ({ [field]: value } as { [F in K]: V });
+
+/** A record as a client would write it. */
+const asWritten = (r: TemplateRecord): TemplateInput => ({
+  reseller_id: r.reseller_id,
+  ...put("merchant_id", r.merchant_id),
+  name: r.name,
+  is_active: r.is_active,
+  initial_node: r.initial_node,
+  nodes: r.nodes,
+  variables: r.variables,
+  global_functions: r.global_functions,
+  language: r.language,
+  limits: r.limits,
+  models: r.models,
+  evaluators: r.evaluators,
+  summary: r.summary,
+  evaluation_wait_seconds: r.evaluation_wait_seconds,
+  ...put("payload_schema", r.payload_schema),
+  ...put("greeting", r.greeting),
+  ...put("voicemail_message", r.voicemail_message),
+  ...put("voice", r.voice),
+  ...put("retry_on", r.retry_on),
+  ...put("engine", r.engine),
+});
+
+/** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
+export function changed(r: TemplateRecord, { limits, ...patch }: TemplatePatch): TemplateInput {
+  const { limits: limitsNow, ...now } = asWritten(r);
+  const merged = Object.entries({
+    ...now,
+    ...patch,
+    ...(limits === null ? {} : { limits: { ...limitsNow, ...limits } }),
+  });
+  return Object.fromEntries(merged.filter(([, value]) => value !== null)) as unknown as TemplateInput; // no required field can be null: the patch's schema allows null for the others only
+}
+
+const MS = 1;
+
+/** The version after this one. Its time is later than anything that was shown of the template, so that versions have one order. */
+export const nextRecord = (head: TemplateDoc, was: TemplateRecord, t: TemplateInput, now: Date): TemplateRecord => ({
+  ...newRecord(was.id, t, now),
+  version: was.version + 1,
+  created_at: was.created_at,
+  updated_at: new Date(Math.max(now.getTime(), head.updated_at.getTime() + MS)).toISOString(),
+});
+
+/** The head that belongs to a record. */
+export const headOf = (r: TemplateRecord): TemplateDoc => ({
+  _id: r.id,
+  reseller_id: r.reseller_id,
+  merchant_id: r.merchant_id,
+  name: r.name,
+  is_active: r.is_active,
+  version: r.version,
+  max_age_seconds: r.limits.max_age_seconds,
+  max_call_seconds: r.limits.max_call_seconds,
+  retry_on: r.retry_on,
+  created_at: new Date(r.created_at),
+  updated_at: new Date(r.updated_at),
+});
+
+/** The version document that belongs to a record. */
+export const versionOf = (r: TemplateRecord): VersionDoc => ({
+  _id: versionId(r.id, r.version),
+  template_id: r.id,
+  version: r.version,
+  record: JSON.stringify(r),
+  created_at: new Date(r.updated_at),
+});
+
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) frozen(inner);
+  }
+  return value;
+}
+
+/** Fields that versions kept from before do not have. */
+const LATER_FIELDS = {
+  voicemail_message: null,
+  engine: null,
+  models: {},
+  summary: false,
+  evaluation_wait_seconds: DEFAULT_EVALUATION_WAIT_SECONDS,
+};
+
+/** Versions kept from before evaluators had a shape may hold any JSON in their place: what asks nothing is none. */
+const isEvaluator = ({ name, question }: Partial<Evaluator>): boolean =>
+  typeof name === "string" && typeof question === "string";
+
+/** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
+export function recordOf(v: VersionDoc): TemplateRecord {
+  const record = { ...LATER_FIELDS, ...(JSON.parse(v.record) as TemplateRecord) };
+  return frozen({ ...record, evaluators: record.evaluators.filter(isEvaluator) });
+}
+
+/** Bytes a record takes on its way; 0 for none. */
+export const bytesOf = (r: TemplateRecord | undefined): number =>
+  r === undefined ? 0 : Buffer.byteLength(JSON.stringify(r));

@@ -1,0 +1,145 @@
+import type { Model } from "mongoose";
+import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import { isDuplicateKey } from "../../../shared/errors.ts";
+import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import { memory } from "../push/bounded-cache.ts";
+import { headOf, recordOf, versionOf } from "./template-records.ts";
+import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
+
+/** What a list of templates is narrowed by. */
+export interface TemplateFilter {
+  reseller_id?: string;
+  merchant_id?: string;
+  is_active?: boolean;
+  /** Beginning of the name. */ name?: string;
+}
+
+/** Reads and writes of the collections `templates` and `template_versions`. */
+export interface TemplatesRepository {
+  /** Writes the version, then the head that names it: a fault in between leaves a version nobody sees. */
+  create(record: TemplateRecord): Promise<void>;
+  /** The head, if it lies in the scope. */
+  head(scope: Scope, id: string): Promise<TemplateDoc | null>;
+  /** Heads of all these ids that exist, in no order; for services. */
+  heads(ids: readonly string[]): Promise<TemplateDoc[]>;
+  /** Writes a new version; false when there is one of this number already. The template has it once this is done: `advance` only follows. */
+  addVersion(record: TemplateRecord): Promise<boolean>;
+  /** Makes the version the current one, unless it is already or a later one is. `is_active` is set where it is given. */
+  advance(scope: Scope, record: TemplateRecord, is_active: boolean | undefined): Promise<void>;
+  /** Switches a template on or off. */
+  setActive(scope: Scope, id: string, is_active: boolean, now: Date): Promise<TemplateDoc | null>;
+  /** Removes the head; the versions stay. False: it is gone. */
+  remove(scope: Scope, id: string): Promise<boolean>;
+  /** The versions of a template up to its current one, newest first. */
+  versions(head: TemplateDoc, after: PageFilter, size: number): Promise<VersionDoc[]>;
+  /** Whether there is any template in the scope. */
+  any(scope: Scope): Promise<boolean>;
+  page(scope: Scope, filter: TemplateFilter, after: PageFilter, size: number): Promise<TemplateDoc[]>;
+  /** One version, whole; remembered, since it never changes. */
+  version(template_id: string, version: number): Promise<TemplateRecord | null>;
+  /** The current versions of these heads, in their order. */
+  current(heads: readonly TemplateDoc[]): Promise<TemplateRecord[]>;
+}
+
+const MAX_QUERY_MS = 8000;
+const REMEMBERED_VERSIONS = 500;
+
+/** A name's beginning as a range, which an index serves; the upper end is the last character there is. */
+const LAST_CHARACTER = "\u{10FFFF}";
+const named = ({ name, ...same }: TemplateFilter): Record<string, unknown> => ({
+  ...same,
+  ...(name === undefined ? {} : { name: { $gte: name, $lt: `${name}${LAST_CHARACTER}` } }),
+});
+
+/** The repository over the two mongoose models. */
+export function templatesRepository(templates: Model<TemplateDoc>, versions: Model<VersionDoc>): TemplatesRepository {
+  const remembered = memory<TemplateRecord>(REMEMBERED_VERSIONS);
+  const setActive: TemplatesRepository["setActive"] = (scope, id, is_active, now) =>
+    templates
+      .findOneAndUpdate(
+        { $and: [{ _id: id }, within(scope)] },
+        { $set: { is_active }, $max: { updated_at: now } },
+        { returnDocument: "after", maxTimeMS: MAX_QUERY_MS },
+      )
+      .lean<TemplateDoc>()
+      .exec();
+  return {
+    setActive,
+    addVersion: (record) =>
+      versions.create(versionOf(record)).then(
+        () => true,
+        (error: unknown) => {
+          if (isDuplicateKey(error)) return false;
+          throw error;
+        },
+      ),
+    async advance(scope, record, is_active) {
+      const { _id, is_active: _asWritten, created_at: _created, ...head } = headOf(record);
+      const { matchedCount } = await templates
+        .updateOne(
+          { $and: [{ _id, version: record.version - 1 }, within(scope)] },
+          { $set: { ...head, ...(is_active === undefined ? {} : { is_active }) } },
+        )
+        .exec();
+      if (matchedCount === 0 && is_active !== undefined) await setActive(scope, _id, is_active, head.updated_at);
+    },
+    remove: async (scope, id) =>
+      (await templates.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
+    versions: (head, after, size) =>
+      versions
+        .find({ $and: [{ template_id: head._id, version: { $lte: head.version } }, after] })
+        .sort(PAGE_ORDER)
+        .limit(size)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<VersionDoc[]>()
+        .exec(),
+    any: async (scope) =>
+      (await templates.findOne(within(scope), { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null,
+    async create(record) {
+      await versions.create(versionOf(record));
+      await templates.create(headOf(record));
+    },
+    head: (scope, id) =>
+      templates
+        .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<TemplateDoc>()
+        .exec(),
+    heads: (ids) =>
+      templates
+        .find({ _id: { $in: ids.map((id) => id.toLowerCase()) } })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<TemplateDoc[]>()
+        .exec(),
+    page: (scope, filter, after, size) =>
+      templates
+        .find({ $and: [within(scope), named(filter), after] })
+        .sort(PAGE_ORDER)
+        .limit(size)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<TemplateDoc[]>()
+        .exec(),
+    version: (template_id, version) =>
+      remembered.get(versionId(template_id.toLowerCase(), version), async () => {
+        const found = await versions
+          .findOne({ _id: versionId(template_id.toLowerCase(), version) })
+          .maxTimeMS(MAX_QUERY_MS)
+          .lean<VersionDoc>()
+          .exec();
+        return found && recordOf(found);
+      }),
+    async current(heads) {
+      const found = await versions
+        .find({ _id: { $in: heads.map((h) => versionId(h._id, h.version)) } })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<VersionDoc[]>()
+        .exec();
+      const records = new Map(found.map((v) => [v._id, recordOf(v)]));
+      return heads.flatMap((h) => {
+        const record = records.get(versionId(h._id, h.version));
+        return record ? [{ ...record, is_active: h.is_active, updated_at: h.updated_at.toISOString() }] : [];
+      });
+    },
+  };
+}

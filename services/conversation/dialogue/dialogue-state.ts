@@ -1,0 +1,221 @@
+import type { EndedBy } from "../../../shared/contracts/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages.ts";
+
+/** What the talk waits for: the customer, the model, a web request, the carrier's transfer, a machine's beep, or nothing any more. */
+export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
+
+/** A message of the history; `seq` ties it to the transcript line it was spoken as. */
+export type Said =
+  | { readonly role: "user"; readonly content: string }
+  | {
+      readonly role: "assistant";
+      readonly seq: number;
+      readonly content: string | null;
+      readonly tool_calls?: readonly ToolCall[];
+    }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
+
+/** One line of the transcript. */
+export interface Line {
+  readonly seq: number;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+/** Something the customer said or keyed. `shown`: what the transcript says of it. `keys`: the entry and the node it was made in; null for words. */
+export interface Uttered {
+  readonly content: string;
+  readonly shown: string;
+  readonly keys: { readonly digits: string; readonly node: string } | null;
+}
+
+/** A function call whose answer comes from outside (http, transfer). `line_gone`: the socket closed meanwhile. */
+export interface Awaiting {
+  readonly call_id: string;
+  readonly node: string;
+  readonly function: string;
+  readonly line_gone: boolean;
+}
+
+/** A fault of the talk, fit for metaData.errors: never a secret, never a transcript. */
+export interface TalkError {
+  readonly code: string;
+  readonly node: string;
+  readonly detail?: string;
+}
+
+/** The whole state of a talk: immutable plain JSON. */
+export interface TalkState {
+  readonly mode: Mode;
+  /** Name of the current node, empty before the start. */
+  readonly node: string;
+  /** Role prompt in force: a node without one keeps the one before. */
+  readonly role: string;
+  /** `node`: the current node is the last word; `farewell`: the model is to say a plain goodbye, then the call ends. */
+  readonly closing: "no" | "node" | "farewell";
+  /** Number of the latest thought; answers to earlier ones are stale. */
+  readonly turn: number;
+  /** Function calls, and rules followed, since the customer last spoke. */
+  readonly chain: number;
+  /** Unusable model answers since the customer last spoke. */
+  readonly faults: number;
+  /** Thoughts in a row that gave nothing. */
+  readonly failures: number;
+  readonly reprompts: number;
+  /** What the customer said while it could not be attended to. */
+  readonly pending: readonly Uttered[];
+  readonly awaiting: Awaiting | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Variables the talk itself set. */
+  readonly extracted: Readonly<Record<string, unknown>>;
+  /** Names of variables whose values are nobody's business, and what was keyed where it is so. */
+  readonly secret_variables: readonly string[];
+  readonly secret_entries: readonly string[];
+  readonly history: readonly Said[];
+  readonly transcript: readonly Line[];
+  /** Lines of ours that may not have been heard to their end: an interruption cuts among them. */
+  readonly open: readonly number[];
+  readonly seq: number;
+  readonly traversal: readonly string[];
+  readonly decided: string | null;
+  readonly user_turns: number;
+  readonly ended_by: EndedBy | null;
+  readonly idle_out: boolean;
+  readonly time_limit: boolean;
+  /** What is done about a machine. */
+  readonly on_machine: VoicemailAction;
+  readonly machine: boolean;
+  readonly message_left: boolean;
+  readonly errors: readonly TalkError[];
+}
+
+/** Why a talk is ended from outside. */
+export type StopReason =
+  | "hung_up"
+  | "carrier_ended"
+  | "window_closed"
+  | "shutdown"
+  | "shutdown_now"
+  | "lease_lost"
+  | "media_failed"
+  | "speech_failed";
+
+/** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
+export type TalkEvent = { readonly said?: string } & (
+  | { readonly type: "started" }
+  | { readonly type: "heard"; readonly text: string }
+  /** The customer said something that could not be made out: the model that listens failed. */
+  | { readonly type: "unheard"; readonly code: string }
+  | { readonly type: "dtmf"; readonly digits: string }
+  | { readonly type: "interrupted"; readonly spoken: string }
+  | {
+      readonly type: "model_answered";
+      readonly turn: number;
+      readonly text: string;
+      readonly calls: readonly ModelCall[];
+    }
+  | { readonly type: "model_failed"; readonly turn: number; readonly code: string }
+  | { readonly type: "http_done"; readonly call_id: string; readonly ok: boolean; readonly result: string }
+  | { readonly type: "transfer_done"; readonly call_id: string }
+  | { readonly type: "transfer_failed"; readonly call_id: string; readonly code: string }
+  | { readonly type: "idle" }
+  | { readonly type: "time_up" }
+  | { readonly type: "machine" }
+  /** A machine records from now on, as far as can be told. */
+  | { readonly type: "beep" }
+  /** The carrier says the message by itself; its end will be told as a beep, or by the line going. */
+  | { readonly type: "message_handed" }
+  | { readonly type: "stopped"; readonly reason: StopReason }
+);
+
+/** What is to be done about it. Nothing follows an `end`. */
+export type Effect =
+  | { readonly type: "say"; readonly text: string; readonly interruptible: boolean }
+  | {
+      readonly type: "think";
+      readonly turn: number;
+      readonly messages: readonly ChatMessage[];
+      readonly tools: readonly ChatTool[];
+      readonly interruptible: boolean;
+    }
+  | {
+      readonly type: "http";
+      readonly call_id: string;
+      readonly method: "GET" | "POST";
+      readonly url: string;
+      readonly body: unknown;
+    }
+  | { readonly type: "transfer"; readonly call_id: string; readonly to: string }
+  /** Silence until a machine's beep; then the message is said. */
+  | { readonly type: "await_beep"; readonly message: string }
+  /** Keys to be pressed towards the callee. */
+  | { readonly type: "keys"; readonly digits: string }
+  | { readonly type: "note_error"; readonly code: string; readonly node: string }
+  /** `at_once`: don't wait until our own speech has been heard. `transferred`: the carrier's call goes on without us. */
+  | {
+      readonly type: "end";
+      readonly ended_by: EndedBy;
+      readonly goodbye: string | null;
+      readonly at_once: boolean;
+      readonly transferred: boolean;
+    };
+
+/** A new state and what it asks for, in order. */
+export interface Step {
+  readonly state: TalkState;
+  readonly effects: readonly Effect[];
+}
+
+/** Bounds of a talk's memory. */
+export const MAX_HISTORY_MESSAGES = 80;
+export const MAX_TRANSCRIPT_TURNS = 500;
+export const MAX_TURN_CHARS = 2000;
+export const MAX_TRAVERSAL = 500;
+export const MAX_ERRORS = 50;
+export const MAX_PENDING = 20;
+export const MAX_SECRET_ENTRIES = 50;
+/** Function calls and rules followed in a row without a word from the customer. */
+export const MAX_CHAIN = 8;
+/** Times bad output is told back to the model before the talk goes on without it. */
+export const MAX_FAULTS = 2;
+/** Thoughts in a row that may fail; the next one ends the talk. */
+export const MAX_FAILURES = 1;
+/** Times a silent customer is asked before the goodbye. */
+export const MAX_REPROMPTS = 2;
+
+/** The state before anything happened. */
+export const newTalk = (
+  payload: Readonly<Record<string, unknown>>,
+  on_machine: VoicemailAction = "hangup",
+): TalkState => ({
+  mode: "listening",
+  node: "",
+  role: "",
+  closing: "no",
+  turn: 0,
+  chain: 0,
+  faults: 0,
+  failures: 0,
+  reprompts: 0,
+  pending: [],
+  awaiting: null,
+  payload,
+  extracted: {},
+  secret_variables: [],
+  secret_entries: [],
+  history: [],
+  transcript: [],
+  open: [],
+  seq: 0,
+  traversal: [],
+  decided: null,
+  user_turns: 0,
+  ended_by: null,
+  idle_out: false,
+  time_limit: false,
+  on_machine,
+  machine: false,
+  message_left: false,
+  errors: [],
+});

@@ -1,0 +1,188 @@
+import type { FlowFunction } from "../../../shared/contracts/template.ts";
+import type { ModelCall, ToolCall } from "./chat-messages.ts";
+import { functionsIn, type Flow } from "./flow.ts";
+import { addResult, addSpoken } from "./transcript.ts";
+import { after, enter, finish, follow, noteError, think } from "./dialogue-steps.ts";
+import { setVariables } from "./secret-entries.ts";
+import { MAX_TURN_CHARS, type Step, type TalkState } from "./dialogue-state.ts";
+import { lookAtRules } from "./transitions.ts";
+import { render, renderJson } from "../../../shared/placeholders.ts";
+
+/** What a function call of the model does. Pure. */
+
+const MAX_ARGUMENT_CHARS = 8000;
+const MAX_RESULT_CHARS = 4000;
+const DIGITS = /^[0-9*#w]{1,32}$/;
+const E164 = /^\+[1-9][0-9]{6,14}$/;
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** The arguments as an object; a text says what is wrong with them. */
+export function readArguments(text: string): Arguments | string {
+  if (text.length > MAX_ARGUMENT_CHARS) return `the arguments are longer than ${MAX_ARGUMENT_CHARS} characters`;
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Arguments)
+      : "the arguments must be a JSON object";
+  } catch {
+    return "the arguments are not valid JSON";
+  }
+}
+
+function takeArguments(flow: Flow, s: TalkState, called: FlowFunction, args: Arguments): TalkState {
+  const given = Object.entries(called.set ?? {}).filter(([, argument]) => Object.hasOwn(args, argument));
+  const clipped = (value: unknown): unknown => (typeof value === "string" ? value.slice(0, MAX_TURN_CHARS) : value);
+  return setVariables(
+    flow,
+    s,
+    Object.fromEntries(given.map(([variable, argument]) => [variable, clipped(args[argument])])),
+  );
+}
+
+/** A call's step, and whether the model is to go on in the same place: only then are further calls of the same answer looked at. */
+export interface Called {
+  readonly step: Step;
+  readonly stays: boolean;
+}
+
+const stays = (state: TalkState, effects: Step["effects"] = []): Called => ({ step: { state, effects }, stays: true });
+const leaves = (step: Step): Called => ({ step, stays: false });
+
+/** Tells the model that its call can't be used. */
+function refuse(s: TalkState, id: string, error: string): Called {
+  const noted = noteError(s, "BAD_CALL");
+  return stays(addResult({ ...noted.state, faults: s.faults + 1 }, id, { error }), noted.effects);
+}
+
+/** Done as called: outcome, then the next node, the end, where the node's rules lead now, or on in the same node. */
+function carryOut(
+  flow: Flow,
+  s: TalkState,
+  id: string,
+  called: FlowFunction,
+  result: Arguments,
+  spoke: boolean,
+): Called {
+  const told = addResult({ ...s, decided: called.outcome ?? s.decided }, id, result);
+  if (called.action === "end_call") {
+    if (called.next_node !== undefined) return leaves(enter(flow, { ...told, closing: "node" }, called.next_node));
+    return leaves(spoke ? finish(told, "agent") : think(flow, { ...told, closing: "farewell" }));
+  }
+  if (called.next_node !== undefined) return leaves(enter(flow, told, called.next_node));
+  const { state, to } = lookAtRules(flow, told, null);
+  return to === null ? stays(state) : leaves(follow(flow, state, to));
+}
+
+function askWeb(s: TalkState, id: string, called: FlowFunction, http: NonNullable<FlowFunction["http"]>): Called {
+  const sources = [s.extracted, s.payload];
+  return leaves({
+    state: { ...s, mode: "fetching", awaiting: { call_id: id, node: s.node, function: called.name, line_gone: false } },
+    effects: [
+      {
+        type: "http",
+        call_id: id,
+        method: http.method,
+        url: render(http.url, sources, encodeURIComponent),
+        body: http.body === undefined ? null : renderJson(http.body, sources),
+      },
+    ],
+  });
+}
+
+function handOver(s: TalkState, id: string, called: FlowFunction): Called {
+  const to = render(called.transfer_to ?? "", [s.payload]).trim();
+  if (!E164.test(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
+  return leaves({
+    state: {
+      ...s,
+      mode: "transferring",
+      awaiting: { call_id: id, node: s.node, function: called.name, line_gone: false },
+    },
+    effects: [{ type: "transfer", call_id: id, to }],
+  });
+}
+
+/** Keys go out before anything is said about them. What they are is told to nobody: they may be somebody's secret. */
+function pressKeys(flow: Flow, s: TalkState, id: string, called: FlowFunction, spoke: boolean): Called {
+  const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
+  if (!DIGITS.test(digits))
+    return refuse(s, id, "the keys can't be pressed: at most 32 of 0-9, *, # and w (half a second's wait)");
+  const { step, stays: on } = carryOut(flow, s, id, called, { ok: true }, spoke);
+  return { step: after([{ type: "keys", digits }], step), stays: on };
+}
+
+/** Does one call of the model's answer; `text` is what it said beside it, already spoken. */
+export function callFunction(flow: Flow, before: TalkState, call: ModelCall, text: string): Called {
+  const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
+  const args = readArguments(call.arguments);
+  // what is kept must be JSON: some servers refuse a history with broken arguments in it
+  const kept: ToolCall = {
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: typeof args === "string" ? "{}" : JSON.stringify(args) },
+  };
+  const s: TalkState = { ...addSpoken(before, text, kept), chain: before.chain + 1 };
+  if (!called)
+    return refuse(
+      s,
+      call.id,
+      `there is no function of this name; there are: ${
+        functionsIn(flow, s.node)
+          .map((f) => f.name)
+          .join(", ") || "none"
+      }`,
+    );
+  if (typeof args === "string") return refuse(s, call.id, args);
+  const faults = flow.check(called, args);
+  if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
+  const set = takeArguments(flow, s, called, args);
+  if (called.action === "send_digits") return pressKeys(flow, set, call.id, called, text !== "");
+  if (called.action === "transfer") return handOver(set, call.id, called);
+  if (called.action === "http" && called.http) return askWeb(set, call.id, called, called.http);
+  return carryOut(flow, set, call.id, called, { ok: true }, text !== "");
+}
+
+const awaited = (flow: Flow, s: TalkState): FlowFunction | undefined =>
+  functionsIn(flow, s.awaiting?.node ?? "").find((f) => f.name === s.awaiting?.function);
+
+/** The web request of a call has ended. Outcome and next node hold only when it went well. */
+export function httpDone(flow: Flow, s: TalkState, call_id: string, ok: boolean, result: string): Step {
+  const called = awaited(flow, s);
+  const answer = result.slice(0, MAX_RESULT_CHARS);
+  if (ok && called) {
+    const { step, stays: on } = carryOut(flow, s, call_id, called, { ok: true, answer }, false);
+    return on ? after(step.effects, think(flow, step.state)) : step;
+  }
+  const noted = noteError(s, "HTTP_FAILED", answer);
+  return after(
+    noted.effects,
+    think(
+      flow,
+      addResult(noted.state, call_id, { error: "the request failed; tell them that it did not work and go on" }),
+    ),
+  );
+}
+
+/** What a transferred talk is decided as where its function names no outcome (voice.md 6). */
+const TRANSFERRED = "transferred";
+
+/** The carrier has the call now. */
+export const transferDone = (flow: Flow, s: TalkState, call_id: string): Step =>
+  finish(addResult({ ...s, decided: awaited(flow, s)?.outcome ?? TRANSFERRED }, call_id, { ok: true }), "agent", {
+    transferred: true,
+  });
+
+/** The carrier did not take the call over: the talk goes on, if there is still somebody to talk to. */
+export function transferFailed(flow: Flow, s: TalkState, call_id: string, code: string): Step {
+  const noted = noteError(
+    addResult(s, call_id, { error: "the transfer did not work; tell them and go on" }),
+    "TRANSFER_FAILED",
+    code,
+  );
+  return after(
+    noted.effects,
+    s.awaiting?.line_gone ? finish(noted.state, "customer", { at_once: true }) : think(flow, noted.state),
+  );
+}

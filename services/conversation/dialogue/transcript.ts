@@ -1,0 +1,111 @@
+import type { ToolCall } from "./chat-messages.ts";
+import {
+  MAX_HISTORY_MESSAGES,
+  MAX_PENDING,
+  MAX_TRANSCRIPT_TURNS,
+  MAX_TURN_CHARS,
+  type Said,
+  type TalkState,
+  type Uttered,
+} from "./dialogue-state.ts";
+
+/** Pure: what was said and heard. History and transcript hold what the customer said, and of our words only what they may have heard. */
+
+const clip = (text: string): string => text.trim().slice(0, MAX_TURN_CHARS);
+
+/** The latest messages; never starting with a tool's answer whose call is gone. */
+function bounded(history: readonly Said[]): readonly Said[] {
+  if (history.length <= MAX_HISTORY_MESSAGES) return history;
+  const kept = history.slice(-MAX_HISTORY_MESSAGES);
+  const first = kept.findIndex((m) => m.role !== "tool");
+  return first < 0 ? [] : kept.slice(first);
+}
+
+const withLine = (s: TalkState, role: "user" | "assistant", content: string): TalkState["transcript"] =>
+  s.transcript.length >= MAX_TRANSCRIPT_TURNS ? s.transcript : [...s.transcript, { seq: s.seq, role, content }];
+
+/** The customer said something: everything of ours before it counts as heard. */
+function addHeard(s: TalkState, { content, shown }: Uttered): TalkState {
+  return {
+    ...s,
+    seq: s.seq + 1,
+    history: bounded([...s.history, { role: "user", content: clip(content) }]),
+    transcript: withLine(s, "user", clip(shown)),
+    open: [],
+  };
+}
+
+/** Keeps what the customer said until it is attended to. */
+export const addPending = (s: TalkState, uttered: Uttered): TalkState =>
+  clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, uttered] };
+
+/** Attends to what was kept. */
+export const takePending = (s: TalkState): TalkState => ({ ...s.pending.reduce(addHeard, s), pending: [] });
+
+/** We said something, perhaps with a call of a function. */
+export function addSpoken(s: TalkState, text: string, call?: ToolCall): TalkState {
+  const content = clip(text);
+  if (content === "" && !call) return s;
+  const message: Said = {
+    role: "assistant",
+    seq: s.seq,
+    content: content === "" ? null : content,
+    ...(call ? { tool_calls: [call] } : {}),
+  };
+  const spoken = content !== "";
+  return {
+    ...s,
+    seq: s.seq + 1,
+    history: bounded([...s.history, message]),
+    transcript: spoken ? withLine(s, "assistant", content) : s.transcript,
+    open: spoken ? [...s.open, s.seq] : s.open,
+  };
+}
+
+/** What a function gave back to the model. */
+export const addResult = (s: TalkState, call_id: string, result: Readonly<Record<string, unknown>>): TalkState => ({
+  ...s,
+  history: bounded([...s.history, { role: "tool", tool_call_id: call_id, content: JSON.stringify(result) }]),
+});
+
+const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+/**
+ * Which of our texts were heard, when speech stopped after `spoken`: the texts kept, the last of them cut to exactly `spoken`.
+ * The carrier reports from the start of an utterance; which of the texts that was is told by the words, the latest first.
+ * Words that fit nowhere replace the last text: the carrier heard what it heard.
+ */
+export function heardOf(texts: readonly string[], spoken: string): readonly string[] {
+  const heard = spoken.trim();
+  if (heard === "" || texts.length === 0) return [];
+  for (let at = texts.length - 1; at >= 0; at--) {
+    if (plain(texts.slice(at).join(" ")).startsWith(plain(heard))) return [...texts.slice(0, at), heard];
+  }
+  return [...texts.slice(0, -1), heard];
+}
+
+/** Cuts what we said since the customer last spoke to what they heard of it. `said` is the running thought's part. */
+export function cutSpeech(state: TalkState, spoken: string, said: string): TalkState {
+  const s = addSpoken(state, said);
+  if (s.open.length === 0) return s;
+  const textOf = new Map<number, string>();
+  for (const m of s.history) if (m.role === "assistant" && m.content !== null) textOf.set(m.seq, m.content);
+  for (const l of s.transcript) textOf.set(l.seq, l.content);
+  const heard = heardOf(
+    s.open.map((seq) => textOf.get(seq) ?? ""),
+    spoken,
+  );
+  const now = new Map(s.open.map((seq, i) => [seq, heard[i]]));
+  const history = s.history.flatMap((m): Said[] => {
+    if (m.role !== "assistant" || !now.has(m.seq)) return [m];
+    const content = now.get(m.seq);
+    if (content !== undefined) return [{ ...m, content }];
+    return m.tool_calls ? [{ ...m, content: null }] : [];
+  });
+  const transcript = s.transcript.flatMap((l) => {
+    if (!now.has(l.seq)) return [l];
+    const content = now.get(l.seq);
+    return content === undefined ? [] : [{ ...l, content }];
+  });
+  return { ...s, history, transcript, open: [] };
+}

@@ -1,0 +1,80 @@
+import type { Playout } from "../transport/audio-playout.ts";
+import type { Hearing } from "../audio/port.ts";
+
+/** Speech over ours that lasts this long makes us fall silent (voice.md 6: 300 ms on the phone). */
+export const BARGE_IN_MS = 300;
+/** A caller who has made us fall silent and says nothing we can make out is waited for this long, and as long again while it is being made out; then we go on, unless they still speak. */
+const VERDICT_MS = 2000;
+
+/** At the end of our speech a sound of assent may be the answer to it. */
+const ANSWER_MS = 1000;
+
+/** Decides what speech over ours is: an interruption, a sound of assent, or nothing. */
+export interface BargeIn {
+  /** After each frame of the caller. `more`: we have something to say that is not sound yet. */
+  hearing(hearing: Hearing, more: boolean): void;
+  /** Words of the caller, so far. */
+  words(text: string): void;
+  /** Their sound held no words. */
+  nothing(): void;
+  /** Their turn is over; true: it was a sound of assent while we spoke, and is no turn. */
+  turn(text: string): boolean;
+  /** Looks at the clock. */
+  tick(): void;
+}
+
+/** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
+export interface BargeInParts {
+  playout: Playout;
+  now(): number;
+  cut(): void;
+  /** What they said is still being made out. */ undecided(): boolean;
+  ignores(text: string): boolean;
+}
+
+/** Nobody speaks over us yet. */
+export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts): BargeIn {
+  /** Since when we are silent for the caller's sake; null: we are not. */
+  let since: number | null = null;
+  let speaking = false;
+
+  const goOn = (): void => {
+    since = null;
+    playout.resume();
+  };
+  const interrupted = (): void => {
+    since = null;
+    cut();
+  };
+
+  return {
+    hearing(hearing, more) {
+      speaking = hearing.speaking;
+      if (since !== null || !hearing.speaking || hearing.speech_ms < BARGE_IN_MS || !playout.interruptible) return;
+      if (!playout.busy && !more) return;
+      since = now();
+      playout.pause();
+    },
+    words(text) {
+      if (since !== null && !ignores(text)) interrupted();
+    },
+    nothing() {
+      if (since !== null) goOn();
+    },
+    turn(text) {
+      if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && ignores(text);
+      if (!ignores(text)) {
+        interrupted();
+        return false;
+      }
+      goOn();
+      return true;
+    },
+    tick() {
+      const waited = since === null ? 0 : now() - since;
+      if (waited < VERDICT_MS) return;
+      if (speaking) interrupted();
+      else if (!undecided() || waited >= 2 * VERDICT_MS) goOn();
+    },
+  };
+}

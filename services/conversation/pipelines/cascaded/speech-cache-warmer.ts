@@ -1,0 +1,127 @@
+import type { Clock } from "../../../../shared/clock.ts";
+import type { TemplateRecord } from "../../../../shared/contracts/template.ts";
+import { render } from "../../../../shared/placeholders.ts";
+import { phrasesFor } from "../../dialogue/phrases.ts";
+import { fillers } from "../../providers/tts/fillers.ts";
+import type { SpeechModel } from "../../providers/port.ts";
+import type { TalkWishes } from "../../providers/deployment-models.ts";
+import { speakable } from "../../audio/speakable-text.ts";
+
+/** What a talk surely or probably says word for word is spoken before the phone is answered, so that nobody waits for it then. */
+
+/** Sentences asked for at once: talks under way come first at an endpoint that takes few requests. */
+const MOST_AT_ONCE = 4;
+/** Sentences that wait, at most; who comes later is spoken when it is said. */
+const MOST_WAITING = 400;
+/** Fixed texts of one template, at most. */
+const MOST_FIXED = 40;
+/** Longer texts are no sentence that somebody waits for. */
+const MAX_CHARS = 1000;
+/** The fixed texts of a template are looked after this often: those that others have pushed out of the cache come back, and an endpoint that fails is let alone. */
+const FIXED_EVERY_MS = 60_000;
+
+/** Has sentences ready before they are said. */
+export interface Warming {
+  /** For a talk over sound of ours that was made ready. Returns at once and never throws. */
+  talk(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
+  /** Begins nothing more. */
+  close(): void;
+}
+
+type Spoken = Pick<TemplateRecord, "greeting" | "voicemail_message" | "language" | "nodes" | "initial_node">;
+
+/** True when a text reads the same whatever is known, or where all it names is known. */
+const isSettled = (text: string, payload: Readonly<Record<string, unknown>> = {}): boolean => {
+  const gap = "\u0000";
+  return !render(text, [payload], (value) => (value === "" ? gap : value)).includes(gap);
+};
+/** Each text as the mouth asks for it, once. */
+const asSaid = (texts: readonly string[]): string[] => [
+  ...new Set(texts.map((text) => speakable(text.trim())).filter((text) => text !== "" && text.length <= MAX_CHARS)),
+];
+
+/** What the talk of this payload begins with: the greeting, and the first node's text where it has one. Pure. */
+export function openingOf(
+  { greeting, nodes, initial_node }: Spoken,
+  payload: Readonly<Record<string, unknown>>,
+): string[] {
+  const first = nodes.find(({ name }) => name === initial_node)?.say;
+  // what the talk itself has to find out first is not known yet
+  const known = first !== undefined && isSettled(first, payload) ? [first] : [];
+  return asSaid([greeting ?? "", ...known].map((text) => render(text, [payload])));
+}
+
+/** What all talks of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
+export function fixedOf({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
+  const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
+  return asSaid([
+    ...fillers(language),
+    ...Object.values<string>({ ...phrasesFor(language) }),
+    ...own.filter((text) => isSettled(text)),
+  ]).slice(0, MOST_FIXED);
+}
+
+/** What sentences are made ready with. `speech`: the model that a template is spoken by; it may refuse. */
+export interface WarmingParts {
+  clock: Clock;
+  speech(wishes: TalkWishes): SpeechModel;
+}
+
+/** Warms the speech of talks, a few sentences at a time, openings before what may never be said. */
+export function warming({ clock, speech }: WarmingParts): Warming {
+  const openings = new Map<string, () => Promise<void>>();
+  const fixed = new Map<string, () => Promise<void>>();
+  const underWay = new Set<string>();
+  const lookedAfter = new WeakMap<TemplateRecord, number>();
+  let closed = false;
+
+  const next = (): void => {
+    while (underWay.size < MOST_AT_ONCE) {
+      const queue = openings.size > 0 ? openings : fixed;
+      const first = queue.entries().next().value;
+      if (first === undefined) return;
+      const [key, warm] = first;
+      queue.delete(key);
+      underWay.add(key);
+      void warm()
+        .catch(() => undefined)
+        .finally(() => {
+          underWay.delete(key);
+          next();
+        });
+    }
+  };
+  const add = (queue: typeof openings, model: SpeechModel, texts: readonly string[]): void => {
+    for (const text of texts) {
+      const key = `${model.signature}\n${text}`;
+      if (openings.size + fixed.size < MOST_WAITING && !underWay.has(key) && !openings.has(key))
+        queue.set(key, () => model.warm?.(text) ?? Promise.resolve());
+    }
+  };
+  const isDue = (template: TemplateRecord): boolean => {
+    const now = clock.monotonicMs();
+    if (now - (lookedAfter.get(template) ?? -Infinity) < FIXED_EVERY_MS) return false;
+    lookedAfter.set(template, now);
+    return true;
+  };
+
+  return {
+    talk(template, payload) {
+      if (closed) return;
+      try {
+        const model = speech(template);
+        if (model.warm === undefined) return;
+        add(openings, model, openingOf(template, payload));
+        if (isDue(template)) add(fixed, model, fixedOf(template));
+        next();
+      } catch {
+        // a deployment that lacks the model says so when the talk begins
+      }
+    },
+    close() {
+      closed = true;
+      openings.clear();
+      fixed.clear();
+    },
+  };
+}

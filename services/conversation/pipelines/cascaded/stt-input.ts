@@ -1,0 +1,189 @@
+import { ModelFault, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
+import type { Hearing, Pcm, TurnJudge, Vad } from "../../audio/port.ts";
+import { preRoll, type PreRoll } from "../../audio/pre-roll.ts";
+import { MIN_WAIT_MS } from "../../audio/endpointing.ts";
+
+/** Sound kept from before a voice sets in: the beginning of a word is softer than its middle. */
+const PRE_ROLL_MS = 300;
+/** Silence after which the words are asked for although the caller may go on, where that is allowed. */
+const EARLY_ASK_MS = 120;
+/** A caller who speaks on and on is listened to after this much, so that an interruption is known for one before it ends. */
+const MID_SPEECH_ASK_MS = 700;
+/** Times the words of one turn are asked for before its end is certain: each costs a request. */
+const MAX_EARLY_ASKS = 4;
+const MS_PER_SECOND = 1000;
+
+/** What the ear tells. All milliseconds are of the caller's sound. */
+export interface EarEvents {
+  /** Words so far, while the caller still speaks or has just paused. */
+  words(text: string): void;
+  /** The caller has paused after these words and may be done: `stale` once they go on. */
+  guess(text: string): void;
+  /** The caller went on: a guess is void. */
+  goesOn(): void;
+  /** The turn is over. */
+  turn(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  /** There was sound, but no words in it. */
+  noise(): void;
+  /** What was said can't be known: the model that listens gives nothing. */
+  deaf(code: string): void;
+}
+
+/** How an ear listens. `expects_short`: the answer may be as short as a word. `early`: ask before the end is certain. */
+export interface EarParts {
+  model: TranscriptionModel;
+  vad: Vad;
+  judge: TurnJudge;
+  rate: number;
+  language: string;
+  early: boolean;
+  now(): number;
+  events: EarEvents;
+  expectsShort(): boolean;
+}
+
+/** Listens to the caller. */
+export interface Ear {
+  /** Sound of the caller; gives what the detector knows after it. */
+  push(pcm: Pcm): Hearing;
+  /** A turn is under way: something was heard that is not told yet. */
+  readonly attentive: boolean;
+  /** Forgets what was heard of the present turn. */
+  forget(): void;
+}
+
+interface Turn {
+  readonly stream: Transcription;
+  readonly abort: AbortController;
+  /** Rises with every sound of the voice: words asked for before are of an older one. */
+  version: number;
+  asks: number;
+  asking: boolean;
+  /** The last silence has been asked about. */
+  askedAt: number;
+  text: string | null;
+  wait_ms: number;
+  stt_ms: number;
+  failed: string | null;
+  midAsked: boolean;
+}
+
+class ListeningEar implements Ear {
+  readonly #o: EarParts;
+  readonly #before: PreRoll;
+  #turn: Turn | null = null;
+
+  constructor(o: EarParts) {
+    this.#o = o;
+    this.#before = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
+  }
+
+  get attentive(): boolean {
+    return this.#turn !== null;
+  }
+
+  push(pcm: Pcm): Hearing {
+    const hearing = this.#o.vad.push(pcm);
+    if (!this.#turn && hearing.speaking) this.#begin();
+    const turn = this.#turn;
+    if (!turn) {
+      this.#before.push(pcm);
+      return hearing;
+    }
+    turn.stream.push(pcm);
+    if (hearing.silence_ms === 0) this.#sounds(turn, hearing);
+    else this.#pauses(turn, hearing);
+    return hearing;
+  }
+
+  forget(): void {
+    const turn = this.#turn;
+    this.#turn = null;
+    if (!turn) return;
+    turn.abort.abort();
+    turn.stream.close();
+  }
+
+  #begin(): void {
+    const { model, rate, language, events } = this.#o;
+    const stream = model.open({
+      rate,
+      language,
+      hints: [],
+      onPartial: (text) => {
+        if (text.trim() !== "") events.words(text.trim());
+      },
+    });
+    stream.push(this.#before.take());
+    this.#turn = {
+      stream,
+      abort: new AbortController(),
+      version: 0,
+      asks: 0,
+      asking: false,
+      askedAt: -1,
+      text: null,
+      wait_ms: MIN_WAIT_MS,
+      stt_ms: 0,
+      failed: null,
+      midAsked: false,
+    };
+  }
+
+  #sounds(turn: Turn, { speech_ms }: Hearing): void {
+    turn.version++;
+    if (turn.text !== null) {
+      turn.text = null;
+      this.#o.events.goesOn();
+    }
+    turn.failed = null;
+    if (this.#o.model.streams === true || speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
+    turn.midAsked = true;
+    void this.#ask(turn, false);
+  }
+
+  #pauses(turn: Turn, { silence_ms }: Hearing): void {
+    const early = this.#o.early && turn.asks < MAX_EARLY_ASKS;
+    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS))
+      void this.#ask(turn, true);
+    if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
+      const code = turn.failed;
+      this.forget();
+      this.#o.events.deaf(code);
+      return;
+    }
+    if (turn.text === null || silence_ms < Math.max(turn.wait_ms, MIN_WAIT_MS)) return;
+    const { text, stt_ms } = turn;
+    this.forget();
+    if (text === "") this.#o.events.noise();
+    else this.#o.events.turn(text, { eou_ms: Math.round(silence_ms), stt_ms });
+  }
+
+  /** Asks for the words of all that was heard so far; an answer that the caller's voice has overtaken only tells what they are about. */
+  async #ask(turn: Turn, paused: boolean): Promise<void> {
+    const { version } = turn;
+    const asked = this.#o.now();
+    turn.asking = true;
+    turn.askedAt = version;
+    turn.asks++;
+    let text: string | null = null;
+    try {
+      text = (await turn.stream.text(turn.abort.signal)).trim();
+    } catch (error) {
+      if (turn.abort.signal.aborted) return;
+      if (turn.version === version) turn.failed = error instanceof ModelFault ? error.code : "MODEL_ERROR";
+    } finally {
+      turn.asking = false;
+    }
+    if (text === null || this.#turn !== turn) return;
+    if (text !== "") this.#o.events.words(text);
+    if (!paused || turn.version !== version || this.#turn !== turn) return;
+    turn.stt_ms = Math.round(this.#o.now() - asked);
+    turn.text = text;
+    turn.wait_ms = this.#o.judge.waitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
+    if (text !== "") this.#o.events.guess(text);
+  }
+}
+
+/** An ear that has heard nothing yet. */
+export const listeningEar = (o: EarParts): Ear => new ListeningEar(o);

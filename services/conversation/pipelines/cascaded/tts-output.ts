@@ -1,0 +1,147 @@
+import type { SpeechModel } from "../../providers/port.ts";
+import type { PartSink, Playout } from "../../transport/audio-playout.ts";
+import { resampler } from "../../audio/resampler.ts";
+import { sentenceChunker } from "../../audio/sentence-chunker.ts";
+import { speakable } from "../../audio/speakable-text.ts";
+
+/** Parts that are being synthesised at once: the one that plays, and the next. */
+const AT_ONCE = 2;
+
+/** An utterance that grows while it is spoken. */
+export interface Utterance {
+  push(piece: string): void;
+  end(): void;
+}
+
+/** Turns text into sound in the order it was given. */
+export interface Mouth {
+  /** An utterance that comes in pieces; its sentences are spoken as they are complete. */
+  open(how: { interruptible: boolean }): Utterance;
+  /** A text that is complete. */
+  say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
+  /** Sound that is no speech. */
+  sound(pcm: Int16Array): void;
+  /** Lets go of all that is not spoken yet; the playout is not touched. */
+  drop(): void;
+  /** An utterance still grows, or something waits for its sound. */
+  readonly busy: boolean;
+}
+
+interface Job {
+  readonly text: string;
+  readonly sink: PartSink;
+  readonly abort: AbortController;
+  started: boolean;
+}
+
+/** What a mouth works with. `failed`: a part can't be spoken. `asked`, `sounded`: a part was given to the model, and its first sound has come. */
+export interface MouthParts {
+  speech: SpeechModel;
+  playout: Playout;
+  rate: number;
+  failed(): void;
+  asked(): void;
+  sounded(): void;
+}
+
+class SpeakingMouth implements Mouth {
+  readonly #o: MouthParts;
+  #jobs: Job[] = [];
+  #groups = 0;
+  #growing = 0;
+  /** Rises with every drop: what was opened before it is spoken no more. */
+  #generation = 0;
+
+  constructor(o: MouthParts) {
+    this.#o = o;
+  }
+
+  get busy(): boolean {
+    return this.#growing > 0 || this.#jobs.length > 0;
+  }
+
+  open(how: { interruptible: boolean }): Utterance {
+    const group = ++this.#groups;
+    const mine = this.#generation;
+    const chunks = sentenceChunker();
+    let open = true;
+    this.#growing++;
+    const speak = (parts: string[]): void => {
+      for (const part of parts) if (mine === this.#generation) this.#add(part, group, how);
+    };
+    return {
+      push(piece) {
+        if (open) speak(chunks.push(piece));
+      },
+      end: () => {
+        if (!open) return;
+        open = false;
+        if (mine === this.#generation) this.#growing--;
+        speak(chunks.end());
+      },
+    };
+  }
+
+  say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
+    if (text.trim() !== "") this.#add(text.trim(), ++this.#groups, how);
+  }
+
+  sound(pcm: Int16Array): void {
+    const sink = this.#o.playout.add({ text: "", group: ++this.#groups, interruptible: false, aside: true });
+    sink.push(pcm);
+    sink.end();
+  }
+
+  drop(): void {
+    this.#generation++;
+    this.#growing = 0;
+    for (const { abort, sink } of this.#jobs.splice(0)) {
+      abort.abort();
+      sink.end();
+    }
+  }
+
+  #add(text: string, group: number, how: { interruptible: boolean; aside?: boolean }): void {
+    const sink = this.#o.playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
+    const spoken = speakable(text);
+    if (spoken === "") {
+      sink.end();
+      return;
+    }
+    this.#jobs.push({ text: spoken, sink, abort: new AbortController(), started: false });
+    this.#next();
+  }
+
+  #next(): void {
+    for (const job of this.#jobs.slice(0, AT_ONCE)) {
+      if (job.started) continue;
+      job.started = true;
+      this.#o.asked();
+      void this.#synthesise(job);
+    }
+  }
+
+  async #synthesise(job: Job): Promise<void> {
+    const { speech, rate, sounded, failed } = this.#o;
+    const turned = resampler(speech.rate, rate);
+    let silent = true;
+    try {
+      for await (const pcm of speech.speak(job.text, job.abort.signal)) {
+        if (job.abort.signal.aborted) return;
+        if (silent) sounded();
+        silent = false;
+        job.sink.push(turned.push(pcm));
+      }
+      if (!job.abort.signal.aborted) job.sink.push(turned.end());
+    } catch {
+      if (!job.abort.signal.aborted) failed();
+    } finally {
+      job.sink.end();
+      this.#jobs = this.#jobs.filter((other) => other !== job);
+      this.#next();
+    }
+  }
+}
+
+/** A mouth that is silent. */
+export const mouth = (o: MouthParts): Mouth => new SpeakingMouth(o);

@@ -1,0 +1,43 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Collection } from "../dialogue/flow.ts";
+import { startTimer } from "../timer.ts";
+
+/** Gathers keys to entries, as the node wants it: an end key, a length or a pause ends one. */
+export interface Keypad {
+  /** A key; `collection` null: it counts by itself. */
+  press(digit: string, collection: Collection | null): void;
+  /** Gives what has been gathered so far. */
+  flush(): void;
+  stop(): void;
+}
+
+/** `entered` gets each entry, without its end key. */
+export function keypad(clock: Clock, entered: (digits: string) => void): Keypad {
+  let digits = "";
+  let cancel = (): void => undefined;
+  const flush = (): void => {
+    cancel();
+    const entry = digits;
+    digits = "";
+    if (entry !== "") entered(entry);
+  };
+  return {
+    press(digit, collection) {
+      cancel();
+      if (!collection) {
+        digits += digit;
+        flush();
+        return;
+      }
+      const ends = digit === collection.end_key;
+      if (!ends || digits === "") digits += digit;
+      if (ends || digits.length >= collection.max_digits) {
+        flush();
+        return;
+      }
+      cancel = startTimer(clock, collection.pause_ms, flush);
+    },
+    flush,
+    stop: () => cancel(),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Prepared } from "../../../shared/contracts/conversation.ts";
+import type { Engine, ModelUses } from "../../../shared/contracts/models.ts";
+import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { Env } from "../../../shared/env.ts";
+import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
+
+/** What of the deployment decides how talks can be held. */
+export type EngineEnv = Pick<
+  Env,
+  "ENGINE_DEFAULT" | "STT_BASE_URL" | "TTS_BASE_URL" | "REALTIME_BASE_URL" | "MODEL_ENDPOINTS"
+>;
+
+/** How a talk is held, or why it can't be: a sentence for people. */
+export type Choice = { engine: Engine } | { refused: string };
+
+/** Which models each way of talking needs beside the deployment's language model, and where the deployment's own are named. */
+const NEEDS: Record<
+  Engine,
+  readonly (readonly [
+    use: "transcription" | "speech" | "realtime",
+    variable: "STT_BASE_URL" | "TTS_BASE_URL" | "REALTIME_BASE_URL",
+  ])[]
+> = {
+  cascade: [
+    ["transcription", "STT_BASE_URL"],
+    ["speech", "TTS_BASE_URL"],
+  ],
+  relay: [],
+  realtime: [["realtime", "REALTIME_BASE_URL"]],
+};
+/** The models a template may choose for each of them. */
+const USES: Record<Engine, readonly (keyof ModelUses)[]> = {
+  cascade: ["chat", "transcription", "speech"],
+  relay: ["chat"],
+  realtime: ["realtime"],
+};
+
+const defaultOf = (env: EngineEnv): Engine =>
+  env.ENGINE_DEFAULT ?? (env.STT_BASE_URL !== undefined && env.TTS_BASE_URL !== undefined ? "cascade" : "relay");
+
+/** How a talk travels: where the carrier does the speech as text, else as sound. */
+export const kindOf = (engine: Engine): Prepared["kind"] => (engine === "relay" ? "text" : "audio");
+
+/**
+ * How talks of a template are held: as it says, else its configuration, else the deployment. Refused where a model that this needs is nowhere: falling back to another way
+ * would change who hears the call and what it costs without anybody having asked for it. Pure.
+ */
+export function chooseEngine(
+  { engine: wanted, models }: Pick<TemplateRecord, "engine" | "models">,
+  configured: Engine | null,
+  env: EngineEnv,
+): Choice {
+  const engine = wanted ?? configured ?? defaultOf(env);
+  const missing = NEEDS[engine].flatMap(([use, variable]) =>
+    models[use]?.endpoint === undefined && env[variable] === undefined ? [variable] : [],
+  );
+  if (missing.length > 0) {
+    return {
+      refused: `The engine ${engine} needs ${missing.join(" and ")} in the conversation service's environment, or endpoints of MODEL_ENDPOINTS that the template's models name; set them, or choose the engine relay.`,
+    };
+  }
+  const named = USES[engine].flatMap((use) => models[use]?.endpoint ?? []);
+  const { endpoints } = parseModelEndpoints(named.length === 0 ? undefined : env.MODEL_ENDPOINTS);
+  const unknown = named.find((name) => !endpoints.has(name));
+  return unknown === undefined
+    ? { engine }
+    : {
+        refused: `The template asks for the model endpoint "${unknown}", which this deployment does not have; add it to MODEL_ENDPOINTS, or name another in the template's models.`,
+      };
+}

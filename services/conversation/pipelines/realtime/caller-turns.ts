@@ -1,0 +1,158 @@
+import type { Hearing, TurnJudge } from "../../audio/port.ts";
+
+/** Words of a turn that don't come this long after its end will not come. */
+const WORDS_MS = 5000;
+/** What sounds unfinished is held back this long at most, unless the caller speaks on; then still for so long. */
+const MAX_HOLD_MS = 2500;
+const MAX_SPEAKING_HOLD_MS = 10_000;
+
+/** What is heard of the caller. */
+export interface TurnEvents {
+  words(text: string): void;
+  /** There was sound, but no words in it. */
+  nothing(): void;
+  turn(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  deaf(code: string): void;
+  /** The item is void: the talk goes on as if it had not been. */
+  void(item_id: string): void;
+}
+
+interface Pending {
+  readonly item_id: string;
+  readonly at: number;
+  text: string;
+}
+interface Known {
+  readonly items: string[];
+  text: string;
+  wait_ms: number;
+  silence_ms: number;
+  committed_at: number;
+  known_at: number;
+}
+
+/** How turns are put together. */
+export interface TurnParts {
+  readonly judge: TurnJudge;
+  readonly language: string;
+  now(): number;
+  expectsShort(): boolean;
+  readonly events: TurnEvents;
+}
+
+/** The caller's turns: the server tells where sound ends and, later, which words were in it; what sounds unfinished is waited for and joined. */
+export class CallerTurns {
+  readonly #o: TurnParts;
+  /** What the server took for a turn, and whose words are not known yet. */
+  #pending: Pending[] = [];
+  /** Words that are known and not told yet. */
+  #known: Known | null = null;
+  /** Items of the turn that is being told. */
+  #telling: string[] = [];
+  #silence_ms = Infinity;
+  #lastSilence_ms = 0;
+
+  constructor(o: TurnParts) {
+    this.#o = o;
+  }
+
+  /** Something was heard that is not told yet. */
+  get attentive(): boolean {
+    return this.#pending.length > 0 || this.#known !== null;
+  }
+
+  hearing({ silence_ms }: Hearing): void {
+    this.#silence_ms = silence_ms;
+    this.#release();
+  }
+
+  committed(item_id: string): void {
+    this.#pending.push({ item_id, at: this.#o.now(), text: "" });
+    this.#lastSilence_ms = Number.isFinite(this.#silence_ms) ? this.#silence_ms : 0;
+  }
+
+  /** Words as they are recognised: whole ones only, for half of "okay" is no sound of assent. */
+  part(item_id: string, text: string): void {
+    const turn = this.#pending.find((p) => p.item_id === item_id);
+    if (!turn) return;
+    turn.text += text;
+    const whole = turn.text.replace(/\S+$/u, "").trim();
+    if (whole !== "") this.#o.events.words(this.#joined(whole));
+  }
+
+  heard(item_id: string, words: string): void {
+    const turn = this.#taken(item_id);
+    const text = words.trim();
+    if (!turn) return;
+    if (text === "") {
+      this.#o.events.void(item_id);
+      if (!this.attentive) this.#o.events.nothing();
+      this.#release();
+      return;
+    }
+    const { judge, language, now, expectsShort, events } = this.#o;
+    const all = this.#joined(text);
+    const wait_ms = judge.waitMs({ text: all, language, expects_short: expectsShort() });
+    this.#known = {
+      items: [...(this.#known?.items ?? []), item_id],
+      text: all,
+      wait_ms,
+      silence_ms: this.#lastSilence_ms,
+      committed_at: turn.at,
+      known_at: now(),
+    };
+    events.words(all);
+    this.#release();
+  }
+
+  unheard(item_id: string, code = "TRANSCRIPTION_FAILED"): void {
+    if (!this.#taken(item_id)) return;
+    // the model has heard what the talk has not: it is to be said again to both
+    this.#o.events.void(item_id);
+    if (this.#known === null) this.#o.events.deaf(code);
+    else this.#release();
+  }
+
+  /** Looks at the clock. */
+  tick(): void {
+    const first = this.#pending[0];
+    if (first && this.#o.now() - first.at >= WORDS_MS) this.unheard(first.item_id, "TRANSCRIPTION_TIMEOUT");
+    this.#release();
+  }
+
+  /** All that was heard and not told is void, and what is being told. */
+  forget(): void {
+    const items = [...this.#telling, ...(this.#known?.items ?? []), ...this.#pending.map((p) => p.item_id)];
+    this.#pending = [];
+    this.#known = null;
+    this.#telling = [];
+    for (const id of items) this.#o.events.void(id);
+  }
+
+  #joined(text: string): string {
+    return this.#known === null ? text : `${this.#known.text} ${text}`;
+  }
+
+  #taken(item_id: string): Pending | null {
+    const turn = this.#pending.find((p) => p.item_id === item_id);
+    this.#pending = this.#pending.filter((p) => p !== turn);
+    return turn ?? null;
+  }
+
+  /** Tells what is known, once the silence behind it is long enough for what it sounds like. */
+  #release(): void {
+    const known = this.#known;
+    if (known === null || this.#pending.length > 0) return;
+    const now = this.#o.now();
+    const held = now - known.known_at;
+    const speaks = this.#silence_ms === 0;
+    if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : MAX_HOLD_MS)) return;
+    this.#known = null;
+    this.#telling = known.items;
+    this.#o.events.turn(known.text, {
+      eou_ms: Math.round(known.silence_ms + now - known.committed_at),
+      stt_ms: Math.round(known.known_at - known.committed_at),
+    });
+    this.#telling = [];
+  }
+}

@@ -1,0 +1,116 @@
+import type { Cut, PartSink, Playout } from "../../transport/audio-playout.ts";
+import type { Pcm } from "../../audio/port.ts";
+import type { Answer } from "./response-queue.ts";
+
+/** Makes sound of one item out of what the server sends; `end` gives what is left of it. */
+export interface ItemDecoder {
+  push(audio: Uint8Array): Pcm;
+  end(): Pcm;
+}
+
+/** What the caller heard of an item that was cut; 0: nothing. */
+export interface CutItem {
+  readonly id: string;
+  readonly heard_ms: number;
+}
+
+interface Item {
+  readonly id: string;
+  readonly sink: PartSink;
+  readonly decoder: ItemDecoder;
+  bytes: number;
+  ended: boolean;
+}
+interface Group {
+  readonly number: number;
+  readonly answer: Answer;
+  readonly items: Item[];
+}
+
+/** Answers kept for a cut; older ones have been heard long since. */
+const MAX_GROUPS = 20;
+
+/** The items of the model's answers on their way through the playout. The items of one answer are one utterance. */
+export class SpokenItems {
+  readonly #o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder };
+  #groups: Group[] = [];
+  #numbers = 0;
+
+  constructor(o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder }) {
+    this.#o = o;
+  }
+
+  audio(answer: Answer, id: string, audio: Uint8Array, interruptible: boolean): void {
+    const item = this.#itemOf(answer, id, interruptible);
+    item.bytes += audio.length;
+    item.sink.push(item.decoder.push(audio));
+  }
+
+  words(answer: Answer, id: string, text: string, interruptible: boolean): void {
+    this.#itemOf(answer, id, interruptible).sink.words(text);
+  }
+
+  /** Nothing more comes of the answer; what has come is played. */
+  end(answer: Answer): void {
+    for (const group of this.#groups) if (group.answer === answer) for (const item of group.items) this.#end(item);
+  }
+
+  /** The same, and what has come stays said: it will be heard. */
+  keep(answer: Answer): void {
+    this.end(answer);
+    for (const group of this.#groups)
+      if (group.answer === answer) for (const { id } of group.items) answer.heard.add(id);
+  }
+
+  /** Sound that is no speech. */
+  aside(pcm: Pcm): void {
+    const sink = this.#o.playout.add({ text: "", group: ++this.#numbers, interruptible: false, aside: true });
+    sink.push(pcm);
+    sink.end();
+  }
+
+  /** The playout was flushed: what that means for the items. */
+  cut(unfinished: Cut["unfinished"]): (CutItem & { readonly answer: Answer })[] {
+    const made = this.#groups.flatMap(({ number, answer, items }) => {
+      const parts = unfinished.filter((u) => u.group === number);
+      // parts leave the playout in their order: what is left of a group are its last ones
+      const left = parts.length === 0 ? [] : items.slice(-parts.length);
+      return left.map(({ id, bytes }, i) => ({
+        id,
+        answer,
+        heard_ms: Math.min(parts[i]?.heard_ms ?? 0, Math.floor(bytes / this.#o.bytesPerMs)),
+      }));
+    });
+    for (const { answer } of this.#groups) this.end(answer);
+    for (const { items, answer } of this.#groups)
+      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard.add(id);
+    this.#groups = [];
+    return made;
+  }
+
+  #end(item: Item): void {
+    if (item.ended) return;
+    item.ended = true;
+    item.sink.push(item.decoder.end());
+    item.sink.end();
+  }
+
+  #itemOf(answer: Answer, id: string, interruptible: boolean): Item {
+    const group = this.#groupOf(answer);
+    const known = group.items.find((item) => item.id === id);
+    if (known) return known;
+    for (const item of group.items) this.#end(item);
+    const sink = this.#o.playout.add({ text: "", group: group.number, interruptible, aside: false });
+    const item: Item = { id, sink, decoder: this.#o.decoder(), bytes: 0, ended: false };
+    group.items.push(item);
+    return item;
+  }
+
+  #groupOf(answer: Answer): Group {
+    const known = this.#groups.find((group) => group.answer === answer);
+    if (known) return known;
+    const group: Group = { number: ++this.#numbers, answer, items: [] };
+    this.#groups = [...this.#groups, group].slice(-MAX_GROUPS);
+    return group;
+  }
+}

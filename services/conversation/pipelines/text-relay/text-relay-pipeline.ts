@@ -1,0 +1,260 @@
+import type { Clock } from "../../../../shared/clock.ts";
+import type { TextLeg } from "../../transport/port.ts";
+import { ModelFault, type ChatModel } from "../../providers/port.ts";
+import { startTimer } from "../../timer.ts";
+import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "../port.ts";
+import { speechMs } from "../../audio/speech-duration.ts";
+import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
+import { keypad } from "../dtmf-collector.ts";
+import { plainSpeech } from "../plain-text.ts";
+import { playout } from "./playback-estimate.ts";
+
+/** Longest wait for our own speech to end before the call goes on without it. */
+export const MAX_QUIET_MS = 20_000;
+/** The carrier gets this long to close the leg after we ended it; it may say the last words first. */
+const CLOSE_MS = 5000;
+/** The same where nothing that is still to be heard matters: a machine, a lost lease, a shutdown without time for a goodbye. */
+const CLOSE_AT_ONCE_MS = 500;
+/** A customer who began to speak is given this long to come to an end before silence is counted. */
+const MAX_UTTERANCE_MS = 30_000;
+/** How often the end of our speech is looked at while waiting for it. */
+const QUIET_STEP_MS = 250;
+/** A carrier that leaves a message by itself gets this much longer than wait and message take. */
+const LEAVING_MARGIN_MS = 15_000;
+const MS_PER_SECOND = 1000;
+
+type Think = Extract<SpeechEffect, { type: "think" }>;
+type End = Extract<SpeechEffect, { type: "end" }>;
+interface Thought {
+  readonly turn: number;
+  readonly interruptible: boolean;
+  readonly abort: AbortController;
+  said: string;
+}
+
+/** One talk over a text leg. */
+class RelayVoice implements Voice {
+  readonly over: Promise<void>;
+  readonly #leg: TextLeg;
+  readonly #host: TalkHost;
+  readonly #model: ChatModel;
+  readonly #clock: Clock;
+  readonly #playout;
+  readonly #keypad;
+  readonly #gone = new AbortController();
+  #thought: Thought | null = null;
+  #stopIdle: () => void = () => undefined;
+  #beep: BeepWait | null = null;
+  #ended = false;
+
+  constructor(leg: TextLeg, host: TalkHost, model: ChatModel, clock: Clock) {
+    this.#leg = leg;
+    this.#host = host;
+    this.#model = model;
+    this.#clock = clock;
+    this.#playout = playout(clock);
+    this.#keypad = keypad(clock, (digits) => this.#happened(() => host.tell({ type: "dtmf", digits })));
+    this.over = new Promise((resolve) => this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+
+  /** Begins to listen; what came before is delivered at once. */
+  start(): void {
+    this.#leg.listen({
+      ready: (call_id) => this.#happened(() => this.#host.ready(call_id)),
+      prompt: (text, final) => this.#prompted(text, final),
+      digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.collection())),
+      interrupt: (spoken) => this.#interrupted(spoken),
+      speaking: (now) => {
+        this.#playout.audible(now);
+        this.#watchIdle();
+      },
+      customer: (speaking) => {
+        this.#beep?.speaks(speaking);
+        this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0);
+      },
+      silence: () =>
+        this.#happened(() => {
+          if (this.#host.listening()) this.#host.tell({ type: "idle" });
+        }),
+      fault: () => this.#host.fault("RELAY_REFUSED_FRAME"),
+      closed: () => this.#closed(),
+    });
+  }
+
+  perform(effect: SpeechEffect): void {
+    if (this.#ended) return;
+    if (effect.type === "say") this.#speak(effect.text, effect.interruptible);
+    else if (effect.type === "think") void this.#think(effect);
+    else if (effect.type === "keys") this.#press(effect.digits);
+    else if (effect.type === "await_beep") this.#awaitBeep(effect.message);
+    else void this.#end(effect);
+    this.#watchIdle();
+  }
+
+  said(): string {
+    return this.#thought?.said ?? "";
+  }
+
+  async quiet(): Promise<void> {
+    this.#leg.flush?.();
+    const until = this.#clock.monotonicMs() + MAX_QUIET_MS;
+    while (!this.#gone.signal.aborted) {
+      const left = Math.min(this.#playout.leftMs(), until - this.#clock.monotonicMs());
+      if (left <= 0) return;
+      await this.#clock.wait(Math.min(left, QUIET_STEP_MS), this.#gone.signal);
+    }
+  }
+
+  cut(): void {
+    this.#leg.close();
+    this.#leg.close(); // a close that the other side does not answer is a cut the second time
+  }
+
+  #happened(what: () => void): void {
+    what();
+    this.#watchIdle();
+  }
+
+  #speak(text: string, interruptible: boolean): void {
+    this.#leg.say(text, { last: true, interruptible });
+    this.#playout.sent(text);
+  }
+
+  #press(digits: string): void {
+    if (this.#leg.keys) this.#leg.keys(digits);
+    else this.#host.press(digits);
+  }
+
+  /** Silence from here on, until the beep, or what counts as one; a leg that leaves messages by itself only tells when it has been told to. */
+  #awaitBeep(message: string): void {
+    this.#dropThought();
+    this.#keypad.stop();
+    const beep = (): void => this.#happened(() => this.#host.tell({ type: "beep" }));
+    if (!this.#leg.leave) {
+      this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep);
+      return;
+    }
+    this.#leg.leave(message, MAX_BEEP_SECONDS, () => {
+      const stop = startTimer(
+        this.#clock,
+        MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS,
+        beep,
+      );
+      this.#beep = { speaks: () => undefined, stop };
+      this.#host.tell({ type: "message_handed" });
+    });
+  }
+
+  #prompted(text: string, final: boolean): void {
+    this.#beep?.speaks(!final);
+    this.#happened(() => {
+      if (!final) return;
+      this.#keypad.flush();
+      this.#host.tell({ type: "heard", text });
+    });
+  }
+
+  #interrupted(spoken: string): void {
+    this.#playout.cut();
+    // the thought's request is let go before the brain hears of it, what it has said is still told
+    this.#thought?.abort.abort();
+    this.#happened(() => this.#host.tell({ type: "interrupted", spoken }));
+    if (this.#thought?.abort.signal.aborted) this.#thought = null;
+  }
+
+  #closed(): void {
+    this.#dropThought();
+    this.#keypad.stop();
+    this.#beep?.stop();
+    this.#stopIdle();
+    this.#gone.abort();
+    this.#host.tell({ type: "stopped", reason: "hung_up" });
+  }
+
+  /** Lets go of the running thought; an utterance that has begun is closed, so that the next one is not appended to it. */
+  #dropThought(): void {
+    const thought = this.#thought;
+    this.#thought = null;
+    if (!thought || thought.abort.signal.aborted) return;
+    thought.abort.abort();
+    if (thought.said !== "") this.#leg.say("", { last: true, interruptible: thought.interruptible });
+  }
+
+  async #think(effect: Think): Promise<void> {
+    this.#dropThought();
+    const { turn, interruptible } = effect;
+    const thought: Thought = { turn, interruptible, abort: new AbortController(), said: "" };
+    this.#thought = thought;
+    const isCurrent = (): boolean => this.#thought === thought && !thought.abort.signal.aborted;
+    try {
+      const answer = await this.#model.answer(effect, {
+        signal: thought.abort.signal,
+        onText: (piece) => {
+          const token = plainSpeech(piece);
+          if (!isCurrent() || token === "") return;
+          thought.said += token;
+          this.#leg.say(token, { last: false, interruptible });
+          this.#playout.sent(token);
+        },
+      });
+      if (!isCurrent()) return;
+      this.#host.thought(answer);
+      this.#closeUtterance(thought);
+      this.#happened(() => this.#host.tell({ type: "model_answered", turn, text: thought.said, calls: answer.calls }));
+    } catch (error) {
+      if (!isCurrent()) return;
+      const { said } = thought;
+      this.#closeUtterance(thought);
+      this.#happened(() =>
+        this.#host.tell({
+          type: "model_failed",
+          turn,
+          code: error instanceof ModelFault ? error.code : "MODEL_ERROR",
+          said,
+        }),
+      );
+    }
+  }
+
+  #closeUtterance(thought: Thought): void {
+    this.#thought = null;
+    if (thought.said !== "") this.#leg.say("", { last: true, interruptible: thought.interruptible });
+  }
+
+  async #end(effect: End): Promise<void> {
+    this.#ended = true;
+    this.#dropThought();
+    this.#keypad.stop();
+    this.#beep?.stop();
+    if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
+    // a leg that speaks in turns says its last words and ends by one document
+    if (this.#leg.yours && !effect.transferred) this.#leg.end();
+    if (!effect.at_once) await this.quiet();
+    if (effect.transferred) this.#leg.close();
+    else this.#leg.end();
+    await this.#clock.wait(effect.at_once ? CLOSE_AT_ONCE_MS : CLOSE_MS, this.#gone.signal);
+    if (!this.#gone.signal.aborted) this.#leg.close();
+  }
+
+  /** Starts to count the customer's silence anew, from the end of our speech; a leg that speaks in turns is given the floor and counts by itself. */
+  #watchIdle(speakingMs = 0): void {
+    this.#stopIdle();
+    if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
+    if (this.#leg.yours) {
+      this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null });
+      return;
+    }
+    this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () =>
+      this.#happened(() => this.#host.tell({ type: "idle" })),
+    );
+  }
+}
+
+/** The engine for carriers that do recognition and synthesis themselves (ConversationRelay): it streams the model's tokens as they come. */
+export const relayEngine = (model: ChatModel, clock: Clock): VoiceEngine<TextLeg> => ({
+  open(leg, host) {
+    const voice = new RelayVoice(leg, host, model, clock);
+    voice.start();
+    return voice;
+  },
+});

@@ -1,0 +1,231 @@
+import type { ChatTool } from "../../dialogue/chat-messages.ts";
+
+/** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak (voice.md 2a). */
+export type Dialect = "ga" | "beta";
+/** Sound as the protocol names it. */
+export type RealtimeSound = "pcmu" | "pcma" | "pcm";
+
+/** What a session is to be like. */
+export interface SessionWish {
+  readonly instructions: string;
+  readonly tools: readonly ChatTool[];
+  readonly voice: string;
+  readonly sound: RealtimeSound;
+  readonly language: string;
+  readonly transcription_model: string;
+}
+
+/** What comes from the server, in our words. */
+export type RealtimeEvent =
+  | { readonly type: "ready" }
+  | { readonly type: "committed"; readonly item_id: string }
+  | { readonly type: "heard_part"; readonly item_id: string; readonly text: string }
+  | { readonly type: "heard"; readonly item_id: string; readonly text: string }
+  | { readonly type: "unheard"; readonly item_id: string }
+  /** `ask`: what we called the answer when we asked for it, where the server repeats it. */
+  | { readonly type: "response_began"; readonly response_id: string; readonly ask: string | null }
+  | { readonly type: "item"; readonly response_id: string; readonly item_id: string }
+  | { readonly type: "audio"; readonly response_id: string; readonly item_id: string; readonly audio: string }
+  | { readonly type: "words"; readonly response_id: string; readonly item_id: string; readonly text: string }
+  | {
+      readonly type: "call";
+      readonly response_id: string;
+      readonly call_id: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
+  | {
+      readonly type: "response_over";
+      readonly response_id: string;
+      readonly status: string;
+      readonly items: readonly string[];
+      readonly tokens_in: number;
+      readonly tokens_out: number;
+    }
+  /** `event_id`: which of our events it complains about, where the server says so. */
+  | { readonly type: "error"; readonly code: string; readonly event_id: string | null };
+
+/** Silence after which the server ends a turn. */
+const SILENCE_MS = 300;
+const PREFIX_MS = 300;
+const THRESHOLD = 0.5;
+/** The rate of linear sound in this protocol. */
+export const PCM_RATE = 24_000;
+
+const BETA_SOUND: Readonly<Record<RealtimeSound, string>> = { pcmu: "g711_ulaw", pcma: "g711_alaw", pcm: "pcm16" };
+const gaSound = (sound: RealtimeSound): object =>
+  sound === "pcm" ? { type: "audio/pcm", rate: PCM_RATE } : { type: `audio/${sound}` };
+const toolsOf = (tools: readonly ChatTool[]): object[] =>
+  tools.map(({ function: f }) => ({
+    type: "function",
+    name: f.name,
+    description: f.description,
+    parameters: f.parameters,
+  }));
+const task = ({ instructions, tools }: Pick<SessionWish, "instructions" | "tools">): object => ({
+  instructions,
+  tools: toolsOf(tools),
+  tool_choice: "auto",
+});
+/** ISO 639-1, as recognition takes it. */
+const shortLanguage = (language: string): string => language.toLowerCase().split(/[-_]/)[0] ?? "en";
+
+/** `session.update`, the first of a session: the server tells turns apart, we say when it answers. */
+export function sessionUpdate(dialect: Dialect, wish: SessionWish): object {
+  const { voice, sound, language, transcription_model } = wish;
+  const turn_detection = {
+    type: "server_vad",
+    threshold: THRESHOLD,
+    prefix_padding_ms: PREFIX_MS,
+    silence_duration_ms: SILENCE_MS,
+    create_response: false,
+    interrupt_response: false,
+  };
+  const transcription = { model: transcription_model, language: shortLanguage(language) };
+  if (dialect === "beta") {
+    const format = BETA_SOUND[sound];
+    const sounds = {
+      voice,
+      input_audio_format: format,
+      output_audio_format: format,
+      input_audio_transcription: transcription,
+      turn_detection,
+    };
+    return { type: "session.update", session: { ...task(wish), modalities: ["text", "audio"], ...sounds } };
+  }
+  const format = gaSound(sound);
+  return {
+    type: "session.update",
+    session: {
+      type: "realtime",
+      ...task(wish),
+      output_modalities: ["audio"],
+      audio: { input: { format, transcription, turn_detection }, output: { format, voice } },
+    },
+  };
+}
+
+/** `session.update` for another task; voice and sound stay: servers refuse to change them once they have spoken. */
+export const taskUpdate = (dialect: Dialect, wish: Pick<SessionWish, "instructions" | "tools">): object => ({
+  type: "session.update",
+  session: { ...(dialect === "ga" ? { type: "realtime" } : {}), ...task(wish) },
+});
+
+/** Sound of the caller, base64. */
+export const appendAudio = (audio: string): object => ({ type: "input_audio_buffer.append", audio });
+
+/** What the caller did without sound. */
+export const userText = (text: string): object => ({
+  type: "conversation.item.create",
+  item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
+});
+
+/** What a function gave back. */
+export const functionOutput = (call_id: string, output: string): object => ({
+  type: "conversation.item.create",
+  item: { type: "function_call_output", call_id, output },
+});
+
+/** Takes back what was heard. */
+export const deleteItem = (item_id: string): object => ({ type: "conversation.item.delete", item_id });
+
+/** Tells what the caller heard of an item. */
+export const truncateItem = (item_id: string, audio_end_ms: number): object => ({
+  type: "conversation.item.truncate",
+  item_id,
+  content_index: 0,
+  audio_end_ms,
+});
+
+/** Lets the model answer; with a text it says exactly that. `ask`: our name of the answer; only the newer dialect has a place to repeat it in. */
+export function createResponse(dialect: Dialect, ask: string, verbatim: string | null): object {
+  const metadata = dialect === "ga" ? { metadata: { ask } } : {};
+  const exactly =
+    verbatim === null
+      ? {}
+      : {
+          instructions: `Say exactly this and nothing else: ${JSON.stringify(verbatim)}`,
+          tools: [],
+          tool_choice: "none",
+        };
+  return { type: "response.create", event_id: ask, response: { ...exactly, ...metadata } };
+}
+
+/** Ends an answer that is being made. */
+export const cancelResponse = (response_id: string): object => ({ type: "response.cancel", response_id });
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const count = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+const fields = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+
+/** Reads one event, by either dialect's name; null: nothing to us. */
+export function readEvent(data: string): RealtimeEvent | null {
+  let event: Record<string, unknown>;
+  try {
+    event = fields(JSON.parse(data));
+  } catch {
+    return null;
+  }
+  const item_id = text(event["item_id"]);
+  const response_id = text(event["response_id"]);
+  switch (event["type"]) {
+    case "session.updated":
+      return { type: "ready" };
+    case "input_audio_buffer.committed":
+      return { type: "committed", item_id };
+    case "conversation.item.input_audio_transcription.delta":
+      return { type: "heard_part", item_id, text: text(event["delta"]) };
+    case "conversation.item.input_audio_transcription.completed":
+      return { type: "heard", item_id, text: text(event["transcript"]) };
+    case "conversation.item.input_audio_transcription.failed":
+      return { type: "unheard", item_id };
+    case "response.created": {
+      const { id, metadata } = fields(event["response"]);
+      return { type: "response_began", response_id: text(id), ask: text(fields(metadata)["ask"]) || null };
+    }
+    case "response.output_item.added":
+      return { type: "item", response_id, item_id: text(fields(event["item"])["id"]) };
+    case "response.output_audio.delta":
+    case "response.audio.delta":
+      return { type: "audio", response_id, item_id, audio: text(event["delta"]) };
+    case "response.output_audio_transcript.delta":
+    case "response.audio_transcript.delta":
+    case "response.output_text.delta":
+    case "response.text.delta":
+      return { type: "words", response_id, item_id, text: text(event["delta"]) };
+    case "response.output_item.done": {
+      const item = fields(event["item"]);
+      if (item["type"] !== "function_call") return null;
+      return {
+        type: "call",
+        response_id,
+        call_id: text(item["call_id"]),
+        name: text(item["name"]),
+        arguments: text(item["arguments"]),
+      };
+    }
+    case "response.done": {
+      const response = fields(event["response"]);
+      const { input_tokens, output_tokens } = fields(response["usage"]);
+      const items = Array.isArray(response["output"])
+        ? response["output"].map((item) => text(fields(item)["id"])).filter((id) => id !== "")
+        : [];
+      return {
+        type: "response_over",
+        response_id: text(response["id"]),
+        status: text(response["status"]),
+        items,
+        tokens_in: count(input_tokens),
+        tokens_out: count(output_tokens),
+      };
+    }
+    // only the code is told: messages may repeat what was said
+    case "error": {
+      const { code, type, event_id } = fields(event["error"]);
+      return { type: "error", code: text(code) || text(type) || "error", event_id: text(event_id) || null };
+    }
+    default:
+      return null;
+  }
+}

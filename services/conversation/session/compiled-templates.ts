@@ -1,0 +1,44 @@
+import type { Bus } from "../../../shared/bus.ts";
+import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import { fail } from "../../../shared/errors.ts";
+import { argumentChecks } from "../dialogue/argument-checks.ts";
+import { flowOf, type Flow } from "../dialogue/flow.ts";
+
+/** A template version ready for talking. */
+export interface ReadyTemplate {
+  template: TemplateRecord;
+  flow: Flow;
+}
+/** Gives template versions, compiled once: a version never changes. */
+export interface Flows {
+  get(bus: Bus, template_id: string, version: number): Promise<ReadyTemplate>;
+}
+
+const MAX_KEPT = 500;
+
+function ready(template: TemplateRecord): ReadyTemplate {
+  try {
+    return { template, flow: flowOf(template, argumentChecks(template)) };
+  } catch (error) {
+    return fail(
+      "TEMPLATE_INVALID",
+      `A function of template ${template.id} (version ${template.version}) has parameters that are no JSON Schema: ${error instanceof Error ? error.message : String(error)}. Save the template with a valid schema.`,
+    );
+  }
+}
+
+/** Keeps the versions used last. */
+export function keptFlows(): Flows {
+  const kept = new Map<string, ReadyTemplate>();
+  return {
+    async get(bus, template_id, version) {
+      const key = `${template_id}:${version}`;
+      const known = kept.get(key) ?? ready(await bus.call("config.templateVersion", { template_id, version }));
+      kept.delete(key);
+      kept.set(key, known);
+      const oldest = kept.size > MAX_KEPT ? kept.keys().next().value : undefined;
+      if (oldest !== undefined) kept.delete(oldest);
+      return known;
+    },
+  };
+}

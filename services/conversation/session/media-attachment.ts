@@ -1,0 +1,61 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { VoiceEngine } from "../pipelines/port.ts";
+import type { ReadyTemplate } from "./compiled-templates.ts";
+import type { MediaLeg, TextLeg } from "../transport/port.ts";
+import type { Joined } from "./live-conversations.ts";
+
+/** The carrier gets this long to close a leg that no talk is held on. */
+const DISMISS_MS = 3000;
+
+const ignore = (): void => undefined;
+
+/** A leg with the engine of its talk. `farewell`: tells the other side that it is over, and listens for `closed` alone. */
+const joined = <Leg extends { close(): void }>(
+  leg: Leg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<Leg>,
+  clock: Clock,
+  farewell: (closed: () => void) => void,
+): Joined => ({
+  engine(ready) {
+    const chosen = engine(ready);
+    return (host) => chosen.open(leg, host);
+  },
+  async dismiss() {
+    const gone = new AbortController();
+    farewell(() => gone.abort());
+    await clock.wait(DISMISS_MS, gone.signal);
+    leg.close();
+  },
+});
+
+/** A leg that carries text, for the engine of its talk. */
+export const joinedText = (
+  leg: TextLeg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<TextLeg>,
+  clock: Clock,
+): Joined =>
+  joined(leg, engine, clock, (closed) => {
+    leg.listen({
+      ready: ignore,
+      prompt: ignore,
+      digit: ignore,
+      interrupt: ignore,
+      speaking: ignore,
+      customer: ignore,
+      silence: ignore,
+      fault: ignore,
+      closed,
+    });
+    leg.end();
+  });
+
+/** A leg that carries sound, for the engine of its talk. */
+export const joinedSound = (
+  leg: MediaLeg,
+  engine: (ready: ReadyTemplate) => VoiceEngine<MediaLeg>,
+  clock: Clock,
+): Joined =>
+  joined(leg, engine, clock, (closed) => {
+    leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
+    leg.close();
+  });

@@ -1,0 +1,115 @@
+import type { Bus, ResultOf } from "../../../shared/bus.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
+import type { Engine } from "../../../shared/contracts/models.ts";
+import { codeOf } from "../../../shared/errors.ts";
+import { sha256, type Ids } from "../../../shared/ids.ts";
+import { chooseEngine, kindOf, type Choice, type EngineEnv } from "../pipelines/pipeline-choice.ts";
+import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
+import { mediaPath } from "../transport/media-server.ts";
+import type { NewSession, Sessions } from "./sessions.repository.ts";
+import type { Warming } from "../pipelines/cascaded/speech-cache-warmer.ts";
+
+type Result = ResultOf<"conversation.prepareMany">["results"][number];
+type Refusal = NonNullable<Result["refusal"]>;
+
+/** What talks are made ready with. `url`: where carriers find the media server. */
+export interface PreparingParts {
+  env: EngineEnv;
+  clock: Clock;
+  ids: Ids;
+  sessions: Sessions;
+  flows: Flows;
+  warm: Pick<Warming, "talk">;
+  url(): string;
+}
+
+const TOKEN_BYTES = 16;
+
+const refusalOf = (error: unknown): Refusal => ({
+  code: codeOf(error),
+  message: error instanceof Error ? error.message : String(error),
+});
+
+/** Each template version once, whatever the number of calls; what can't be had is a refusal for its calls only. */
+async function templatesOf(
+  { flows }: PreparingParts,
+  bus: Bus,
+  calls: readonly Preparation[],
+): Promise<(ReadyTemplate | Refusal)[]> {
+  const asked = new Map<string, Promise<ReadyTemplate | Refusal>>();
+  return Promise.all(
+    calls.map(({ template_id, template_version }) => {
+      const key = `${template_id}:${template_version}`;
+      const found = asked.get(key) ?? flows.get(bus, template_id, template_version).catch(refusalOf);
+      asked.set(key, found);
+      return found;
+    }),
+  );
+}
+
+/** A template with the way its talk is held; the deployment may not have what that needs. */
+function held(
+  ready: ReadyTemplate | Refusal,
+  configured: Engine | null,
+  env: EngineEnv,
+): (ReadyTemplate & { engine: Engine }) | Refusal {
+  if (!("template" in ready)) return ready;
+  const choice: Choice = chooseEngine(ready.template, configured, env);
+  return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
+}
+
+/** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
+export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
+  const { ids, sessions, clock, url, env, warm } = parts;
+  const templates = (await templatesOf(parts, bus, calls)).map((ready, at) =>
+    held(ready, calls[at]?.engine ?? null, env),
+  );
+  const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
+    ({ call_ref, ...call }, at) => {
+      const ready = templates[at];
+      if (ready === undefined || !("template" in ready)) return [];
+      const token = ids.hex(TOKEN_BYTES);
+      const {
+        template: { language, voice },
+        engine,
+      } = ready;
+      const prepared = {
+        media_url: `${url()}${mediaPath(call.provider, token)}`,
+        token,
+        kind: kindOf(engine),
+        language,
+        voice,
+      };
+      return [{ at, prepared, session: { _id: call_ref, ...call, engine, token_hash: sha256(token) } }];
+    },
+  );
+  const made = await sessions.prepare(
+    wanted.map((w) => w.session),
+    clock.now(),
+  );
+  for (const [
+    i,
+    {
+      at,
+      session: { engine, payload },
+    },
+  ] of wanted.entries()) {
+    const ready = templates[at];
+    if (made[i] === true && engine === "cascade" && ready !== undefined && "template" in ready)
+      warm.talk(ready.template, payload);
+  }
+  const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));
+  return calls.map(({ call_ref }, at): Result => {
+    const ready = templates[at];
+    if (ready !== undefined && "code" in ready) return { prepared: null, refusal: ready };
+    const prepared = done.get(at) ?? null;
+    return {
+      prepared,
+      refusal:
+        prepared === null
+          ? { code: "BUSY", message: `The talk of ${call_ref} has begun already; it can't be prepared again.` }
+          : null,
+    };
+  });
+}

@@ -1,0 +1,36 @@
+import type { Log } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/log.ts";
+
+/** Writes the latest state of something, one write at a time; states that came during a write are skipped but the last. */
+export interface Progress {
+  save(write: () => Promise<void>): void;
+  settled(): Promise<void>;
+}
+
+/** A write that fails is logged and forgotten: the next one carries everything. */
+export function progressWriter(log: Log, about: Record<string, unknown>): Progress {
+  let next: (() => Promise<void>) | null = null;
+  let running: Promise<void> | null = null;
+  const run = async (): Promise<void> => {
+    while (next) {
+      const write = next;
+      next = null;
+      await write().catch((error: unknown) =>
+        log.warn(
+          { event: "talk.progress_lost", ...about, error: errorForLog(error) },
+          "The progress of a talk could not be written.",
+        ),
+      );
+    }
+    running = null;
+  };
+  return {
+    save(write) {
+      next = write;
+      running ??= run();
+    },
+    async settled() {
+      await running;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { Schema } from "mongoose";
+import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { Provider, VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { Preparation } from "../../../shared/contracts/conversation.ts";
+import type { Engine } from "../../../shared/contracts/models.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+
+/** A talk's life: prepared before the dial, talking once media joined, its facts kept until the lead has taken them. */
+export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";
+
+/** One talk, by its call_ref. The media token is kept as SHA-256 only, and only until it is used. */
+export interface SessionDoc {
+  _id: string;
+  lead_id: string;
+  claim_no: number;
+  provider: Provider;
+  template_id: string;
+  template_version: number;
+  payload: Record<string, unknown>;
+  max_call_seconds: number;
+  voicemail_action: VoicemailAction;
+  /** How the talk is held, and which carrier's stream it comes over. */
+  engine: Engine;
+  carrier: Preparation["carrier"];
+  /** We record the talk, where it carries sound. */
+  record: boolean;
+  state: SessionState;
+  token_hash?: string;
+  token_expires_at: Date;
+  node_id: string | null;
+  call_id: string | null;
+  /** What is known of the talk so far; null until something was said. */
+  talk: TalkFacts | null;
+  answered_at: Date | null;
+  ended_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  /** The document is of no use after this. */
+  purge_at: Date;
+}
+
+/** Schema of `conversation_sessions`. */
+export const sessionSchema = new Schema<SessionDoc>(
+  {
+    _id: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    claim_no: { type: Number, required: true },
+    provider: { type: String, required: true },
+    template_id: { type: String, required: true },
+    template_version: { type: Number, required: true },
+    payload: { type: Schema.Types.Mixed, required: true },
+    max_call_seconds: { type: Number, required: true },
+    voicemail_action: { type: String, default: "hangup" },
+    engine: { type: String, default: "relay" },
+    carrier: { type: String, default: "none" },
+    record: { type: Boolean, default: false },
+    state: { type: String, required: true },
+    token_hash: { type: String },
+    token_expires_at: { type: Date, required: true },
+    node_id: { type: String, default: null },
+    call_id: { type: String, default: null },
+    talk: { type: Schema.Types.Mixed, default: null },
+    answered_at: { type: Date, default: null },
+    ended_at: { type: Date, default: null },
+    created_at: { type: Date, required: true },
+    updated_at: { type: Date, required: true },
+    purge_at: { type: Date, required: true },
+  },
+  { ...SCHEMA_OPTIONS },
+);
+
+sessionSchema.index(
+  { token_hash: 1 },
+  { name: "by_token", unique: true, partialFilterExpression: { token_hash: { $exists: true } } },
+);
+sessionSchema.index({ purge_at: 1 }, { name: "purge", expireAfterSeconds: 0 });

@@ -1,0 +1,85 @@
+import type { Bus } from "../../../shared/bus.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Turn, TurnReply } from "../../../shared/contracts/conversation.ts";
+import { fail } from "../../../shared/errors.ts";
+import { sha256 } from "../../../shared/ids.ts";
+import type { VoiceEngine } from "../pipelines/port.ts";
+import { kindOf } from "../pipelines/pipeline-choice.ts";
+import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
+import { joinedText } from "./media-attachment.ts";
+import { pace, type Pace } from "../transport/carrier-tempo.ts";
+import type { TextLeg } from "../transport/port.ts";
+import { turnsLeg, type TurnsLeg } from "../transport/xml-driven-leg.ts";
+import type { Sessions } from "./sessions.repository.ts";
+import type { Talks } from "./live-conversations.ts";
+
+/** What talks led by documents are held with. */
+export interface TurnsParts {
+  clock: Clock;
+  node_id: string;
+  sessions: Sessions;
+  flows: Flows;
+  talks: Talks;
+  engine(ready: ReadyTemplate): VoiceEngine<TextLeg>;
+}
+
+/** The talks of this process whose carriers ask for a document after each turn. */
+export interface TalksByTurns {
+  /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process is going down. */
+  turn(turn: Turn, bus: Bus): Promise<TurnReply>;
+  /** The carrier's side of a call is over: nobody will ask again. */
+  over(call_ref: string): void;
+  /** Lets no new talk in. */
+  refuse(): void;
+}
+
+const NOTHING: TurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
+
+/** Keeps them. */
+export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }: TurnsParts): TalksByTurns {
+  const legs = new Map<string, TurnsLeg>();
+  /** First turns under way, so that a carrier's retry waits for the same answer. */
+  const admitting = new Map<string, Promise<TurnsLeg>>();
+  const paces = new Map<Provider, Pace>();
+  let refusing = false;
+
+  const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<TurnsLeg> => {
+    if (refusing || talks.full()) fail("BUSY", "This process holds as many talks as it can.");
+    const hash = sha256(token);
+    const found = await sessions.peek(hash, provider, clock.now());
+    // the template before the token is used up: without it there would be nothing to say
+    const ready =
+      found?._id === call_ref && kindOf(found.engine) === "text"
+        ? await flows.get(bus, found.template_id, found.template_version)
+        : null;
+    const doc = ready && (await sessions.redeem(hash, provider, node_id, clock.now()));
+    if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
+    const { language, voice } = ready.template;
+    const known = paces.get(provider) ?? pace();
+    paces.set(provider, known);
+    const leg = turnsLeg({ clock, call_id, language, voice, pace: known });
+    legs.set(call_ref, leg);
+    void talks.hold(joinedText(leg, engine, clock), doc).finally(() => {
+      if (legs.get(call_ref) === leg) legs.delete(call_ref);
+    });
+    return leg;
+  };
+
+  return {
+    async turn(turn, bus) {
+      const { call_ref, heard, digits, follows, token } = turn;
+      const input = { heard, digits, follows };
+      const known = legs.get(call_ref) ?? admitting.get(call_ref);
+      if (known) return (await known).turn(input);
+      if (token === null) return NOTHING;
+      const admitted = admit(turn, token, bus).finally(() => admitting.delete(call_ref));
+      admitting.set(call_ref, admitted);
+      return (await admitted).turn(input);
+    },
+    over: (call_ref) => legs.get(call_ref)?.gone(),
+    refuse() {
+      refusing = true;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { plusSeconds } from "../../../shared/clock.ts";
+import type { AttemptFacts, CarrierEnd, TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { CallDoc, HangUpReason } from "./calls.model.ts";
+import { CARRIER_LIMIT_MARGIN_SECONDS } from "./call-deadlines.ts";
+
+/** Why we hung up before anyone talked, as the lead's record says it. Hang-ups that are part of a normal end are not listed. */
+const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
+  window_closed: {
+    code: "WINDOW_CLOSED",
+    message: "The calling window closed before the call was answered and joined; the call was ended.",
+  },
+  baton_lost: { code: "BATON_LOST", message: "The lead went on without this attempt; the call was ended." },
+  media_missing: {
+    code: "MEDIA_MISSING",
+    message: "The call was answered, but the carrier never connected its media; the call was ended.",
+  },
+  media_failed: {
+    code: "MEDIA_FAILED",
+    message:
+      "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended.",
+  },
+  overdue: { code: "CALL_OVERDUE", message: "The call outlived its longest length; it was ended." },
+};
+
+const LOST = { code: "CONVERSATION_LOST", message: "The process that led the talk went silent; the call was ended." };
+
+/** What is said of an attempt whose talk lost its holder. */
+export const conversationLost = (): Record<string, unknown> => ({ ...LOST });
+
+/** Ends of a call to us that only say that the caller left before anybody talked. */
+const LEFT_EARLY: readonly CarrierEnd[] = ["no_answer", "busy", "rejected", "canceled"];
+
+function endOf(call: CallDoc): CarrierEnd {
+  const said = call.ended ?? "unknown";
+  const ended = call.direction === "INBOUND" && LEFT_EARLY.includes(said) ? "completed" : said;
+  if (ended !== "completed") return ended;
+  const limit = (call.order?.max_call_seconds ?? Infinity) + CARRIER_LIMIT_MARGIN_SECONDS;
+  if ((call.talk_seconds ?? 0) >= limit) return "time_limit";
+  // answered outside the window: not a talk that the customer ended
+  return call.hang_up === "window_closed" && call.holder === undefined ? "canceled" : ended;
+}
+
+/** The answer's moment: as reported, else the end less the talk time. */
+function answeredAt(call: CallDoc): Date | null {
+  if (call.answered_at) return call.answered_at;
+  return call.ended === "completed" && call.ended_at && call.talk_seconds !== undefined
+    ? plusSeconds(call.ended_at, -call.talk_seconds)
+    : null;
+}
+
+/** All that is known of an ended call, for leads to judge. `talk`: what the conversation left, null when nobody joined. */
+export function factsOf(call: CallDoc, talk: TalkFacts | null): AttemptFacts {
+  const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
+  const cause = call.cause === undefined ? {} : { cause: call.cause };
+  return {
+    ended: endOf(call),
+    call_id: call.carrier_call_id ?? null,
+    started_at: (call.placed_at ?? call.created_at).toISOString(),
+    answered_at: answeredAt(call)?.toISOString() ?? null,
+    ended_at: call.ended_at?.toISOString() ?? null,
+    machine: call.machine === "machine",
+    talk,
+    dropped_as: null,
+    error: error ? { ...error, ...cause } : null,
+    pre_check_results: [],
+  };
+}
+
+/** A carrier's whole seconds can put a step up to this long before or after our own clock's instant; within it ours is taken. */
+const CARRIER_CLOCK_GRAIN_MS = 2000;
+
+/** When a step happened: the carrier's time for reports that come late, ours for those that come at once (it is finer). Never later than `received`. */
+export function momentOf(carrier_time: string | null, received: Date): Date {
+  const said = carrier_time === null ? received : new Date(carrier_time);
+  return said.getTime() < received.getTime() - CARRIER_CLOCK_GRAIN_MS ? said : received;
+}

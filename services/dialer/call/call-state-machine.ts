@@ -1,0 +1,277 @@
+import { plusMs } from "../../../shared/clock.ts";
+import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import { callRef } from "../../../shared/ids.ts";
+import type { CallDoc, CallState, HangUpReason, KeptOrder, MediaKind } from "./calls.model.ts";
+import type { CallProgress } from "../carriers/carrier-port.ts";
+import { dueAfterIntent, JOIN_GRACE_MS, RELOOK_MS } from "./call-deadlines.ts";
+
+/** One legal move as a guarded write: whole, or not at all when the guard no longer holds. */
+export interface Move {
+  filter: Record<string, unknown>;
+  update: {
+    $set?: Record<string, unknown>;
+    $unset?: Record<string, 1>;
+    $min?: Record<string, Date>;
+    $inc?: Record<string, number>;
+  };
+}
+
+const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
+const LIVE: readonly CallState[] = ["DIALING", "RINGING", "ANSWERED"];
+
+/** True while the phone may ring or somebody may be talking. */
+export const isLive = (call: Pick<CallDoc, "state">): boolean => LIVE.includes(call.state);
+
+const live = (ref: string) => ({ _id: ref, rank: { $lt: RANK.ENDED } });
+/** Sent or not, the carrier has not named it yet. */
+const unnamed = (ref: string) => ({ _id: ref, state: "DIALING", carrier_call_id: null });
+/** A call keeps the carrier's first name for it: events of another one are none of its business. */
+const named = (call_id: string) => ({ carrier_call_id: { $in: [null, call_id] } });
+
+/** What is kept of an order: nothing that is not needed to know the call by, for payloads and secrets of pre-checks have their own place. */
+const keptOf = ({
+  payload: _payload,
+  pre_checks: _checks,
+  pre_check_defers: _defers,
+  rate_limit: _limit,
+  ...order
+}: DialOrder): KeptOrder => order;
+
+/** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
+export const isSame = (a: CallDoc, b: CallDoc): boolean =>
+  a._id === b._id &&
+  a.state === b.state &&
+  a.tended_by === b.tended_by &&
+  a.created_at.getTime() === b.created_at.getTime() &&
+  a.carrier_call_id === b.carrier_call_id;
+
+/** The intent record: written, and acknowledged by a majority, before the carrier is asked. */
+export const intent = (
+  order: DialOrder,
+  node: string,
+  now: Date,
+  deadline_at: Date,
+  media: MediaKind = "text",
+): CallDoc => ({
+  _id: callRef(order.lead_id, order.claim_no),
+  lead_id: order.lead_id,
+  claim_no: order.claim_no,
+  state: "DIALING",
+  rank: RANK.DIALING,
+  created_at: now,
+  order: keptOf(order),
+  provider: order.provider,
+  ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
+  media,
+  deadline_at,
+  tended_by: node,
+  due_at: dueAfterIntent(deadline_at),
+});
+
+/** A call of somebody to us that is taken: it rings at our number under the carrier's name for it, and this node keeps its lead's lease alive. */
+export const received = (
+  order: KeptOrder,
+  call: { call_id: string; leg_id: string | null },
+  node: string,
+  now: Date,
+): CallDoc => ({
+  _id: callRef(order.lead_id, order.claim_no),
+  lead_id: order.lead_id,
+  claim_no: order.claim_no,
+  state: "RINGING",
+  rank: RANK.RINGING,
+  created_at: now,
+  direction: "INBOUND",
+  order,
+  provider: order.provider,
+  carrier_call_id: call.call_id,
+  ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }),
+  ringing_at: now,
+  tended_by: node,
+  due_at: plusMs(now, JOIN_GRACE_MS),
+});
+
+/** RINGING -> ENDED: a call to us that can't be taken after all. */
+export const turnedAway = (ref: string, error: Record<string, unknown>, now: Date): Move =>
+  end({ ...live(ref), direction: "INBOUND", holder: null }, "failed", now, now, { error });
+
+/** The tombstone: an intent record that comes later finds the place taken, and nothing is dialled. */
+export const tombstone = (lead_id: string, claim_no: number, now: Date): CallDoc => ({
+  _id: callRef(lead_id, claim_no),
+  lead_id,
+  claim_no,
+  state: "VOID",
+  rank: RANK.VOID,
+  created_at: now,
+});
+
+/** DIALING: the carrier gave the call its id. */
+export const place = (ref: string, call_id: string, at: Date, due_at: Date): Move => ({
+  filter: { ...live(ref), carrier_call_id: null },
+  update: { $set: { carrier_call_id: call_id, placed_at: at, due_at } },
+});
+
+const end = (
+  filter: Record<string, unknown>,
+  ended: CarrierEnd,
+  at: Date,
+  now: Date,
+  more: Partial<CallDoc>,
+): Move => ({
+  filter,
+  update: {
+    $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, RELOOK_MS), ...more },
+    $unset: { tended_by: 1 },
+  },
+});
+
+/** What the carrier says of a call, as a move up the ranks. Late, repeated and reordered steps find the guard shut. */
+export function progress(ref: string, step: CallProgress, at: Date, now: Date): Move {
+  const id = step.call_id;
+  const below = (rank: number) => ({ _id: ref, rank: { $lt: rank }, ...named(id) });
+  switch (step.type) {
+    case "queued":
+      return {
+        filter: { ...live(ref), carrier_call_id: null },
+        update: { $set: { carrier_call_id: id, placed_at: at } },
+      };
+    case "ringing":
+      return {
+        filter: below(RANK.RINGING),
+        update: { $set: { state: "RINGING", rank: RANK.RINGING, carrier_call_id: id, ringing_at: at } },
+      };
+    case "answered":
+      return {
+        filter: below(RANK.ANSWERED),
+        update: {
+          $set: {
+            state: "ANSWERED",
+            rank: RANK.ANSWERED,
+            carrier_call_id: id,
+            answered_at: at,
+            due_at: plusMs(now, JOIN_GRACE_MS),
+          },
+        },
+      };
+    case "machine":
+      return {
+        filter: { ...live(ref), ...named(id), machine: null },
+        update: { $set: { machine: step.verdict, carrier_call_id: id } },
+      };
+    case "beep":
+      return {
+        filter: { ...live(ref), ...named(id), beep_at: null },
+        update: { $set: { beep_at: at, carrier_call_id: id } },
+      };
+    case "media_lost":
+      return {
+        filter: { ...live(ref), holder: null, hang_up: null, $or: [named(id), { carrier_leg_id: id }] },
+        update: { $set: { hang_up: "media_failed", due_at: plusMs(now, RELOOK_MS) } },
+      };
+    case "ended":
+      return end(below(RANK.ENDED), step.end, at, now, {
+        carrier_call_id: id,
+        ...(step.cause === null ? {} : { cause: step.cause }),
+        ...(step.seconds === null ? {} : { talk_seconds: step.seconds }),
+      });
+  }
+}
+
+/** Live: how the talk travels, once that is known of a call to us. */
+export const travels = (ref: string, media: MediaKind): Move => ({ filter: live(ref), update: { $set: { media } } });
+
+/** The carrier gave the live leg a name of its own. The first one stands. */
+export const nameLeg = (ref: string, call_id: string, leg_id: string): Move => ({
+  filter: { _id: ref, ...named(call_id), carrier_leg_id: null },
+  update: { $set: { carrier_call_id: call_id, carrier_leg_id: leg_id } },
+});
+
+/** DIALING -> ENDED: nothing rang, for certain; the lead comes back at `release.due_at`. */
+export const notDialled = (ref: string, release: { due_at: Date; reason: string }, now: Date): Move =>
+  end(unnamed(ref), "not_dialled", now, now, { release });
+
+/** DIALING -> ENDED: the carrier's final no. */
+export const refuse = (
+  ref: string,
+  ended: "invalid_number" | "failed",
+  error: Record<string, unknown>,
+  now: Date,
+): Move => end(unnamed(ref), ended, now, now, { error });
+
+/**
+ * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.
+ * A sender that died right before the request and one that died right after it left the same document: the intent. No further mark can tell them apart. One written before
+ * the request has the same gap behind it, one written after it is what the dead did not live to write; so the doubt goes to the callee, and whether such an attempt is
+ * followed by another is for the template's retry_on to say. Senders that live and did not send say so (notDialled).
+ */
+export const giveUp = (ref: string, now: Date): Move => end(unnamed(ref), "unknown", now, now, {});
+
+/** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */
+export const cut = (ref: string, ended: "completed" | "unknown", error: Record<string, unknown>, now: Date): Move =>
+  end(live(ref), ended, now, now, { error });
+
+/** What is to be done when a machine answers. */
+export const machineAction = ({ order }: Pick<CallDoc, "order">): VoicemailAction =>
+  order?.voicemail_action ?? "hangup";
+
+/** True where a machine that answers ends the call; else the talk goes on, or leaves a message. */
+export const endsForMachine = (call: Pick<CallDoc, "order">): boolean => machineAction(call) === "hangup";
+
+/** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine that is to be hung up on, not twice. */
+export const join = (ref: string, node: string, now: Date, due_at: Date): Move => ({
+  filter: {
+    ...live(ref),
+    holder: null,
+    hang_up: null,
+    $and: [
+      { $or: [{ dial_until: null }, { dial_until: { $gt: now } }] },
+      { $or: [{ machine: { $ne: "machine" } }, { "order.voicemail_action": { $in: ["continue", "leave_message"] } }] },
+    ],
+  },
+  update: {
+    $set: { state: "ANSWERED", rank: RANK.ANSWERED, holder: node, joined_at: now, due_at },
+    $min: { answered_at: now },
+    $unset: { tended_by: 1 },
+  },
+});
+
+/** Live: we want it over. The first reason stands. */
+export const wantOver = (ref: string, reason: HangUpReason, now: Date): Move => ({
+  filter: { ...live(ref), hang_up: null },
+  update: { $set: { hang_up: reason, due_at: plusMs(now, RELOOK_MS) } },
+});
+
+/** Live, nobody talking: this node keeps the lead's lease alive from now on. */
+export const tend = (ref: string, node: string): Move => ({
+  filter: { ...live(ref), holder: null },
+  update: { $set: { tended_by: node } },
+});
+
+/** Live: when it is looked at next. */
+export const lookAgain = (ref: string, due_at: Date): Move => ({ filter: live(ref), update: { $set: { due_at } } });
+
+/** ENDED: the lead is settled and the number free. `due_at` null: nothing is owed any more. */
+export const close = (ref: string, now: Date, due_at: Date | null): Move => ({
+  filter: { _id: ref, state: "ENDED", closed_at: null },
+  update: {
+    $set: { closed_at: now, ...(due_at === null ? {} : { due_at }) },
+    ...(due_at === null ? { $unset: { due_at: 1 } } : {}),
+  },
+});
+
+/** What the call cost. The carrier's own figure stands; one of the price table gives way to it. */
+export const priced = (
+  ref: string,
+  cost: { amount: number; currency: string; what: "carrier" | "price_table" },
+): Move => ({
+  filter: { _id: ref, $or: [{ cost: null }, { cost_what: "price_table" }] },
+  update: { $set: { cost: cost.amount, cost_currency: cost.currency, cost_what: cost.what } },
+});
+
+/** ENDED and closed: the price was looked for; when it is again (`due_at` null: not). */
+export const looked = (ref: string, due_at: Date | null): Move => ({
+  filter: { _id: ref, state: "ENDED", closed_at: { $ne: null } },
+  update: { $inc: { cost_looks: 1 }, ...(due_at === null ? { $unset: { due_at: 1 } } : { $set: { due_at } }) },
+});

@@ -1,0 +1,153 @@
+import { Schema } from "mongoose";
+import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Prepared } from "../../../shared/contracts/conversation.ts";
+import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
+import type { KeptRecording } from "../recordings/recording-state-machine.ts";
+
+/** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
+export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
+export type CallState = (typeof CALL_STATES)[number];
+
+/** Why we ended a call ourselves. */
+export type HangUpReason =
+  | "asked"
+  | "machine"
+  | "window_closed"
+  | "baton_lost"
+  | "media_missing"
+  | "media_failed"
+  | "overdue"
+  | "conversation_lost";
+
+/** How a talk travels between carrier and conversation. */
+export type MediaKind = Prepared["kind"];
+
+/** What was to be dialled, as far as it is kept with the call. */
+export type KeptOrder = Omit<DialOrder, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+
+/** A call as it is kept: one document per attempt, `_id` its call_ref. Fields are absent until they are known, so that guards and partial indexes can ask for absence. */
+export interface CallDoc {
+  _id: string;
+  lead_id: string;
+  claim_no: number;
+  state: CallState;
+  /** Order of the states: a call only ever moves to a higher rank. */
+  rank: number;
+  created_at: Date;
+  /** A call of somebody to us; absent: one that we dialled. */
+  direction?: "INBOUND";
+  /** What was to be dialled, as it stood at the claim; absent in tombstones. */
+  order?: KeptOrder;
+  provider?: Provider;
+  dial_until?: Date;
+  /** After this instant the request may no longer be sent. */
+  deadline_at?: Date;
+  carrier_call_id?: string;
+  /** The carrier's name of the live leg, where that is another than the call's. */
+  carrier_leg_id?: string;
+  placed_at?: Date;
+  ringing_at?: Date;
+  answered_at?: Date;
+  joined_at?: Date;
+  ended_at?: Date;
+  /** The dialer node that keeps the lead's lease alive; absent once the baton is handed over or the call is over. */
+  tended_by?: string;
+  /** The conversation node that took the baton. */
+  holder?: string;
+  machine?: AnsweredBy;
+  /** A machine's greeting was over. */
+  beep_at?: Date;
+  hang_up?: HangUpReason;
+  ended?: CarrierEnd;
+  /** The network's own code, for people. */
+  cause?: string;
+  talk_seconds?: number;
+  /** When the lead comes back, where nothing was dialled. */
+  release?: { due_at: Date; reason: string };
+  /** What went wrong, as the lead's record will show it. */
+  error?: Record<string, unknown>;
+  /** When somebody must look at this call again; absent when nothing is owed any more. */
+  due_at?: Date;
+  /** The lead was settled (or given back) and the number freed. */
+  closed_at?: Date;
+  cost?: number;
+  cost_currency?: string;
+  /** Times the price was asked for. */
+  cost_looks?: number;
+  /** Who named the price; absent in older documents, where it was the carrier. */
+  cost_what?: "carrier" | "price_table";
+  /** How the talk travels; absent in older documents: as text. */
+  media?: MediaKind;
+  /** Absent: it is not recorded. */
+  recording?: KeptRecording;
+  /** Marks of its last moves (shared/guarded-collection.ts). */
+  marks?: string[];
+}
+
+/** The call by the carrier's names; null while it has none. */
+export const handleOf = ({
+  carrier_call_id,
+  carrier_leg_id,
+}: Pick<CallDoc, "carrier_call_id" | "carrier_leg_id">): CallHandle | null =>
+  carrier_call_id === undefined ? null : { call_id: carrier_call_id, leg_id: carrier_leg_id ?? null };
+
+const Free = Schema.Types.Mixed;
+
+/** Collection `calls`; owner: the dialer. */
+export const callSchema = new Schema<CallDoc>(
+  {
+    _id: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    claim_no: { type: Number, required: true },
+    state: { type: String, required: true },
+    rank: { type: Number, required: true },
+    created_at: { type: Date, required: true },
+    direction: String,
+    order: Free,
+    provider: String,
+    dial_until: Date,
+    deadline_at: Date,
+    carrier_call_id: String,
+    carrier_leg_id: String,
+    placed_at: Date,
+    ringing_at: Date,
+    answered_at: Date,
+    joined_at: Date,
+    ended_at: Date,
+    tended_by: String,
+    holder: String,
+    machine: String,
+    beep_at: Date,
+    hang_up: String,
+    ended: String,
+    cause: String,
+    talk_seconds: Number,
+    release: Free,
+    error: Free,
+    due_at: Date,
+    closed_at: Date,
+    cost: Number,
+    cost_currency: String,
+    cost_looks: Number,
+    cost_what: String,
+    media: String,
+    recording: Free,
+    marks: { type: [String], default: undefined },
+  },
+  SCHEMA_OPTIONS,
+);
+
+const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
+
+callSchema.index(
+  { provider: 1, carrier_call_id: 1 },
+  { name: "carrier_call", unique: true, ...whenPresent("carrier_call_id") },
+);
+callSchema.index({ provider: 1, carrier_leg_id: 1 }, { name: "carrier_leg", ...whenPresent("carrier_leg_id") });
+callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
+callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });
+callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });
+callSchema.index({ lead_id: 1, claim_no: 1 }, { name: "by_lead" });

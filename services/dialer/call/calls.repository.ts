@@ -1,0 +1,97 @@
+import type { Model } from "mongoose";
+import type { Provider } from "../../../shared/contracts/configuration.ts";
+import { fail } from "../../../shared/errors.ts";
+import { joinedMoves } from "../../../shared/guarded-collection.ts";
+import { joining } from "../../../shared/joining.ts";
+import { insertEach } from "../../../shared/unordered-insert.ts";
+import { isSame, tombstone, type Move } from "./call-state-machine.ts";
+import type { CallDoc } from "./calls.model.ts";
+
+/** Reads and writes of `calls`; moves come from the machine. */
+export interface Calls {
+  /** Writes an intent record or a tombstone; false: the place was taken. */
+  insert(call: CallDoc): Promise<boolean>;
+  /** The call of this attempt, or a tombstone in its place. */
+  findOrVoid(ref: string, baton: { lead_id: string; claim_no: number }, now: Date): Promise<CallDoc>;
+  find(ref: string): Promise<CallDoc | null>;
+  /** Makes a move; null: its guard no longer holds, or the carrier's id belongs to another call. */
+  run(move: Move): Promise<CallDoc | null>;
+  /** Takes the call that waits longest to be looked at and keeps other lookers off until `next_due`. */
+  takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
+  /** Live calls whose lead's lease this node keeps alive. */
+  tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
+  /** The call of this name at the carrier. */
+  ofCarrier(provider: Provider, call_id: string): Promise<CallDoc | null>;
+  /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
+  known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
+}
+
+/** Most time the database may take over one of these, in milliseconds. */
+const MAX_TIME_MS = 8000;
+
+/** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
+const INSERTS_AT_ONCE = 200;
+
+const WHOLE = {} as const;
+
+/** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
+export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
+  const find = (ref: string): Promise<CallDoc | null> =>
+    model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
+  const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
+  const insert = async (call: CallDoc): Promise<boolean> => {
+    const written = await insertJoined(call);
+    if (written === "failed")
+      fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
+    if (written === "written") return true;
+    const there = await find(call._id);
+    return there !== null && isSame(there, call);
+  };
+
+  return {
+    insert,
+    find,
+    async findOrVoid(ref, { lead_id, claim_no }, now) {
+      const known = await find(ref);
+      if (known) return known;
+      const empty = tombstone(lead_id, claim_no, now);
+      if (await insert(empty)) return empty;
+      return (
+        (await find(ref)) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`)
+      );
+    },
+    run: joinedMoves(model, { mark, projection: WHOLE }),
+    takeDue: (now, next_due) =>
+      model
+        .findOneAndUpdate(
+          { due_at: { $lte: now } },
+          { $set: { due_at: next_due } },
+          { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS },
+        )
+        .lean<CallDoc>()
+        .exec(),
+    tendedBy: (node, after, limit) =>
+      model
+        .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CallDoc[]>()
+        .exec(),
+    ofCarrier: (provider, call_id) =>
+      model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
+    async known(provider, call_ids) {
+      const asked = ["carrier_call_id", "carrier_leg_id"] as const;
+      const found = await Promise.all(
+        asked.map((name) =>
+          model
+            .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
+            .maxTimeMS(MAX_TIME_MS)
+            .lean<CallDoc[]>()
+            .exec(),
+        ),
+      );
+      return new Set(asked.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
+    },
+  };
+}

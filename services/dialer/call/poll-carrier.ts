@@ -1,0 +1,126 @@
+import { plusMs } from "../../../shared/clock.ts";
+import { cut, endsForMachine, giveUp, isLive, lookAgain, place, tend } from "./call-state-machine.ts";
+import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
+import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";
+import { closeCall, ended } from "./close-call.ts";
+import { askPrice } from "../billing/charge.ts";
+import { cutLine, endCall } from "./call-control.ts";
+import { applyStep } from "./apply-callback.ts";
+import {
+  dueAfterJoining,
+  dueAfterPlacing,
+  hopeEndsAt,
+  JOIN_GRACE_MS,
+  lastAnswerAt,
+  LOOKUP_EVERY_MS,
+  RELOOK_MS,
+} from "./call-deadlines.ts";
+import type { Works } from "../deps.ts";
+
+const GONE = { code: "CALL_GONE", message: "The carrier does not know the call any more." };
+
+/** Why a call that the carrier calls live should be over; null: it is in order. Pure. */
+export function overdue(call: CallDoc, now: Date): HangUpReason | null {
+  if (call.hang_up !== undefined) return call.hang_up;
+  if (call.machine === "machine" && call.holder === undefined && endsForMachine(call)) return "machine";
+  if (call.state !== "ANSWERED")
+    return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : null;
+  if (call.holder === undefined)
+    return call.answered_at !== undefined && plusMs(call.answered_at, JOIN_GRACE_MS) <= now ? "media_missing" : null;
+  return dueAfterJoining(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;
+}
+
+/** When a live call in order is looked at again. Pure. */
+export function nextLook(call: CallDoc, now: Date): Date {
+  if (call.joined_at) return dueAfterJoining(call.joined_at, call.order?.max_call_seconds ?? 0);
+  if (call.state === "ANSWERED") return plusMs(now, JOIN_GRACE_MS);
+  const next = plusMs(now, RELOOK_MS);
+  return call.dial_until !== undefined && call.dial_until > now && call.dial_until < next ? call.dial_until : next;
+}
+
+/** The one call of ours among those found; undefined where there is none, or no telling which. */
+async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
+  if (call.provider === undefined) return undefined;
+  const taken = await w.calls.known(
+    call.provider,
+    found.map((c) => c.call_id),
+  );
+  const free = found.filter((c) => !taken.has(c.call_id));
+  if (free.length > 1)
+    w.log.warn(
+      { call_ref: call._id, candidates: free.length },
+      "more than one call at the carrier could be this one; waiting for a callback to tell",
+    );
+  return free.length === 1 ? free[0] : undefined;
+}
+
+/** A request whose answer never came: the carrier is asked by numbers and time. Found, the call is adopted; gone past hope, it is given up. */
+async function seek(w: Works, call: CallDoc, carrier: CarrierPort): Promise<void> {
+  if (call.order === undefined || call.deadline_at === undefined) return;
+  const { to, from } = call.order;
+  const found = await carrier.find({
+    call_ref: call._id,
+    to,
+    from,
+    since: call.created_at,
+    until: lastAnswerAt(call.deadline_at),
+  });
+  const ours = await adoptable(w, call, found);
+  const now = w.clock.now();
+  if (ours) {
+    w.log.info({ call_ref: call._id }, "the carrier has the call whose answer was lost; it is adopted");
+    await w.calls.run(
+      place(
+        call._id,
+        ours.call_id,
+        ours.created_at ?? now,
+        dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null),
+      ),
+    );
+    await w.calls.run(tend(call._id, w.nodeId));
+    await absorb(w, call, ours);
+    return;
+  }
+  if (now < hopeEndsAt(call.deadline_at)) {
+    await w.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+    return;
+  }
+  const over = await w.calls.run(giveUp(call._id, now));
+  if (over) await ended(w, over);
+}
+
+/** Applies what the carrier shows of a call, as if it had been called back. */
+async function absorb(w: Works, call: CallDoc, seen: CarrierCall): Promise<void> {
+  if (call.provider === undefined) return;
+  for (const step of seen.progress) await applyStep(w, call.provider, call._id, step, w.clock.now());
+}
+
+/** A call the carrier named: its state is asked for, and a call that should be over is ended. */
+async function poll(w: Works, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
+  const seen = await carrier.fetch(handle);
+  if (seen) await absorb(w, call, seen);
+  else {
+    const over = await w.calls.run(cut(call._id, "unknown", GONE, w.clock.now()));
+    if (over) await ended(w, over);
+  }
+  const now = w.clock.now();
+  const after = await w.calls.find(call._id);
+  if (!after || !isLive(after)) return;
+  const why = overdue(after, now);
+  if (why === null) await w.calls.run(lookAgain(call._id, nextLook(after, now)));
+  else if (after.hang_up === undefined) await endCall(w, call._id, why);
+  else await cutLine(w, after);
+}
+
+/** Looks at one call: pays what an ended one owes, asks the carrier about a live one. Throws when somebody can't be reached. */
+export async function look(w: Works, call: CallDoc): Promise<void> {
+  if (call.state === "VOID") return;
+  if (call.state === "ENDED") {
+    await (call.closed_at ? askPrice(w, call) : closeCall(w, call));
+    return;
+  }
+  if (call.provider === undefined) return;
+  const carrier = w.carriers.of(call.provider);
+  const handle = handleOf(call);
+  await (handle === null ? seek(w, call, carrier) : poll(w, call, carrier, handle));
+}

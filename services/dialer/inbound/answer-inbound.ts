@@ -1,0 +1,205 @@
+import type { ResultOf } from "../../../shared/bus.ts";
+import { plusMs } from "../../../shared/clock.ts";
+import type { InboundPlan } from "../../../shared/contracts/config.ts";
+import type { RawCallback } from "../../../shared/contracts/dialer.ts";
+import { codeOf, fail } from "../../../shared/errors.ts";
+import { sha256, uuidOf } from "../../../shared/ids.ts";
+import { maskPhone } from "../../../shared/log.ts";
+import type {
+  AnswerDocument,
+  CallbackKind,
+  CarrierPort,
+  InboundCall,
+  InboundDecision,
+} from "../carriers/carrier-port.ts";
+import type { InboundCallDoc } from "./inbound-calls.model.ts";
+import { acceptedOf, connect, inboundRef } from "./connect-inbound.ts";
+import { blocked, judge } from "./inbound-gate.ts";
+import { callbackBase, type Works } from "../deps.ts";
+
+/** A callback about a call to one of our numbers, its kind checked. */
+export type InboundCallback = RawCallback & { kind: CallbackKind };
+
+type Number = NonNullable<ResultOf<"numbers.called">["number"]>;
+
+/** What a word of our numbers' addresses stands in place of a call's name: the carrier has called us, or tells of such a call. */
+export const AT_NUMBER: ReadonlySet<string> = new Set(["new", "inbound"]);
+
+/** Another node that judged a call gets this long to answer it; after that it is taken for dead. */
+const ANSWERING_MS = 10_000;
+/** Answers that are remembered, so that a webhook that comes twice to one node has the same one. */
+const MAX_REMEMBERED = 1000;
+
+const idOf = (raw: InboundCallback, call: InboundCall): string => uuidOf(`${raw.provider}:${call.call_id}`);
+
+/** The plan as it is kept: without what inbound calls have no use for, and what may hold names that a database can't. */
+const kept = (plan: InboundPlan | null): InboundPlan | null =>
+  plan && {
+    ...plan,
+    configuration: plan.configuration && { ...plan.configuration, pre_checks: [], rate_limit_whitelist: [] },
+  };
+
+/** The call's document with its route: whose number, which template. */
+async function noted(w: Works, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
+  const id = idOf(raw, call);
+  const known = await w.inbound.find(id);
+  if (known) return known;
+  const number: Number | null = (await w.bus.call("numbers.called", { phone_number: call.to, provider: raw.provider }))
+    .number;
+  const { plan } = number
+    ? await w.bus.call("config.inboundFor", {
+        reseller_id: number.reseller_id,
+        merchant_id: number.merchant_id,
+        template_id: number.inbound_template_id,
+      })
+    : { plan: null };
+  return w.inbound.note({
+    _id: id,
+    provider: raw.provider,
+    carrier_call_id: call.call_id,
+    from: call.from,
+    to: call.to,
+    number_id: number?.id ?? null,
+    reseller_id: number?.reseller_id ?? plan?.reseller_id ?? null,
+    merchant_id: number?.merchant_id ?? plan?.merchant_id ?? null,
+    template_id: plan?.template_id ?? null,
+    plan: kept(plan),
+    created_at: w.clock.now(),
+  });
+}
+
+async function isListed(w: Works, { plan, from }: InboundCallDoc): Promise<boolean> {
+  if (!plan?.configuration?.enforce_blacklist || from === null) return false;
+  return w.together.listed({ reseller_id: plan.reseller_id, phone_number: from });
+}
+
+/** Judges a call once; whoever comes later gets the same ruling. `mine`: it was judged here and now. */
+async function ruled(w: Works, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
+  if (doc.verdict !== undefined) return { doc, mine: false };
+  const configuration = doc.plan?.configuration ?? null;
+  const [listed, earlier] = await Promise.all([
+    isListed(w, doc),
+    configuration && doc.from !== null ? w.inbound.earlier(doc, configuration.inbound_caller_window_seconds) : null,
+  ]);
+  const ruling = judge({
+    at: doc.created_at,
+    to: doc.to,
+    known: doc.number_id !== null,
+    plan: doc.plan,
+    listed,
+    earlier,
+  });
+  const now = await w.inbound.judged(doc._id, ruling, ruling.verdict === "ACCEPTED" ? doc._id : null, w.clock.now());
+  if (now) {
+    w.log.info(
+      {
+        event: "inbound.judged",
+        inbound_id: doc._id,
+        from: doc.from && maskPhone(doc.from),
+        to: maskPhone(doc.to),
+        ...ruling,
+      },
+      "a call to us was judged",
+    );
+    return { doc: now, mine: true };
+  }
+  return { doc: (await w.inbound.find(doc._id)) ?? doc, mine: false };
+}
+
+/** What a blocked call is answered. */
+function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
+  const c = plan?.configuration ?? null;
+  if (verdict === "REDIRECTED" && c?.inbound_redirect_number)
+    return { kind: "redirect", to: c.inbound_redirect_number };
+  return { kind: "reject", message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
+}
+
+/** The decision as it stands; one that can't be carried out becomes a block, for the caller is on the line. Null: nothing more is to be said. */
+async function decisionOf(w: Works, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
+  const accepted = acceptedOf(doc);
+  if (!accepted) return blockOf(doc);
+  try {
+    return await connect(w, accepted, call);
+  } catch {
+    const ruling = blocked(doc.plan, doc.to, "unavailable");
+    return blockOf((await w.inbound.overrule(doc._id, ruling)) ?? { ...doc, ...ruling, reason: "unavailable" });
+  }
+}
+
+async function answered(
+  w: Works,
+  carrier: CarrierPort,
+  raw: InboundCallback,
+  call: InboundCall,
+): Promise<AnswerDocument> {
+  const { doc, mine } = await ruled(w, await noted(w, raw, call));
+  const nothing = (): AnswerDocument =>
+    carrier.answerDocument(raw.kind, null, {
+      callback_base: callbackBase(w, raw.provider),
+      call_ref: inboundRef(doc._id),
+      path: raw.path,
+    });
+  const now = w.clock.now();
+  if (
+    !mine &&
+    doc.settled_at === undefined &&
+    doc.judged_at !== undefined &&
+    now < plusMs(doc.judged_at, ANSWERING_MS)
+  ) {
+    fail("BUSY", "This call is being answered on another node.");
+  }
+  // led by commands, the carrier has acted already; a document may have been lost on its way, so it is given again
+  if (doc.settled_at !== undefined && carrier.proceed !== undefined) return nothing();
+  const decision = await decisionOf(w, doc, call);
+  if (!decision) return nothing();
+  try {
+    const document = await carrier.settleInbound(call, decision);
+    await w.inbound.settled(doc._id, now);
+    return document;
+  } catch (error) {
+    if (codeOf(error) !== "CALL_REFUSED") throw error;
+    w.log.warn(
+      { call_ref: inboundRef(doc._id) },
+      "the carrier does not take our answer to a call any more; the caller is gone",
+    );
+    return nothing();
+  }
+}
+
+/**
+ * A call to one of our numbers: stored first, judged once, answered. A webhook that comes again gets the same answer.
+ * DEPENDENCY_DOWN, BUSY: the carrier is to ask again.
+ */
+export async function takeInbound(
+  w: Works,
+  carrier: CarrierPort,
+  raw: InboundCallback,
+  call: InboundCall,
+): Promise<AnswerDocument> {
+  const id = idOf(raw, call);
+  const under_way = w.inboundAnswers.get(id);
+  if (under_way) return under_way;
+  const take = async (): Promise<AnswerDocument> => {
+    await w.events.store({
+      _id: `${raw.provider}:${call.call_id}:${raw.kind}:${sha256(`${raw.path}\n${raw.body}`)}`,
+      provider: raw.provider,
+      kind: raw.kind,
+      ref: inboundRef(id),
+      carrier_call_id: call.call_id,
+      ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }),
+      progress: [],
+      body: raw.body,
+      received_at: w.clock.now(),
+      applied: true,
+    });
+    return answered(w, carrier, raw, call);
+  };
+  const answer = take();
+  w.inboundAnswers.set(id, answer);
+  const oldest = w.inboundAnswers.size > MAX_REMEMBERED ? w.inboundAnswers.keys().next().value : undefined;
+  if (oldest !== undefined) w.inboundAnswers.delete(oldest);
+  answer.catch(() => {
+    w.inboundAnswers.delete(id);
+  });
+  return answer;
+}

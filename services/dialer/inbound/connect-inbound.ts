@@ -1,0 +1,208 @@
+import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { InboundPlan } from "../../../shared/contracts/config.ts";
+import { fail } from "../../../shared/errors.ts";
+import { callRef } from "../../../shared/ids.ts";
+import { errorForLog } from "../../../shared/log.ts";
+import { isLive, received, travels, turnedAway } from "../call/call-state-machine.ts";
+import type { CallDoc, KeptOrder } from "../call/calls.model.ts";
+import type { InboundCall, InboundDecision } from "../carriers/carrier-port.ts";
+import { ended } from "../call/close-call.ts";
+import type { InboundCallDoc } from "./inbound-calls.model.ts";
+import { askedOfUs, isOwnRecording, targetOf } from "../media/media-target.ts";
+import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
+import { callbackBase, logCall, type Works } from "../deps.ts";
+
+/** How long the talk waits for its media: the carrier is on the line already. */
+const MEDIA_SECONDS = 60;
+/** An inbound lead's only claim (services/leads). */
+const CLAIM_NO = 1;
+
+/** An accepted call with all that taking it needs. */
+export interface Accepted {
+  doc: InboundCallDoc;
+  plan: InboundPlan;
+  number_id: string;
+  reseller_id: string;
+  lead_id: string;
+}
+
+/** The call's name among ours. */
+export const inboundRef = (id: string): string => callRef(id, CLAIM_NO);
+
+/** Null where the document lacks something that every accepted call has. */
+export function acceptedOf(doc: InboundCallDoc): Accepted | null {
+  const { plan, number_id, reseller_id, lead_id } = doc;
+  return doc.verdict === "ACCEPTED" && plan && number_id !== null && reseller_id !== null && lead_id !== undefined
+    ? { doc, plan, number_id, reseller_id, lead_id }
+    : null;
+}
+
+/** The order as a dialled call has one: `to` is who is talked to, `from` is our number. Nothing tells machines that call us from people. */
+function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): KeptOrder {
+  return {
+    lead_id,
+    claim_no: CLAIM_NO,
+    reseller_id,
+    merchant_id: doc.merchant_id,
+    template_id: plan.template_id,
+    template_version: plan.version,
+    execution_mode: "TELEPHONY",
+    to: doc.from ?? "",
+    from: doc.to,
+    number_id,
+    provider: doc.provider,
+    dial_until: null,
+    record: plan.configuration?.record_calls ?? false,
+    voicemail_action: "continue",
+    enforce_blacklist: false,
+    max_call_seconds: plan.max_call_seconds,
+  };
+}
+
+const isFresh = (call: CallDoc): boolean =>
+  call.state === "RINGING" && call.holder === undefined && call.hang_up === undefined;
+
+/** The lead, and the call's document; null: the call is talked on or over already. */
+async function written(w: Works, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
+  const { doc, plan, number_id, reseller_id, lead_id } = accepted;
+  await w.bus.call("leads.receive", {
+    lead_id,
+    call_id: call.call_id,
+    provider: doc.provider,
+    number_id,
+    reseller_id,
+    merchant_id: doc.merchant_id,
+    template_id: plan.template_id,
+    template: plan.name,
+    template_version: plan.version,
+    from: doc.from,
+    to: doc.to,
+    reporting_webhook_url: plan.configuration?.inbound_webhook_url ?? null,
+    lease_seconds: w.env.LEASE_SECONDS,
+  });
+  const made = received(orderOf(accepted), call, w.nodeId, w.clock.now());
+  if (await w.calls.insert(made)) {
+    logCall(w, "call.inbound", made, "somebody calls us; the call is taken");
+    return made;
+  }
+  const there = await w.calls.find(made._id);
+  if (!there || there.state === "VOID") fail("NOT_AVAILABLE", "The call came back after its lead had been given up.");
+  return isFresh(there) ? there : null;
+}
+
+/** How the carrier is to connect the call to its talk. */
+async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref: string): Promise<InboundDecision> {
+  const { doc, plan, lead_id } = accepted;
+  const { provider } = doc;
+  const payload = { caller_number: doc.from, called_number: doc.to };
+  const carrier = w.carriers.of(provider);
+  const record = plan.configuration?.record_calls ?? false;
+  const prepared = await w.together.prepare({
+    call_ref: ref,
+    lead_id,
+    claim_no: CLAIM_NO,
+    provider,
+    template_id: plan.template_id,
+    template_version: plan.version,
+    payload,
+    max_call_seconds: plan.max_call_seconds,
+    voicemail_action: "continue",
+    carrier: carrier.id,
+    engine: plan.configuration?.engine ?? null,
+    record: askedOfUs(w, record),
+    ttl_seconds: MEDIA_SECONDS,
+  });
+  const known = await w.calls.run(travels(ref, prepared.kind));
+  const greeting =
+    prepared.kind === "text" && carrier.capabilities.speech === "turns"
+      ? await w.bus.call("conversation.turn", {
+          call_ref: ref,
+          provider,
+          call_id: call.call_id,
+          token: prepared.token,
+          heard: null,
+          digits: null,
+          follows: 0,
+        })
+      : null;
+  return {
+    kind: "connect",
+    call_ref: ref,
+    media: targetOf(prepared),
+    callback_base: callbackBase(w, provider),
+    record: record && !(known !== null && isOwnRecording(w, known)),
+    talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
+    greeting,
+  };
+}
+
+/** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
+async function again(
+  w: Works,
+  { doc, plan }: Accepted,
+  call: InboundCall,
+  ref: string,
+): Promise<InboundDecision | null> {
+  const there = await w.calls.find(ref);
+  if (
+    !there?.holder ||
+    !isLive(there) ||
+    there.media === "audio" ||
+    w.carriers.of(doc.provider).capabilities.speech !== "turns"
+  )
+    return null;
+  const greeting = await w.bus.call(
+    "conversation.turn",
+    {
+      call_ref: ref,
+      provider: doc.provider,
+      call_id: call.call_id,
+      token: null,
+      heard: null,
+      digits: null,
+      follows: 0,
+    },
+    { node: there.holder },
+  );
+  return {
+    kind: "connect",
+    call_ref: ref,
+    media: { kind: "text", url: "", token: "", language: greeting.language, voice: greeting.voice },
+    callback_base: callbackBase(w, doc.provider),
+    record: false,
+    talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
+    greeting,
+  };
+}
+
+/** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
+async function giveUp(w: Works, ref: string, error: unknown): Promise<void> {
+  const over = await w.calls.run(
+    turnedAway(
+      ref,
+      { code: "INBOUND_UNAVAILABLE", message: error instanceof Error ? error.message : String(error) },
+      w.clock.now(),
+    ),
+  );
+  if (over) await ended(w, over);
+}
+
+/**
+ * Takes an accepted call: its lead, its document, its talk. The decision for the carrier; null: the call is talked on or over already, so nothing is to be said.
+ * Throws when it can't be taken; then nothing of it is left waiting.
+ */
+export async function connect(w: Works, accepted: Accepted, call: InboundCall): Promise<InboundDecision | null> {
+  const ref = inboundRef(accepted.lead_id);
+  try {
+    const made = await written(w, accepted, call);
+    return await (made ? decisionFor : again)(w, accepted, call, ref);
+  } catch (error) {
+    w.log.error({ call_ref: ref, error: errorForLog(error) }, "a call to us could not be taken");
+    w.background.run("ending an inbound call that could not be taken", () => giveUp(w, ref, error));
+    throw error;
+  }
+}
+
+/** The provider's call of this name that is one of ours. */
+export const refOfCarrierCall = async (w: Works, provider: Provider, call_id: string): Promise<string | null> =>
+  (await w.calls.ofCarrier(provider, call_id))?._id ?? null;

@@ -1,0 +1,106 @@
+import type { Model } from "mongoose";
+import { plusSeconds } from "../../../shared/clock.ts";
+import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import { isDuplicateKey } from "../../../shared/errors.ts";
+import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import type { InboundCallDoc } from "./inbound-calls.model.ts";
+import type { InboundRuling } from "./inbound-gate.ts";
+
+/** What a list of inbound calls is narrowed by; `since` inclusive, `before` exclusive. */
+export interface InboundFilter {
+  merchant_id?: string;
+  template_id?: string;
+  verdict?: string;
+  since?: Date;
+  before?: Date;
+}
+
+/** Reads and writes of `inbound_calls`. */
+export interface InboundCalls {
+  find(id: string): Promise<InboundCallDoc | null>;
+  /** Writes a call that came in; the one that is there where it was written before. */
+  note(call: InboundCallDoc): Promise<InboundCallDoc>;
+  /** Calls of the same caller to the same template that came before this one within so many seconds and were taken, or are being judged still. */
+  earlier(call: InboundCallDoc, window_seconds: number): Promise<number>;
+  /** Judges a call that was not judged yet; null: somebody else has. */
+  judged(id: string, ruling: InboundRuling, lead_id: string | null, now: Date): Promise<InboundCallDoc | null>;
+  /** Takes an acceptance back, for the call can't be taken after all. */
+  overrule(id: string, ruling: InboundRuling): Promise<InboundCallDoc | null>;
+  settled(id: string, now: Date): Promise<void>;
+  page(scope: Scope, filter: InboundFilter, after: PageFilter, size: number): Promise<InboundCallDoc[]>;
+}
+
+/** Most time the database may take over one of these, in milliseconds. */
+const MAX_TIME_MS = 8000;
+const AFTER = { returnDocument: "after", maxTimeMS: MAX_TIME_MS } as const;
+
+const given = ({ since, before, ...same }: InboundFilter): Record<string, unknown> => ({
+  ...same,
+  ...((since ?? before)
+    ? { created_at: { ...(since ? { $gte: since } : {}), ...(before ? { $lt: before } : {}) } }
+    : {}),
+});
+
+/** The repository on its model. */
+export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
+  const find = (id: string): Promise<InboundCallDoc | null> =>
+    model.findById(id).maxTimeMS(MAX_TIME_MS).lean<InboundCallDoc>().exec();
+  return {
+    find,
+    async note(call) {
+      try {
+        await model.create(call);
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        return (await find(call._id)) ?? call;
+      }
+      return call;
+    },
+    // those still being judged count: of calls that come at the same instant each replica sees the other's
+    earlier: ({ _id, template_id, from, created_at }, window_seconds) =>
+      model
+        .countDocuments({
+          template_id,
+          from,
+          created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
+          $and: [
+            { $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] },
+            { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] },
+          ],
+        })
+        .maxTimeMS(MAX_TIME_MS)
+        .exec(),
+    judged: (id, { verdict, reason }, lead_id, now) =>
+      model
+        .findOneAndUpdate(
+          { _id: id, verdict: null },
+          {
+            $set: {
+              verdict,
+              judged_at: now,
+              ...(reason === null ? {} : { reason }),
+              ...(lead_id === null ? {} : { lead_id }),
+            },
+          },
+          AFTER,
+        )
+        .lean<InboundCallDoc>()
+        .exec(),
+    overrule: (id, { verdict, reason }) =>
+      model
+        .findOneAndUpdate({ _id: id, verdict: "ACCEPTED", settled_at: null }, { $set: { verdict, reason } }, AFTER)
+        .lean<InboundCallDoc>()
+        .exec(),
+    async settled(id, now) {
+      await model.updateOne({ _id: id }, { $set: { settled_at: now } }, { maxTimeMS: MAX_TIME_MS }).exec();
+    },
+    page: (scope, filter, after, size) =>
+      model
+        .find({ $and: [within(scope), given(filter), after] })
+        .sort(PAGE_ORDER)
+        .limit(size)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<InboundCallDoc[]>()
+        .exec(),
+  };
+}

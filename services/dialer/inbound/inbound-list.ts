@@ -1,0 +1,40 @@
+import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import { scopeOf } from "../../../shared/contracts/identity.ts";
+import type { InboundCallRecord } from "../../../shared/contracts/inbound.ts";
+import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import type { InboundCallDoc } from "./inbound-calls.model.ts";
+import type { InboundCalls } from "./inbound-calls.repository.ts";
+
+/** Document -> what is shown of an inbound call. */
+export const toInboundRecord = (d: InboundCallDoc): InboundCallRecord => ({
+  id: d._id,
+  provider: d.provider,
+  call_id: d.carrier_call_id,
+  caller_number: d.from,
+  called_number: d.to,
+  number_id: d.number_id,
+  reseller_id: d.reseller_id,
+  merchant_id: d.merchant_id,
+  template_id: d.template_id,
+  verdict: d.verdict ?? null,
+  reason: d.reason ?? null,
+  lead_id: d.lead_id ?? null,
+  created_at: d.created_at.toISOString(),
+});
+
+/** The calls to the asker's numbers, taken and blocked, newest first. */
+export async function listInbound(
+  calls: InboundCalls,
+  { by, limit, cursor, from, to, ...same }: ParamsOf<"dialer.inboundCalls">,
+): Promise<ResultOf<"dialer.inboundCalls">> {
+  const filter = {
+    ...same,
+    ...(from === undefined ? {} : { since: new Date(from) }),
+    ...(to === undefined ? {} : { before: new Date(to) }),
+  };
+  const { items, next_cursor } = pageOf(
+    await calls.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
+    limit,
+  );
+  return { count: items.length, inbound_calls: items.map(toInboundRecord), next_cursor };
+}

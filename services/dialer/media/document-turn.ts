@@ -1,0 +1,58 @@
+import type { Turn, TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { RawCallback } from "../../../shared/contracts/dialer.ts";
+import { codeOf } from "../../../shared/errors.ts";
+import { errorForLog } from "../../../shared/log.ts";
+import type { Translated } from "../carriers/carrier-port.ts";
+import type { Works } from "../deps.ts";
+
+/** Where the address asked is only read for its query. */
+const ANY_ORIGIN = "http://localhost";
+const MAX_TURNS = 1_000_000;
+
+/** Ends the call without a word: nobody is there to talk. */
+const HANG_UP: TurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
+
+/** The address's part in a turn: the token of an answer (`media`), the reply a later turn follows (`turn`). Pure. */
+export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<Turn, "token" | "follows"> {
+  const query = new URL(path, ANY_ORIGIN).searchParams;
+  if (kind === "answer") return { token: query.get("media"), follows: 0 };
+  const follows = Number(query.get("turn") ?? Number.NaN);
+  return {
+    token: null,
+    follows: Number.isSafeInteger(follows) && follows >= 0 && follows <= MAX_TURNS ? follows : null,
+  };
+}
+
+/** Asks the node that holds the talk; an answer that nobody holds yet, any node. */
+async function ask(w: Works, turn: Turn): Promise<TurnReply> {
+  const holder = async (): Promise<string | undefined> => (await w.calls.find(turn.call_ref))?.holder;
+  const at = await holder();
+  if (at !== undefined) return w.bus.call("conversation.turn", { ...turn, token: null }, { node: at });
+  if (turn.token === null) return HANG_UP;
+  try {
+    return await w.bus.call("conversation.turn", turn);
+  } catch (error) {
+    // a carrier's retry may come while the first answer is being taken elsewhere: its token is used up, and the talk has a holder by now
+    const taken = codeOf(error) === "UNAUTHENTICATED" ? await holder() : undefined;
+    if (taken === undefined) throw error;
+    return w.bus.call("conversation.turn", { ...turn, token: null }, { node: taken });
+  }
+}
+
+/** What a call led by documents does next. Where no talk can be reached it ends. */
+export async function nextReply(
+  w: Works,
+  raw: RawCallback,
+  call_id: string,
+  { heard, digits }: NonNullable<Translated["turn"]>,
+): Promise<TurnReply> {
+  try {
+    return await ask(w, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
+  } catch (error) {
+    w.log.warn(
+      { call_ref: raw.ref, kind: raw.kind, error: errorForLog(error) },
+      "the talk of a call could not be reached; the call is ended",
+    );
+    return HANG_UP;
+  }
+}

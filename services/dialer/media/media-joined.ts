@@ -1,0 +1,62 @@
+import { endsForMachine, isLive, join } from "../call/call-state-machine.ts";
+import type { CallDoc } from "../call/calls.model.ts";
+import { endCall } from "../call/call-control.ts";
+import { expectRecording } from "../recordings/expect-recording.ts";
+import { dueAfterJoining } from "../call/call-deadlines.ts";
+import { logCall, type Works } from "../deps.ts";
+
+/** What a conversation node is told when media joined. */
+export interface JoinAnswer {
+  go: boolean;
+  reason: string | null;
+  answered_at: string | null;
+  machine: boolean;
+  beep: boolean;
+  tells_beep: boolean;
+}
+
+const no = (reason: string): JoinAnswer => ({
+  go: false,
+  reason,
+  answered_at: null,
+  machine: false,
+  beep: false,
+  tells_beep: false,
+});
+/** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
+const yes = (w: Works, call: CallDoc): JoinAnswer => ({
+  go: true,
+  reason: null,
+  answered_at: call.answered_at?.toISOString() ?? null,
+  machine: call.machine === "machine",
+  beep: call.beep_at !== undefined,
+  tells_beep: call.provider !== undefined && w.carriers.of(call.provider).capabilities.beep,
+});
+
+/** Why a call may not be talked on, in one word. Pure. */
+export function whyNot(call: CallDoc, now: Date): string {
+  if (!isLive(call)) return "ended";
+  if (call.machine === "machine" && endsForMachine(call)) return "machine";
+  if (call.hang_up !== undefined) return call.hang_up;
+  if (call.holder !== undefined) return "taken";
+  return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";
+}
+
+/** The fence at answer: hands the baton to the node whose media joined, or says why not and ends the call. The same node may ask again. */
+export async function joinCall(w: Works, ref: string, node: string): Promise<JoinAnswer> {
+  const call = await w.calls.find(ref);
+  if (!call) return no("unknown_call");
+  if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(w, call);
+
+  const now = w.clock.now();
+  const moved = await w.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
+  if (moved) {
+    if (call.state !== "ANSWERED") logCall(w, "call.answered", moved, "somebody or something answered");
+    w.background.run("expecting a recording", () => expectRecording(w, moved));
+    return yes(w, moved);
+  }
+  const reason = whyNot((await w.calls.find(ref)) ?? call, now);
+  if (reason === "machine" || reason === "window_closed")
+    w.background.run("ending a call that may not be talked on", () => endCall(w, ref, reason));
+  return no(reason);
+}

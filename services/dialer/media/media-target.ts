@@ -1,0 +1,21 @@
+import type { Prepared } from "../../../shared/contracts/conversation.ts";
+import type { CallDoc } from "../call/calls.model.ts";
+import type { MediaTarget } from "../carriers/carrier-port.ts";
+import type { Works } from "../deps.ts";
+
+/** True where the conversation service is asked to record a talk: it can where the talk carries sound; else the carrier does. */
+export const askedOfUs = ({ env }: Pick<Works, "env">, record: boolean): boolean =>
+  record && env.RECORDING_SOURCE === "own";
+
+/** True where the conversation service records this call: the carrier is not to. */
+export const isOwnRecording = (w: Pick<Works, "env">, { order, media }: Pick<CallDoc, "order" | "media">): boolean =>
+  media === "audio" && askedOfUs(w, order?.record ?? false);
+
+/** Where the talk waits, as the carrier is told. */
+export const targetOf = ({ kind, media_url, token, language, voice }: Prepared): MediaTarget => ({
+  kind,
+  url: media_url,
+  token,
+  language,
+  voice,
+});

@@ -1,0 +1,253 @@
+import { plusMs, plusSeconds } from "../../../shared/clock.ts";
+import { exponentialMs } from "../../../shared/backoff.ts";
+import type { RecordingState } from "../../../shared/contracts/dialer.ts";
+import type { Move } from "../call/call-state-machine.ts";
+import type { CarrierRecording } from "../carriers/carrier-port.ts";
+
+/** A call's recording as it is kept with the call. Fields are absent until they are known. */
+export interface KeptRecording {
+  state: RecordingState;
+  /** We record it ourselves: the carrier has none. */
+  own?: boolean;
+  /** What the carrier told of it. */
+  recording_id?: string;
+  url?: string;
+  seconds?: number;
+  channels?: number;
+  /** Where it is kept. */
+  key?: string;
+  bytes?: number;
+  content_type?: string;
+  /** Times the carrier was asked for a recording it had not told of, and had none. */
+  looks?: number;
+  /** Tries of the step under way: asking, fetching, then uploading. */
+  tries: number;
+  /** The lead's record names its address. */
+  told?: boolean;
+  /** When somebody must see to it; while one does, when that one counts as gone. Absent when nothing is owed. */
+  due_at?: Date;
+  /** Why the last try failed, for people. */
+  error?: string;
+}
+
+/** What a recording is owed next. Pure. */
+export type Owed = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
+
+/** A talk whose end nobody told of: its recording is asked for this long after it can have ended. */
+const UNTOLD_MS = 2 * 3_600_000;
+/** The carrier is asked for a recording it did not tell of: so long after the end of the call, then after each look; then it is given up. */
+const LOOKS_SECONDS = [120, 600, 3600] as const;
+/** A look that can't reach the carrier is made again; it is given up after so many. */
+const MAX_ASKS = 20;
+/** One of our own is told of this long after the end of the call: the node that recorded it may have to start anew first. */
+const OWN_PATIENCE_SECONDS = 3600;
+/** One try to fetch may take this long; whoever takes longer counts as gone a little later. */
+export const FETCH_LIMIT_MS = 300_000;
+export const LEASE_MS = 330_000;
+/** The carrier is asked this often; a recording that it does not know is believed gone after the second number. */
+const MAX_FETCHES = 20;
+const MAX_FETCHES_OF_NONE = 5;
+const FETCH_AGAIN_MS = { base: 15_000, most: 3_600_000 };
+/** Uploads are tried for about five days; the local copy stays and is served all the while. */
+const MAX_UPLOADS = 120;
+const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
+
+/** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
+export function owedOf(
+  { state, own = false, recording_id, told = false, tries, looks = 0 }: KeptRecording,
+  upload: boolean,
+): Owed {
+  switch (state) {
+    case "wanted":
+      if (own) return "give_up_waiting";
+      if (recording_id !== undefined) return "fetch";
+      return looks < LOOKS_SECONDS.length && tries < MAX_ASKS ? "ask" : "give_up_waiting";
+    case "fetching":
+      return "fetch";
+    case "absent":
+      return told ? "take_back" : null;
+    case "failed":
+      return null;
+    case "uploaded":
+      return told ? null : "tell";
+    case "stored":
+      if (!told) return "tell";
+      return upload && tries < MAX_UPLOADS ? "upload" : null;
+  }
+}
+
+const at = (ref: string, ...states: RecordingState[]) => ({ _id: ref, "recording.state": { $in: states } });
+const set = (fields: Partial<KeptRecording>, ...gone: (keyof KeptRecording)[]): Move["update"] => ({
+  $set: Object.fromEntries(Object.entries(fields).map(([name, value]) => [`recording.${name}`, value])),
+  ...(gone.length === 0 ? {} : { $unset: Object.fromEntries(gone.map((name) => [`recording.${name}`, 1 as const])) }),
+});
+
+/** (none) -> wanted: the call is answered and will have a recording. */
+export const expect = (ref: string, now: Date, max_call_seconds: number, own: boolean): Move => ({
+  filter: { _id: ref, recording: null },
+  update: set({
+    state: "wanted",
+    ...(own ? { own } : {}),
+    tries: 0,
+    due_at: plusMs(plusSeconds(now, max_call_seconds), UNTOLD_MS),
+  }),
+});
+
+/** (none)|wanted|absent, of which the carrier has told nothing yet -> wanted, to be fetched at once; absent where the carrier says that there is none. */
+export const told = (
+  ref: string,
+  call_id: string,
+  { recording_id, url, seconds, channels }: CarrierRecording,
+  now: Date,
+): Move => ({
+  filter: {
+    _id: ref,
+    $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }],
+    "recording.recording_id": null,
+    "recording.own": null,
+    "recording.state": { $in: [null, "wanted", "absent"] },
+  },
+  update: set({
+    state: url === null ? "absent" : "wanted",
+    recording_id,
+    tries: 0,
+    due_at: now,
+    ...(url === null ? {} : { url }),
+    ...(seconds === null ? {} : { seconds }),
+    ...(channels === null ? {} : { channels }),
+  }),
+});
+
+const untold = (ref: string) => ({ ...at(ref, "wanted"), "recording.recording_id": null });
+
+/** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon; one of our own is waited for. May be repeated. */
+export const callOver = (ref: string, now: Date, own: boolean): Move => ({
+  filter: { ...untold(ref), "recording.looks": null },
+  update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : LOOKS_SECONDS[0]) }),
+});
+
+/** (none)|wanted|absent|failed -> stored: one of our own is in the folder, however late. */
+export const ownStored = (
+  ref: string,
+  kept: { key: string; bytes: number; content_type: string; seconds: number },
+  now: Date,
+): Move => ({
+  filter: {
+    _id: ref,
+    $or: [{ recording: null }, { "recording.own": true, "recording.state": { $in: ["wanted", "absent", "failed"] } }],
+  },
+  update: set({ state: "stored", own: true, ...kept, channels: 2, tries: 0, due_at: now }, "error"),
+});
+
+/** wanted: the carrier was asked and has none yet: the next look, or, after the last one, the end of it. `due_at` as it was taken. */
+export const lookedInVain = (ref: string, due_at: Date, looks: number, now: Date): Move => ({
+  filter: { ...untold(ref), "recording.due_at": due_at },
+  update: set({ looks: looks + 1, tries: 0, due_at: plusSeconds(now, LOOKS_SECONDS[looks + 1] ?? 0) }),
+});
+
+/** wanted: the carrier could not be asked: again later. `due_at` as it was taken. */
+export const askFailed = (ref: string, due_at: Date, tries: number, reason: string, now: Date): Move => ({
+  filter: { ...untold(ref), "recording.due_at": due_at },
+  update: set({
+    tries: tries + 1,
+    error: reason,
+    due_at: plusMs(now, exponentialMs(tries, FETCH_AGAIN_MS.base, FETCH_AGAIN_MS.most)),
+  }),
+});
+
+/** wanted -> absent: nobody ever told of it, or it could not be begun. */
+export const neverCame = (ref: string, error: string, now: Date): Move => ({
+  filter: untold(ref),
+  update: set({ state: "absent", error, due_at: now }),
+});
+
+/** wanted|fetching -> fetching: this try is ours until `lease_until`, which is how its other moves know it. */
+export const beginFetch = (ref: string, lease_until: Date): Move => ({
+  filter: { ...at(ref, "wanted", "fetching"), "recording.due_at": lease_until },
+  update: { ...set({ state: "fetching" }), $inc: { "recording.tries": 1 } },
+});
+
+/** fetching -> stored. */
+export const stored = (
+  ref: string,
+  lease_until: Date,
+  kept: { key: string; bytes: number; content_type: string },
+  now: Date,
+): Move => ({
+  filter: { ...at(ref, "fetching"), "recording.due_at": lease_until },
+  update: set({ state: "stored", ...kept, tries: 0, due_at: now }, "error"),
+});
+
+/** How a try to fetch failed: `none` the carrier knows no such recording, `never` another try would end the same. */
+export interface FetchFault {
+  kind: "again" | "none" | "never" | "stopping";
+  reason: string;
+}
+
+/** fetching -> wanted, for another try later; or the end of it: absent, failed. */
+export function fetchFailed(
+  ref: string,
+  lease_until: Date,
+  tries: number,
+  { kind, reason }: FetchFault,
+  now: Date,
+): Move {
+  const filter = { ...at(ref, "fetching"), "recording.due_at": lease_until };
+  if (kind === "stopping")
+    return { filter, update: { ...set({ state: "wanted", due_at: now }), $inc: { "recording.tries": -1 } } };
+  if (kind === "none" && tries >= MAX_FETCHES_OF_NONE)
+    return { filter, update: set({ state: "absent", error: reason, due_at: now }) };
+  if (kind === "never" || tries >= MAX_FETCHES)
+    return { filter, update: set({ state: "failed", error: reason }, "due_at") };
+  return {
+    filter,
+    update: set({
+      state: "wanted",
+      error: reason,
+      due_at: plusMs(now, exponentialMs(tries - 1, FETCH_AGAIN_MS.base, FETCH_AGAIN_MS.most)),
+    }),
+  };
+}
+
+/** stored -> uploaded. */
+export const uploaded = (ref: string): Move => ({
+  filter: at(ref, "stored"),
+  update: set({ state: "uploaded", tries: 0 }, "due_at", "error"),
+});
+
+/** stored: the upload failed; again later, or given up with the local copy kept. */
+export const uploadFailed = (ref: string, tries: number, reason: string, now: Date): Move => ({
+  filter: at(ref, "stored"),
+  update: {
+    ...(tries + 1 >= MAX_UPLOADS
+      ? set({ error: reason }, "due_at")
+      : set({ error: reason, due_at: plusMs(now, exponentialMs(tries, UPLOAD_AGAIN_MS.base, UPLOAD_AGAIN_MS.most)) })),
+    $inc: { "recording.tries": 1 },
+  },
+});
+
+/** stored -> wanted: the folder has it no more (another machine's), so it is fetched anew; one of our own is nowhere else: failed. */
+export const lost = (ref: string, now: Date, own: boolean): Move => ({
+  filter: at(ref, "stored"),
+  update: own
+    ? set({ state: "failed", error: "The folder has the recording no more." }, "due_at")
+    : set({ state: "wanted", tries: 0, due_at: now }),
+});
+
+/** The lead's record names its address, or does so no more. */
+export const addressTold = (ref: string, known: boolean): Move => ({
+  filter: { _id: ref, recording: { $ne: null } },
+  update: set({ told: known }),
+});
+
+/** Nothing is owed: it is not looked at again. `due_at` as it was taken. */
+export const settled = (ref: string, due_at: Date): Move => ({
+  filter: { _id: ref, "recording.due_at": due_at },
+  update: { $unset: { "recording.due_at": 1 } },
+});
+
+/** Back in line at once, after a step that worked. `due_at` as it was taken. */
+export const goOn = (ref: string, due_at: Date, now: Date): Move => ({
+  filter: { _id: ref, "recording.due_at": due_at },
+  update: set({ due_at: now }),
+});

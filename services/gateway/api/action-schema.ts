@@ -1,0 +1,32 @@
+import type { ActionName } from "../../../shared/bus.ts";
+import { contracts } from "../../../shared/contracts/index.ts";
+
+/** A JSON Schema as plain data. */
+export type Schema = Record<string, unknown>;
+
+const isSchema = (v: unknown): v is Schema => typeof v === "object" && v !== null && !Array.isArray(v);
+const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
+
+/** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
+export function schemasOf(action: ActionName): { params: Schema; result: Schema } {
+  const [service = "", name = ""] = action.split(".");
+  const contract = (contracts as Record<string, { actions: Record<string, { params: unknown; result: unknown }> }>)[
+    service
+  ]?.actions[name];
+  if (!contract) throw new Error(`no contract has the action ${action}`);
+  return { params: plain(contract.params), result: plain(contract.result) };
+}
+
+/** The properties of an object schema; empty where it has none. */
+export const propertiesOf = (schema: Schema): Record<string, Schema> => {
+  const properties = schema["properties"];
+  return isSchema(properties)
+    ? Object.fromEntries(Object.entries(properties).filter((e): e is [string, Schema] => isSchema(e[1])))
+    : {};
+};
+
+/** Names of the required properties. */
+export const requiredOf = (schema: Schema): string[] => {
+  const required = schema["required"];
+  return Array.isArray(required) ? required.filter((r) => typeof r === "string") : [];
+};

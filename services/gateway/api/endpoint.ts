@@ -1,0 +1,77 @@
+import type { ServerResponse } from "node:http";
+import type { ActionName, Bus, ParamsOf } from "../../../shared/bus.ts";
+import type { By } from "../../../shared/contracts/identity.ts";
+import { fail } from "../../../shared/errors.ts";
+import { refuse } from "./authorize.ts";
+import type { Identifier } from "./bearer.ts";
+import { parseJson, readBytes } from "../http/body.ts";
+import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
+import type { Limits } from "../http/request-limits.ts";
+import { paramsReader, type Given } from "./params.ts";
+import type { Row } from "../routes/index.ts";
+
+/** The query of a request target, exactly as sent. */
+const queryOf = (target: string): URLSearchParams => {
+  const at = target.indexOf("?");
+  return new URLSearchParams(at < 0 ? "" : target.slice(at + 1));
+};
+
+/** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
+export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> =>
+  bus.call(action, params as ParamsOf<ActionName>);
+
+/** What a request gives beside its body. */
+export const givenBeside = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({
+  path,
+  query: queryOf(target),
+  headers: req.headers,
+});
+
+/** What endpoints share. */
+export interface EndpointParts {
+  identifier: Identifier;
+  limits: Limits;
+  refused: Refuser;
+}
+
+/** Who asks, when the row lets them; null where nobody need say. UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
+export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
+  if (row.roles === "public") return null;
+  const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
+  limits.spend(exchange.res, by);
+  const why = refuse(row, by);
+  if (why !== null) fail("FORBIDDEN", why);
+  return by;
+}
+
+const isReplay = (result: unknown): result is { replayed: boolean } =>
+  typeof result === "object" && result !== null && "replayed" in result && typeof result.replayed === "boolean";
+
+/** Sends what the action gave, in the row's way. That an answer is a repeated one is said by a header, so that its body is the first one's. */
+function answerRow(row: Row, res: ServerResponse, result: unknown): void {
+  if (row.success === 204) return answer(res, row.success, {}, "");
+  if (!isReplay(result)) return answerJson(res, row.success, result);
+  const { replayed, ...body } = result;
+  if (replayed && !res.headersSent) res.setHeader("Idempotency-Replayed", "true");
+  answerJson(res, row.success, body);
+}
+
+/** A row of the table as a handler, in this order: who asks, may they, what is asked, is it theirs, the action itself. */
+export function endpoint(row: Row, parts: EndpointParts): Handler {
+  const reader = paramsReader(row);
+  return async (exchange) => {
+    try {
+      const rightful = row.roles === "public" ? parts.limits.tryFrom(exchange.req, exchange.res) : null;
+      const by = await whoAsks(row, exchange, parts);
+      const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
+      const given = { body, ...givenBeside(exchange) };
+      const params = reader.read(given, by);
+      if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
+      const result = await ask(exchange.bus, row.action, params);
+      rightful?.();
+      answerRow(row, exchange.res, result);
+    } catch (error) {
+      parts.refused(exchange, error, { answers: row.answers, body: row.body });
+    }
+  };
+}

@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { By } from "../../../shared/contracts/identity.ts";
+import { fail, type Fault } from "../../../shared/errors.ts";
+import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
+import { pathNames, type Row } from "../routes/index.ts";
+
+/** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
+export interface Given {
+  body: unknown;
+  path: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+}
+
+/** Turns requests to one row into parameters of its action. Values are the callee's to judge; only shape and names are settled here. */
+export interface ParamsReader {
+  /** Throws VALIDATION_FAILED for a body that is no object and for names the row does not know. */
+  read(given: Given, by: By | null): Record<string, unknown>;
+  /** All but the body's. */
+  beside(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
+  /** The parameters of the row's guard: who asks and the path. */
+  forGuard(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
+}
+
+const INTEGER = /^-?[0-9]{1,15}$/;
+
+/** A query's text as the schema wants it; what does not fit stays text, for the callee to refuse. */
+export function coerce(text: string, schema: Schema): string | number | boolean {
+  if (schema["type"] === "integer" && INTEGER.test(text)) return Number(text);
+  if (schema["type"] === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+const invalid = (errors: Fault[]): never =>
+  fail(
+    "VALIDATION_FAILED",
+    errors
+      .map((e) => `${e.path === "" ? "The body" : e.path} ${e.message}`)
+      .join("; ")
+      .concat("."),
+    { errors },
+  );
+
+/** Query parameters by name, each once and only those the row knows. An empty value counts as not given. */
+function readQuery(
+  query: URLSearchParams,
+  known: readonly string[],
+  properties: Record<string, Schema>,
+): Record<string, unknown> {
+  const values = new Map<string, unknown>();
+  const faults: Fault[] = [];
+  for (const [name, text] of query) {
+    if (!known.includes(name)) faults.push({ path: name, message: "is not a known query parameter" });
+    else if (values.has(name)) faults.push({ path: name, message: "is given more than once" });
+    else if (text !== "") values.set(name, coerce(text, properties[name] ?? {}));
+  }
+  if (faults.length > 0) invalid(faults);
+  return Object.fromEntries(values);
+}
+
+const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** Whether a row's body may be left out: all its fields may. A row that changes a thing is no such; it needs one field at least. */
+export function isBodyOptional(row: Row): boolean {
+  if (row.body !== "*" || row.method !== "POST") return false;
+  const beside = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
+  return requiredOf(schemasOf(row.action).params).every((name) => beside.has(name));
+}
+
+/** The reader of one row; its action's schema is looked at once. */
+export function paramsReader(row: Row): ParamsReader {
+  const properties = propertiesOf(schemasOf(row.action).params);
+  const guarded = row.guard ? propertiesOf(schemasOf(row.guard).params) : {};
+  const fromPath = pathNames(row.path);
+  const fromHeaders = Object.entries(row.headers ?? {});
+  const notTheBodys = new Set(["by", ...fromPath, ...(row.query ?? []), ...fromHeaders.map(([, name]) => name)]);
+  const optional = isBodyOptional(row);
+
+  const readBody = (body: unknown): Record<string, unknown> => {
+    if (row.body === undefined || (body === undefined && optional)) return {};
+    if (!isObject(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
+    if (row.body !== "*") return { [row.body]: body };
+    const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
+    return foreign.length > 0
+      ? invalid(foreign.map((path) => ({ path, message: "is not a known field" })))
+      : { ...body };
+  };
+  const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> =>
+    "by" in taken && by !== null ? { by } : {};
+  const path = (given: Pick<Given, "path">): Record<string, unknown> =>
+    Object.fromEntries(fromPath.map((name) => [name, given.path[name] ?? ""]));
+
+  const headers = (given: Pick<Given, "headers">): Record<string, unknown> =>
+    Object.fromEntries(
+      fromHeaders.flatMap(([header, name]) => {
+        const value = given.headers[header];
+        return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
+      }),
+    );
+
+  const beside: ParamsReader["beside"] = (given, by) => ({
+    ...readQuery(given.query, row.query ?? [], properties),
+    ...headers(given),
+    ...path(given),
+    ...asker(by, properties),
+  });
+
+  return {
+    read: (given, by) => ({ ...readBody(given.body), ...beside(given, by) }),
+    beside,
+    forGuard: (given, by) => ({ ...path(given), ...asker(by, guarded) }),
+  };
+}

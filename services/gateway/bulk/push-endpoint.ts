@@ -1,0 +1,156 @@
+import { codeOf, type Fault } from "../../../shared/errors.ts";
+import { bulkAnswer, type BulkAnswer } from "./row-answers.ts";
+import { batchesOf, formOf, type BulkRow } from "./row-batches.ts";
+import { ask, givenBeside, whoAsks, type EndpointParts } from "../api/endpoint.ts";
+import type { Exchange, Handler } from "../http/exchange.ts";
+import { problemOf, statusOf } from "../http/http-errors.ts";
+import { allowSlowBody } from "../http/server.ts";
+import { paramsReader } from "../api/params.ts";
+import type { Row } from "../routes/index.ts";
+
+/** Batches that are worked on at once; their answers go out in order. */
+const IN_FLIGHT = 3;
+/** After this many failed batches in a row the service behind counts as gone, and the other rows are refused without asking it. */
+const GIVE_UP_AFTER = 3;
+/** A connection on which nothing moves for this long is cut. */
+const IDLE_MS = 60_000;
+/** How long a client that was answered early may go on sending before it is cut off. */
+const LINGER_MS = 5000;
+
+/** What became of a row, as the service behind says it; `http_status` is added here. */
+type Outcome = Record<string, unknown>;
+const isOutcome = (v: unknown): v is Outcome => typeof v === "object" && v !== null && !Array.isArray(v);
+const isFaults = (v: unknown): v is Fault[] => Array.isArray(v);
+
+/** Pushes one request's batches. */
+interface Pusher {
+  push(rows: readonly BulkRow[]): Promise<Outcome[]>;
+}
+
+function refusal(row: Row, exchange: Exchange, error: unknown): Outcome {
+  const { body, status, code } = problemOf(error, { answers: row.answers, request_id: exchange.request_id, docs: "" });
+  return {
+    status: "refused",
+    code,
+    http_status: status,
+    message: body.detail,
+    ...(body.errors ? { errors: body.errors } : {}),
+  };
+}
+
+function withStatus(row: Row, { index: _place, ...outcome }: Outcome): Outcome {
+  const { code, errors } = outcome;
+  return typeof code === "string"
+    ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isFaults(errors) ? errors : []) }
+    : outcome;
+}
+
+/** Hands batches to the row's action. It never rejects: where the action fails as a whole, each row of the batch is refused with the reason. */
+function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, onReplay: () => void): Pusher {
+  const [, keyName] = Object.entries(row.headers ?? {})[0] ?? [];
+  const key = keyName === undefined ? undefined : shared[keyName];
+  let batches = 0,
+    failed = 0;
+  const call = async (values: unknown[]): Promise<Outcome[]> => {
+    const place = batches++;
+    const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${place}` } : {}; // each batch is a request of its own to the service behind
+    const result = await ask(exchange.bus, row.action, { ...shared, ...own, [String(row.body)]: values });
+    const outcomes = isOutcome(result) && Array.isArray(result["results"]) ? result["results"].filter(isOutcome) : [];
+    if (outcomes.length !== values.length)
+      throw new Error(`${row.action} answered ${outcomes.length} of ${values.length} rows`);
+    if (place === 0 && isOutcome(result) && result["replayed"] === true) onReplay(); // the header goes out before the other batches are known
+    return outcomes.map((outcome) => withStatus(row, outcome));
+  };
+  let lastFailure: unknown = null;
+  return {
+    async push(rows) {
+      const values = rows.flatMap((r) => ("value" in r ? [r.value] : []));
+      let outcomes: Outcome[] = [];
+      if (values.length > 0 && failed < GIVE_UP_AFTER) {
+        try {
+          outcomes = await call(values);
+          failed = 0;
+        } catch (error) {
+          failed++;
+          lastFailure = error;
+        }
+      }
+      let next = 0;
+      return rows.map((r) =>
+        "value" in r ? (outcomes[next++] ?? refusal(row, exchange, lastFailure)) : refusal(row, exchange, r.error),
+      );
+    },
+  };
+}
+
+async function inOrder(before: Promise<void>, outcomes: Promise<Outcome[]>, out: BulkAnswer): Promise<void> {
+  await before;
+  await out.write(await outcomes);
+}
+
+async function run(
+  exchange: Exchange,
+  batches: AsyncIterable<BulkRow[]>,
+  { push }: Pusher,
+  out: BulkAnswer,
+): Promise<void> {
+  const written: Promise<void>[] = [];
+  let last = Promise.resolve();
+  try {
+    for await (const rows of batches) {
+      const [before, outcomes] = [last, push(rows)];
+      last = inOrder(before, outcomes, out);
+      last.catch(() => undefined); // told below
+      written.push(last);
+      if (written.length >= IN_FLIGHT) await written.shift();
+      if (exchange.res.destroyed) return; // nobody is there to be answered: the rest is not pushed
+    }
+  } finally {
+    await last;
+  }
+}
+
+/** What is left of a body after its answer is thrown away, for a while. */
+function letGo({ req }: Exchange): void {
+  if (req.complete || req.destroyed) return;
+  req.resume();
+  const late = setTimeout(() => {
+    req.destroy();
+  }, LINGER_MS);
+  late.unref();
+  req.once("close", () => {
+    clearTimeout(late);
+  });
+}
+
+/** A row of the table whose body is many rows: read, pushed and answered piece by piece, never held as a whole. */
+export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
+  const reader = paramsReader(row);
+  return async (exchange) => {
+    const { req, res } = exchange;
+    let out: BulkAnswer | null = null;
+    try {
+      const by = await whoAsks(row, exchange, parts);
+      const form = formOf(req.headers);
+      const shared = reader.beside(givenBeside(exchange), by);
+      allowSlowBody(req);
+      req.setTimeout(IDLE_MS, () => {
+        req.destroy();
+      });
+      out = bulkAnswer(req, res, form);
+      const replayed = (): void => {
+        if (!res.headersSent) res.setHeader("Idempotency-Replayed", "true");
+      };
+      await run(exchange, batchesOf(req, form), pusher(row, exchange, shared, replayed), out);
+      out.end();
+    } catch (error) {
+      if (res.destroyed || req.socket.destroyed) return; // the client went away
+      parts.refused(exchange, error, { answers: row.answers, body: row.body }); // once rows are answered it can only log
+      if (out === null || res.writableEnded) return;
+      await out.write([refusal(row, exchange, error)]);
+      out.end();
+    } finally {
+      letGo(exchange);
+    }
+  };
+}

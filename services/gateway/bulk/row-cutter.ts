@@ -1,0 +1,146 @@
+import type { ErrorCode } from "../../../shared/errors.ts";
+
+/** One row of a bulk body as it came: its bytes, or why there are none. */
+export type RawRow = { bytes: Buffer } | { code: ErrorCode; message: string };
+
+/** Cuts a body that arrives in pieces into rows. It keeps the unfinished row only. */
+export interface RowCutter {
+  /** The rows that this piece completes. */
+  take(chunk: Buffer): RawRow[];
+  /** What is left when the body has ended. */
+  end(): RawRow[];
+}
+
+const NEW_LINE = 0x0a,
+  QUOTE = 0x22,
+  COMMA = 0x2c,
+  BACKSLASH = 0x5c,
+  OPEN_ARRAY = 0x5b,
+  CLOSE_ARRAY = 0x5d,
+  OPEN_OBJECT = 0x7b,
+  CLOSE_OBJECT = 0x7d;
+const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === NEW_LINE || byte === 0x0d;
+
+/** Bytes of one row as they gather; past `maxBytes` they are counted, not kept. */
+function gathering(maxBytes: number) {
+  let parts: Buffer[] = [];
+  let size = 0;
+  return {
+    add(part: Buffer): void {
+      size += part.length;
+      if (size <= maxBytes) parts.push(Buffer.from(part)); // a copy: the piece it is cut from may go
+      else parts = [];
+    },
+    /** The row so far; it begins anew. */
+    finish(): RawRow {
+      const row: RawRow =
+        size > maxBytes
+          ? { code: "BODY_TOO_LARGE", message: `The row is larger than ${maxBytes / 1024} KiB.` }
+          : { bytes: Buffer.concat(parts) };
+      parts = [];
+      size = 0;
+      return row;
+    },
+  };
+}
+
+const isEmpty = (row: RawRow): boolean => "bytes" in row && row.bytes.every(isBlank);
+
+/** Rows of newline-delimited JSON. Blank lines are no rows. */
+export function lineCutter(maxRowBytes: number): RowCutter {
+  const row = gathering(maxRowBytes);
+  return {
+    take(chunk) {
+      const rows: RawRow[] = [];
+      let from = 0;
+      for (let at = chunk.indexOf(NEW_LINE); at >= 0; at = chunk.indexOf(NEW_LINE, from)) {
+        row.add(chunk.subarray(from, at));
+        from = at + 1;
+        rows.push(row.finish());
+      }
+      row.add(chunk.subarray(from));
+      return rows.filter((r) => !isEmpty(r));
+    },
+    end: () => [row.finish()].filter((r) => !isEmpty(r)),
+  };
+}
+
+/** The body is no array at all: nothing in it is a row. */
+export class NoArray extends Error {}
+
+const unclosed = (message: string): RawRow => ({ code: "MALFORMED_JSON", message });
+
+/** Where a cutter of arrays stands: before `[`, inside, after `]`, or lost (brackets that don't match end the reading). */
+type Place = "before" | "inside" | "after" | "lost";
+
+/** Rows of a JSON array: the texts between its commas, each to be parsed on its own, so that a broken one is only one row. Throws NoArray. */
+export function arrayCutter(maxRowBytes: number): RowCutter {
+  const row = gathering(maxRowBytes);
+  let place: Place = "before";
+  let depth = 0,
+    rowsSeen = 0,
+    inText = false,
+    escaped = false;
+
+  /** Looks at one byte inside the array; true when it ends a row. */
+  const endsRow = (byte: number): boolean => {
+    if (inText) {
+      if (escaped) escaped = false;
+      else if (byte === BACKSLASH) escaped = true;
+      else if (byte === QUOTE) inText = false;
+      return false;
+    }
+    if (byte === QUOTE) inText = true;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (depth > 0) depth--;
+      else place = byte === CLOSE_ARRAY ? "after" : "lost";
+      return place !== "inside";
+    }
+    return byte === COMMA && depth === 0;
+  };
+  const finish = (rows: RawRow[]): void => {
+    const done = row.finish();
+    if (place === "after" && rowsSeen === 0 && isEmpty(done)) return; // []
+    rowsSeen++;
+    rows.push(
+      place === "lost"
+        ? unclosed("A bracket here closes nothing; this row and what follows can't be told apart.")
+        : done,
+    );
+  };
+  const outside = (byte: number, rows: RawRow[]): void => {
+    if (isBlank(byte) || place === "lost") return;
+    if (place === "before" && byte === OPEN_ARRAY) {
+      place = "inside";
+      return;
+    }
+    if (place === "before") throw new NoArray("the body is no JSON array");
+    place = "lost";
+    rows.push(unclosed("Something follows the end of the array; it was not read."));
+  };
+  return {
+    take(chunk) {
+      const rows: RawRow[] = [];
+      let from = 0;
+      for (let at = 0; at < chunk.length; at++) {
+        const byte = chunk[at] ?? 0;
+        if (place !== "inside") {
+          outside(byte, rows);
+          from = at + 1;
+          continue;
+        }
+        if (!endsRow(byte)) continue;
+        row.add(chunk.subarray(from, at));
+        from = at + 1;
+        finish(rows);
+      }
+      if (place === "inside") row.add(chunk.subarray(from));
+      return rows;
+    },
+    end() {
+      if (place === "before") throw new NoArray("the body is no JSON array");
+      return place === "inside" ? [unclosed("The array is not closed; this row was not taken.")] : [];
+    },
+  };
+}

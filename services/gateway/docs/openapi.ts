@@ -1,0 +1,305 @@
+import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
+import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-schema.ts";
+import { statusOf } from "../http/http-errors.ts";
+import { exampleOf } from "./examples.ts";
+import { isBodyOptional } from "../api/params.ts";
+import { BASE_PATH, pathNames, TAGS, type Row } from "../routes/index.ts";
+
+const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
+const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED"];
+const WITH_BODY: readonly ErrorCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE"];
+
+/** Every way a row fails: status -> codes, lowest status first. */
+export function failuresOf(row: Row): [number, ErrorCode[]][] {
+  const takesInput = row.body !== undefined || row.query !== undefined;
+  const codes: ErrorCode[] = [
+    ...(takesInput ? ["VALIDATION_FAILED" as const] : []),
+    ...(row.body === undefined ? [] : WITH_BODY),
+    ...(row.roles === "public" ? [] : WITH_TOKEN),
+    ...(row.errors ?? []),
+    ...EVERYWHERE,
+  ];
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes)
+    byStatus.set(statusOf(code, row.answers), [...(byStatus.get(statusOf(code, row.answers)) ?? []), code]);
+  if (row.answers === "push") byStatus.get(statusOf("PAYLOAD_INVALID", row.answers))?.unshift("VALIDATION_FAILED");
+  return [...byStatus].sort(([a], [b]) => a - b);
+}
+
+/** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out. */
+export function bodySchemaOf(row: Row): Schema | null {
+  if (row.body === undefined) return null;
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  if (row.body !== "*") return properties[row.body] ?? null;
+  const filled = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
+  return {
+    ...params,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !filled.has(name))),
+    required: requiredOf(params).filter((name) => !filled.has(name)),
+  };
+}
+
+/** The schema of what a row answers with; null when that is nothing. */
+export function responseSchemaOf(row: Row): Schema | null {
+  if (row.success === 204 || row.download) return null;
+  const { result } = schemasOf(row.action);
+  const { replayed, ...properties } = propertiesOf(result);
+  return replayed === undefined
+    ? result
+    : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
+}
+
+/** True when an answer may be one that was given before, told by the header Idempotency-Replayed. */
+export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
+
+/** An outcome as the gateway sends it on: a refused row's status is put to it (bulk.ts). */
+function withHttpStatus(outcome: unknown): Schema {
+  const schema = outcome as Schema;
+  return {
+    ...schema,
+    properties: {
+      ...propertiesOf(schema),
+      http_status: {
+        type: "integer",
+        description: "Of a refused row: the status that a push of it alone would have had.",
+      },
+    },
+  };
+}
+
+/** The schema of one row of a bulk body, and of what is answered to it; null for other rows. */
+export function bulkSchemasOf(row: Row): { item: Schema; outcome: Schema } | null {
+  if (row.bulk === undefined) return null;
+  const results = propertiesOf(schemasOf(row.action).result)["results"];
+  return {
+    item: propertiesOf(schemasOf(row.bulk.action).params)[row.bulk.row] ?? {},
+    outcome: withHttpStatus(results?.["items"]),
+  };
+}
+
+/** A header's usual spelling: `idempotency-key` -> `Idempotency-Key`. */
+const headerName = (name: string): string =>
+  name
+    .split("-")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("-");
+
+/** A parameter outside the body. */
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  schema: Schema;
+}
+
+const RANGE_HEADERS: readonly Parameter[] = [
+  {
+    name: "Range",
+    in: "header",
+    required: false,
+    schema: {
+      type: "string",
+      description: "One range of bytes, like bytes=0-65535; several are answered with the whole file.",
+    },
+  },
+  {
+    name: "If-Range",
+    in: "header",
+    required: false,
+    schema: { type: "string", description: "The ETag of the file that the part is of; another file is sent whole." },
+  },
+];
+
+/** Parameters of a row outside its body, with their schemas. */
+export function parametersOf(row: Row): Parameter[] {
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  const required = requiredOf(params);
+  return [
+    ...pathNames(row.path).map((name): Parameter => ({
+      name,
+      in: "path",
+      required: true,
+      schema: properties[name] ?? { type: "string" },
+    })),
+    ...(row.query ?? []).map((name): Parameter => ({
+      name,
+      in: "query",
+      required: required.includes(name),
+      schema: properties[name] ?? { type: "string" },
+    })),
+    ...(row.download ? RANGE_HEADERS : []),
+    ...Object.entries(row.headers ?? {}).map(([header, name]): Parameter => ({
+      name: headerName(header),
+      in: "header",
+      required: required.includes(name),
+      schema: properties[name] ?? { type: "string" },
+    })),
+  ];
+}
+
+const PROBLEM: Schema = {
+  type: "object",
+  description: "RFC 9457 problem. `code` is stable; branch on it, not on the texts.",
+  required: ["type", "title", "status", "detail", "code", "request_id"],
+  properties: {
+    type: { type: "string", format: "uri" },
+    title: { type: "string" },
+    status: { type: "integer" },
+    detail: { type: "string" },
+    code: { type: "string", enum: Object.keys(CATALOGUE) },
+    request_id: { type: "string", description: "Also in the X-Request-Id header; name it when you ask for help." },
+    errors: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["path", "message"],
+        properties: { path: { type: "string" }, message: { type: "string" } },
+      },
+    },
+  },
+};
+
+const operationId = (row: Row): string => row.operation ?? row.action;
+const componentName = (row: Row, suffix: string): string =>
+  operationId(row)
+    .split(".")
+    .map((w) => w.charAt(0).toUpperCase() + w.slice(1))
+    .join("") + suffix;
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: Schema, example: unknown): Schema => ({
+  "application/json": { schema, ...(example === undefined ? {} : { example }) },
+});
+const manyOf = (schema: Schema, items: readonly unknown[]): Schema => ({
+  "application/x-ndjson": {
+    schema: { type: "string", description: "One JSON object per line." },
+    example: items.map((item) => `${JSON.stringify(item)}\n`).join(""),
+  },
+  "application/json": { schema: { type: "array", items: schema }, example: items },
+});
+const listed = (example: unknown): unknown[] => (Array.isArray(example) ? example : []);
+const REPLAYED: Schema = {
+  "Idempotency-Replayed": {
+    description: "`true`: this is the answer that the same Idempotency-Key got before.",
+    schema: { type: "string", enum: ["true"] },
+  },
+};
+const doneOf = (row: Row): Schema => ({
+  description: row.success === 204 ? "Done; no body" : "Done",
+  ...(isReplayable(row) ? { headers: REPLAYED } : {}),
+  ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response) }),
+});
+const FILE: Schema = { type: "string", format: "binary" };
+const filesOf = (types: readonly string[]): Schema => Object.fromEntries(types.map((type) => [type, { schema: FILE }]));
+const LENGTH: Schema = {
+  "Accept-Ranges": { description: "Parts can be asked for.", schema: { type: "string", enum: ["bytes"] } },
+  ETag: { description: "For If-Range.", schema: { type: "string" } },
+};
+const PART: Schema = {
+  ...LENGTH,
+  "Content-Range": { description: "Which bytes these are, and of how many.", schema: { type: "string" } },
+};
+/** The answers of a download: all of the file, or the part that Range asked for. */
+const downloadsOf = (types: readonly string[]): Record<string, Schema> => ({
+  200: { description: "The file", headers: LENGTH, content: filesOf(types) },
+  206: { description: "The part of the file that Range asked for", headers: PART, content: filesOf(types) },
+});
+function contentOf(row: Row, side: "Request" | "Response", example: unknown): Schema {
+  const schema = ref(componentName(row, side));
+  return row.bulk ? manyOf(schema, listed(example)) : json(schema, example);
+}
+const roleText = (row: Row): string =>
+  row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.join(", ")}.`;
+/** What is said of a row beside its summary. */
+export const descriptionOf = (row: Row): string =>
+  [
+    roleText(row),
+    ...(row.bulk
+      ? [
+          "One answer per row in the order of the body, sent while the body is still being read; a row that is refused stops no other. At most 10,000 rows and 8 MiB.",
+        ]
+      : []),
+    ...(row.errors?.includes("NOT_AVAILABLE")
+      ? ["Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not."]
+      : []),
+  ].join(" ");
+/** A parameter with the value it has in the row's example. */
+function withExample(row: Row, parameter: Parameter): Schema {
+  const given = exampleOf(row);
+  const value =
+    parameter.in === "path"
+      ? given?.path?.[parameter.name]
+      : parameter.in === "query"
+        ? given?.query?.[parameter.name]
+        : given?.headers?.[parameter.name];
+  return value === undefined ? { ...parameter } : { ...parameter, example: value };
+}
+
+function operationOf(row: Row): Schema {
+  const parameters = parametersOf(row);
+  return {
+    operationId: operationId(row),
+    tags: [row.tag],
+    summary: row.summary,
+    description: descriptionOf(row),
+    ...(row.roles === "public" ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p)) } : {}),
+    ...(row.body === undefined
+      ? {}
+      : {
+          requestBody: { required: !isBodyOptional(row), content: contentOf(row, "Request", exampleOf(row)?.request) },
+        }),
+    responses: {
+      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row) }),
+      ...Object.fromEntries(
+        failuresOf(row).map(([status, codes]) => [
+          status,
+          {
+            description: codes.map((code) => `${code}: ${CATALOGUE[code].title}`).join(". "),
+            content: { "application/problem+json": { schema: ref("Problem") } },
+          },
+        ]),
+      ),
+    },
+  };
+}
+
+/** The API as an OpenAPI 3.1 document: the table's rows with the contracts' schemas. */
+export function openApi(rows: readonly Row[], version: string): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  const schemas: Record<string, Schema> = { Problem: PROBLEM };
+  for (const row of rows) {
+    (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row);
+    const bulk = bulkSchemasOf(row);
+    const body = bulk?.item ?? bodySchemaOf(row);
+    if (body) schemas[componentName(row, "Request")] = body;
+    const response = bulk?.outcome ?? responseSchemaOf(row);
+    if (response) schemas[componentName(row, "Response")] = response;
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "callagent",
+      version,
+      description: "Outbound voice calls: push a lead, the phone rings, they talk, a webhook reports.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: BASE_PATH }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS)
+      .filter(([tag]) => rows.some((row) => row.tag === tag))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "Access token of POST /login, or a server-to-server token.",
+        },
+      },
+      schemas,
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { CATALOGUE, codeOf, type ErrorCode, type Fault } from "../../../shared/errors.ts";
+
+/** Statuses of the catalogue; what a style below changes comes on top. This file alone knows HTTP's error statuses. */
+const STATUS: Record<ErrorCode, number> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  INVALID_CREDENTIALS: 422,
+  VALIDATION_FAILED: 400,
+  PAYLOAD_INVALID: 422,
+  INVALID_PHONE_NUMBER: 400,
+  MALFORMED_JSON: 400,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  BODY_TOO_LARGE: 413,
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  TEMPLATE_UNKNOWN: 400,
+  TEMPLATE_NOT_FOUND: 404,
+  TEMPLATE_INVALID: 400,
+  TEMPLATE_INACTIVE: 409,
+  LEAD_NOT_FOUND: 404,
+  RESELLER_NOT_FOUND: 404,
+  RESELLER_UNKNOWN: 400,
+  MERCHANT_NOT_FOUND: 404,
+  USER_NOT_FOUND: 404,
+  TOKEN_NOT_FOUND: 404,
+  EMAIL_EXISTS: 409,
+  NUMBER_NOT_FOUND: 404,
+  CONFIGURATION_NOT_FOUND: 404,
+  BLACKLIST_ENTRY_NOT_FOUND: 404,
+  NUMBER_BLACKLISTED: 403,
+  NUMBER_EXISTS: 409,
+  NAME_EXISTS: 409,
+  CONFIGURATION_EXISTS: 409,
+  RESOURCE_IN_USE: 409,
+  WEBHOOK_ADDRESS_REFUSED: 400,
+  IDEMPOTENCY_KEY_REUSED: 409,
+  DELIVERY_NOT_FOUND: 404,
+  DELIVERY_PENDING: 409,
+  RECORDING_NOT_FOUND: 404,
+  RECORDING_NOT_READY: 404,
+  RECORDING_FAILED: 502,
+  RANGE_NOT_SATISFIABLE: 416,
+  SIGNATURE_INVALID: 403,
+  PROVIDER_UNCONFIGURED: 501,
+  CALL_REFUSED: 502,
+  NOT_PLACED: 502,
+  PLACEMENT_UNCERTAIN: 502,
+  RATE_LIMITED: 429,
+  BUSY: 503,
+  NOT_AVAILABLE: 501,
+  STORE_UNAVAILABLE: 503,
+  DEPENDENCY_DOWN: 503,
+  TIMEOUT: 504,
+  INTERNAL: 500,
+};
+
+/**
+ * How an endpoint answers, as section 7 of the interface splits it: `plain` invalid input is 400; `unprocessable` it is 422 (log-in, token);
+ * `push` 400 for missing or unknown fields and a wrong execution_mode, 422 for everything else about the input, 500 when the write failed;
+ * `carrier` what no carrier of ours would ask for is not there.
+ */
+export type Answering = "plain" | "unprocessable" | "push" | "carrier";
+
+const IN_STYLE: Record<Answering, Partial<Record<ErrorCode, number>>> = {
+  plain: {},
+  unprocessable: { VALIDATION_FAILED: 422, RESELLER_UNKNOWN: 422 },
+  push: { INVALID_PHONE_NUMBER: 422, WEBHOOK_ADDRESS_REFUSED: 422, STORE_UNAVAILABLE: 500 },
+  carrier: { VALIDATION_FAILED: 404, PROVIDER_UNCONFIGURED: 404 },
+};
+
+/** Seconds after which a client may try again where the failure names none. */
+const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
+  RATE_LIMITED: 60,
+  BUSY: 2,
+  STORE_UNAVAILABLE: 2,
+  DEPENDENCY_DOWN: 2,
+  TIMEOUT: 2,
+};
+
+/** Said instead of the message of things that are not our own failures: those speak of nodes, drivers and frameworks. */
+const OWN_WORDS: Partial<Record<ErrorCode, string>> = {
+  DEPENDENCY_DOWN: "A part of the service is not reachable at the moment. Try again in a few seconds.",
+  TIMEOUT:
+    "A part of the service did not answer in time; the request may or may not have taken effect. Look before you repeat it.",
+  STORE_UNAVAILABLE: "The database did not take the request. Try again in a few seconds.",
+  BUSY: "The service has no room for more work at the moment; try again in a few seconds.",
+  INTERNAL: "An unexpected fault; it is in the service's log under this request_id.",
+};
+
+/** A refusal in HTTP's terms. `unexpected`: it belongs in the log with everything known. */
+export interface Problem {
+  status: number;
+  code: ErrorCode;
+  headers: Record<string, string>;
+  body: {
+    type: string;
+    title: string;
+    status: number;
+    detail: string;
+    code: ErrorCode;
+    request_id: string;
+    errors?: Fault[];
+  };
+  unexpected: boolean;
+}
+
+/** Where a problem is told. */
+export interface ProblemContext {
+  answers: Answering;
+  request_id: string;
+  /** Start of the `type` URI, a page that explains the codes. */ docs: string;
+  /** The body's own name on the bus, left out of paths. */ body?: string | undefined;
+  /** True when the client sent a token. */ token_sent?: boolean;
+}
+
+const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
+const isFault = (v: unknown): v is Fault =>
+  isRecord(v) && typeof v["path"] === "string" && typeof v["message"] === "string";
+
+/** Faults of a failure: our own carry them in `data.errors`, the validator of the bus as `data`, with the parameter's name before the body's path. */
+function faultsIn(error: unknown, body: string | undefined): Fault[] {
+  const data = isRecord(error) ? error["data"] : undefined;
+  if (Array.isArray(data)) {
+    return data.filter(isFault).map(({ path, message }) => {
+      if (path === body) return { path: "", message };
+      return { path: body !== undefined && path.startsWith(`${body}.`) ? path.slice(body.length + 1) : path, message };
+    });
+  }
+  const errors = isRecord(data) ? data["errors"] : undefined;
+  return Array.isArray(errors) ? errors.filter(isFault).map(({ path, message }) => ({ path, message })) : [];
+}
+
+/** Words of the validator (shared/validator.ts) and of the services for what push answers with 400 rather than 422. */
+const BAD_REQUEST_WORDS = /^is (?:required|not a known )/;
+/** Fields whose wrong value is 400; their wrong type is 422 like any other. */
+const BAD_REQUEST_FIELDS = new Set(["execution_mode", "template_id"]);
+const isBadRequest = ({ path, message }: Fault): boolean =>
+  path === "" ||
+  (BAD_REQUEST_FIELDS.has(path) && message !== "must be string") ||
+  (!path.includes(".") && BAD_REQUEST_WORDS.test(message));
+
+/** The status of a code for an endpoint that answers in this style. `faults` matter for push alone. */
+export function statusOf(code: ErrorCode, answers: Answering, faults: readonly Fault[] = []): number {
+  if (answers === "push" && code === "VALIDATION_FAILED")
+    return faults.length === 0 || faults.some(isBadRequest) ? STATUS.VALIDATION_FAILED : STATUS.PAYLOAD_INVALID;
+  return IN_STYLE[answers][code] ?? STATUS[code];
+}
+
+const SHOWN_FAULTS = 3;
+const sentence = (faults: readonly Fault[]): string => {
+  const shown = faults
+    .slice(0, SHOWN_FAULTS)
+    .map((f) => `${f.path === "" ? "the body" : f.path} ${f.message}`)
+    .join("; ");
+  return faults.length > SHOWN_FAULTS ? `${shown}; and ${faults.length - SHOWN_FAULTS} more.` : `${shown}.`;
+};
+
+function detailOf(error: unknown, code: ErrorCode, faults: readonly Fault[]): string {
+  const own =
+    isRecord(error) && error["type"] === code && code !== "INTERNAL" && typeof error["message"] === "string"
+      ? error["message"]
+      : null;
+  if (own !== null) return own;
+  if (faults.length > 0) return sentence(faults);
+  return OWN_WORDS[code] ?? `${CATALOGUE[code].title}.`;
+}
+
+function headersOf(error: unknown, code: ErrorCode, context: ProblemContext): Record<string, string> {
+  const data = isRecord(error) && isRecord(error["data"]) ? error["data"] : {};
+  const retry =
+    typeof data["retry_after_seconds"] === "number"
+      ? Math.max(1, Math.ceil(data["retry_after_seconds"]))
+      : RETRY_AFTER_SECONDS[code];
+  const allow = Array.isArray(data["allow"]) ? data["allow"].filter((m) => typeof m === "string") : null;
+  return {
+    "Content-Type": "application/problem+json",
+    ...(retry === undefined ? {} : { "Retry-After": String(retry) }),
+    ...(allow === null ? {} : { Allow: allow.join(", ") }),
+    ...(code === "UNAUTHENTICATED"
+      ? { "WWW-Authenticate": `Bearer realm="callagent"${context.token_sent ? ', error="invalid_token"' : ""}` }
+      : {}),
+  };
+}
+
+/** Anything thrown as an RFC 9457 problem. Only our own failures speak for themselves; everything else gets our words. */
+export function problemOf(error: unknown, context: ProblemContext): Problem {
+  const code = codeOf(error);
+  const faults = faultsIn(error, context.body);
+  const status = statusOf(code, context.answers, faults);
+  return {
+    status,
+    code,
+    headers: headersOf(error, code, context),
+    unexpected: code === "INTERNAL",
+    body: {
+      type: `${context.docs}#${code}`,
+      title: CATALOGUE[code].title,
+      status,
+      detail: detailOf(error, code, faults),
+      code,
+      request_id: context.request_id,
+      ...(faults.length > 0 ? { errors: faults } : {}),
+    },
+  };
+}

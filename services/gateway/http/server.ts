@@ -1,0 +1,142 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Ids } from "../../../shared/ids.ts";
+
+/** Date of the API's last change in meaning; sent with every answer. */
+export const API_VERSION = "2026-11-21";
+
+/** A client must have sent its headers within this, the whole request within the second, and a bulk body within the third. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+const BULK_REQUEST_MS = 600_000;
+/** How often the first and the third are checked. */
+const CHECK_MS = 1000;
+const KEEP_ALIVE_MS = 65_000;
+const MAX_HEADER_BYTES = 16_384;
+
+const SECURITY: Readonly<Record<string, string>> = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  "Cache-Control": "no-store",
+};
+
+/** What a caller may name as its trace id; anything else is replaced by one of ours. */
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
+
+/** A listening HTTP server. */
+export interface HttpServer {
+  server: Server;
+  /** Where it is reached from this machine. */
+  url: string;
+  /** Takes no new request, lets those under way end, cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Lets a request's body take as long as a bulk body may: it is read only as fast as it is worked on. */
+export function allowSlowBody(req: IncomingMessage): void {
+  clearTimeout(deadlines.get(req));
+}
+
+/** Cuts a client off that has not sent its whole request in time, in the words of Node's own time-outs. */
+function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void {
+  if (req.complete) return;
+  const late = setTimeout(() => {
+    if (req.complete) return;
+    if (!res.headersSent) req.socket.write("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
+    req.destroy();
+  }, ms);
+  late.unref();
+  deadlines.set(req, late);
+  const over = (): void => {
+    clearTimeout(late);
+  };
+  req.once("end", over);
+  req.once("close", over);
+}
+
+/** How to listen. `handle` gets requests with a usable X-Request-Id and answers that carry the common headers. */
+export interface HttpServerOptions {
+  host: string;
+  port: number;
+  ids: Ids;
+  https: boolean;
+  /** How long a request may take to arrive. */ requestMs?: number;
+  handle(req: IncomingMessage, res: ServerResponse): void;
+}
+
+function prepare(req: IncomingMessage, res: ServerResponse, ids: Ids, https: boolean): void {
+  const given = req.headers["x-request-id"];
+  const id = typeof given === "string" && REQUEST_ID.test(given) ? given : ids.uuid();
+  req.headers["x-request-id"] = id;
+  delete req.headers["x-correlation-id"]; // moleculer-web would take it, unchecked, in place of ours
+  res.setHeader("X-Request-Id", id);
+  res.setHeader("X-Api-Version", API_VERSION);
+  for (const [name, value] of Object.entries(SECURITY)) res.setHeader(name, value);
+  if (https) res.setHeader("Strict-Transport-Security", "max-age=31536000");
+}
+
+const REASONS: Record<string, string> = {
+  EADDRINUSE: "the port is taken; stop the other program or set HTTP_PORT to a free one (0 picks one)",
+  EACCES: "this user may not listen on that port; set HTTP_PORT to one above 1023",
+  EADDRNOTAVAIL: "this machine has no such address; set HTTP_HOST to one of its own, or 0.0.0.0",
+};
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(new Error(`gateway can't listen on ${host}:${port}: ${REASONS[error.code ?? ""] ?? error.message}`)),
+    );
+    server.listen(port, host, () => {
+      const address = server.address();
+      if (address !== null && typeof address === "object") resolve(address);
+      else reject(new Error(`gateway can't listen on ${host}:${port}`));
+    });
+  });
+}
+
+const reachable = (address: AddressInfo): string => {
+  const host = address.address === "0.0.0.0" || address.address === "::" ? "127.0.0.1" : address.address;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+};
+
+/** Starts listening; one sentence says why where it can't. */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  let closing = false;
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: BULK_REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    (req, res) => {
+      prepare(req, res, options.ids, options.https);
+      limitBody(req, res, options.requestMs ?? REQUEST_MS);
+      if (closing) res.setHeader("Connection", "close");
+      options.handle(req, res);
+    },
+  );
+  const address = await listen(server, options.host, options.port);
+  return {
+    server,
+    url: reachable(address),
+    async close(graceMs) {
+      closing = true;
+      const late = setTimeout(() => {
+        server.closeAllConnections();
+      }, graceMs);
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      clearTimeout(late);
+    },
+  };
+}

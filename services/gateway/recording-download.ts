@@ -1,0 +1,140 @@
+import { pipeline } from "node:stream/promises";
+import type { ServerResponse } from "node:http";
+import type { ResultOf } from "../../shared/bus.ts";
+import { fail } from "../../shared/errors.ts";
+import type { Ground } from "../../shared/ground.ts";
+import { sha256 } from "../../shared/ids.ts";
+import { errorForLog } from "../../shared/log.ts";
+import type { ByteRange, Opened } from "../../shared/storage/port.ts";
+import { recordingStores, type RecordingStores } from "../../shared/storage/recordings.ts";
+import { rangeAsked } from "./byte-range.ts";
+import { givenBeside, whoAsks, type EndpointParts } from "./api/endpoint.ts";
+import type { Exchange, Handler } from "./http/exchange.ts";
+import { paramsReader } from "./api/params.ts";
+import type { Row } from "./routes/index.ts";
+
+type Kept = ResultOf<"leads.recording">;
+
+/** Downloads that one gateway serves at once: each holds a file or a connection open. */
+const MAX_DOWNLOADS = 200;
+/** A connection on which nothing moves for this long is cut. */
+const IDLE_MS = 60_000;
+const ETAG_CHARS = 32;
+
+/** Where the dialer keeps recordings, as this gateway sees it. */
+export function storesOf(ground: Ground): RecordingStores {
+  const {
+    RECORDINGS_DIR,
+    UPLOAD_CALL_RECORDINGS_TO_CLOUD,
+    S3_BUCKET,
+    S3_REGION,
+    S3_ENDPOINT,
+    S3_ACCESS_KEY_ID,
+    S3_SECRET_ACCESS_KEY,
+  } = ground.env;
+  const s3 = {
+    region: S3_REGION,
+    endpoint: S3_ENDPOINT,
+    access_key_id: S3_ACCESS_KEY_ID,
+    secret_access_key: S3_SECRET_ACCESS_KEY,
+  };
+  return recordingStores(
+    { dir: RECORDINGS_DIR, upload: UPLOAD_CALL_RECORDINGS_TO_CLOUD, bucket: S3_BUCKET, s3 },
+    ground,
+  );
+}
+
+/** Opens it where it is said to be, else where it may have moved to meanwhile. RECORDING_FAILED. */
+async function open(
+  { local, cloud }: RecordingStores,
+  { key, bytes, where }: Kept,
+  range: ByteRange | undefined,
+  log: Ground["log"],
+): Promise<Opened> {
+  for (const store of where === "local" ? [local, cloud] : [cloud, local]) {
+    const opened =
+      (await store?.open(key, range).catch((error: unknown) => {
+        log.warn({ key, error: errorForLog(error) }, "a recording could not be opened");
+        return null;
+      })) ?? null;
+    if (opened?.bytes === bytes) return opened;
+    opened?.body.destroy();
+  }
+  return fail("RECORDING_FAILED", "The recording could not be read where it is kept; try again later.");
+}
+
+/** The file's name as the client saves it: the call's, in characters that need no quoting. */
+const fileName = (call_sid: string, key: string): string =>
+  `${call_sid.replaceAll(/[^A-Za-z0-9._-]/g, "_")}.${key.split(".").at(-1) ?? "audio"}`;
+
+const etagOf = ({ key, bytes }: Kept): string => `"${sha256(`${key}\n${bytes}`).slice(0, ETAG_CHARS)}"`;
+
+const headersOf = (kept: Kept, call_sid: string) => ({
+  "Content-Type": kept.content_type,
+  "Content-Disposition": `attachment; filename="${fileName(call_sid, kept.key)}"`,
+  "Accept-Ranges": "bytes",
+  ETag: etagOf(kept),
+});
+
+/** Sends the bytes as fast as the client takes them; a client that goes closes the source, a source that breaks cuts the client off. */
+async function send(res: ServerResponse, { body }: Opened, log: Ground["log"], request_id: string): Promise<void> {
+  res.setTimeout(IDLE_MS, () => res.destroy());
+  try {
+    await pipeline(body, res);
+  } catch (error) {
+    log.info({ event: "recording.cut", request_id, error: errorForLog(error) }, "a download ended early");
+  }
+}
+
+/** Streams a recording straight from where it is kept (streams over the bus have no back-pressure), after leads have said that it is the asker's. */
+export function recordingEndpoint(
+  row: Row,
+  parts: EndpointParts,
+  { stores, log }: { stores: RecordingStores; log: Ground["log"] },
+): Handler {
+  const reader = paramsReader(row);
+  let downloads = 0;
+  const serve = async (exchange: Exchange): Promise<void> => {
+    const { req, res, bus, request_id } = exchange;
+    const by =
+      (await whoAsks(row, exchange, parts)) ??
+      fail("UNAUTHENTICATED", "A recording is shown to nobody without a token.");
+    const { call_sid } = reader.beside(givenBeside(exchange), by);
+    const kept = await bus.call("leads.recording", { by, call_sid: String(call_sid) });
+    const headers = headersOf(kept, String(call_sid));
+    if (req.method === "HEAD") {
+      res.writeHead(200, { ...headers, "Content-Length": kept.bytes }).end();
+      return;
+    }
+    const asked = rangeAsked(
+      req.headers.range,
+      kept.bytes,
+      req.headers["if-range"] === undefined || req.headers["if-range"] === headers.ETag,
+    );
+    if (asked.kind === "beyond") {
+      res.setHeader("Content-Range", `bytes */${kept.bytes}`);
+      fail("RANGE_NOT_SATISFIABLE", `The recording has ${kept.bytes} bytes; none of them is in the range asked for.`);
+    }
+    if (downloads >= MAX_DOWNLOADS) fail("BUSY", "Too many recordings are being downloaded at the moment.");
+    downloads += 1;
+    try {
+      const opened = await open(stores, kept, asked.kind === "part" ? asked.range : undefined, log);
+      const { start, end } = asked.kind === "part" ? asked.range : { start: 0, end: kept.bytes - 1 };
+      res.writeHead(asked.kind === "part" ? 206 : 200, {
+        ...headers,
+        "Content-Length": end - start + 1,
+        ...(asked.kind === "part" ? { "Content-Range": `bytes ${start}-${end}/${kept.bytes}` } : {}),
+      });
+      await send(res, opened, log, request_id);
+    } finally {
+      downloads -= 1;
+    }
+  };
+  return async (exchange) => {
+    try {
+      await serve(exchange);
+    } catch (error) {
+      parts.refused(exchange, error, { answers: row.answers });
+    }
+  };
+}

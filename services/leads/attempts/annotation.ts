@@ -1,0 +1,82 @@
+import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import { hasNulKey } from "../push/lead-document.ts";
+import { annotate, checked, evaluated, evaluationFields } from "../rules/lead-state-machine.ts";
+import type { LeadsRepository } from "../leads.repository.ts";
+
+type Noted = ParamsOf<"leads.annotate">;
+
+/** What pre-checks may call the variables they give the payload: what a template can name. */
+const VARIABLE = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
+const MAX_NAME = 100;
+/** Fields of the payload that decide whom we call and whom we tell; no answer from elsewhere may change them. */
+const OURS: readonly string[] = ["customer_mobile_number", "reporting_webhook_url"];
+/** Variables taken from one attempt's pre-checks. */
+const MAX_EXPORTED = 100;
+
+/** The variables that may go into the payload, and the names of those that may not. */
+export function exportable(exported: Record<string, unknown>): { taken: Record<string, unknown>; refused: string[] } {
+  const fits = ([name, value]: [string, unknown], i: number): boolean =>
+    i < MAX_EXPORTED && VARIABLE.test(name) && !OURS.includes(name) && !hasNulKey(value);
+  const entries = Object.entries(exported);
+  const refused = entries
+    .filter((entry, i) => !fits(entry, i))
+    .map(([name]) => name.slice(0, MAX_NAME))
+    .slice(0, MAX_EXPORTED);
+  return { taken: Object.fromEntries(entries.filter(fits)), refused };
+}
+
+/** The fields that the facts are kept in. */
+function fieldsOf(p: Noted, taken: Record<string, unknown>): Record<string, unknown> {
+  return {
+    ...(p.call_id === undefined ? {} : { call_id: p.call_id }),
+    ...(p.recording_url === undefined ? {} : { recording_url: p.recording_url }),
+    ...(p.call_initiated_time === undefined ? {} : { call_initiated_time: new Date(p.call_initiated_time) }),
+    ...(p.call_end_time === undefined ? {} : { call_end_time: new Date(p.call_end_time) }),
+    ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
+    ...(p.cost_breakdown === undefined ? {} : { [`cost_items.${p.claim_no}`]: p.cost_breakdown.items }),
+    ...(p.pre_check_results === undefined ? {} : { "meta.pre_check_results": p.pre_check_results }),
+    ...(p.evaluation === undefined ? {} : evaluationFields(p.evaluation)),
+    ...Object.fromEntries(Object.entries(taken).map(([name, value]) => [`payload.${name}`, value])),
+  };
+}
+
+/** What the history keeps: of variables their names, for their values are the customer's. */
+function toldOf(
+  { lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...told }: Noted,
+  taken: Record<string, unknown>,
+  refused: string[],
+): Record<string, unknown> {
+  const names = Object.keys(taken);
+  return {
+    ...told,
+    ...checked(pre_check_results),
+    ...(evaluation === undefined ? {} : { evaluation: evaluated(evaluation) }),
+    ...(names.length > 0 ? { exported: names } : {}),
+    ...(refused.length > 0 ? { not_exported: refused } : {}),
+  };
+}
+
+/** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
+export async function note(
+  ground: ServiceGround,
+  leads: LeadsRepository,
+  p: Noted,
+): Promise<ResultOf<"leads.annotate">> {
+  const { taken, refused } = exportable(p.exported ?? {});
+  const fields = fieldsOf(p, taken);
+  const told = toldOf(p, taken, refused);
+  if (Object.keys(told).length === 0) return { done: false };
+  const now = ground.clock.now();
+  if (await leads.move(annotate(p, fields, told, now))) return { done: true };
+  const late = {
+    ...(p.cost === undefined ? {} : { cost: p.cost }),
+    ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }),
+  };
+  if (Object.keys(late).length === 0) return { done: false };
+  return {
+    done:
+      (await leads.move(
+        annotate(p, fieldsOf({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true),
+      )) !== null,
+  };
+}

@@ -1,0 +1,101 @@
+import type { ParamsOf } from "../../../shared/bus.ts";
+import { plusSeconds } from "../../../shared/clock.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import type { Explanation } from "../../../shared/contracts/explanation.ts";
+import { RECEIVED } from "../rules/lead-state-machine.ts";
+import type { LeadDoc } from "../leads.model.ts";
+import { queueName } from "../rules/queue-names.ts";
+
+/** A call of somebody to us that was accepted. */
+export type Received = ParamsOf<"leads.receive">;
+
+/** Nothing is tried again: nobody is called back because a call of theirs ended badly. */
+const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
+
+/** Longest request_id; the contract's. */
+const MAX_REQUEST_ID = 200;
+
+/** The document of an inbound lead: in its attempt from the first moment, never waiting, so never due. */
+export function inboundDocument(p: Received, now: Date): LeadDoc {
+  const { lead_id, reseller_id, merchant_id, template_id, from, to, reporting_webhook_url } = p;
+  const payload = {
+    caller_number: from,
+    called_number: to,
+    ...(reporting_webhook_url === null ? {} : { reporting_webhook_url }),
+  };
+  const of = { merchant_id, template_id, configurations_override: null };
+  return {
+    _id: lead_id,
+    reseller_id,
+    ...of,
+    template: p.template,
+    request_id: `inbound:${p.call_id}`.slice(0, MAX_REQUEST_ID),
+    queue: queueName({ _id: lead_id, ...of }, "reseller"),
+    ...RECEIVED,
+    phone_number: from,
+    payload,
+    payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
+    execution_mode: "TELEPHONY",
+    call_direction: "INBOUND",
+    is_test: false,
+    lease_until: plusSeconds(now, p.lease_seconds),
+    attempt: {
+      number_id: p.number_id,
+      provider: p.provider,
+      template_version: p.template_version,
+      policy: NEVER_RETRIED,
+      claimed_at: now,
+    },
+    held: null,
+    call_id: p.call_id,
+    call_initiated_time: now,
+    call_end_time: null,
+    recording_url: null,
+    outbound_number_id: p.number_id,
+    costs: {},
+    trace_scores: {},
+    meta: {},
+    created_at: now,
+    updated_at: now,
+    finished_at: null,
+    history: [
+      {
+        event: "received",
+        at: now,
+        details: {
+          claim_no: RECEIVED.claim_no,
+          provider: p.provider,
+          number_id: p.number_id,
+          template_version: p.template_version,
+          call_id: p.call_id,
+        },
+      },
+    ],
+  };
+}
+
+/** What is known of an inbound call whose taker went silent before it was written down: the caller was left without an answer. */
+export const lostFacts = (): AttemptFacts => ({
+  ...noFacts("failed"),
+  error: { code: "INBOUND_LOST", message: "The process that took the call went silent before the call was connected." },
+});
+
+/** Why an inbound lead is not called: it never is. */
+export function explainInbound(
+  { _id, status, outcome }: Pick<LeadDoc, "_id" | "status" | "outcome">,
+  at: string,
+): Explanation {
+  const now = status === "FINISHED" ? `the lead is finished${outcome ? ` (${outcome})` : ""}` : "the call is under way";
+  const detail = `The customer called us, so the lead is inbound and never dialled; ${now}.`;
+  return {
+    lead_id: _id,
+    at,
+    status,
+    eligible: false,
+    next_eligible_at: null,
+    summary: detail,
+    gates: [
+      { gate: "status", verdict: "drop", detail, values: { status, outcome, call_direction: "INBOUND" }, until: null },
+    ],
+  };
+}

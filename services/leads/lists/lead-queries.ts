@@ -1,0 +1,120 @@
+import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import { fail } from "../../../shared/errors.ts";
+import { isUuid } from "../../../shared/ids.ts";
+import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { filterOf } from "./lead-filters.ts";
+import { explainInbound } from "../attempts/inbound-lead.ts";
+import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
+import type { LeadsRepository } from "../leads.repository.ts";
+import { GROUPING, periodOf, summaryOf, type Group } from "./lead-summary.ts";
+import { timelineOf } from "./lead-timeline.ts";
+
+const MAX_LEADS_PER_REQUEST_ID = 1000;
+const SUMMARY_MAX_MS = 15_000;
+/** MongoDB's MaxTimeMSExpired. */
+const TOOK_TOO_LONG = 50;
+
+const notFound = (): never => fail("LEAD_NOT_FOUND", "no lead with this id was found");
+const notAvailable = (what: string): never =>
+  fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
+
+/** What carriers name calls with; anything else names none. */
+const CALL_ID = /^[\x21-\x7e]{1,200}$/;
+/** A recording on its way is asked for again after this long. */
+const NOT_READY_SECONDS = 15;
+
+/** Where a recording can be read, or why it can't be. */
+function readable({
+  state,
+  key,
+  content_type,
+  bytes,
+  where,
+}: NonNullable<ResultOf<"dialer.recordingOf">["recording"]>): ResultOf<"leads.recording"> {
+  if (key !== null && content_type !== null && bytes !== null && where !== null)
+    return { key, content_type, bytes, where };
+  if (state === "failed")
+    fail("RECORDING_FAILED", "the carrier did not give this call's recording, however often it was asked for");
+  if (state !== "wanted" && state !== "fetching") fail("RECORDING_NOT_FOUND", "this call was not recorded");
+  return fail(
+    "RECORDING_NOT_READY",
+    "the call is being recorded, or its recording is on its way; ask again a little later",
+    { retry_after_seconds: NOT_READY_SECONDS },
+  );
+}
+
+/** What people read of leads, always within their scope. */
+export function reading(ground: ServiceGround, leads: LeadsRepository) {
+  const mine = async (by: By, lead_id: string) =>
+    (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
+  return {
+    get: async ({ by, lead_id }: ParamsOf<"leads.get">): Promise<ResultOf<"leads.get">> =>
+      toRecord(await mine(by, lead_id)),
+
+    async byRequest({ by, request_id }: ParamsOf<"leads.byRequest">): Promise<ResultOf<"leads.byRequest">> {
+      const found = await leads.byRequest(scopeOf(by), request_id, MAX_LEADS_PER_REQUEST_ID);
+      if (found.length === 0) fail("LEAD_NOT_FOUND", "no lead with this request_id was found");
+      return { request_id, count: found.length, leads: found.map(toSummary) };
+    },
+
+    async list({ by, limit, cursor, ...asked }: ParamsOf<"leads.list">): Promise<ResultOf<"leads.list">> {
+      const { items, next_cursor } = pageOf(
+        await leads.page(scopeOf(by), filterOf(asked), pageFilter(cursor), pageSize(limit)),
+        limit,
+      );
+      return { count: items.length, leads: items.map(toSummary), next_cursor };
+    },
+
+    async timeline({ by, lead_id }: ParamsOf<"leads.timeline">, bus: Bus): Promise<ResultOf<"leads.timeline">> {
+      const lead = (isUuid(lead_id) ? await leads.withHistory(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
+      const [calls, { deliveries }] = await Promise.all([
+        bus.call("dialer.history", { lead_id: lead._id }),
+        bus.call("webhook.deliveries", { lead_id: lead._id }),
+      ]);
+      const events = timelineOf({ lead, calls, deliveries });
+      return { lead_id: lead._id, count: events.length, events };
+    },
+
+    async summary({ by, from, to, ...owned }: ParamsOf<"leads.summary">): Promise<ResultOf<"leads.summary">> {
+      const period = periodOf(
+        { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
+        ground.clock.now(),
+      );
+      const groups = await leads
+        .figures<Group>(scopeOf(by), { ...owned, ...period }, GROUPING, SUMMARY_MAX_MS)
+        .catch((error: unknown) => {
+          if (error instanceof Error && "code" in error && error.code === TOOK_TOO_LONG)
+            return fail(
+              "TIMEOUT",
+              "there are too many leads in the period to sum up in time; ask for a shorter one, or for one template",
+            );
+          throw error;
+        });
+      return summaryOf(groups, period, ground.env.COST_CURRENCY);
+    },
+
+    async explain({ by, lead_id, at }: ParamsOf<"leads.explain">, bus: Bus): Promise<ResultOf<"leads.explain">> {
+      const doc = await mine(by, lead_id);
+      if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? ground.clock.now().toISOString());
+      const lead = toWaiting(doc);
+      return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
+    },
+    async join({ by, lead_id }: ParamsOf<"leads.join">): Promise<ResultOf<"leads.join">> {
+      await mine(by, lead_id);
+      return notAvailable("Joining real-time sessions");
+    },
+    async speak({ by, lead_id }: ParamsOf<"leads.speak">): Promise<ResultOf<"leads.speak">> {
+      await mine(by, lead_id);
+      return notAvailable("Speaking in real-time sessions");
+    },
+    async recording({ by, call_sid }: ParamsOf<"leads.recording">, bus: Bus): Promise<ResultOf<"leads.recording">> {
+      const { recording } = CALL_ID.test(call_sid)
+        ? await bus.call("dialer.recordingOf", { call_id: call_sid })
+        : { recording: null };
+      if (!recording || !(await leads.byId(scopeOf(by), recording.lead_id)))
+        fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
+      return readable(recording);
+    },
+  };
+}

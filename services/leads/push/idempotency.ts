@@ -1,0 +1,38 @@
+import type { By } from "../../../shared/contracts/identity.ts";
+import { fail } from "../../../shared/errors.ts";
+import { sha256 } from "../../../shared/ids.ts";
+import type { PushKeyDoc } from "./push-keys.model.ts";
+
+/** How long a key stands for its push: a day. */
+export const KEY_SECONDS = 86_400;
+
+/** JSON with the keys of every object in order, so that two spellings of one value are one text. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((v) => canonical(v ?? null)).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value)
+    .filter(([, v]) => v !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `{${fields.map(([k, v]) => `${JSON.stringify(k)}:${canonical(v)}`).join(",")}}`;
+}
+
+/** A push that may come again: the place of its key, and what was pushed. */
+export interface KeyedPush {
+  id: string;
+  body_hash: string;
+}
+
+/** A key holds for the token or person who used it; `row` is the row's place in a bulk push. Keys themselves are not kept. */
+export const keyedPush = (by: By, key: string, lead: unknown, row?: number): KeyedPush => ({
+  id: sha256(JSON.stringify([by.kind, by.id, row === undefined ? "push" : `row ${row}`, key])),
+  body_hash: sha256(canonical(lead)),
+});
+
+/** IDEMPOTENCY_KEY_REUSED when the key stands for another push than this. */
+export function checkSameBody(earlier: Pick<PushKeyDoc, "body_hash">, push: KeyedPush): void {
+  if (earlier.body_hash !== push.body_hash)
+    fail(
+      "IDEMPOTENCY_KEY_REUSED",
+      "this Idempotency-Key was used within the last 24 hours for another lead; use a new key for a new lead",
+    );
+}

@@ -1,0 +1,30 @@
+import { Schema } from "mongoose";
+import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+
+/**
+ * What an Idempotency-Key stands for: written before the lead, whose id it fixes. Whoever repeats the push finds the id and finishes the same insert, so that a
+ * push that broke off blocks nobody and no key ever makes two leads.
+ */
+export interface PushKeyDoc {
+  _id: string;
+  /** SHA-256 of the lead as it was pushed. */
+  body_hash: string;
+  lead_id: string;
+  /** What the pusher was told. */
+  message: string;
+  expires_at: Date;
+}
+
+/** Collection `push_keys`; owner: the leads service. */
+export const pushKeySchema = new Schema<PushKeyDoc>(
+  {
+    _id: { type: String, required: true },
+    body_hash: { type: String, required: true },
+    lead_id: { type: String, required: true },
+    message: { type: String, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  SCHEMA_OPTIONS,
+);
+
+pushKeySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });

@@ -1,0 +1,86 @@
+import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { DueLead, QueueHead } from "../../../shared/contracts/lead.ts";
+import { inSlices } from "../../../shared/in-slices.ts";
+import { drop } from "../rules/lead-state-machine.ts";
+import { toDue, type FinishedDoc } from "../lists/lead-views.ts";
+import type { LeadsRepository } from "../leads.repository.ts";
+import { partsOf, queueOf } from "../rules/queue-names.ts";
+import type { HeadDoc, QueuesRepository } from "./queues.repository.ts";
+
+const toHead = (d: HeadDoc): QueueHead => ({
+  queue: d.queue,
+  template_id: d.template_id,
+  reseller_id: d.reseller_id,
+  merchant_id: d.merchant_id,
+  due_at: d.due_at.toISOString(),
+  configurations_override: d.configurations_override,
+});
+
+type Heads = ResultOf<"leads.heads">;
+
+/** The first due lead of each queue, in the order of the queues' names: one step of the index for each queue, the parts walked side by side. */
+export async function heads(
+  repository: QueuesRepository,
+  { until, own, after, limit }: ParamsOf<"leads.heads">,
+): Promise<Heads> {
+  const by = new Date(until);
+  const parts = partsOf(own).filter((part) => after === null || after < part.to);
+  const found: HeadDoc[][] = parts.map(() => []);
+  // A part may stop as soon as it and those before it fill the answer.
+  const filled = (part: number): boolean => found.slice(0, part + 1).reduce((n, of) => n + of.length, 0) >= limit;
+  await Promise.all(
+    parts.map(async ({ from, to }, i) => {
+      let last = after !== null && after >= from ? { $gt: after } : { $gte: from };
+      while (!filled(i)) {
+        const head = await repository.head({ ...last, $lt: to }, by);
+        if (!head) return;
+        found[i]?.push(head);
+        last = { $gt: head.queue };
+      }
+    }),
+  );
+  const all = found.flat().slice(0, limit).map(toHead);
+  return { heads: all, next: all.length === limit ? (all.at(-1)?.queue ?? null) : null };
+}
+
+/** Queues read side by side. */
+const PARALLEL = 25;
+
+/** The first due leads of each of the queues. */
+export async function dueOf(
+  repository: QueuesRepository,
+  { queues, until }: ParamsOf<"leads.dueOf">,
+): Promise<ResultOf<"leads.dueOf">> {
+  const by = new Date(until);
+  const found = await inSlices(queues, PARALLEL, ({ queue, limit }) => repository.dueOf(queue, by, limit));
+  return {
+    leads: found
+      .flat()
+      .map(toDue)
+      .filter((d): d is DueLead => d !== null),
+  };
+}
+
+/** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. `onFinished` runs once for each. */
+export async function expire(
+  ground: ServiceGround,
+  { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository },
+  p: ParamsOf<"leads.expire">,
+  onFinished: (lead: FinishedDoc) => void,
+): Promise<ResultOf<"leads.expire">> {
+  const old = await queues.waitingSince(p.template_id, new Date(p.created_before), p.limit);
+  const now = ground.clock.now();
+  if (old.length === 0) return { expired: 0 };
+  const ended = await leads.moveAll(
+    old.map((lead) => drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)),
+  );
+  for (const lead of ended) if (lead) onFinished(lead);
+  return { expired: ended.filter((lead) => lead !== null).length };
+}
+
+/** Leads given a queue in one go. */
+const BATCH = 500;
+
+/** One pass over leads that a version without queues wrote; they wait like all others then. True when there were as many as one pass takes. */
+export const sweepQueueless = async (queues: QueuesRepository): Promise<boolean> =>
+  (await queues.giveQueues(queueOf, BATCH)) === BATCH;

@@ -1,0 +1,143 @@
+import type { Model } from "mongoose";
+import type { LeadDoc } from "../leads.model.ts";
+
+/** What the head of a queue is known by. */
+export type HeadDoc = Pick<
+  LeadDoc,
+  "queue" | "template_id" | "reseller_id" | "merchant_id" | "configurations_override"
+> & { due_at: Date };
+/** What the scheduler is told of a due lead. */
+export type DueDoc = Pick<
+  LeadDoc,
+  | "_id"
+  | "queue"
+  | "status"
+  | "due_at"
+  | "created_at"
+  | "reseller_id"
+  | "merchant_id"
+  | "template_id"
+  | "phone_number"
+  | "attempt_count"
+  | "claim_no"
+  | "execution_mode"
+  | "configurations_override"
+  | "payload_bytes"
+>;
+/** A range of queue names. */
+export interface Names {
+  $gt?: string;
+  $gte?: string;
+  $lt: string;
+}
+
+/** Reads of the collection `leads` by queue, for the scheduler; and what makes queues of the leads of older versions. */
+export interface QueuesRepository {
+  /** The first lead that is due by then, of the first queue in the range that has one. Reads one key of the index, and one of each queue passed by. */
+  head(names: Names, by: Date): Promise<HeadDoc | null>;
+  /** The longest waiting leads of a queue that are due by then. */
+  dueOf(queue: string, by: Date, limit: number): Promise<DueDoc[]>;
+  /** Leads in PROCESSING, counted by template; by an index that holds no others. */
+  inFlight(): Promise<{ template_id: string; count: number }[]>;
+  /** Waiting leads of a template from before then, the oldest first. */
+  waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;
+  /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
+  giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
+  /** Drops the indexes of older versions that others have replaced; none of them need be there. */
+  dropOldIndexes(): Promise<void>;
+}
+
+const MAX_QUERY_MS = 8000;
+const HEAD = {
+  _id: 0,
+  queue: 1,
+  template_id: 1,
+  reseller_id: 1,
+  merchant_id: 1,
+  due_at: 1,
+  configurations_override: 1,
+} as const;
+const DUE = {
+  queue: 1,
+  status: 1,
+  due_at: 1,
+  created_at: 1,
+  reseller_id: 1,
+  merchant_id: 1,
+  template_id: 1,
+  phone_number: 1,
+  attempt_count: 1,
+  claim_no: 1,
+  execution_mode: 1,
+  configurations_override: 1,
+  payload_bytes: 1,
+} as const;
+/** What is needed to end a lead, or to name its queue. */
+const BRIEF = { history: 0, meta: 0 } as const;
+/** Every lease lies behind it: a range, so that counting needs no document, where `$exists` would read each. */
+const EVER = new Date(0);
+const REPLACED = ["due", "lease", "unfinished_of_template"];
+/** MongoDB's NamespaceNotFound and IndexNotFound. */
+const GONE: readonly unknown[] = [26, 27];
+
+/** The reads over a mongoose model. */
+export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
+  return {
+    head: (names, by) =>
+      model
+        .findOne({ queue: names, due_at: { $lte: by } }, HEAD)
+        .sort({ queue: 1, due_at: 1 })
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<HeadDoc>(),
+    dueOf: (queue, by, limit) =>
+      model
+        .find({ queue, due_at: { $lte: by } }, DUE)
+        .sort({ due_at: 1, _id: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<DueDoc[]>(),
+    async inFlight() {
+      const groups = await model
+        .aggregate<{ _id: string; count: number }>([
+          { $match: { lease_until: { $gt: EVER } } },
+          { $group: { _id: "$template_id", count: { $sum: 1 } } },
+        ])
+        .option({ maxTimeMS: MAX_QUERY_MS })
+        .exec();
+      return groups.map(({ _id, count }) => ({ template_id: _id, count }));
+    },
+    waitingSince: (template_id, before, limit) =>
+      model
+        .find(
+          { template_id, finished_at: null, created_at: { $lt: before }, status: { $in: ["BACKLOG", "RETRY"] } },
+          BRIEF,
+        )
+        .sort({ created_at: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<LeadDoc[]>(),
+    async giveQueues(nameOf, limit) {
+      const without = await model
+        .find({ queue: null, due_at: { $gt: EVER } }, BRIEF)
+        .limit(limit)
+        .maxTimeMS(MAX_QUERY_MS)
+        .lean<LeadDoc[]>();
+      if (without.length > 0) {
+        await model.bulkWrite(
+          without.map((lead) => ({
+            updateOne: { filter: { _id: lead._id, queue: null }, update: { $set: { queue: nameOf(lead) } } },
+          })),
+          { ordered: false },
+        );
+      }
+      return without.length;
+    },
+    async dropOldIndexes() {
+      for (const name of REPLACED) {
+        await model.collection.dropIndex(name).catch((error: unknown) => {
+          if (!(error instanceof Error && "code" in error && GONE.includes(error.code))) throw error;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { ServiceGround } from "../../../shared/bus.ts";
+import { fail } from "../../../shared/errors.ts";
+import type { DeliveryDoc } from "./deliveries.model.ts";
+import type { DeliveriesRepository } from "./deliveries.repository.ts";
+import { again } from "../rules/delivery-state-machine.ts";
+
+/** Sends the report of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
+export async function replay(
+  ground: ServiceGround,
+  deliveries: DeliveriesRepository,
+  lead_id: string,
+): Promise<DeliveryDoc> {
+  const last = await deliveries.lastOf(lead_id);
+  if (!last)
+    return fail(
+      "DELIVERY_NOT_FOUND",
+      "the lead has no webhook delivery: it has not finished yet, or was pushed without a reporting_webhook_url",
+    );
+  const pending = (): never =>
+    fail("DELIVERY_PENDING", "the delivery is still on its way; wait until it is delivered, refused or exhausted", {
+      retry_after_seconds: 5,
+    });
+  if (last.state === "pending") return pending();
+  const moved = await deliveries.move(again(last, ground.clock.now()));
+  if (!moved) return pending();
+  ground.log.info(
+    { event: "webhook.replayed", lead_id, delivery_id: moved._id, was: last.state },
+    "a delivery is sent again",
+  );
+  return moved;
+}

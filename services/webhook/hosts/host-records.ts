@@ -1,0 +1,63 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { after, allowed, type HostHealth } from "../rules/host-health.ts";
+import type { TryResult } from "../rules/delivery-verdict.ts";
+
+/** Hosts remembered by each record; those forgotten get a fresh start. */
+export const MAX_HOSTS = 10_000;
+
+/** A pause that a try began (for how long), or ended; null: neither. */
+export type PauseChange = { began_ms: number } | { ended: true } | null;
+
+/** What a process knows of the hosts it asked. */
+export interface HostRecords {
+  /** Requests that may be under way to the host, `cap` while it is well. */
+  allowed(host: string, cap: number): number;
+  /** Whether its last answer was a good one. */
+  isProven(host: string): boolean;
+  learn(host: string, result: TryResult): PauseChange;
+  /** Ends a pause: the next request shows whether the host is well again. */
+  endPause(host: string): void;
+  /** Until when the host is left alone; null: it is not. */
+  pausedUntil(host: string): Date | null;
+}
+
+const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_HOSTS && oldest !== undefined) map.delete(oldest);
+};
+
+/** Records in memory, of this process alone. */
+export function hostRecords(clock: Clock, random: () => number): HostRecords {
+  const unwell = new Map<string, HostHealth>();
+  const proven = new Map<string, true>();
+  return {
+    allowed: (host, cap) => allowed(unwell.get(host) ?? null, cap, clock.monotonicMs()),
+    isProven: (host) => proven.has(host),
+    learn(host, result) {
+      const before = unwell.get(host) ?? null;
+      const now = clock.monotonicMs();
+      const health = after(before, result, now, random());
+      if (health) {
+        remember(unwell, host, health);
+        proven.delete(host);
+        return health.paused_until !== null && health.paused_until !== before?.paused_until
+          ? { began_ms: health.paused_until - now }
+          : null;
+      }
+      unwell.delete(host);
+      if (result.status !== null) remember(proven, host, true);
+      return before && before.paused_until !== null ? { ended: true } : null;
+    },
+    endPause(host) {
+      const health = unwell.get(host);
+      if (health && health.paused_until !== null) unwell.set(host, { ...health, paused_until: clock.monotonicMs() });
+    },
+    pausedUntil(host) {
+      const until = unwell.get(host)?.paused_until ?? null;
+      const left = until === null ? 0 : until - clock.monotonicMs();
+      return left > 0 ? new Date(clock.now().getTime() + left) : null;
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { Schema } from "mongoose";
+import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+
+/** Signing secrets of a merchant (`merchant:<id>`) or reseller (`reseller:<id>`), newest first; an older one is valid until its end, so that receivers can change over. */
+export interface SecretsDoc {
+  _id: string;
+  secrets: { value: string; valid_until: Date | null }[];
+}
+
+/** Collection `webhook_secrets`; owner: the webhook service. The secrets are needed in clear to sign with. */
+export const secretsSchema = new Schema<SecretsDoc>(
+  {
+    _id: { type: String, required: true },
+    secrets: { type: [{ _id: false, value: String, valid_until: Date }], required: true },
+  },
+  SCHEMA_OPTIONS,
+);

@@ -1,0 +1,84 @@
+import type { Model } from "mongoose";
+import { plusSeconds, type Clock } from "../../../shared/clock.ts";
+import { fail, isDuplicateKey } from "../../../shared/errors.ts";
+import type { Ids } from "../../../shared/ids.ts";
+import type { SecretsDoc } from "./secrets.model.ts";
+import { SECRET_PREFIX } from "../rules/signature.ts";
+
+/** Whose secret signs. */
+export interface Owner {
+  reseller_id: string;
+  merchant_id: string | null;
+}
+
+/** Signing secrets by owner. */
+export interface Secrets {
+  /** The valid secrets, newest first; made at first need. */
+  validFor(owner: Owner): Promise<string[]>;
+  /** The same as this process read them within the last two seconds, for signing. */
+  toSignFor(owner: Owner): Promise<string[]>;
+  /** Puts a new secret before the newest one, which stays valid for ROTATION_SECONDS; older ones go. BUSY after lost races. */
+  rotate(owner: Owner): Promise<{ secret: string; previous_valid_until: Date | null }>;
+}
+
+const SECRET_BYTES = 32;
+/** How long a process may go on signing with what it read: a secret that was rotated meanwhile is valid beside the new one for a day anyway. */
+const REMEMBERED_MS = 2000;
+/** Owners remembered at once. */
+const MAX_REMEMBERED = 1000;
+/** How long the secret before goes on signing after a rotation: a day. */
+export const ROTATION_SECONDS = 86_400;
+/** Rotations of one owner at the same moment that may come before this one. */
+const ROTATION_TRIES = 5;
+
+/** The repository over its model. */
+export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clock): Secrets {
+  const idOf = ({ reseller_id, merchant_id }: Owner): string =>
+    merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
+  const made = () => ({ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null });
+  const remembered = new Map<string, { until: number; doc: Promise<SecretsDoc | null> }>();
+  const valid = (doc: SecretsDoc | null, now: Date) =>
+    (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
+
+  async function read(_id: string): Promise<SecretsDoc | null> {
+    const doc = await model.findById(_id).lean<SecretsDoc>();
+    if (doc) return doc;
+    await model.create({ _id, secrets: [made()] }).catch((error: unknown) => {
+      if (!isDuplicateKey(error)) throw error;
+    });
+    return model.findById(_id).lean<SecretsDoc>();
+  }
+
+  const lately = (_id: string): Promise<SecretsDoc | null> => {
+    const now = clock.monotonicMs();
+    const known = remembered.get(_id);
+    if (known && known.until > now) return known.doc;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    const doc = read(_id);
+    remembered.set(_id, { until: now + REMEMBERED_MS, doc });
+    doc.catch(() => remembered.delete(_id));
+    return doc;
+  };
+
+  return {
+    validFor: async (owner) => valid(await read(idOf(owner)), clock.now()).map((s) => s.value),
+    toSignFor: async (owner) => valid(await lately(idOf(owner)), clock.now()).map((s) => s.value),
+    async rotate(owner) {
+      const _id = idOf(owner);
+      for (let tries = 0; tries < ROTATION_TRIES; tries++) {
+        const [newest] = await this.validFor(owner);
+        const now = clock.now();
+        const next = made();
+        const previous_valid_until = newest === undefined ? null : plusSeconds(now, ROTATION_SECONDS);
+        const secrets = [next, ...(newest === undefined ? [] : [{ value: newest, valid_until: previous_valid_until }])];
+        const { matchedCount } = await model.updateOne(
+          { _id, "secrets.0.value": newest ?? null },
+          { $set: { secrets } },
+        );
+        remembered.delete(_id);
+        if (matchedCount > 0) return { secret: next.value, previous_valid_until };
+      }
+      return fail("BUSY", "the secret was rotated by others at the same moment; read it, and rotate again if need be");
+    },
+  };
+}

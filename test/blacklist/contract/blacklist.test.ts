@@ -1,0 +1,343 @@
+import blacklist from "../../../services/blacklist/blacklist.service.ts";
+import type { ParamsOf } from "../../../shared/bus.ts";
+import { codeOf, type FailureData } from "../../../shared/errors.ts";
+import { maskPhone } from "../../../shared/log.ts";
+import { servedBy } from "../../fixtures/query-plan.ts";
+import {
+  asAdmin,
+  asMerchant,
+  asReseller,
+  asUser,
+  setStage,
+  standIn,
+  until,
+  type Stage,
+} from "../../../local/harness/stage.ts";
+
+const A = asReseller("rs-a");
+const B = asReseller("rs-b");
+let stage: Stage;
+let nextNumber = 0;
+const fresh = (): string => `+1415555${String(nextNumber++).padStart(4, "0")}`;
+
+const audited: ParamsOf<"auth.record">[] = [];
+let deaf = false;
+const others = [
+  standIn("merchants", { lookup: ({ reseller_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: false }) }),
+  standIn("auth", {
+    record: (entry) => {
+      if (deaf) throw new Error("the log is full");
+      audited.push(entry);
+      return {};
+    },
+  }),
+];
+
+beforeAll(async () => {
+  stage = await setStage({ services: [blacklist, ...others] });
+});
+afterAll(() => stage.stop());
+
+const failing = async (call: Promise<unknown>): Promise<{ code: string; data: FailureData }> => {
+  const error: unknown = await call.then(
+    () => {
+      throw new Error("it was taken");
+    },
+    (e: unknown) => e,
+  );
+  return { code: codeOf(error), data: (error as { data?: FailureData }).data ?? {} };
+};
+const listed = async (reseller_id: string, ...phones: string[]): Promise<boolean[]> =>
+  (await stage.bus.call("blacklist.check", { pairs: phones.map((phone_number) => ({ reseller_id, phone_number })) }))
+    .listed;
+
+describe("add", () => {
+  test("normalises, and a number given twice is listed once", async () => {
+    const phone = fresh();
+    const written = `+1 (${phone.slice(2, 5)}) ${phone.slice(5, 8)}-${phone.slice(8)}`;
+    const answer = await stage.bus.call("blacklist.add", { by: A, phone_numbers: [written, phone] });
+    expect(answer).toEqual({ added: 1, already_listed: 0, phone_numbers: [phone] });
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+
+  test("is idempotent and counts exactly", async () => {
+    const [one, two, three] = [fresh(), fresh(), fresh()] as const;
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] })).toMatchObject({
+      added: 2,
+      already_listed: 0,
+    });
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [two, three, one] })).toMatchObject({
+      added: 1,
+      already_listed: 2,
+    });
+    const again = await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two, three] }));
+    expect([again.code, again.data.errors]).toEqual([
+      "NUMBER_EXISTS",
+      [{ path: "phone_numbers", message: "are all already listed" }],
+    ]);
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, one] }))).code).toBe(
+      "NUMBER_EXISTS",
+    );
+  });
+
+  test("counts exactly when many list the same numbers at once", async () => {
+    const phones = Array.from({ length: 40 }, fresh);
+    const added = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        stage.bus.call("blacklist.add", { by: A, phone_numbers: phones.slice(i * 2, 26 + i * 2) }).then(
+          (a) => a.added,
+          (error: unknown) => {
+            expect(codeOf(error)).toBe("NUMBER_EXISTS");
+            return 0;
+          },
+        ),
+      ),
+    );
+    expect(added.reduce((sum, n) => sum + n, 0)).toBe(40);
+    expect(await listed("rs-a", ...phones)).toEqual(phones.map(() => true));
+  });
+
+  test("one bad number: every bad one is named and none is listed", async () => {
+    const good = fresh();
+    const { code, data } = await failing(
+      stage.bus.call("blacklist.add", { by: A, phone_numbers: [good, "12345", fresh(), "+1415555010\u0660"] }),
+    );
+    expect(code).toBe("INVALID_PHONE_NUMBER");
+    expect(data.errors?.map((e) => e.path)).toEqual(["phone_numbers.1", "phone_numbers.3"]);
+    expect(await listed("rs-a", good)).toEqual([false]);
+  });
+
+  test.each([
+    ["merchant", asMerchant("rs-a", "m-1")],
+    ["user", asUser("rs-a", "m-1")],
+  ])("a %s may not write", async (_role, by) => {
+    expect((await failing(stage.bus.call("blacklist.add", { by, phone_numbers: [fresh()] }))).code).toBe("FORBIDDEN");
+  });
+
+  test("an empty list is refused", async () => {
+    expect((await failing(stage.bus.call("blacklist.add", { by: A, phone_numbers: [] }))).code).toBe(
+      "VALIDATION_FAILED",
+    );
+  });
+
+  test("ten thousand at once, twice", async () => {
+    const phones = Array.from({ length: 10_000 }, (_, i) => `+1206${String(2_000_000 + i)}`);
+    expect(await stage.bus.call("blacklist.add", { by: B, phone_numbers: phones })).toMatchObject({
+      added: 10_000,
+      already_listed: 0,
+    });
+    expect((await failing(stage.bus.call("blacklist.add", { by: B, phone_numbers: phones }))).code).toBe(
+      "NUMBER_EXISTS",
+    );
+  });
+});
+
+describe("remove", () => {
+  const remove = (by: ParamsOf<"blacklist.remove">["by"], phone_numbers: string[], reseller_id?: string) =>
+    stage.bus.call("blacklist.remove", { by, phone_numbers, ...(reseller_id === undefined ? {} : { reseller_id }) });
+
+  test("lifts the listed ones, in any spelling, and passes over the others", async () => {
+    const [one, two, never] = [fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] });
+    expect(await remove(A, [`${one.slice(0, 5)}-${one.slice(5)}`, never])).toEqual({});
+    expect(await listed("rs-a", one, two)).toEqual([false, true]);
+    expect(await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one] })).toMatchObject({ added: 1 });
+  });
+
+  test("none of them listed: not found, a second time too", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    await remove(A, [phone]);
+    expect((await failing(remove(A, [phone]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+    expect((await failing(remove(asAdmin, [phone]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+  });
+
+  test("one bad number: every bad one is named and none is lifted", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    const { code, data } = await failing(remove(A, [phone, "12345"]));
+    expect([code, data.errors?.map((e) => e.path)]).toEqual(["INVALID_PHONE_NUMBER", ["phone_numbers.1"]]);
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+
+  test("another reseller's entry is not found, an admin's is not a reseller's to lift", async () => {
+    const [theirs, everybodys, both, own] = [fresh(), fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: B, phone_numbers: [theirs] });
+    await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [everybodys, both] });
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [both, own] });
+    expect((await failing(remove(A, [theirs]))).code).toBe("BLACKLIST_ENTRY_NOT_FOUND");
+    const { code, data } = await failing(remove(A, [own, everybodys]));
+    expect([code, data.errors?.map((e) => e.path)]).toEqual(["FORBIDDEN", ["phone_numbers.1"]]);
+    expect(await listed("rs-a", own, everybodys, both)).toEqual([true, true, true]);
+    await remove(A, [both, own]);
+    expect(await listed("rs-a", own, both)).toEqual([false, true]);
+    expect(await listed("rs-b", theirs)).toEqual([true]);
+  });
+
+  test("an admin lifts its own entries, and a reseller's where it names the reseller", async () => {
+    const phone = fresh();
+    for (const by of [A, B, asAdmin]) await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] });
+    await remove(asAdmin, [phone]);
+    expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [true]]);
+    await remove(asAdmin, [phone], "rs-b");
+    expect([await listed("rs-a", phone), await listed("rs-b", phone)]).toEqual([[true], [false]]);
+    expect(
+      await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [phone], reseller_id: "rs-b" }),
+    ).toMatchObject({ added: 1 });
+    expect(await listed("rs-b", phone)).toEqual([true]);
+    expect((await failing(remove(asAdmin, [phone], "nobody"))).code).toBe("RESELLER_NOT_FOUND");
+  });
+
+  test.each([
+    ["a merchant", asMerchant("rs-a", "m-1"), undefined],
+    ["a user", asUser("rs-a", "m-1"), undefined],
+    ["a reseller for another", A, "rs-b"],
+  ])("%s may not", async (_who, by, named) => {
+    expect((await failing(remove(by, [fresh()], named))).code).toBe("FORBIDDEN");
+  });
+});
+
+describe("the audit log", () => {
+  test("has every change with its counts, and no full phone number", async () => {
+    const [one, two] = [fresh(), fresh()] as const;
+    audited.length = 0;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one] });
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [one, two] });
+    await stage.bus.call("blacklist.remove", { by: A, phone_numbers: [one, fresh()] });
+    await failing(stage.bus.call("blacklist.remove", { by: A, phone_numbers: [one] }));
+    expect(audited.map((e) => [e.action, e.subject, e.reseller_id, e.details])).toEqual([
+      ["blacklist.added", "blacklist:rs-a", "rs-a", { added: 1, already_listed: 0, phone_numbers: [maskPhone(one)] }],
+      [
+        "blacklist.added",
+        "blacklist:rs-a",
+        "rs-a",
+        { added: 1, already_listed: 1, phone_numbers: [maskPhone(one), maskPhone(two)] },
+      ],
+      [
+        "blacklist.removed",
+        "blacklist:rs-a",
+        "rs-a",
+        { removed: 1, not_listed: 1, phone_numbers: [maskPhone(one), expect.stringContaining("***")] },
+      ],
+    ]);
+    expect(JSON.stringify(audited)).not.toContain(one);
+  });
+
+  test("that can't be written undoes nothing", async () => {
+    const phone = fresh();
+    deaf = true;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] }).finally(() => {
+      deaf = false;
+    });
+    expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+});
+
+describe("check", () => {
+  test("an entry holds for its reseller only, an admin's for everybody; answers come in order", async () => {
+    const [own, all, none] = [fresh(), fresh(), fresh()] as const;
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [own] });
+    await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: [all] });
+    expect(await listed("rs-a", none, own, all, none, own)).toEqual([false, true, true, false, true]);
+    expect(await listed("rs-b", own, all, none)).toEqual([false, true, false]);
+  });
+
+  test("the same number by several resellers is several entries", async () => {
+    const phone = fresh();
+    for (const by of [A, B, asAdmin])
+      expect(await stage.bus.call("blacklist.add", { by, phone_numbers: [phone] })).toMatchObject({ added: 1 });
+  });
+
+  test("another spelling of a number does not slip through", async () => {
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: ["+442079460958"] });
+    expect(await listed("rs-a", "+4402079460958")).toEqual([true]);
+  });
+
+  test("no pairs, no answers; five hundred pairs are one call", async () => {
+    expect(await listed("rs-a")).toEqual([]);
+    expect(await listed("rs-b", ...Array.from({ length: 500 }, (_, i) => `+1206${String(2_000_000 + i)}`))).toEqual(
+      Array.from({ length: 500 }, () => true),
+    );
+  });
+});
+
+describe("list", () => {
+  test("pages newest first, each entry once, only what holds for the asker", async () => {
+    const mine = asReseller("rs-list");
+    const phones = Array.from({ length: 7 }, fresh);
+    for (const phone of phones) await stage.bus.call("blacklist.add", { by: mine, phone_numbers: [phone] });
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: {
+        count: number;
+        entries: { phone_number: string; reseller_id: string | null; created_at: string }[];
+        next_cursor: string | null;
+      } = await stage.bus.call("blacklist.list", { by: mine, limit: 3, ...(cursor ? { cursor } : {}) });
+      expect(page.count).toBe(page.entries.length);
+      for (const e of page.entries) expect([null, "rs-list"]).toContain(e.reseller_id);
+      seen.push(...page.entries.filter((e) => e.reseller_id !== null).map((e) => e.phone_number));
+      if (cursor === null) await stage.bus.call("blacklist.add", { by: mine, phone_numbers: [fresh()] });
+      cursor = page.next_cursor;
+    } while (cursor);
+    expect([...seen].sort()).toEqual([...phones].sort());
+  });
+
+  test("its own and everybody's entries come as one list, in order", async () => {
+    const mine = asReseller("rs-both");
+    const phones = Array.from({ length: 9 }, fresh);
+    for (const [i, phone] of phones.entries()) {
+      await stage.bus.call("blacklist.add", { by: i % 3 === 1 ? asAdmin : mine, phone_numbers: [phone] });
+      const listedBy = Date.now();
+      await until("the next millisecond, which the order goes by", () => Date.now() > listedBy || undefined);
+    }
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null && seen.length < phones.length;) {
+      const page: { entries: { phone_number: string }[]; next_cursor: string | null } = await stage.bus.call(
+        "blacklist.list",
+        { by: mine, limit: 2, ...(cursor ? { cursor } : {}) },
+      );
+      seen.push(...page.entries.map((e) => e.phone_number));
+      cursor = page.next_cursor;
+    }
+    expect(seen.slice(0, phones.length)).toEqual([...phones].reverse());
+  });
+
+  test("a number can be looked for, in any spelling", async () => {
+    const phone = fresh();
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: [phone] });
+    const written = `${phone.slice(0, 5)} ${phone.slice(5)}`;
+    const { entries } = await stage.bus.call("blacklist.list", {
+      by: asMerchant("rs-a", "m-1"),
+      phone_number: written,
+    });
+    expect(entries).toEqual([
+      { phone_number: phone, reseller_id: "rs-a", created_at: expect.stringMatching(/^\d{4}-.*Z$/) },
+    ]);
+    expect((await stage.bus.call("blacklist.list", { by: B, phone_number: phone })).count).toBe(0);
+    expect((await stage.bus.call("blacklist.list", { by: asAdmin, phone_number: phone })).count).toBe(1);
+  });
+
+  test.each([
+    ["phone_number", { phone_number: "nonsense" }, "INVALID_PHONE_NUMBER"],
+    ["cursor", { cursor: "nonsense" }, "VALIDATION_FAILED"],
+  ])("a nonsense %s is refused", async (_what, params, code) => {
+    expect((await failing(stage.bus.call("blacklist.list", { by: A, ...params }))).code).toBe(code);
+  });
+
+  test.each<[string, ParamsOf<"blacklist.list">["by"], object, object]>([
+    ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
+    ["a reseller's: its own and everybody's", A, {}, { index: "reseller_id_1_created_at_-1__id_-1", sorted: false }],
+    ["by phone number", asAdmin, { phone_number: "+14155550100" }, { index: "phone_number_1", sorted: true }],
+    [
+      "a merchant's by phone number",
+      asMerchant("rs-a", "m-1"),
+      { phone_number: "+14155550100" },
+      { index: "phone_number_1", sorted: true },
+    ],
+  ])("%s: served by an index", async (_what, by, filter, served) => {
+    expect(await servedBy(stage.uri, "blacklist", () => stage.bus.call("blacklist.list", { by, ...filter }))).toEqual(
+      served,
+    );
+  });
+});

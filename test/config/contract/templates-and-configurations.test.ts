@@ -1,0 +1,394 @@
+import mongoose from "mongoose";
+import config from "../../../services/config/config.service.ts";
+import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
+import { codeOf, type FailureData } from "../../../shared/errors.ts";
+import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
+import type { TemplateInput } from "../../../shared/contracts/template.ts";
+import {
+  asAdmin,
+  asMerchant,
+  asReseller,
+  asUser,
+  setStage,
+  standIn,
+  until,
+  type Stage,
+} from "../../../local/harness/stage.ts";
+
+const merchants = standIn("merchants", {
+  lookup: ({ reseller_id, merchant_id }) => ({
+    reseller: reseller_id.startsWith("rs-"),
+    merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false,
+  }),
+});
+const changed: EventOf<"config.changed">[] = [];
+const listener = service(
+  "conversation",
+  () => ({
+    actions: {
+      turn: () => {
+        throw new Error("not here");
+      },
+      prepareMany: () => ({ results: [] }),
+      stop: () => ({}),
+      salvage: () => ({ talk: null }),
+    },
+    events: {
+      "config.changed": (e) => {
+        changed.push(e);
+      },
+    },
+  }),
+  { listens: ["config.changed"] },
+);
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await setStage({ services: [config, merchants, listener], env: { DEFAULT_TIMEZONE: "Europe/Paris" } });
+});
+afterAll(() => stage.stop());
+
+let serial = 0;
+const tenant = (): string => `rs-${serial++}`;
+const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
+type By = ParamsOf<"config.createTemplate">["by"];
+
+const input = (over: Partial<TemplateInput> & { reseller_id: string }): TemplateInput => ({
+  name: "reminder",
+  initial_node: "a",
+  nodes: [{ name: "a", say: "Hello {{name}}." }],
+  payload_schema: {
+    type: "object",
+    required: ["name"],
+    properties: { name: { type: "string" } },
+    additionalProperties: false,
+  },
+  ...over,
+});
+const save = (over: Partial<TemplateInput> & { reseller_id: string }, by: By = asAdmin) =>
+  stage.bus.call("config.createTemplate", { by, template: input(over) });
+const settings = {
+  initial_offset: 30,
+  retry_offset: 60,
+  call_start_time: "09:00",
+  call_end_time: "17:00",
+  max_retry: 2,
+  calling_provider: "PROVIDER_ONE",
+} as const;
+const configure = (template_id: string, over: Partial<ConfigurationInput> = {}, by: By = asAdmin) =>
+  stage.bus.call("config.createConfiguration", { by, configuration: { template_id, ...settings, ...over } });
+const push = (over: Partial<ParamsOf<"config.resolveForPush">> & { template_id: string; reseller_id: string }) =>
+  stage.bus.call("config.resolveForPush", {
+    payload: { name: "Ann", customer_mobile_number: "+14155550100" },
+    ...over,
+  });
+const failing = async (call: Promise<unknown>): Promise<{ code: string; paths: string[] }> => {
+  const error: unknown = await call.then(
+    () => null,
+    (e: unknown) => e,
+  );
+  const data = (error as { data?: FailureData } | null)?.data;
+  return { code: error === null ? "taken" : codeOf(error), paths: (data?.errors ?? []).map((e) => e.path) };
+};
+
+describe("templates", () => {
+  test("are saved as version 1 with every default, and can be read back", async () => {
+    const r = tenant();
+    changed.length = 0;
+    const record = await save({ reseller_id: r, merchant_id: `${r}.m` });
+    expect(record).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      version: 1,
+      reseller_id: r,
+      merchant_id: `${r}.m`,
+      name: "reminder",
+      is_active: true,
+      payload_schema: input({ reseller_id: r }).payload_schema,
+      variables: [],
+      initial_node: "a",
+      nodes: [{ name: "a", say: "Hello {{name}}." }],
+      global_functions: [],
+      greeting: null,
+      voicemail_message: null,
+      voice: null,
+      language: "en-US",
+      limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },
+      retry_on: null,
+      engine: null,
+      models: {},
+      evaluators: [],
+      summary: false,
+      evaluation_wait_seconds: 2,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: record.created_at,
+    });
+    expect(await stage.bus.call("config.getTemplate", { by: asMerchant(r, `${r}.m`), id: record.id })).toEqual(record);
+    expect(await stage.bus.call("config.getTemplate", { by: asAdmin, id: record.id.toUpperCase() })).toEqual(record);
+    expect(await stage.bus.call("config.templateVersion", { template_id: record.id, version: 1 })).toEqual(record);
+    await until("config.changed", () => changed.find((e) => e.template_id === record.id));
+  });
+
+  test("keep schemas whose keys mean something to the database", async () => {
+    const payload_schema = {
+      $id: "https://example.com/p",
+      $ref: "#/$defs/p",
+      $defs: { p: { properties: { "a.b": { type: "string" }, $set: {}, name: {} } } },
+    };
+    const record = await save({ reseller_id: tenant(), payload_schema, variables: ["name"] });
+    expect((await stage.bus.call("config.getTemplate", { by: asAdmin, id: record.id })).payload_schema).toEqual(
+      payload_schema,
+    );
+  });
+
+  test("that can't work are refused with every fault, and nothing is saved", async () => {
+    const r = tenant();
+    const { code, paths } = await failing(
+      save({ reseller_id: r, nodes: [{ name: "a", say: "{{nobody}}" }, { name: "b" }], initial_node: "a" }),
+    );
+    expect(code).toBe("TEMPLATE_INVALID");
+    expect(paths.sort()).toEqual(["nodes.0.say", "nodes.1", "nodes.1.name"]);
+    expect((await stage.bus.call("config.listTemplates", { by: asReseller(r) })).count).toBe(0);
+  });
+
+  test.each<[string, string, By, Partial<TemplateInput> & { reseller_id: string }]>([
+    ["a reseller in its own scope", "taken", asReseller("rs-x"), { reseller_id: "rs-x" }],
+    ["a reseller for its merchant", "taken", asReseller("rs-x"), { reseller_id: "rs-x", merchant_id: "rs-x.m" }],
+    ["a reseller elsewhere", "FORBIDDEN", asReseller("rs-x"), { reseller_id: "rs-y" }],
+    [
+      "a reseller for another's merchant",
+      "MERCHANT_NOT_FOUND",
+      asReseller("rs-x"),
+      { reseller_id: "rs-x", merchant_id: "rs-y.m" },
+    ],
+    ["a merchant for itself", "taken", asMerchant("rs-x", "rs-x.m"), { reseller_id: "rs-x", merchant_id: "rs-x.m" }],
+    [
+      "a merchant for another",
+      "FORBIDDEN",
+      asMerchant("rs-x", "rs-x.m"),
+      { reseller_id: "rs-x", merchant_id: "rs-x.n" },
+    ],
+    ["a merchant for its reseller", "FORBIDDEN", asMerchant("rs-x", "rs-x.m"), { reseller_id: "rs-x" }],
+    ["a user", "FORBIDDEN", asUser("rs-x", "rs-x.m"), { reseller_id: "rs-x", merchant_id: "rs-x.m" }],
+    ["an admin for nobody", "RESELLER_NOT_FOUND", asAdmin, { reseller_id: "nobody" }],
+  ])("%s: %s", async (_who, code, by, over) => {
+    expect((await failing(save(over, by))).code).toBe(code);
+  });
+
+  test("are listed newest first in pages, each asker its own", async () => {
+    const r = tenant();
+    const made: string[] = [];
+    for (let i = 0; i < 5; i++)
+      made.unshift(
+        (await save({ reseller_id: r, merchant_id: i % 2 ? `${r}.m` : `${r}.n`, name: `t${i}`, is_active: i !== 0 }))
+          .id,
+      );
+    const first = await stage.bus.call("config.listTemplates", { by: asReseller(r), limit: 3 });
+    const second = await stage.bus.call("config.listTemplates", {
+      by: asReseller(r),
+      limit: 3,
+      cursor: first.next_cursor!,
+    });
+    expect([...first.templates, ...second.templates].map((t) => t.id)).toEqual(made);
+    expect([first.count, second.count, second.next_cursor]).toEqual([3, 2, null]);
+    const names = async (params: Omit<ParamsOf<"config.listTemplates">, "limit">) =>
+      (await stage.bus.call("config.listTemplates", params)).templates.map((t) => t.name);
+    expect(await names({ by: asUser(r, `${r}.m`) })).toEqual(["t3", "t1"]);
+    expect(await names({ by: asReseller(r), merchant_id: `${r}.m` })).toEqual(["t3", "t1"]);
+    expect(await names({ by: asReseller(r), is_active: false })).toEqual(["t0"]);
+    expect(await names({ by: asReseller(tenant()), reseller_id: r })).toEqual([]);
+  });
+
+  test("of others, and none at all, are not found", async () => {
+    const r = tenant();
+    const { id } = await save({ reseller_id: r, merchant_id: `${r}.m` });
+    for (const by of [asReseller(tenant()), asMerchant(r, `${r}.n`)])
+      expect((await failing(stage.bus.call("config.getTemplate", { by, id }))).code).toBe("TEMPLATE_NOT_FOUND");
+    for (const other of [UNKNOWN, "reminder"])
+      expect((await failing(stage.bus.call("config.getTemplate", { by: asAdmin, id: other }))).code).toBe(
+        "TEMPLATE_NOT_FOUND",
+      );
+    expect((await failing(stage.bus.call("config.templateVersion", { template_id: id, version: 2 }))).code).toBe(
+      "TEMPLATE_NOT_FOUND",
+    );
+  });
+});
+
+describe("configurations", () => {
+  test("are created in full, under their template's owner", async () => {
+    const r = tenant();
+    const { id } = await save({ reseller_id: r, merchant_id: `${r}.m` });
+    const record = await configure(id, {
+      rate_limit_whitelist: ["+4402079460958"],
+      pre_checks: [{ name: "crm", type: "external_api", enabled: true, default_on_failure: "proceed" }],
+    });
+    expect(record).toMatchObject({
+      reseller_id: r,
+      merchant_id: `${r}.m`,
+      template_id: id,
+      template: "reminder",
+      ...settings,
+      timezone: "Europe/Paris",
+      enable_calling: true,
+      enforce_blacklist: true,
+      rate_limit_window_seconds: 3600,
+      rate_limit_whitelist: ["+442079460958"],
+      pre_checks: [{ name: "crm", type: "external_api", enabled: true, default_on_failure: "proceed" }],
+    });
+    expect((await stage.bus.call("config.listConfigurations", { by: asUser(r, `${r}.m`) })).configurations).toEqual([
+      record,
+    ]);
+    expect(
+      (await stage.bus.call("config.listConfigurations", { by: asAdmin, template_id: id })).configurations,
+    ).toEqual([record]);
+    expect(
+      (await stage.bus.call("config.listConfigurations", { by: asReseller(tenant()), template_id: id })).count,
+    ).toBe(0);
+  });
+
+  test("one per template, also in a race", async () => {
+    const { id } = await save({ reseller_id: tenant() });
+    const codes = await Promise.all(Array.from({ length: 6 }, async () => (await failing(configure(id))).code));
+    expect(codes.sort()).toEqual([...Array.from({ length: 5 }, () => "CONFIGURATION_EXISTS"), "taken"]);
+  });
+
+  test("that can't work are refused with every fault", async () => {
+    const { id } = await save({ reseller_id: tenant() });
+    expect(
+      await failing(
+        configure(id, { rate_limit_enabled: true, timezone: "Mars/Olympus", inbound_block_action: "REDIRECT" }),
+      ),
+    ).toEqual({ code: "VALIDATION_FAILED", paths: ["timezone", "rate_limit_max_calls", "inbound_redirect_number"] });
+    expect((await failing(configure(id, { call_start_time: "25:00" }))).code).toBe("VALIDATION_FAILED");
+    expect((await failing(configure(id))).code).toBe("taken");
+  });
+
+  test("a foreign or unknown template is not found, a user may not write", async () => {
+    const r = tenant();
+    const { id } = await save({ reseller_id: r, merchant_id: `${r}.m` });
+    expect((await failing(configure(id, {}, asReseller(tenant())))).code).toBe("TEMPLATE_NOT_FOUND");
+    expect((await failing(configure(id, {}, asMerchant(r, `${r}.n`)))).code).toBe("TEMPLATE_NOT_FOUND");
+    expect((await failing(configure(UNKNOWN))).code).toBe("TEMPLATE_NOT_FOUND");
+    expect((await failing(configure(id, {}, asUser(r, `${r}.m`)))).code).toBe("FORBIDDEN");
+    expect((await failing(configure(id, {}, asMerchant(r, `${r}.m`)))).code).toBe("taken");
+  });
+});
+
+describe("resolveForPush", () => {
+  test("gives what a lead needs; initial_offset only where there is a configuration", async () => {
+    const r = tenant();
+    const { id } = await save({ reseller_id: r, merchant_id: `${r}.m`, limits: { max_age_seconds: 3600 } });
+    const expected = {
+      template_id: id,
+      version: 1,
+      name: "reminder",
+      reseller_id: r,
+      merchant_id: `${r}.m`,
+      initial_offset: null,
+      max_age_seconds: 3600,
+    };
+    expect(await push({ template_id: id, reseller_id: r, merchant_id: `${r}.m` })).toEqual(expected);
+    await configure(id);
+    expect(await push({ template_id: id.toUpperCase(), reseller_id: r, merchant_id: `${r}.m` })).toEqual({
+      ...expected,
+      initial_offset: 30,
+    });
+  });
+
+  test("tells unknown from elsewhere from a missing merchant", async () => {
+    const r = tenant();
+    const mine = await save({ reseller_id: r, merchant_id: `${r}.m` });
+    const whole = await save({ reseller_id: r });
+    const off = await save({ reseller_id: r, is_active: false });
+    const answer = (template_id: string, reseller_id: string, merchant_id?: string) =>
+      failing(push({ template_id, reseller_id, ...(merchant_id ? { merchant_id } : {}) }));
+    expect(await answer("reminder", r)).toEqual({ code: "TEMPLATE_UNKNOWN", paths: ["template_id"] });
+    expect((await answer(UNKNOWN, r)).code).toBe("TEMPLATE_UNKNOWN");
+    expect((await answer(mine.id, tenant(), `${r}.m`)).code).toBe("TEMPLATE_NOT_FOUND");
+    expect((await answer(mine.id, r, `${r}.n`)).code).toBe("TEMPLATE_NOT_FOUND");
+    expect(await answer(mine.id, r)).toEqual({ code: "VALIDATION_FAILED", paths: ["merchant_id"] });
+    expect((await answer(whole.id, r)).code).toBe("taken");
+    expect((await answer(whole.id, r, `${r}.n`)).code).toBe("taken");
+    expect((await answer(whole.id, r, "rs-other.m")).code).toBe("TEMPLATE_NOT_FOUND");
+    expect((await answer(off.id, r)).code).toBe("TEMPLATE_INACTIVE");
+  });
+
+  test("a payload that does not fit is refused with every path", async () => {
+    const r = tenant();
+    const { id } = await save({ reseller_id: r });
+    expect(await failing(push({ template_id: id, reseller_id: r, payload: { name: 1, colour: "red" } }))).toEqual({
+      code: "PAYLOAD_INVALID",
+      paths: ["payload.colour", "payload.name"],
+    });
+  });
+
+  test("two templates whose schemas share an id do not see each other", async () => {
+    const r = tenant();
+    const schema = (type: string) => ({
+      $id: "https://example.com/same",
+      type: "object",
+      properties: { name: {}, v: { $ref: "#/$defs/v" } },
+      $defs: { v: { type } },
+    });
+    const text = await save({ reseller_id: r, payload_schema: schema("string") });
+    const number = await save({ reseller_id: r, payload_schema: schema("number") });
+    expect((await failing(push({ template_id: text.id, reseller_id: r, payload: { v: "x" } }))).code).toBe("taken");
+    expect(await failing(push({ template_id: number.id, reseller_id: r, payload: { v: "x" } }))).toEqual({
+      code: "PAYLOAD_INVALID",
+      paths: ["payload.v"],
+    });
+  });
+});
+
+describe("plans", () => {
+  test("come in the order asked, each once, without unknown ids; a batch is one query per collection", async () => {
+    const r = tenant();
+    const one = await save({ reseller_id: r, limits: { max_call_seconds: 60 }, retry_on: ["busy"] });
+    const two = await save({ reseller_id: r, is_active: false });
+    const record = await configure(one.id);
+    const queries: string[] = [];
+    mongoose.set("debug", (collection: string, method: string) => {
+      queries.push(`${collection}.${method}`);
+    });
+    const { plans } = await stage.bus.call("config.plans", { template_ids: [two.id, UNKNOWN, one.id, two.id] });
+    mongoose.set("debug", false);
+    expect(plans).toEqual([
+      {
+        template_id: two.id,
+        version: 1,
+        is_active: false,
+        max_age_seconds: 604_800,
+        max_call_seconds: 600,
+        retry_on: null,
+        configuration: null,
+      },
+      {
+        template_id: one.id,
+        version: 1,
+        is_active: true,
+        max_age_seconds: 604_800,
+        max_call_seconds: 60,
+        retry_on: ["busy"],
+        configuration: record,
+      },
+    ]);
+    expect(queries.sort()).toEqual(["configurations.find", "templates.find"]);
+  });
+
+  test("none for none", async () => {
+    expect(await stage.bus.call("config.plans", { template_ids: [] })).toEqual({ plans: [] });
+  });
+
+  test("an override is merged over the configuration, and lifts nothing", async () => {
+    const { id } = await save({ reseller_id: tenant() });
+    expect(await stage.bus.call("config.overridden", { template_id: id, override: { max_retry: 0 } })).toEqual({
+      configuration: null,
+    });
+    const record = await configure(id);
+    const { configuration } = await stage.bus.call("config.overridden", {
+      template_id: id,
+      override: { max_retry: 0, call_start_time: "00:00", call_end_time: "00:00", enforce_blacklist: false, id: "x" },
+    });
+    expect(configuration).toEqual({ ...record, max_retry: 0, call_start_time: "00:00", call_end_time: "00:00" });
+    expect((await stage.bus.call("config.plans", { template_ids: [id] })).plans[0]?.configuration).toEqual(record);
+  });
+});

@@ -1,4 +1,0 @@
-import { twilioDriver } from "./carrier-twilio.ts";
-import { carrierSuite } from "./carrier.suite.ts";
-
-carrierSuite("Twilio", twilioDriver);

@@ -1,0 +1,178 @@
+import * as fc from "fast-check";
+import { encodeSpeech } from "../../../local/speech/modem.ts";
+import { aLaw } from "../../../services/conversation/audio/g711.ts";
+import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
+import { energyVad } from "../../../services/conversation/audio/vad.ts";
+import type { Hearing } from "../../../services/conversation/audio/port.ts";
+import { babble, framesOf, inTurn, noise, silence, together, tone } from "../fixtures/sound.ts";
+
+/** What the detector knows after each frame of a sound. */
+function heard(sound: Int16Array, ms = 20, rate = 8000): Hearing[] {
+  const vad = energyVad({ rate });
+  return framesOf(sound, ms, rate).map((frame) => vad.push(frame));
+}
+const first = (all: Hearing[], ms: number): number => all.findIndex((h) => h.speaking) * ms;
+
+describe.each([8000, 16_000, 24_000, 48_000])("at %d Hz", (rate) => {
+  test("a voice after silence is noticed within 100 ms, with its onset, and ends 300 ms after its last sound", () => {
+    const all = heard(inTurn(silence(500, rate), babble(960, { rate }), silence(600, rate)), 20, rate);
+    const began = all.findIndex((h) => h.speaking);
+    expect((began + 1) * 20 - 500).toBeLessThanOrEqual(100);
+    expect(all[began]!.speech_ms).toBeGreaterThanOrEqual(60);
+    const ended = all.findIndex((h, i) => i > began && !h.speaking);
+    expect(Math.abs((ended + 1) * 20 - 1460 + 16 - 300)).toBeLessThanOrEqual(30);
+    expect(all.slice(ended).some((h) => h.speaking)).toBe(false);
+    expect(all[ended]!.speech_ms).toBe(0);
+  });
+});
+
+describe("a voice", () => {
+  test("has no silence between its syllables", () => {
+    for (const ms of [5, 10, 20, 30, 60, 100]) {
+      const all = heard(inTurn(silence(200), babble(3000)), ms);
+      const speaking = all.slice(all.findIndex((h) => h.speaking));
+      expect(speaking.every((h) => h.speaking && h.silence_ms === 0)).toBe(true);
+      expect(Math.abs(speaking.at(-1)!.speech_ms - 3000)).toBeLessThanOrEqual(30);
+    }
+  });
+
+  test("is silent from its last sound on, also while it still holds", () => {
+    const all = heard(inTurn(babble(640), silence(400)));
+    const after = all.slice(640 / 20 + 2).map((h) => [h.speaking, h.silence_ms]);
+    after.forEach(([, ms], i) => expect(Math.abs(Number(ms) - (76 + i * 20))).toBeLessThanOrEqual(15));
+    expect(after[0]![0]).toBe(true);
+    expect(after.at(-1)![0]).toBe(false);
+  });
+
+  test("is not longer for the silence behind it: a short call stays short", () => {
+    const all = heard(inTurn(silence(200), babble(128), silence(280)));
+    expect(all.at(-1)!).toMatchObject({ speaking: true });
+    expect(all.at(-1)!.speech_ms).toBeLessThan(150);
+  });
+
+  test.each([[-9], [-18], [-24], [-30], [-36]])("of %d dBFS is heard on a line with noise of -50", (db) => {
+    const line = noise({ ms: 4000, db: -50 });
+    const all = heard(together(line, inTurn(silence(1500), babble(1024, { db }), silence(1476))));
+    expect(all.slice(0, 75).some((h) => h.speaking)).toBe(false);
+    expect(Math.abs(first(all, 20) + 20 - 1500)).toBeLessThanOrEqual(120);
+    expect(all.slice(100, 125).every((h) => h.speaking)).toBe(true);
+    expect(all.at(-1)!.speaking).toBe(false);
+  });
+
+  test.each([-12, -18, -24, -30])(
+    "of %d dBFS from the first sample of a call is heard, and for as long as it lasts",
+    (db) => {
+      expect(
+        heard(babble(5000, { db }))
+          .slice(10)
+          .every((h) => h.speaking),
+      ).toBe(true);
+    },
+  );
+
+  test("that is steady as only a vowel is, and loud, is heard as long as it lasts", () => {
+    expect(
+      heard(inTurn(silence(300), tone({ ms: 3000, hz: 220, db: -18 })))
+        .slice(21)
+        .every((h) => h.speaking),
+    ).toBe(true);
+  });
+
+  test("as the simulators speak it, through telephone and resampling, ends 300 ms after its last word", () => {
+    const said = aLaw.decode(
+      aLaw.encode(resampleAll(encodeSpeech("Yes please, confirm order 4711, tomorrow at nine.", 24_000), 24_000, 8000)),
+    );
+    const all = heard(inTurn(silence(500), said, silence(600)));
+    const [began, ended] = [all.findIndex((h) => h.speaking), all.findLastIndex((h) => h.speaking) + 1];
+    expect((began + 1) * 20).toBeLessThanOrEqual(600);
+    expect(all.slice(began, Math.floor(said.length / 160) + 24).every((h) => h.speaking && h.silence_ms === 0)).toBe(
+      true,
+    );
+    expect(Math.abs((ended + 1) * 20 - 500 - said.length / 8 - 300)).toBeLessThanOrEqual(40);
+  });
+
+  test("before the first one the silence is endless", () =>
+    expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking && h.level_db === -96)).toBe(
+      true,
+    ));
+
+  test("loudness is that of the frame", () => {
+    expect(heard(tone({ ms: 20, db: -18 }))[0]!.level_db).toBeCloseTo(-18, 1);
+    expect(heard(tone({ ms: 20, db: -18 }).map((s) => s + 3000))[0]!.level_db).toBeCloseTo(-18, 1);
+  });
+});
+
+describe("no voice", () => {
+  test("a click of less than 60 ms, loud as it may be", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 59 }),
+        fc.integer({ min: 0, max: 25 }),
+        fc.integer({ min: -40, max: -3 }),
+        (ms, at, db) => {
+          const all = heard(inTurn(silence(300 + at), tone({ ms, db }), silence(400)));
+          expect(all.some((h) => h.speaking || h.silence_ms !== Infinity)).toBe(false);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test("steady noise up to -35 dBFS, after a second, whatever was before", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -90, max: -35 }),
+        fc.integer(),
+        fc.integer({ min: 0, max: 900 }),
+        fc.integer({ min: -90, max: -35 }),
+        (db, seed, before, other) => {
+          const all = heard(inTurn(noise({ ms: before, db: other }, seed + 1), noise({ ms: 2500, db }, seed)));
+          expect(all.slice(Math.ceil((before + 1000) / 20)).some((h) => h.speaking)).toBe(false);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test("steady noise that is there from the first sample, never", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -90, max: -35 }), fc.integer(), (db, seed) =>
+        expect(heard(noise({ ms: 1500, db }, seed)).some((h) => h.speaking)).toBe(false),
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each([-70, -60, -50])("comfort noise that comes and goes at %d dBFS", (db) => {
+    const sound = inTurn(...Array.from({ length: 8 }, (_, i) => (i % 2 ? noise({ ms: 370, db }, i) : silence(330))));
+    expect(heard(sound).some((h) => h.speaking)).toBe(false);
+  });
+
+  test("the hum of the mains, after a second", () =>
+    expect(
+      heard(tone({ hz: 50, ms: 3000, db: -38 }))
+        .slice(50)
+        .some((h) => h.speaking),
+    ).toBe(false));
+});
+
+describe("the detector", () => {
+  test("knows the same whatever the length of the frames", () => {
+    const sound = together(
+      inTurn(silence(300), babble(700), silence(500), babble(100), silence(400)),
+      noise({ ms: 2000, db: -45 }),
+    );
+    const every100 = (ms: number): unknown[] =>
+      heard(sound, ms)
+        .filter((_, i) => ((i + 1) * ms) % 100 === 0)
+        .map(({ level_db: _level, ...h }) => h);
+    for (const ms of [5, 10, 20, 50]) expect(every100(ms)).toEqual(every100(100));
+  });
+
+  test("forgets all when it is reset", () => {
+    const vad = energyVad({ rate: 8000 });
+    for (const frame of framesOf(babble(1000))) vad.push(frame);
+    vad.reset();
+    expect(vad.push(silence(20))).toEqual({ speaking: false, speech_ms: 0, silence_ms: Infinity, level_db: -96 });
+  });
+});

@@ -1,0 +1,57 @@
+import conversation from "../../../services/conversation/conversation.service.ts";
+import { startScriptedModel, type Question, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import { setStage, type Stage } from "../../../local/harness/stage.ts";
+import { obedient, opened, World } from "../fixtures/conversation-world.ts";
+
+let model: ScriptedModel;
+let world: World;
+let stage: Stage;
+
+beforeAll(async () => {
+  model = await startScriptedModel();
+  world = new World();
+  stage = await setStage({
+    services: [conversation, ...world.services],
+    env: {
+      OPENAI_BASE_URL: model.url,
+      OPENAI_MODEL: "m",
+      OPENAI_API_KEY: "k",
+      LEASE_SECONDS: "5",
+      SHUTDOWN_GRACE_SECONDS: "6",
+    },
+  });
+});
+afterAll(async () => {
+  await stage?.stop();
+  await model?.close();
+}, 30_000);
+
+const judging = (q: Question): boolean => q.tools?.some((t) => t.function.name === "report_evaluation") ?? false;
+const JUDGED = {
+  evaluators: [{ name: "clarity", question: "How clear was the agent?" }],
+  summary: true,
+  evaluation_wait_seconds: 10,
+};
+
+test("a talk is settled with its scores and its summary; one in which the customer said nothing is not judged", async () => {
+  model.reply = (q) =>
+    judging(q)
+      ? { calls: [{ name: "report_evaluation", arguments: { clarity: 9, _summary: "Confirmed." } }] }
+      : obedient(q);
+  const p = await world.prepare(stage, JUDGED);
+  const caller = await opened(p);
+  caller.speak("Yes, please.");
+  await caller.over();
+  const { facts } = await world.settledOf(p.lead_id);
+  await world.hungUp(p.call_ref);
+  expect(facts).toMatchObject({
+    talk: { decided: "confirmed" },
+    evaluation: { trace_scores: { clarity: 9 }, summary: "Confirmed.", errors: [] },
+  });
+  const [question] = model.questions.filter(judging);
+  expect(question?.messages.at(-1)?.content).toContain("CUSTOMER: Yes, please.\nAGENT: Thank you, Ada. Goodbye!");
+  const silent = await world.prepare(stage, JUDGED);
+  (await opened(silent)).hangUp();
+  expect((await world.settledOf(silent.lead_id)).facts).not.toHaveProperty("evaluation");
+  expect(model.questions.filter(judging)).toHaveLength(1);
+});

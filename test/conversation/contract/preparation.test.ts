@@ -1,0 +1,312 @@
+import { randomUUID } from "node:crypto";
+import conversation from "../../../services/conversation/conversation.service.ts";
+import { callRef } from "../../../shared/ids.ts";
+import { RelayCaller } from "../fixtures/relay-caller.ts";
+import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
+import { PAYLOAD } from "../../fixtures/flow-template.ts";
+import { obedient, opened, prepareOne, refused, World } from "../fixtures/conversation-world.ts";
+
+let model: ScriptedModel;
+let world: World;
+let stage: Stage;
+
+beforeAll(async () => {
+  model = await startScriptedModel();
+  world = new World();
+  stage = await setStage({
+    services: [conversation, ...world.services],
+    env: {
+      OPENAI_BASE_URL: model.url,
+      OPENAI_MODEL: "m",
+      OPENAI_API_KEY: "k",
+      LEASE_SECONDS: "5",
+      SHUTDOWN_GRACE_SECONDS: "6",
+    },
+  });
+});
+beforeEach(() => {
+  model.reply = obedient;
+});
+afterAll(async () => {
+  await stage?.stop();
+  await model?.close();
+}, 30_000);
+
+describe("preparing", () => {
+  test("gives a one-use address with 128 random bits, language and voice", async () => {
+    const p = await world.prepare(stage);
+    expect(p.media_url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/media\/PROVIDER_ONE\/[0-9a-f]{32}$/);
+    const again = await world.prepare(stage, { language: "de-DE", voice: "v" });
+    expect(again.media_url).not.toBe(p.media_url);
+  });
+  test("an unknown template and one whose functions are broken are refused", async () => {
+    await expect(
+      prepareOne(stage.bus, {
+        call_ref: callRef(randomUUID(), 1),
+        lead_id: randomUUID(),
+        claim_no: 1,
+        provider: "PROVIDER_ONE",
+        template_id: randomUUID(),
+        template_version: 1,
+        voicemail_action: "hangup",
+        carrier: "twilio",
+        engine: null,
+        record: false,
+        payload: {},
+        max_call_seconds: 60,
+        ttl_seconds: 60,
+      }),
+    ).rejects.toMatchObject({ type: "TEMPLATE_NOT_FOUND" });
+    await expect(
+      world.prepare(stage, {
+        global_functions: [{ name: "f", description: "d", parameters: { properties: { a: { type: "wat" } } } }],
+      }),
+    ).rejects.toMatchObject({ type: "TEMPLATE_INVALID" });
+  });
+  test("many at once: each by itself, one look-up for each template version; what can't be prepared spoils nothing", async () => {
+    const [known, unknown] = [world.template(), randomUUID()];
+    const call = (template_id: string, lead_id: string = randomUUID()) => ({
+      call_ref: callRef(lead_id, 1),
+      lead_id,
+      claim_no: 1,
+      provider: "PROVIDER_ONE" as const,
+      template_id,
+      template_version: 1,
+      voicemail_action: "hangup" as const,
+      carrier: "twilio" as const,
+      engine: null,
+      record: false,
+      payload: PAYLOAD,
+      max_call_seconds: 60,
+      ttl_seconds: 60,
+    });
+    const begun = await world.prepare(stage);
+    const live = await opened(begun);
+    const good = Array.from({ length: 40 }, () => call(known));
+    const asked = world.templatesAsked;
+    const { results } = await stage.bus.call("conversation.prepareMany", {
+      calls: [call(unknown), ...good, call(known, begun.lead_id)],
+    });
+    expect(results.map((r) => r.refusal?.code ?? "ready")).toEqual([
+      "TEMPLATE_NOT_FOUND",
+      ...good.map(() => "ready"),
+      "BUSY",
+    ]);
+    expect(world.templatesAsked - asked).toBe(2);
+    expect(new Set(results.flatMap((r) => (r.prepared ? [r.prepared.media_url] : []))).size).toBe(40);
+    await stage.bus.call("conversation.prepareMany", { calls: good.slice(0, 20) });
+    expect(await refused(results[1]?.prepared?.media_url ?? "")).toBe("answered 401"); // voided by the second time
+    const caller = await RelayCaller.connect(results[30]?.prepared?.media_url ?? "");
+    caller.setup();
+    await caller.hears("do you confirm");
+    for (const each of [caller, live]) each.hangUp();
+    await Promise.all([world.settledOf(good[29]?.lead_id ?? ""), world.settledOf(begun.lead_id)]);
+  });
+  test("a talk that needs models this deployment does not have is refused, and it is said which; the template has the say", async () => {
+    const call = (template_id: string, engine: "cascade" | null) => {
+      const lead_id = randomUUID();
+      return {
+        call_ref: callRef(lead_id, 1),
+        lead_id,
+        claim_no: 1,
+        provider: "PROVIDER_ONE" as const,
+        template_id,
+        template_version: 1,
+        voicemail_action: "hangup" as const,
+        carrier: "twilio" as const,
+        engine,
+        record: false,
+        payload: PAYLOAD,
+        max_call_seconds: 60,
+        ttl_seconds: 60,
+      };
+    };
+    const [plain, spoken, relayed] = [
+      world.template(),
+      world.template({ engine: "realtime" }),
+      world.template({ engine: "relay" }),
+    ];
+    const { results } = await stage.bus.call("conversation.prepareMany", {
+      calls: [call(plain, null), call(plain, "cascade"), call(spoken, null), call(relayed, "cascade")],
+    });
+    expect(results.map((r) => [r.prepared?.kind ?? null, r.refusal?.code ?? null])).toEqual([
+      ["text", null],
+      [null, "NOT_AVAILABLE"],
+      [null, "NOT_AVAILABLE"],
+      ["text", null],
+    ]);
+    expect([results[1]?.refusal?.message, results[2]?.refusal?.message]).toEqual([
+      expect.stringContaining("STT_BASE_URL"),
+      expect.stringContaining("REALTIME_BASE_URL"),
+    ]);
+  });
+  test("preparing again voids the address before", async () => {
+    const template_id = world.template();
+    const lead_id = randomUUID();
+    const order = {
+      call_ref: callRef(lead_id, 1),
+      lead_id,
+      claim_no: 1,
+      provider: "PROVIDER_ONE",
+      template_id,
+      template_version: 1,
+      voicemail_action: "hangup",
+      carrier: "twilio",
+      engine: null,
+      record: false,
+      payload: PAYLOAD,
+      max_call_seconds: 60,
+      ttl_seconds: 60,
+    } as const;
+    const first = await prepareOne(stage.bus, order);
+    const second = await prepareOne(stage.bus, order);
+    expect(await refused(first.media_url)).toBe("answered 401");
+    const caller = await RelayCaller.connect(second.media_url);
+    caller.setup();
+    await caller.hears("do you confirm");
+    await expect(prepareOne(stage.bus, order)).rejects.toMatchObject({ type: "BUSY" });
+    caller.hangUp();
+    await world.settledOf(lead_id);
+  });
+});
+
+describe("who is let in", () => {
+  test("a token works once; the signature is checked over the path as asked", async () => {
+    const p = await world.prepare(stage);
+    const caller = await opened(p);
+    expect(world.paths).toContain(new URL(p.media_url).pathname);
+    expect(await refused(p.media_url)).toBe("answered 401");
+    caller.hangUp();
+    await world.settledOf(p.lead_id);
+    expect(await refused(p.media_url)).toBe("answered 401");
+  });
+  test("a wrong signature is refused and does not use the token up", async () => {
+    const p = await world.prepare(stage);
+    expect(await refused(p.media_url, { "x-twilio-signature": "forged" })).toBe("answered 401");
+    expect(await refused(p.media_url, {})).toBe("answered 401");
+    const caller = await opened(p);
+    caller.hangUp();
+    await world.settledOf(p.lead_id);
+  });
+  test("two sockets with one token at once: one is let in", async () => {
+    const p = await world.prepare(stage);
+    const both = await Promise.all([
+      RelayCaller.connect(p.media_url).catch((e: Error) => e.message),
+      RelayCaller.connect(p.media_url).catch((e: Error) => e.message),
+    ]);
+    expect(both.filter((b) => b === "answered 401").length).toBe(1);
+    for (const b of both) if (typeof b !== "string") b.hangUp();
+    await world.settledOf(p.lead_id);
+  });
+  test("unknown tokens, other providers, other paths; a check that can't be made is 503", async () => {
+    const p = await world.prepare(stage);
+    expect(await refused(p.media_url.slice(0, -4) + "0000")).toBe("answered 401");
+    expect(await refused(p.media_url.replace("PROVIDER_ONE", "PROVIDER_TWO"))).toBe("answered 401");
+    expect(await refused(p.media_url.replace("/media/", "/audio/"))).toBe("answered 404");
+    world.verifyFails = true;
+    expect(await refused(p.media_url)).toBe("answered 503");
+    world.verifyFails = false;
+  });
+  test("an attempt that is over is hung up politely, and nothing else happens", async () => {
+    const p = await world.prepare(stage);
+    world.go = false;
+    const before = world.extends;
+    const caller = await RelayCaller.connect(p.media_url);
+    caller.setup();
+    await caller.over();
+    world.go = true;
+    expect(caller.frames).toEqual([{ type: "end" }]);
+    expect(world.extends).toBe(before);
+    expect(world.calls).not.toContain(`hangUp ${p.call_ref}`);
+    expect(world.settled.some((s) => s.lead_id === p.lead_id)).toBe(false);
+  });
+  test("a dialer that is down for a moment is asked again", async () => {
+    const p = await world.prepare(stage);
+    world.joinFails = 1;
+    const caller = await opened(p);
+    caller.hangUp();
+    await world.settledOf(p.lead_id);
+  });
+});
+
+describe("the baton", () => {
+  test("a lost lease ends the talk: hung up, not settled", async () => {
+    world.done = false;
+    const p = await world.prepare(stage);
+    const caller = await RelayCaller.connect(p.media_url);
+    caller.setup();
+    await caller.over();
+    await world.hungUp(p.call_ref);
+    world.done = true;
+    expect(world.settled.some((s) => s.lead_id === p.lead_id)).toBe(false);
+  });
+  test("a settle that fails is tried again; meanwhile the facts can be salvaged", async () => {
+    const p = await world.prepare(stage);
+    const caller = await opened(p);
+    caller.speak("Yes.");
+    world.settleFails = 3;
+    const talk = await until("the facts to be kept", async () => {
+      const t = (await stage.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk;
+      return t?.ended_by === "agent" ? t : undefined;
+    });
+    expect(talk.decided).toBe("confirmed");
+    const { facts } = await world.settledOf(p.lead_id);
+    expect(facts.talk).toEqual(talk);
+    await world.hungUp(p.call_ref);
+    expect(world.settled.filter((s) => s.lead_id === p.lead_id).length).toBe(1);
+  });
+  test("a talk's node dies: another one gives the partial transcript; nothing said gives null", async () => {
+    const p = await world.prepare(stage);
+    const caller = await opened(p);
+    caller.speak("Well.");
+    await caller.hears("I see.");
+    const other = await setStage({
+      services: [conversation, ...new World().services],
+      env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", MONGODB_URI: stage.uri },
+    });
+    const salvage = async () => (await other.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk;
+    const talk = await until("the transcript on the other node", async () => {
+      const t = await salvage();
+      return (t?.transcription.length ?? 0) >= 4 ? t : undefined;
+    });
+    expect(talk).toMatchObject({
+      ended_by: "error",
+      decided: null,
+      user_turns: 1,
+      node_traversal: ["ask"],
+      errors: [{ code: "TALK_CUT_OFF", node: "ask" }],
+    });
+    expect(talk?.transcription.at(-1)).toEqual({ role: "assistant", content: "I see. Do you confirm?" });
+    expect(await other.bus.call("conversation.salvage", { call_ref: callRef(randomUUID(), 1) })).toEqual({
+      talk: null,
+    });
+    expect(await other.bus.call("conversation.salvage", { call_ref: (await world.prepare(stage)).call_ref })).toEqual({
+      talk: null,
+    });
+    await other.stop();
+    caller.hangUp();
+    await world.settledOf(p.lead_id);
+  });
+});
+
+test("at shutdown new sockets are refused and talks end politely, settled", async () => {
+  const mine = await setStage({
+    services: [conversation, ...world.services],
+    env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", SHUTDOWN_GRACE_SECONDS: "6" },
+  });
+  const p = await world.prepare(mine);
+  const waiting = await world.prepare(mine);
+  const caller = await opened(p);
+  const stopping = mine.stop();
+  expect(
+    await until("new sockets to be refused", async () => {
+      const said = await refused(waiting.media_url);
+      return said === "answered 503" ? said : undefined;
+    }),
+  ).toBe("answered 503");
+  await caller.hears("something went wrong on our side");
+  const { facts } = await world.settledOf(p.lead_id);
+  expect(facts.talk).toMatchObject({ ended_by: "error", errors: [{ code: "SHUTDOWN", node: "ask" }] });
+  await stopping;
+});

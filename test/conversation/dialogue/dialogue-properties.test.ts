@@ -1,0 +1,354 @@
+import * as fc from "fast-check";
+import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
+import { functionsIn } from "../../../services/conversation/dialogue/flow.ts";
+import { heardOf } from "../../../services/conversation/dialogue/transcript.ts";
+import {
+  MAX_TRANSCRIPT_TURNS,
+  newTalk,
+  type Effect,
+  type TalkEvent,
+  type TalkState,
+} from "../../../services/conversation/dialogue/dialogue-state.ts";
+import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { render, renderJson, valueText } from "../../../shared/placeholders.ts";
+import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
+import { readArguments } from "../../../services/conversation/dialogue/function-calls.ts";
+import {
+  answer,
+  call,
+  heard,
+  NODES,
+  PAYLOAD,
+  play,
+  started,
+  talkFlow,
+  talkTemplate,
+} from "../../fixtures/flow-template.ts";
+
+const flow = talkFlow({ voicemail_message: "Please call back, {{customer}}." });
+const NAMES = [
+  "confirm",
+  "another_day",
+  "note",
+  "maybe",
+  "leave",
+  "agent",
+  "stock",
+  "set_day",
+  "wrong_person",
+  "nonsense",
+];
+const words = fc.constantFrom("", "Yes.", "No, thanks", "Ada, do you confirm", "Good day from Northwind.", "Goodbye!");
+const aCall = fc.record({
+  id: fc.constantFrom("c1", "c2", "c3"),
+  name: fc.constantFrom(...NAMES),
+  arguments: fc.constantFrom("{}", "{oops", '{"day":"Friday"}', '{"day":1}', '{"text":"x"}', "[]"),
+});
+/** Events as they may come, also stale ones and ones that do not fit. */
+const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ text: words, said: words }).map((e) => () => ({ type: "heard", ...e }) as const),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ text: words, calls: fc.array(aCall, { maxLength: 3 }), stale: fc.boolean() }).map(
+      ({ text, calls, stale }) =>
+        (s: TalkState) =>
+          ({ type: "model_answered", turn: stale ? s.turn - 1 : s.turn, text, calls }) as const,
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: words.map(
+      (said) => (s: TalkState) => ({ type: "model_failed", turn: s.turn, code: "MODEL_ERROR", said }) as const,
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ spoken: words, said: words }).map((e) => () => ({ type: "interrupted", ...e }) as const),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .record({ ok: fc.boolean(), result: words })
+      .map((e) => (s: TalkState) => ({ type: "http_done", call_id: s.awaiting?.call_id ?? "none", ...e }) as const),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .boolean()
+      .map(
+        (ok) => (s: TalkState) =>
+          ok
+            ? ({ type: "transfer_done", call_id: s.awaiting?.call_id ?? "" } as const)
+            : ({ type: "transfer_failed", call_id: s.awaiting?.call_id ?? "", code: "X" } as const),
+      ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom<TalkEvent>({ type: "idle" }, { type: "dtmf", digits: "1" }, { type: "started" })
+      .map((e) => () => e),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom<TalkEvent>(
+        { type: "time_up", said: "Ada" },
+        { type: "machine" },
+        { type: "beep" },
+        { type: "message_handed" },
+        { type: "stopped", reason: "hung_up" },
+        { type: "stopped", reason: "shutdown" },
+      )
+      .map((e) => () => e),
+  },
+);
+const aTalk = fc.array(anEvent, { maxLength: 40 }).map((events) => [() => started, ...events]);
+
+/** Runs a talk, calling `look` after each step. */
+function run(
+  script: ((s: TalkState) => TalkEvent)[],
+  look: (before: TalkState, event: TalkEvent, after: TalkState, effects: readonly Effect[]) => void,
+): TalkState {
+  let state = newTalk(PAYLOAD, script.length % 2 === 0 ? "leave_message" : "hangup");
+  for (const make of script) {
+    const event = make(state);
+    const { state: after, effects } = step(flow, state, event);
+    look(state, event, after, effects);
+    state = after;
+  }
+  return state;
+}
+
+test("the same script gives the same trace, byte for byte", () => {
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      const trace = (): string => {
+        const all: unknown[] = [];
+        run(script, (_b, _e, after, effects) => all.push(after, effects));
+        return JSON.stringify(all);
+      };
+      expect(trace()).toBe(trace());
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("nodes are left only by an edge of the template, and reported in order", () => {
+  const edges = new Map(
+    NODES.map((n) => [n.name, new Set(functionsIn(flow, n.name).flatMap((f) => f.next_node ?? []))]),
+  );
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      const path = talkFacts(run(script, () => undefined)).node_traversal;
+      expect(path[0]).toBe("ask");
+      for (const [i, node] of path.slice(1).entries()) expect(edges.get(path[i]!)).toContain(node);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("there is one end, nothing follows it, and every talk that ended says who ended it", () => {
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      let ends = 0;
+      const state = run(script, (before, _event, after, effects) => {
+        if (before.mode === "ended") expect(effects).toEqual([]);
+        const at = effects.findIndex((e) => e.type === "end");
+        if (at >= 0) {
+          ends++;
+          expect(at).toBe(effects.length - 1);
+          expect(after.mode).toBe("ended");
+        }
+      });
+      expect(ends).toBe(state.mode === "ended" ? 1 : 0);
+      expect(state.ended_by !== null).toBe(state.mode === "ended");
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("at most one outcome, and only one a function of the template decides", () => {
+  const allowed = new Set([
+    null,
+    "transferred",
+    ...NODES.flatMap((n) => functionsIn(flow, n.name).map((f) => f.outcome ?? null)),
+  ]);
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      run(script, (before, _e, after) => {
+        expect(allowed).toContain(after.decided);
+        if (before.mode === "ended") expect(after.decided).toBe(before.decided);
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("at most one thought is under way, and the mode says so", () => {
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      run(script, (before, _e, after, effects) => {
+        const thoughts = effects.filter((e) => e.type === "think");
+        expect(thoughts.length).toBeLessThanOrEqual(1);
+        if (thoughts[0]) {
+          expect(after.mode).toBe("thinking");
+          expect(thoughts[0].turn).toBe(after.turn);
+          expect(after.turn).toBeGreaterThan(before.turn);
+        } else if (after.mode === "thinking") expect(before.mode).toBe("thinking");
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("history and transcript hold only what was heard or said, in the same words; every call has its answer when the model is asked", () => {
+  fc.assert(
+    fc.property(aTalk, (script) => {
+      const uttered = new Set<string>();
+      const said = new Set<string>();
+      const note = (set: Set<string>, text: string | null | undefined): void => {
+        if (text?.trim()) set.add(text.trim());
+      };
+      run(script, (_before, event, after, effects) => {
+        if (event.type === "heard") note(uttered, event.text);
+        if (event.type === "dtmf") note(uttered, `[keypad] ${event.digits}`);
+        if (event.type === "model_answered") note(said, event.text);
+        if (event.type === "interrupted") note(said, event.spoken);
+        note(said, event.said);
+        for (const e of effects) {
+          if (e.type === "say") note(said, e.text);
+          if (e.type === "end") note(said, e.goodbye);
+        }
+        for (const l of after.transcript) expect(l.role === "user" ? uttered : said).toContain(l.content);
+        for (const m of after.history) {
+          if (m.role === "user") expect(uttered).toContain(m.content);
+          if (m.role === "assistant" && m.content !== null) expect(said).toContain(m.content);
+        }
+        expect(after.transcript.length).toBeLessThanOrEqual(MAX_TRANSCRIPT_TURNS);
+        for (const e of effects) {
+          if (e.type !== "think") continue;
+          expect(e.messages.filter((m) => m.role === "system").length).toBe(1);
+          e.messages.forEach((m, i) => {
+            if (m.role === "assistant" && m.tool_calls)
+              expect(e.messages[i + 1]).toMatchObject({ role: "tool", tool_call_id: m.tool_calls[0]?.id });
+          });
+        }
+      });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("what was heard is a beginning of what was said, and ends in exactly the words reported", () => {
+  const text = fc.stringMatching(/^[a-z]{1,6}( [a-z]{1,6}){0,4}$/);
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), fc.nat(), fc.nat(), (texts, a, b) => {
+      const from = a % texts.length;
+      const whole = texts.slice(from).join(" ");
+      const spoken = whole.slice(0, 1 + (b % whole.length));
+      const kept = heardOf(texts, spoken);
+      expect(kept.at(-1)).toBe(spoken.trim());
+      expect(kept.length).toBeLessThanOrEqual(texts.length);
+      expect(texts.slice(0, kept.length - 1)).toEqual(kept.slice(0, -1));
+    }),
+  );
+  expect(heardOf(["One.", "Two three."], "Two")).toEqual(["One.", "Two"]);
+  expect(heardOf(["One two.", "Three."], "One")).toEqual(["One"]);
+  expect(heardOf(["One.", "Two."], "One. Two")).toEqual(["One. Two"]);
+  expect(heardOf(["One.", "Two."], "something else")).toEqual(["One.", "something else"]);
+  expect(heardOf(["One."], "")).toEqual([]);
+  expect(heardOf([], "One")).toEqual([]);
+});
+
+describe("variables", () => {
+  test.each([
+    ["Hello {{ name }}!", { name: "Ada" }, "Hello Ada!"],
+    ["{{missing}}.", {}, "."],
+    ["{{n}} {{b}} {{z}} {{list}}", { n: 4.5, b: false, z: null, list: [1, "a"] }, '4.5 false  [1,"a"]'],
+    ["{{a}}", { a: "{{b}}", b: "no" }, "{{b}}"],
+    ["{{constructor}}{{toString}}{{hasOwnProperty}}", {}, ""],
+    ["{{1x}} {{}} { {a} } ${process}", { a: "x" }, "{{1x}} {{}} { {a} } ${process}"],
+    ["{{a}}", { a: "$& $1" }, "$& $1"],
+  ])("%s", (text, values, expected) => expect(render(text, [values])).toBe(expected));
+  test("the talk's own values win over the payload's", () =>
+    expect(render("{{a}}", [{ a: "new" }, { a: "old" }])).toBe("new"));
+  test("any text and any values render to text, without a second reading", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.dictionary(fc.stringMatching(/^[a-z]{1,4}$/), fc.jsonValue()), (text, values) => {
+        expect(typeof render(text, [values])).toBe("string");
+        for (const name of Object.keys(values))
+          expect(render(`<{{${name}}}>`, [values])).toBe(`<${valueText(name, [values])}>`);
+      }),
+    );
+  });
+  test("JSON bodies keep the type of a value that stands alone", () => {
+    expect(renderJson({ a: "{{n}}", b: ["x{{n}}", { c: "{{none}}" }], d: 1 }, [{ n: 5 }])).toEqual({
+      a: 5,
+      b: ["x5", { c: null }],
+      d: 1,
+    });
+  });
+});
+
+describe("arguments", () => {
+  test.each([
+    ["", {}],
+    ["  ", {}],
+    ['{"a":1}', { a: 1 }],
+  ])("%j is read", (text, value) => expect(readArguments(text)).toEqual(value));
+  test.each(["[]", "1", "null", "{", `{"a":"${"x".repeat(9000)}"}`])("%.20s is refused with a reason", (text) =>
+    expect(typeof readArguments(text)).toBe("string"),
+  );
+  test("faults name the argument; a parameter schema that is none is refused", () => {
+    const check = argumentChecks(talkTemplate());
+    const setDay = NODES[1]!.functions![0]!;
+    expect(check(setDay, { day: "Friday" })).toEqual([]);
+    expect(check(setDay, { day: "F", other: 1 })).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^day /), expect.stringMatching(/^other is not a known field/)]),
+    );
+    expect(check(setDay, {})).toEqual(["day is required"]);
+    expect(() =>
+      argumentChecks(
+        talkTemplate({
+          global_functions: [{ name: "x", description: "d", parameters: { properties: { a: { type: "wat" } } } }],
+        }),
+      ),
+    ).toThrow();
+  });
+});
+
+test("a whole talk reads as it was held", () => {
+  const { state } = play(flow, [
+    started,
+    answer("Ada, do you confirm order A-17?"),
+    heard("No."),
+    answer("", [call("another_day")]),
+    answer("Which day suits you?"),
+    heard("Friday."),
+    answer("", [call("set_day", { day: "Friday" })]),
+    answer("Thank you, Friday it is. Goodbye!"),
+  ]);
+  expect(talkFacts(state)).toEqual({
+    decided: "rescheduled",
+    ended_by: "agent",
+    user_turns: 2,
+    idle_out: false,
+    time_limit: false,
+    machine: false,
+    message_left: false,
+    transcription: [
+      { role: "assistant", content: "Good day from Northwind." },
+      { role: "assistant", content: "Ada, do you confirm order A-17?" },
+      { role: "user", content: "No." },
+      { role: "assistant", content: "Which day suits you?" },
+      { role: "user", content: "Friday." },
+      { role: "assistant", content: "Thank you, Friday it is. Goodbye!" },
+    ],
+    node_traversal: ["ask", "ask_day", "moved"],
+    variables: { new_day: "Friday", asked: "yes, Ada" },
+    errors: [],
+  });
+});

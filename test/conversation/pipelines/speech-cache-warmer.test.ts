@@ -1,0 +1,140 @@
+import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
+import { ModelFault, type SpeechModel } from "../../../services/conversation/providers/port.ts";
+import { fixedOf, openingOf, warming } from "../../../services/conversation/pipelines/cascaded/speech-cache-warmer.ts";
+import { PAYLOAD, talkTemplate } from "../../fixtures/flow-template.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
+
+const turnOver = () => new Promise((resolve) => setImmediate(resolve));
+const template = (say: string, greeting: string | null = " Good day from **{{shop}}**. ") =>
+  talkTemplate({
+    greeting,
+    initial_node: "first",
+    nodes: [
+      { name: "first", say },
+      { name: "bye", say: "Thank you 😀." },
+    ],
+  });
+
+describe("what is spoken beforehand", () => {
+  test("the opening as the mouth will ask for it: rendered, trimmed, plain", () => {
+    expect(openingOf(template("Hello {{customer}}!"), PAYLOAD)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
+    expect(openingOf(template("", null), PAYLOAD)).toEqual([]);
+    expect(openingOf(talkTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
+  });
+  test("not what the talk has to find out first", () =>
+    expect(openingOf(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
+  test("the service's sentences and fillers, and the template's that name nothing", () => {
+    const texts = fixedOf(
+      talkTemplate({
+        language: "de-AT",
+        greeting: "Guten Tag.",
+        voicemail_message: "Hier ist {{shop}}.",
+        nodes: [
+          { name: "bye", say: "Thank you 😀." },
+          { name: "you", say: "Hello {{customer}}!" },
+        ],
+      }),
+    );
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        ...Object.values<string>({ ...phrasesFor("de") }),
+        "Einen Moment, bitte.",
+        "Guten Tag.",
+        "Thank you.",
+      ]),
+    );
+    expect(texts.filter((text) => /Hello|Hier|undefined/.test(text))).toEqual([]);
+  });
+  test("at most 40, none longer than 1,000 characters", () => {
+    const nodes = Array.from({ length: 200 }, (_, i) => ({
+      name: `n${i}`,
+      say: i === 0 ? "x".repeat(1001) : `Number ${i}.`,
+    }));
+    expect(fixedOf(talkTemplate({ nodes }))).toHaveLength(40);
+    expect(fixedOf(talkTemplate({ nodes })).every((text) => text.length <= 1000)).toBe(true);
+  });
+});
+
+describe("warming", () => {
+  function model(): SpeechModel & { asked: string[]; free(): Promise<void> } {
+    const waiting: (() => void)[] = [];
+    const asked: string[] = [];
+    return {
+      rate: 8000,
+      signature: "voice",
+      asked,
+      speak: () => {
+        throw new Error("not asked");
+      },
+      warm: (text) => {
+        asked.push(text);
+        return new Promise((resolve) => waiting.push(resolve));
+      },
+      async free() {
+        for (const resolve of waiting.splice(0)) resolve();
+        await turnOver();
+      },
+    };
+  }
+  const other = (customer: string) => ({ ...PAYLOAD, customer });
+
+  test("four at once, openings first, each text once", async () => {
+    const speech = model();
+    const warm = warming({ clock: virtualClock(), speech: () => speech });
+    const greeted = talkTemplate({ greeting: "Hello {{customer}}." });
+    for (const name of ["Ada", "Ada", "Bo", "Cy", "Di", "Ed"]) warm.talk(greeted, other(name));
+    expect(speech.asked[0]).toBe("Hello Ada.");
+    expect(speech.asked).toHaveLength(4);
+    await speech.free();
+    expect(speech.asked.slice(4)).toEqual(["Hello Bo.", "Hello Cy.", "Hello Di.", "Hello Ed."]);
+    for (let i = 0; i < 10; i++) await speech.free();
+    expect(new Set(speech.asked).size).toBe(speech.asked.length);
+    expect(speech.asked).toContain("Are you still there?");
+  });
+  test("the fixed texts of a template are looked after once a minute", async () => {
+    const speech = model();
+    const clock = virtualClock();
+    const warm = warming({ clock, speech: () => speech });
+    const plain = talkTemplate();
+    const counted = async () => {
+      warm.talk(plain, PAYLOAD);
+      for (let i = 0; i < 10; i++) await speech.free();
+      return speech.asked.filter((text) => text === "Are you still there?").length;
+    };
+    expect([await counted(), await counted()]).toEqual([1, 1]);
+    await clock.advance(60_000);
+    expect(await counted()).toBe(2);
+  });
+  test("what waits is bounded, and a process that goes down begins nothing more", async () => {
+    const speech = model();
+    const warm = warming({ clock: virtualClock(), speech: () => speech });
+    for (let i = 0; i < 1000; i++) warm.talk(talkTemplate({ greeting: "Hello {{customer}}." }), other(`${i}`));
+    for (let i = 0; i < 300; i++) await speech.free();
+    expect(speech.asked.length).toBeLessThanOrEqual(404);
+    for (let i = 0; i < 10; i++) warm.talk(talkTemplate({ greeting: "Bye {{customer}}." }), other(`${i}`));
+    warm.close();
+    warm.talk(talkTemplate(), PAYLOAD);
+    const before = speech.asked.length;
+    await speech.free();
+    expect(speech.asked).toHaveLength(before);
+  });
+  test.each<[string, () => SpeechModel]>([
+    [
+      "there is none",
+      () => {
+        throw new ModelFault("MODEL_REFUSED", "no", false);
+      },
+    ],
+    [
+      "it keeps nothing",
+      () => {
+        const { warm: _, ...plain } = model();
+        return plain;
+      },
+    ],
+    ["it fails", () => ({ ...model(), warm: () => Promise.reject(new Error("no")) })],
+  ])("a model is no fault of the preparation: %s", async (_name, speech) => {
+    expect(() => warming({ clock: virtualClock(), speech }).talk(talkTemplate(), PAYLOAD)).not.toThrow();
+    await turnOver();
+  });
+});

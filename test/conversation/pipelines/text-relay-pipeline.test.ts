@@ -1,0 +1,336 @@
+import { relayEngine } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
+import { plainSpeech } from "../../../services/conversation/pipelines/plain-text.ts";
+import { playout } from "../../../services/conversation/pipelines/text-relay/playback-estimate.ts";
+import type { SpeechEffect, TalkHost } from "../../../services/conversation/pipelines/port.ts";
+import type { TalkEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
+import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
+import { ModelFault, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
+import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
+
+/** A leg whose carrier is the test. */
+class FakeLeg implements TextLeg {
+  readonly did: string[] = [];
+  events: TextLegEvents | null = null;
+  listen(events: TextLegEvents): void {
+    this.events = events;
+  }
+  say(text: string, { last, interruptible }: { last: boolean; interruptible: boolean }): void {
+    this.did.push(`${text}${last ? "|" : ""}${interruptible ? "" : "!"}`);
+  }
+  end(): void {
+    this.did.push("<end>");
+  }
+  close(): void {
+    this.did.push("<close>");
+    this.events?.closed();
+  }
+}
+
+interface Asked {
+  onText(text: string): void;
+  signal: AbortSignal;
+  finish(text: string, calls?: ModelAnswer["calls"]): void;
+  fail(error: Error): void;
+}
+
+/** A model that answers when the test says so. */
+const scripted = (): { asked: Asked[]; model: ChatModel } => {
+  const asked: Asked[] = [];
+  return {
+    asked,
+    model: {
+      answer: (_request, { signal, onText }) =>
+        new Promise((resolve, reject) => {
+          asked.push({
+            signal,
+            onText,
+            fail: reject,
+            finish: (text, calls = []) =>
+              resolve({
+                text,
+                calls,
+                first_token_ms: 1,
+                total_ms: 2,
+                prompt_tokens: 3,
+                completion_tokens: 4,
+                tries: 1,
+              }),
+          });
+        }),
+    },
+  };
+};
+
+const think = (turn = 1, interruptible = true): SpeechEffect => ({
+  type: "think",
+  turn,
+  messages: [],
+  tools: [],
+  interruptible,
+});
+const say = (text: string, interruptible = true): SpeechEffect => ({ type: "say", text, interruptible });
+const end = (goodbye: string | null, at_once = false, transferred = false): SpeechEffect => ({
+  type: "end",
+  ended_by: "agent",
+  goodbye,
+  at_once,
+  transferred,
+});
+const turnOver = () => new Promise((resolve) => setImmediate(resolve));
+
+function open(over: Partial<TalkHost> = {}) {
+  const clock: VirtualClock = virtualClock();
+  const leg = new FakeLeg();
+  const told: TalkEvent[] = [];
+  const faults: string[] = [];
+  const { asked, model } = scripted();
+  const host: TalkHost = {
+    ready: () => undefined,
+    tell: (e) => told.push(e),
+    listening: () => true,
+    collection: () => null,
+    idle_ms: 4000,
+    press: () => undefined,
+    tells_beep: true,
+    thought: () => undefined,
+    fault: (c) => faults.push(c),
+    foresee: () => [],
+    manner: { language: "en-US", voice: null },
+    timed: () => undefined,
+    ...over,
+  };
+  const voice = relayEngine(model, clock).open(leg, host);
+  return { clock, leg, told, faults, asked, voice, events: leg.events! };
+}
+
+describe("speaking", () => {
+  test("tokens go out as they come, the utterance is closed, and what was said is told", async () => {
+    const { leg, told, asked, voice } = open();
+    voice.perform(think(7));
+    asked[0]!.onText("Hello");
+    asked[0]!.onText(" Ada.");
+    expect(leg.did).toEqual(["Hello", " Ada."]);
+    expect(voice.said()).toBe("Hello Ada.");
+    asked[0]!.finish("Hello Ada.", [{ id: "c", name: "f", arguments: "{}" }]);
+    await turnOver();
+    expect(leg.did).toEqual(["Hello", " Ada.", "|"]);
+    expect(told).toEqual([
+      { type: "model_answered", turn: 7, text: "Hello Ada.", calls: [{ id: "c", name: "f", arguments: "{}" }] },
+    ]);
+    expect(voice.said()).toBe("");
+  });
+  test("an answer without words opens no utterance; markup is not spoken and not told", async () => {
+    const { leg, told, asked, voice } = open();
+    voice.perform(think());
+    asked[0]!.finish("");
+    await turnOver();
+    expect(leg.did).toEqual([]);
+    voice.perform(think(2, false));
+    asked[1]!.onText("**Hi** 😀");
+    asked[1]!.finish("**Hi** 😀");
+    await turnOver();
+    expect(leg.did).toEqual(["Hi !", "|!"]);
+    expect(told.at(-1)).toMatchObject({ text: "Hi " });
+    expect(plainSpeech("#5 © 1*2 `x`")).toBe("#5 © 12 x");
+  });
+  test("a failure is told with what had been said", async () => {
+    const { leg, told, asked, voice } = open();
+    voice.perform(think(3));
+    asked[0]!.onText("Hello");
+    asked[0]!.fail(new ModelFault("MODEL_TIMEOUT", "late", true));
+    await turnOver();
+    expect(told).toEqual([{ type: "model_failed", turn: 3, code: "MODEL_TIMEOUT", said: "Hello" }]);
+    expect(leg.did).toEqual(["Hello", "|"]);
+  });
+  test("a new thought ends the old one: its request is let go, its tokens are not spoken", async () => {
+    const { leg, told, asked, voice } = open();
+    voice.perform(think(1));
+    asked[0]!.onText("Old");
+    voice.perform(think(2));
+    expect(asked[0]!.signal.aborted).toBe(true);
+    asked[0]!.onText("er");
+    asked[0]!.finish("Older");
+    asked[1]!.onText("New");
+    await turnOver();
+    expect(leg.did).toEqual(["Old", "|", "New"]);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("listening", () => {
+  test("final words, keys, readiness and complaints are told; partial words are not", () => {
+    let call: string | null = "";
+    const { told, faults, events } = open({
+      ready: (id) => {
+        call = id;
+      },
+    });
+    events.ready("CA1");
+    events.prompt("Ye", false);
+    events.prompt("Yes.", true);
+    events.digit("1");
+    events.fault();
+    expect(call).toBe("CA1");
+    expect(told).toEqual([
+      { type: "heard", text: "Yes." },
+      { type: "dtmf", digits: "1" },
+    ]);
+    expect(faults).toEqual(["RELAY_REFUSED_FRAME"]);
+  });
+  test("an interruption lets the request go at once, tells exactly the spoken words, and sends nothing more", async () => {
+    const { leg, told, asked, voice, events } = open();
+    voice.perform(think());
+    asked[0]!.onText("Hello Ada, how");
+    events.interrupt("Hello A");
+    expect(asked[0]!.signal.aborted).toBe(true);
+    expect(told).toEqual([{ type: "interrupted", spoken: "Hello A" }]);
+    asked[0]!.onText(" are you");
+    asked[0]!.fail(new ModelFault("MODEL_ABORTED", "x", false));
+    await turnOver();
+    expect(leg.did).toEqual(["Hello Ada, how"]);
+    expect(told.length).toBe(1);
+    expect(voice.said()).toBe("");
+  });
+  test("keys of a node that collects make one entry: # or a pause ends it, words too", async () => {
+    const { clock, told, events } = open({
+      collection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }),
+    });
+    for (const key of "12#") events.digit(key);
+    for (const key of "34") events.digit(key);
+    await clock.advance(2000);
+    events.digit("5");
+    await clock.advance(2999);
+    expect(told).toEqual([{ type: "dtmf", digits: "12" }]);
+    await clock.advance(2);
+    await turnOver();
+    expect(told.at(-1)).toEqual({ type: "dtmf", digits: "345" });
+    events.digit("#");
+    events.digit("9");
+    events.prompt("Nine.", true);
+    expect(told.slice(2)).toEqual([
+      { type: "dtmf", digits: "#" },
+      { type: "dtmf", digits: "9" },
+      { type: "heard", text: "Nine." },
+    ]);
+  });
+  test("the leg closing is told once, and the request is let go", async () => {
+    const { told, asked, voice, events } = open();
+    voice.perform(think());
+    events.closed();
+    expect(asked[0]!.signal.aborted).toBe(true);
+    expect(told).toEqual([{ type: "stopped", reason: "hung_up" }]);
+    await voice.over;
+  });
+});
+
+describe("silence", () => {
+  const text = "x".repeat(150); // ten seconds of speech
+  const idles = (told: TalkEvent[]) => told.filter((e) => e.type === "idle").length;
+  const pass = async (clock: VirtualClock, ms: number) => {
+    await clock.advance(ms);
+    await turnOver();
+  };
+  test("counts from the estimated end of our speech", async () => {
+    const { clock, told, voice } = open();
+    voice.perform(say(text));
+    await pass(clock, 14_000);
+    expect(idles(told)).toBe(0);
+    await pass(clock, 500);
+    expect(idles(told)).toBe(1);
+  });
+  test("counts from the carrier's report where it gives one", async () => {
+    const { clock, told, voice, events } = open();
+    voice.perform(say(text));
+    await pass(clock, 300);
+    events.speaking(true);
+    await pass(clock, 1000);
+    events.speaking(false);
+    await pass(clock, 3900);
+    expect(idles(told)).toBe(0);
+    await pass(clock, 200);
+    expect(idles(told)).toBe(1);
+  });
+  test("begins anew with every word, key and interruption, and waits while the customer speaks", async () => {
+    const { clock, told, events } = open();
+    for (const act of [() => events.prompt("I", false), () => events.digit("1"), () => events.interrupt("")]) {
+      await pass(clock, 3500);
+      act();
+    }
+    await pass(clock, 3500);
+    events.customer(true);
+    await pass(clock, 20_000);
+    expect(idles(told)).toBe(0);
+    events.customer(false);
+    await pass(clock, 4100);
+    expect(idles(told)).toBe(1);
+  });
+  test("does not count while the model thinks, nor while the talk waits for something else", async () => {
+    const { clock, told, voice } = open();
+    voice.perform(think());
+    await pass(clock, 60_000);
+    expect(idles(told)).toBe(0);
+    const busy = open({ listening: () => false });
+    busy.voice.perform(say("One moment."));
+    await pass(busy.clock, 60_000);
+    expect(idles(busy.told)).toBe(0);
+  });
+  test("silence reported right after new text must last; when that text sounds, its length counts again", () => {
+    const clock = virtualClock();
+    const p = playout(clock);
+    p.sent(text);
+    p.audible(true);
+    p.sent(text);
+    p.audible(false);
+    expect(p.leftMs()).toBe(1000);
+    p.audible(true);
+    expect(p.leftMs()).toBeGreaterThan(19_000);
+    p.audible(false);
+    expect(p.leftMs()).toBe(0);
+  });
+});
+
+describe("the end", () => {
+  test("the goodbye can't be talked over, is heard to its end, then the session is ended", async () => {
+    const { clock, leg, voice, events } = open();
+    voice.perform(end("x".repeat(60)));
+    expect(leg.did).toEqual([`${"x".repeat(60)}|!`]);
+    for (let i = 0; i < 12; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
+    expect(leg.did.length).toBe(1);
+    for (let i = 0; i < 8; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
+    expect(leg.did.at(-1)).toBe("<end>");
+    events.closed();
+    await voice.over;
+  });
+  test("a carrier that does not close is closed; what is performed afterwards is not", async () => {
+    const { clock, leg, voice } = open();
+    voice.perform(end(null, true));
+    voice.perform(say("late"));
+    await turnOver();
+    expect(leg.did).toEqual(["<end>"]);
+    await clock.advance(5000);
+    await turnOver();
+    expect(leg.did).toEqual(["<end>", "<close>"]);
+    await voice.over;
+  });
+  test("a transferred call is left to the carrier: no end is sent", async () => {
+    const { leg, voice } = open();
+    voice.perform(end(null, false, true));
+    await voice.over;
+    expect(leg.did).toEqual(["<close>"]);
+  });
+  test("the wait for our speech is bounded", async () => {
+    const { clock, leg, voice } = open();
+    voice.perform(end("x".repeat(2000)));
+    for (let i = 0; i < 90; i++) {
+      await clock.advance(250);
+      await turnOver();
+    }
+    expect(leg.did.at(-1)).toBe("<end>");
+  });
+});

@@ -1,0 +1,450 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { fail, type ErrorCode } from "../../../shared/errors.ts";
+import { plusSeconds } from "../../../shared/clock.ts";
+import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
+import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+
+jest.setTimeout(20_000);
+const clock = virtualClock();
+let d: DialerStage;
+beforeAll(async () => {
+  d = await setDialerStage({ clock });
+});
+afterAll(() => d.stop());
+/** Longer than a carrier is left alone for the faults of the test before. */
+const PAUSE_MS = 61_000;
+beforeEach(async () => {
+  d.reset();
+  await clock.advance(PAUSE_MS);
+  clock.set(new Date());
+});
+
+const pass = () => clock.advance(200);
+const dial = (order: DialOrder) => d.dial(order);
+const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
+const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
+
+describe("an attempt in order", () => {
+  test("checks, media, intent, dial, answer, hand-over; after the end the conversation settles and the number is freed", async () => {
+    const order = d.order("01");
+    let atTheDoor: unknown = null;
+    d.script.onDial = async () => {
+      atTheDoor = await d.calls.findOne({ _id: refOf(order) });
+      return false;
+    };
+    expect(await d.stage.bus.call("dialer.dialMany", { orders: [order] })).toEqual({ taken: [true] });
+    const release = await toldIs(d, order, "numbers.releaseMany");
+
+    expect(atTheDoor).toMatchObject({ state: "DIALING", rank: 1, order: { to: order.to, template_version: 1 } });
+    expect(atTheDoor).not.toHaveProperty("carrier_call_id");
+    expect(names(order)).toEqual([
+      "numbers.keepMany",
+      "blacklist.check",
+      "conversation.prepareMany",
+      "leads.annotate",
+      "leads.annotate",
+      "conversation.stop",
+      "leads.annotate",
+      "numbers.releaseMany",
+    ]);
+    expect(release).toEqual({ holder: refOf(order) });
+    const [row, ...more] = await d.ledger(order);
+    expect([row?.rings, more.length, row?.reference, row?.answered]).toEqual([1, 0, refOf(order), true]);
+    const annotated = d
+      .toldOf(order)
+      .filter((t) => t.what === "leads.annotate")
+      .map((t) => t.params);
+    const [placed, ended] = annotated.filter((p) => p["recording_url"] === undefined);
+    expect(annotated.filter((p) => p["recording_url"] !== undefined)).toMatchObject([
+      { recording_url: `${d.stage.env.PUBLIC_HTTP_URL}/agent/voice/callagent/leads/recording/${row?.sid}` },
+    ]);
+    expect(placed).toMatchObject({ call_id: row?.sid, call_initiated_time: expect.any(String), claim_no: 1 });
+    expect(ended).toMatchObject({ call_id: row?.sid, call_end_time: expect.any(String) });
+    expect(d.joins.find((j) => j.ref === refOf(order))?.answer).toMatchObject({
+      go: true,
+      reason: null,
+      answered_at: expect.any(String),
+    });
+    expect(d.toldOf(order).find((t) => t.what === "conversation.stop")?.params).toEqual({
+      call_ref: refOf(order),
+      reason: "carrier_ended",
+    });
+    expect(await d.calls.findOne({ _id: refOf(order) })).toMatchObject({
+      state: "ENDED",
+      ended: "completed",
+      holder: "services",
+      provider: "PROVIDER_ONE",
+      carrier_call_id: row?.sid,
+    });
+  });
+
+  test("the price is asked for after the talk and told once", async () => {
+    const order = d.order("01");
+    await dial(order);
+    await callIs(d, order, "price", (c) => c.cost !== undefined, pass);
+    expect(d.toldOf(order).filter((t) => t.params["cost"] !== undefined)).toMatchObject([
+      {
+        what: "leads.annotate",
+        params: {
+          cost: 0.014,
+          cost_breakdown: {
+            items: [{ what: "carrier", minutes: 1, price_per_minute: null, amount: 0.014, currency: "USD" }],
+          },
+        },
+      },
+    ]);
+    expect(await d.calls.findOne({ _id: refOf(order) })).not.toHaveProperty("due_at");
+  });
+
+  test.each<[string, string, object]>([
+    ["06", "busy", { ended: "busy", answered_at: null }],
+    ["07", "no answer", { ended: "no_answer", answered_at: null }],
+    ["15", "failed", { ended: "failed" }],
+    [
+      "10",
+      "refused number",
+      { ended: "invalid_number", call_id: null, error: { code: "CALL_REFUSED", carrier_code: "21211" } },
+    ],
+  ])("%s (%s): settled with the carrier's facts, then the number is freed", async (ending, _name, facts) => {
+    const order = d.order(ending);
+    await dial(order);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect(names(order).slice(-2)).toEqual(["leads.settle", "numbers.releaseMany"]);
+    expect(d.toldOf(order).find((t) => t.what === "leads.settle")?.params).toMatchObject({
+      lead_id: order.lead_id,
+      claim_no: 1,
+      facts: { ...facts, talk: null, machine: false },
+    });
+    expect(names(order).filter((n) => n === "leads.settle" || n === "numbers.releaseMany")).toHaveLength(2);
+  });
+
+  test("answered and never joined: settled as completed, without a talk", async () => {
+    const order = d.order("04");
+    d.script.join = false;
+    await dial(order);
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: { ended: "completed", answered_at: expect.any(String), talk: null },
+    });
+  });
+
+  test("an answering machine that media did not join is hung up on and settled as a machine", async () => {
+    const order = d.order("07");
+    await d.fault("lose_callbacks", order);
+    await dial(order);
+    const { carrier_call_id: CallSid = "" } = await callIs(
+      d,
+      order,
+      "carrier id",
+      (c) => c.carrier_call_id !== undefined,
+    );
+    await d.stage.bus.call(
+      "dialer.carrierEvent",
+      d.callback(order, "status", { CallSid, CallStatus: "in-progress", SequenceNumber: "2" }),
+    );
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "machine_start" }));
+    await callIs(d, order, "hang-up", (c) => c.hang_up === "machine");
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({
+      go: false,
+      reason: "machine",
+      answered_at: null,
+      machine: false,
+      beep: false,
+      tells_beep: false,
+    });
+    await until("the carrier's hang-up", async () => (await d.ledger(order))[0]?.ended_by === "api" || undefined);
+    await d.stage.bus.call(
+      "dialer.carrierEvent",
+      d.callback(order, "status", { CallSid, CallStatus: "completed", SequenceNumber: "3", CallDuration: "4" }),
+    );
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: { ended: "completed", machine: true, talk: null },
+    });
+    expect(names(order)).not.toContain("conversation.stop");
+  });
+
+  test("an answering machine found out after media joined: the node that talks is told", async () => {
+    const order = d.order("07");
+    await d.fault("lose_callbacks", order);
+    await dial(order);
+    const { carrier_call_id: CallSid = "" } = await callIs(
+      d,
+      order,
+      "carrier id",
+      (c) => c.carrier_call_id !== undefined,
+    );
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({
+      go: true,
+    });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toMatchObject({
+      go: true,
+    });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "other" })).toEqual({
+      go: false,
+      reason: "taken",
+      answered_at: null,
+      machine: false,
+      beep: false,
+      tells_beep: false,
+    });
+    await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "amd", { CallSid, AnsweredBy: "fax" }));
+    expect(await toldIs(d, order, "conversation.stop")).toEqual({ call_ref: refOf(order), reason: "machine" });
+    expect(names(order)).not.toContain("leads.settle");
+    await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+    await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+    expect((await d.ledger(order))[0]?.ended_by).toBe("api");
+  });
+});
+
+test("a transfer sends the live call elsewhere with our caller id; one that is over can't be transferred", async () => {
+  const order = d.order("01");
+  d.script.hold = true;
+  await dial(order);
+  await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+  await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
+  expect(d.changes.at(-1)?.form["Twiml"]).toContain(
+    `<Dial callerId="${order.from}"><Number>+14155550106</Number></Dial>`,
+  );
+  await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+  await toldIs(d, order, "numbers.releaseMany");
+  await expect(
+    d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" }),
+  ).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
+});
+
+test("the dial request, field by field", async () => {
+  const order = d.order("06", { dial_until: plusSeconds(clock.now(), 33.5).toISOString(), max_call_seconds: 300 });
+  let form = new URLSearchParams();
+  d.script.onDial = async (_request, _response, body) => {
+    form = new URLSearchParams(body);
+    return false;
+  };
+  await dial(order);
+  await toldIs(d, order, "numbers.releaseMany");
+  const base = `${d.stage.env.PUBLIC_HTTP_URL}/carriers/PROVIDER_ONE`;
+  const { Twiml, ...fields } = Object.fromEntries(form);
+  expect(form.getAll("StatusCallbackEvent")).toEqual(["initiated", "ringing", "answered", "completed"]);
+  expect(fields).toEqual({
+    To: order.to,
+    From: order.from,
+    Timeout: "33",
+    TimeLimit: "330",
+    MachineDetection: "Enable",
+    AsyncAmd: "true",
+    StatusCallbackEvent: "completed",
+    StatusCallback: `${base}/status/${refOf(order)}`,
+    StatusCallbackMethod: "POST",
+    AsyncAmdStatusCallback: `${base}/amd/${refOf(order)}`,
+    AsyncAmdStatusCallbackMethod: "POST",
+    Record: "true",
+    RecordingChannels: "dual",
+    Trim: "do-not-trim",
+    RecordingStatusCallback: `${base}/recording/${refOf(order)}`,
+    RecordingStatusCallbackMethod: "POST",
+    RecordingStatusCallbackEvent: "absent",
+  });
+  expect(Twiml).toContain(
+    `<Connect action="${base}/relay-end/${refOf(order)}"><ConversationRelay url="${d.stage.env.PUBLIC_WS_URL}/media/PROVIDER_ONE/${refOf(order)}" language="en-US" dtmfDetection="true" interruptible="any" reportInputDuringAgentSpeech="any" events="speaker-events"/>`,
+  );
+});
+
+describe("attempts that stop before the carrier is asked", () => {
+  const failing = (code: ErrorCode) => {
+    d.script.prepare = () => fail(code, "out of order");
+  };
+  test.each<[string, () => void, Partial<DialOrder>, string[], object]>([
+    [
+      "listed since",
+      () => {
+        d.script.listed = true;
+      },
+      {},
+      ["leads.settle", "numbers.releaseMany"],
+      { facts: { ended: "not_dialled", dropped_as: "BLACKLISTED" } },
+    ],
+    [
+      "baton lost in an attempt that took long",
+      () => {
+        d.script.prepare = () => clock.advance(11_000);
+        d.script.extend = () => false;
+      },
+      {},
+      ["numbers.releaseMany"],
+      {},
+    ],
+    [
+      "template gone",
+      () => failing("TEMPLATE_NOT_FOUND"),
+      {},
+      ["leads.settle", "numbers.releaseMany"],
+      { facts: { ended: "not_dialled", error: { code: "TEMPLATE_NOT_FOUND" } } },
+    ],
+    [
+      "conversation away",
+      () => failing("DEPENDENCY_DOWN"),
+      {},
+      ["leads.release", "numbers.releaseMany"],
+      { reason: "DEPENDENCY_DOWN" },
+    ],
+    [
+      "window closed",
+      () => undefined,
+      { dial_until: "2026-01-01T00:00:00.000Z" },
+      ["leads.release", "numbers.releaseMany"],
+      { reason: "the calling window closed" },
+    ],
+    [
+      "no such carrier",
+      () => undefined,
+      { provider: "PROVIDER_TWO" },
+      ["leads.settle", "numbers.releaseMany"],
+      { facts: { error: { code: "PROVIDER_UNCONFIGURED" } } },
+    ],
+  ])("%s", async (_name, arrange, over, ending, params) => {
+    const order = d.order("01", over);
+    arrange();
+    await dial(order);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect(
+      names(order).filter(
+        (n) => !["leads.extend", "blacklist.check", "numbers.keepMany", "conversation.prepareMany"].includes(n),
+      ),
+    ).toEqual(ending);
+    if (ending.length > 1) expect(d.toldOf(order).find((t) => t.what === ending[0])?.params).toMatchObject(params);
+    expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
+  });
+  test("a line whose first, short lease ran out may be another's: given back unspent, not dialled", async () => {
+    const order = d.order("01");
+    d.script.lineHeld = false;
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({
+      due_at: clock.now().toISOString(),
+      reason: "its line was given up before it could be used",
+    });
+    const { holder, lease_seconds } = (await toldIs(d, order, "numbers.keepMany")) as {
+      holder: string;
+      lease_seconds: number;
+    };
+    expect([holder, lease_seconds > order.max_call_seconds]).toEqual([refOf(order), true]);
+    expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
+  });
+  test("a line that can't be given back when its attempt stops is given back later, however long numbers is away", async () => {
+    const order = d.order("01");
+    d.script.lineHeld = false;
+    d.script.numbersUp = false;
+    await dial(order);
+    await toldIs(d, order, "leads.release");
+    await clock.advance(30_000);
+    expect(names(order)).not.toContain("numbers.releaseMany");
+    d.script.numbersUp = true;
+    await toldIs(d, order, "numbers.releaseMany", () => clock.advance(2000));
+    await clock.advance(10_000);
+    expect(names(order).filter((n) => n === "numbers.releaseMany")).toHaveLength(1);
+  });
+  test("a listed number is dialled when the configuration says so, and nobody is asked", async () => {
+    const order = d.order("06", { enforce_blacklist: false });
+    d.script.listed = true;
+    await dial(order);
+    await toldIs(d, order, "leads.settle");
+    expect([dialled(order), names(order).includes("blacklist.check")]).toEqual([1, false]);
+  });
+  test("the window closes while media is made ready: given back at once for its queue to wait, not dialled", async () => {
+    const order = d.order("01", { dial_until: plusSeconds(clock.now(), 60).toISOString() });
+    d.script.prepare = () => clock.advance(58_000);
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({
+      due_at: clock.now().toISOString(),
+      reason: "the calling window closed",
+    });
+    expect(dialled(order)).toBe(0);
+  });
+  test("a fresh order is believed, one that took long asks for its lease", async () => {
+    const [fresh, slow] = [d.order("06"), d.order("06")];
+    await dial(fresh);
+    await toldIs(d, fresh, "numbers.releaseMany");
+    d.script.prepare = () => clock.advance(11_000);
+    await dial(slow);
+    await toldIs(d, slow, "numbers.releaseMany");
+    const asked = (order: DialOrder) => names(order).filter((n) => n === "leads.extend");
+    expect([asked(fresh), asked(slow), dialled(fresh), dialled(slow)]).toEqual([[], ["leads.extend"], 1, 1]);
+  });
+  test("the same attempt twice makes one call, also where its first run left no trace", async () => {
+    const order = d.order("06");
+    await Promise.all(Array.from({ length: 5 }, () => dial(order)));
+    await toldIs(d, order, "numbers.releaseMany");
+    await dial(order);
+    expect([
+      dialled(order),
+      (await d.ledger(order)).length,
+      names(order).filter((n) => n === "conversation.prepareMany").length,
+    ]).toEqual([1, 1, 1]);
+    const held = d.order("06");
+    d.script.listed = true;
+    await dial(held);
+    await toldIs(d, held, "numbers.releaseMany");
+    d.script.listed = false;
+    await dial(held); // the bus may deliver an order twice; by now the lead is somebody else's
+    await pass();
+    expect([dialled(held), names(held).filter((n) => n === "leads.settle").length]).toEqual([0, 1]);
+  });
+  test("five hundred at once and no more: the rest is not taken; when they have ended there is room again", async () => {
+    let open = (): void => undefined;
+    const closed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    d.script.prepare = () => closed;
+    const many = (orders: DialOrder[]) => d.stage.bus.call("dialer.dialMany", { orders });
+    const shut = { enforce_blacklist: false, dial_until: plusSeconds(clock.now(), 60).toISOString() };
+    const crowd = Array.from({ length: 500 }, () => d.order("06", shut));
+    expect(await many(crowd.slice(0, 400))).toEqual({ taken: crowd.slice(0, 400).map(() => true) });
+    const turnedAway = [d.order("06"), d.order("06")];
+    expect(await many([...crowd.slice(300), ...turnedAway])).toEqual({
+      taken: [...crowd.slice(300).map(() => true), false, false],
+    });
+    expect(await many([d.order("06")])).toEqual({ taken: [false] });
+    await clock.advance(58_000);
+    open();
+    const ids = new Set(crowd.map((o) => o.lead_id));
+    await until(
+      "all to be given back",
+      () =>
+        d.told.filter((t) => t.what === "leads.release" && ids.has(String(t.params["lead_id"]))).length === 500 ||
+        undefined,
+    );
+    expect([...crowd, ...turnedAway].filter(dialled)).toEqual([]);
+    expect(await until("room", async () => ((await many(turnedAway)).taken.includes(true) ? true : undefined))).toBe(
+      true,
+    );
+    await toldIs(d, turnedAway[0]!, "leads.settle");
+  });
+});
+
+describe("the carrier says no", () => {
+  test("429: not placed, the attempt is given back until Retry-After", async () => {
+    const order = d.order("01");
+    await d.fault("rate_limit", order, { seconds: 7 });
+    await dial(order);
+    const { due_at } = (await toldIs(d, order, "leads.release")) as { due_at: string };
+    expect(Math.round((Date.parse(due_at) - clock.now().getTime()) / 1000)).toBe(7);
+    await toldIs(d, order, "numbers.releaseMany");
+    expect([(await d.calls.findOne({ _id: refOf(order) }))?.ended, dialled(order), await d.ledger(order)]).toEqual([
+      "not_dialled",
+      1,
+      [],
+    ]);
+  });
+  test("another 4xx settles as failed, with the carrier's code and without the number", async () => {
+    const order = d.order("01");
+    d.script.onDial = async (_request, response) => {
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ code: 21215, message: `Account not authorized to call ${order.to}.`, status: 400 }));
+      return true;
+    };
+    await dial(order);
+    const { facts } = (await toldIs(d, order, "leads.settle")) as { facts: object };
+    expect(facts).toMatchObject({ ended: "failed", error: { code: "CALL_REFUSED", carrier_code: "21215" } });
+    expect(JSON.stringify(facts)).not.toContain(order.to);
+  });
+});

@@ -1,0 +1,376 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { plusSeconds } from "../../../shared/clock.ts";
+import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
+import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+
+jest.setTimeout(20_000);
+interface Seen {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+type Answer = (response: ServerResponse, seen: Seen) => unknown;
+
+const clock = virtualClock();
+let d: DialerStage;
+let server: Server;
+let base: string;
+const seen: Seen[] = [];
+let answer: Answer = () => undefined;
+const json =
+  (body: unknown, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (c: Buffer) => chunks.push(c));
+    request.on("end", () => {
+      const one = {
+        method: request.method ?? "",
+        url: request.url ?? "",
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
+      seen.push(one);
+      answer(response, one);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  d = await setDialerStage({ clock, env: { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true" } });
+});
+afterAll(async () => {
+  await d.stop();
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  d.reset();
+  clock.set(new Date());
+  seen.length = 0;
+  answer = json({ ok: true });
+});
+
+const dial = (order: DialOrder) => d.dial(order);
+const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
+const told = (order: DialOrder, what: string) => d.toldOf(order).find((t) => t.what === what)?.params;
+const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
+const check = (more: Record<string, unknown> = {}) => ({
+  name: "stock",
+  type: "external_api",
+  enabled: true,
+  url: `${base}/stock`,
+  ...more,
+});
+const checked = (checks: Record<string, unknown>[], over: Partial<DialOrder> = {}) =>
+  d.order("06", { pre_checks: checks, ...over });
+/** Retries pause by the clock, so it has to move. */
+const moving = () => clock.advance(300);
+
+describe("a pre-check that passes", () => {
+  test("is asked as configured; what it exports joins the payload of the talk, and its result is kept before the phone rings", async () => {
+    answer = json({ data: { open: true, day: "Friday" } });
+    const order = checked(
+      [
+        check({
+          url: `${base}/orders/{{order_id}}`,
+          method: "POST",
+          headers: { "X-Api-Key": "s3cret-{{lead_id}}" },
+          body: { name: "{{name}}" },
+          pass_when: { path: "data.open", operator: "equals", value: true },
+          export: { day: "data.day" },
+        }),
+        check({ name: "off", enabled: false }),
+        check({ name: "second", url: `${base}/days/{{day}}` }),
+      ],
+      { payload: { name: "Ada", order_id: "A/17" } },
+    );
+    await dial(order);
+    await toldIs(d, order, "leads.settle");
+    expect(seen.map(({ method, url, body }) => [method, url, body])).toEqual([
+      ["POST", "/orders/A%2F17", '{"name":"Ada"}'],
+      ["GET", "/days/Friday", ""],
+    ]);
+    expect(seen[0]?.headers).toMatchObject({
+      "x-api-key": `s3cret-${order.lead_id}`,
+      "content-type": "application/json",
+      accept: "application/json",
+    });
+    expect(told(order, "conversation.prepareMany")).toMatchObject({
+      payload: { name: "Ada", order_id: "A/17", day: "Friday" },
+    });
+    expect(told(order, "leads.annotate")).toMatchObject({
+      claim_no: 1,
+      exported: { day: "Friday" },
+      pre_check_results: [
+        {
+          name: "stock",
+          status: "passed",
+          http_status: 200,
+          exported: { day: "Friday" },
+          detail: null,
+          attempt: 1,
+          at: expect.any(String),
+          duration_ms: expect.any(Number),
+        },
+        { name: "off", status: "skipped", http_status: null },
+        { name: "second", status: "passed", exported: {} },
+      ],
+    });
+    expect(names(order).filter((n) => n === "blacklist.check")).toHaveLength(2); // strangers were waited for
+    const kept = JSON.stringify(await d.calls.findOne({ _id: refOf(order) }));
+    expect([dialled(order), kept.includes("s3cret"), JSON.stringify(d.toldOf(order)).includes("s3cret")]).toEqual([
+      1,
+      false,
+      false,
+    ]);
+  });
+  test("a server that stumbles is asked once more", async () => {
+    answer = (response, one) => (seen.length === 1 ? json({}, 503) : json({ ok: 1 }))(response, one);
+    const order = checked([check()]);
+    await dial(order);
+    await toldIs(d, order, "leads.settle", moving);
+    expect([seen.length, dialled(order)]).toEqual([2, 1]);
+  });
+});
+
+describe("a pre-check that does not pass", () => {
+  const never: Answer = () => undefined;
+  test("says no: the lead ends PRECHECK_FAILED, nothing is dialled, later checks are not asked", async () => {
+    answer = json({ open: false });
+    const order = checked([
+      check({ pass_when: { path: "open", operator: "equals", value: true }, default_on_failure: "proceed" }),
+      check({ name: "second" }),
+    ]);
+    await dial(order);
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: {
+        ended: "not_dialled",
+        dropped_as: "PRECHECK_FAILED",
+        error: { code: "PRECHECK_FAILED", pre_check: "stock" },
+        pre_check_results: [{ name: "stock", status: "failed", http_status: 200 }],
+      },
+    });
+    await toldIs(d, order, "numbers.releaseMany");
+    expect([
+      seen.length,
+      dialled(order),
+      names(order).includes("conversation.prepareMany"),
+      names(order).includes("leads.annotate"),
+    ]).toEqual([1, 0, false, false]);
+  });
+
+  const faults: [string, Answer, number | null, string][] = [
+    ["HTTP 500", json({}, 500), 500, "it was answered HTTP 500"],
+    [
+      "a redirect, which is not followed",
+      (r) => r.writeHead(302, { location: `${base}/elsewhere` }).end(),
+      302,
+      "it was answered HTTP 302",
+    ],
+    ["no JSON", (r) => r.writeHead(200).end("<html>"), 200, "the answer is no JSON"],
+    [
+      "an endless answer",
+      (r) => {
+        r.writeHead(200);
+        const more = (): void => {
+          if (!r.destroyed) r.write("x".repeat(20_000), () => setImmediate(more));
+        };
+        more();
+      },
+      null,
+      "the answer is larger than 65536 bytes",
+    ],
+    ["a cut connection", (r) => r.destroy(), null, "the request failed"],
+  ];
+  test.each(faults)("%s is an error: default_on_failure decides", async (_name, said, http_status, detail) => {
+    answer = said;
+    const order = checked([check({ export: { a: "a" }, default_on_failure: "abort", retries: 0 })]);
+    await dial(order);
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: {
+        dropped_as: "PRECHECK_FAILED",
+        pre_check_results: [{ status: "error", http_status, detail: expect.stringContaining(detail) }],
+      },
+    });
+    expect([dialled(order), seen.map((s) => s.url)]).toEqual([0, ["/stock"]]);
+  });
+  test("no answer in time, tried as often as configured; the lease is kept alive meanwhile; proceed dials all the same", async () => {
+    answer = never;
+    const order = checked([check({ timeout_ms: 9000, retries: 2, default_on_failure: "proceed" })]);
+    await dial(order);
+    await toldIs(d, order, "leads.settle", moving);
+    expect([seen.length, dialled(order)]).toEqual([3, 1]);
+    expect(names(order).filter((n) => n === "leads.extend").length).toBeGreaterThanOrEqual(2);
+    expect(told(order, "leads.annotate")).toMatchObject({
+      pre_check_results: [{ status: "error", http_status: null, detail: "no answer within 9000 ms" }],
+      exported: {},
+    });
+  });
+  test("put off: given back with what was found out, as often as configured, then PRECHECK_FAILED", async () => {
+    answer = json({}, 404);
+    const [first, last] = [0, 2].map((n) =>
+      checked([check({ default_on_failure: "defer", defer_seconds: 90, max_defers: 2 })], {
+        pre_check_defers: { stock: n },
+      }),
+    ) as [DialOrder, DialOrder];
+    await dial(first);
+    expect(await toldIs(d, first, "leads.release")).toMatchObject({
+      due_at: plusSeconds(clock.now(), 90).toISOString(),
+      pre_check: { name: "stock", results: [{ status: "error", http_status: 404 }] },
+    });
+    await dial(last);
+    expect(await toldIs(d, last, "leads.settle")).toMatchObject({ facts: { dropped_as: "PRECHECK_FAILED" } });
+    await toldIs(d, last, "numbers.releaseMany");
+    expect([dialled(first), dialled(last)]).toEqual([0, 0]);
+  });
+  test("a check whose name every object knows has put nothing off yet", async () => {
+    answer = json({}, 404);
+    const order = checked([check({ name: "constructor", default_on_failure: "defer", max_defers: 1 })], {
+      pre_check_defers: {},
+    });
+    await dial(order);
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({ pre_check: { name: "constructor" } });
+  });
+  test("all of them together have two minutes", async () => {
+    answer = never;
+    const order = checked(
+      Array.from({ length: 6 }, (_v, i) =>
+        check({ name: `c${i}`, timeout_ms: 30_000, retries: 1, default_on_failure: "proceed" }),
+      ),
+    );
+    const from = clock.monotonicMs();
+    await dial(order);
+    await toldIs(d, order, "leads.settle", () => clock.advance(2000));
+    expect(clock.monotonicMs() - from).toBeLessThan(160_000);
+    expect(dialled(order)).toBe(1);
+  });
+});
+
+describe("what changes while strangers are waited for", () => {
+  test.each<[string, () => unknown, Partial<DialOrder>, string, object | null]>([
+    [
+      "the number is listed",
+      () => {
+        d.script.listed = true;
+      },
+      {},
+      "leads.settle",
+      { facts: { dropped_as: "BLACKLISTED" } },
+    ],
+    [
+      "the window closes",
+      () => clock.advance(60_000),
+      { dial_until: "soon" },
+      "leads.release",
+      { reason: "the calling window closed" },
+    ],
+    [
+      "the lead goes on without us",
+      async () => {
+        d.script.extend = () => false;
+        await clock.advance(10_001);
+      },
+      {},
+      "numbers.releaseMany",
+      null,
+    ],
+  ])("%s: not dialled", async (_name, change, over, what, params) => {
+    const order = checked(
+      [check({ retries: 0 })],
+      over.dial_until === undefined ? {} : { dial_until: plusSeconds(clock.now(), 62).toISOString() },
+    );
+    answer = (response, one) => {
+      void (async () => {
+        await change();
+        if (what !== "numbers.releaseMany") json({})(response, one);
+      })();
+    };
+    await dial(order);
+    const said = await toldIs(d, order, what);
+    if (params !== null) expect(said).toMatchObject(params);
+    await toldIs(d, order, "numbers.releaseMany");
+    if (params === null) expect(names(order).filter((n) => n === "leads.settle" || n === "leads.release")).toEqual([]);
+    expect([dialled(order), await d.calls.findOne({ _id: refOf(order) })]).toEqual([0, null]);
+  });
+  test("three hundred wait at most, so that others have room", async () => {
+    const waiting: ServerResponse[] = [];
+    answer = (response) => waiting.push(response);
+    const crowd = Array.from({ length: 310 }, () =>
+      checked([check({ default_on_failure: "abort" })], { enforce_blacklist: false }),
+    );
+    const plain = d.order("06");
+    const { taken } = await d.stage.bus.call("dialer.dialMany", { orders: [...crowd, plain] });
+    expect([taken.filter(Boolean).length, taken.at(-1)]).toEqual([301, true]);
+    await toldIs(d, plain, "leads.settle");
+    answer = json({}, 404);
+    await until("the crowd to end", () => {
+      for (const response of waiting.splice(0)) response.writeHead(404).end();
+      return crowd.slice(0, 300).every((order) => names(order).includes("numbers.releaseMany")) || undefined;
+    });
+  });
+});
+
+describe("addresses that may not be asked", () => {
+  let strict: DialerStage;
+  beforeAll(async () => {
+    strict = await setDialerStage({ clock, env: { WEBHOOK_ALLOW_HTTP: "true" } });
+  });
+  afterAll(() => strict.stop());
+  test("loopback, private, link-local, metadata and odd spellings, other schemes, users, ports: refused, the trap hears nothing", async () => {
+    const { port } = new URL(base);
+    const hosts = [
+      "127.0.0.1",
+      "127.1",
+      "0x7f.1",
+      "2130706433",
+      "017700000001",
+      "0",
+      "[::]",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+      "[64:ff9b::7f00:1]",
+      "localhost",
+      "localhost.",
+      "ip6-localhost",
+      "169.254.169.254",
+      "100.64.0.1",
+      "10.0.0.1",
+      "[fd00::1]",
+      "[fe80::1]",
+      "①②⑦.0.0.1",
+      "{{host}}",
+    ];
+    const urls = [
+      ...hosts.map((host) => `http://${host}:${port}/`),
+      `file:///etc/passwd`,
+      `gopher://127.0.0.1:${port}/`,
+      `http://user:pass@example.com/`,
+      "http://example.com:6379/",
+      "http://example.com:22/",
+    ];
+    const orders = urls.map((url) =>
+      strict.order("06", {
+        pre_checks: [check({ url, retries: 0, default_on_failure: "abort" })],
+        payload: { host: "127.0.0.1" },
+      }),
+    );
+    for (const order of orders) await strict.dial(order);
+    for (const [i, order] of orders.entries()) {
+      expect([urls[i], await toldIs(strict, order, "leads.settle")]).toMatchObject([
+        urls[i],
+        { facts: { dropped_as: "PRECHECK_FAILED", pre_check_results: [{ status: "error", http_status: null }] } },
+      ]);
+    }
+    expect([seen, strict.dials]).toEqual([[], []]);
+  });
+});

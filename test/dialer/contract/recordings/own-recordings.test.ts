@@ -1,0 +1,323 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { ownRecordings, type OwnRecordings } from "../../../../services/conversation/recording/session-recordings.ts";
+import { WAV_HEADER_BYTES, wavHeader } from "../../../../services/conversation/recording/wav-file.ts";
+import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
+import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import { readEnv } from "../../../../shared/env.ts";
+import { rootLog } from "../../../../shared/log.ts";
+import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
+import { until } from "../../../../local/harness/stage.ts";
+import { virtualClock } from "../../../fixtures/virtual-clock.ts";
+import { callIs, refOf, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
+
+jest.setTimeout(20_000);
+const clock = virtualClock();
+let d: DialerStage;
+beforeAll(async () => {
+  d = await setDialerStage({ clock, env: { RECORDING_SOURCE: "own" } });
+});
+afterAll(() => d.stop());
+beforeEach(() => {
+  d.reset();
+  clock.set(new Date());
+});
+
+const log = rootLog(readEnv({ LOG_LEVEL: "silent" }));
+const ids = { uuid: () => randomUUID() };
+const RATE = 8000;
+const FRAME = 160;
+const pass = () => clock.advance(200);
+const growing = async (stage = d): Promise<string[]> =>
+  readdir(join(stage.stage.env.RECORDINGS_DIR, ".talks")).catch(() => []);
+const urls = (order: DialOrder, stage = d): unknown[] =>
+  stage
+    .toldOf(order)
+    .map((t) => t.params["recording_url"])
+    .filter((url) => url !== undefined);
+const recordingOf = async (call: CallDoc, stage = d) =>
+  (await stage.stage.bus.call("dialer.recordingOf", { call_id: call.carrier_call_id ?? "" })).recording;
+const ours = (stage = d): OwnRecordings => {
+  const { bus, env } = stage.stage;
+  return ownRecordings({ env, ids, bus, clock, log });
+};
+
+/** A call whose talk has been held over sound, as the dialer has it. */
+async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: DialOrder; call: CallDoc }> {
+  const order = stage.order("01");
+  const { payload: _p, pre_checks: _c, pre_check_defers: _d, rate_limit: _r, ...kept } = order;
+  const call: CallDoc = {
+    _id: refOf(order),
+    lead_id: order.lead_id,
+    claim_no: 1,
+    state: "ENDED",
+    rank: 9,
+    created_at: clock.now(),
+    provider: "PROVIDER_ONE",
+    carrier_call_id: `CA${randomUUID().replaceAll("-", "")}`,
+    closed_at: clock.now(),
+    ended: "completed",
+    media: "audio",
+    holder: "node-1",
+    order: { ...kept, record: true },
+    recording: {
+      state: "wanted",
+      own: true,
+      told: true,
+      tries: 0,
+      looks: 0,
+      due_at: new Date(clock.now().getTime() + 3_600_000),
+    },
+    ...over,
+  };
+  await stage.calls.insertOne(call);
+  return { order, call };
+}
+
+/** Records a talk of so many seconds: the caller says ones, we say twos. */
+async function record(recordings: OwnRecordings, ref: string, seconds: number): Promise<void> {
+  const recorder = recordings.open(ref, RATE);
+  for (let i = 0; i < seconds * 50; i += 1) {
+    await clock.advance(20);
+    recorder.heard(new Int16Array(FRAME).fill(1), clock.monotonicMs() - 20);
+    recorder.played(new Int16Array(FRAME).fill(2), clock.monotonicMs() - 20);
+  }
+  await recorder.end();
+}
+
+describe("a recording of our own", () => {
+  test("is kept where all are, and found by the call's id; nothing of it is left over", async () => {
+    const { order, call } = await talked();
+    await record(ours(), call._id, 3);
+    const there = await callIs(
+      d,
+      order,
+      "nothing owed",
+      (c) => c.recording?.state === "stored" && c.recording.due_at === undefined,
+      pass,
+    );
+    const key = `${clock.now().toISOString().slice(0, 10).replaceAll("-", "/")}/${call._id}.wav`;
+    expect(there.recording).toMatchObject({
+      own: true,
+      key,
+      content_type: "audio/wav",
+      seconds: 3,
+      channels: 2,
+      told: true,
+      bytes: WAV_HEADER_BYTES + 3 * RATE * 4,
+    });
+    expect(await recordingOf(call)).toEqual({
+      lead_id: order.lead_id,
+      state: "stored",
+      key,
+      content_type: "audio/wav",
+      bytes: there.recording?.bytes,
+      where: "local",
+    });
+    const file = await readFile(join(d.stage.env.RECORDINGS_DIR, key));
+    expect([
+      file.toString("latin1", 0, 4),
+      file.readUInt32LE(40),
+      file.readInt16LE(8044),
+      file.readInt16LE(8046),
+      await growing(),
+    ]).toEqual(["RIFF", 3 * RATE * 4, 1, 2, []]);
+  });
+
+  test("the join has it waited for and its address told; the carrier is not asked to record", async () => {
+    const order = d.order("01");
+    await d.calls.insertOne(
+      await talked({
+        _id: refOf(order),
+        lead_id: order.lead_id,
+        state: "ANSWERED",
+        rank: 3,
+        answered_at: clock.now(),
+      }).then(async ({ call }) => {
+        await d.calls.deleteOne({ _id: call._id });
+        const { recording: _r, holder: _h, closed_at: _c, ended: _e, ...live } = call;
+        return live;
+      }),
+    );
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "node-9" })).toMatchObject({
+      go: true,
+    });
+    const call = await callIs(d, order, "told", (c) => c.recording?.told === true, pass);
+    expect([call.recording, urls(order)]).toEqual([
+      expect.objectContaining({ state: "wanted", own: true }),
+      [expect.stringContaining(String(call.carrier_call_id))],
+    ]);
+  });
+
+  test("one that never comes is given up after an hour, and taken all the same should it come later", async () => {
+    const { order, call } = await talked();
+    await callIs(
+      d,
+      order,
+      "taken back",
+      (c) => c.recording?.state === "absent" && c.recording.told === false,
+      () => clock.advance(600_000),
+    );
+    expect(urls(order)).toEqual([null]);
+    await record(ours(), call._id, 1);
+    await callIs(d, order, "told", (c) => c.recording?.state === "stored" && c.recording.told === true, pass);
+    expect(urls(order).at(-1)).toEqual(expect.stringContaining(String(call.carrier_call_id)));
+  });
+
+  test("told again it changes nothing; of calls that are none, or their carrier's, the file is removed", async () => {
+    const { call } = await talked();
+    const key = `2026/11/21/${call._id}.wav`;
+    const tell = (ref: string, at = key) =>
+      d.stage.bus.call("dialer.recorded", {
+        call_ref: ref,
+        key: at,
+        bytes: 100,
+        content_type: "audio/wav",
+        seconds: 1,
+      });
+    expect([await tell(call._id), await tell(call._id), await tell(call._id, `2026/11/22/${call._id}.wav`)]).toEqual([
+      { wanted: true },
+      { wanted: true },
+      { wanted: false },
+    ]);
+    await expect(tell(call._id, "2026/11/21/another.wav")).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
+    const text = await talked({ media: "text", recording: { state: "wanted", tries: 0 } });
+    const nobody = `${randomUUID()}.1`;
+    await record(ours(), text.call._id, 1);
+    await record(ours(), nobody, 1);
+    const kept = await readdir(d.stage.env.RECORDINGS_DIR, { recursive: true });
+    expect([kept.filter((name) => name.includes(text.call._id) || name.includes(nobody)), await growing()]).toEqual([
+      [],
+      [],
+    ]);
+  });
+});
+
+describe("what is left over", () => {
+  const leave = async (ref: string, idleMs: number): Promise<void> => {
+    const dir = join(d.stage.env.RECORDINGS_DIR, ".talks");
+    await mkdir(dir, { recursive: true });
+    const path = join(dir, `2026-11-20_${ref}.wav`);
+    await writeFile(path, Buffer.concat([wavHeader(RATE, 0), Buffer.alloc(2 * RATE * 4, 3)]));
+    const at = new Date(clock.now().getTime() - idleMs);
+    await utimes(path, at, at);
+  };
+  test("of a process that died is finished and kept; what may still grow is left alone", async () => {
+    const { order, call } = await talked();
+    const live = `${randomUUID()}.1`;
+    await leave(call._id, 301_000);
+    await leave(live, 200_000);
+    expect(await ours().adopt()).toBe(1);
+    const there = await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
+    expect([there.recording?.key, there.recording?.seconds, await growing()]).toEqual([
+      `2026/11/20/${call._id}.wav`,
+      2,
+      [`2026-11-20_${live}.wav`],
+    ]);
+    expect(await ours().adopt()).toBe(0);
+  });
+  test("of a talk that is silent for long is not: the process that records it says so", async () => {
+    const { order, call } = await talked();
+    const mine = ours();
+    const recorder = mine.open(call._id, RATE);
+    const speak = async (): Promise<void> => {
+      await clock.advance(20_000);
+      recorder.heard(new Int16Array(FRAME).fill(1), clock.monotonicMs() - 20);
+    };
+    await speak();
+    await speak();
+    await until("the first sound to be written", async () =>
+      (await growing()).some((name) => name.includes(call._id)) ? true : undefined,
+    );
+    clock.set(new Date(Date.now() + 900_000));
+    await mine.adopt();
+    await ours().adopt();
+    expect((await growing()).some((name) => name.includes(call._id))).toBe(true);
+    await recorder.end();
+    expect((await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass)).recording?.seconds).toBe(40);
+  });
+  test("of a talk whose dialer could not be told is told later", async () => {
+    const { order, call } = await talked();
+    const { bus, env } = d.stage;
+    let isAway = true;
+    const away: Pick<typeof bus, "call"> = {
+      call: (name, params, options) => (isAway ? Promise.reject(new Error("away")) : bus.call(name, params, options)),
+    };
+    const recordings = ownRecordings({ env, ids, bus: away, clock, log });
+    await record(recordings, call._id, 1);
+    expect([
+      (await growing()).some((name) => name.includes(call._id)),
+      (await d.calls.findOne({ _id: call._id }))?.recording?.state,
+    ]).toEqual([true, "wanted"]);
+    clock.set(new Date(Date.now() + 400_000));
+    isAway = false;
+    expect(await recordings.adopt()).toBeGreaterThan(0);
+    await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
+  });
+});
+
+describe("with uploads", () => {
+  let bucket: S3Server;
+  let s: DialerStage;
+  beforeAll(async () => {
+    bucket = await startS3();
+    s = await setDialerStage({
+      clock,
+      env: {
+        RECORDING_SOURCE: "own",
+        UPLOAD_CALL_RECORDINGS_TO_CLOUD: "true",
+        S3_BUCKET: S3_ACCOUNT.bucket,
+        S3_ENDPOINT: bucket.url,
+        S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id,
+        S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
+      },
+    });
+  });
+  afterAll(async () => {
+    await s.stop();
+    await bucket.stop();
+  });
+
+  test("it goes to the bucket like any other; handed over once more, the copy is removed", async () => {
+    const { order, call } = await talked({}, s);
+    await record(ours(s), call._id, 2);
+    const there = await callIs(
+      s,
+      order,
+      "the upload",
+      (c) => c.recording?.state === "uploaded" && c.recording.due_at === undefined,
+      pass,
+    );
+    expect([bucket.objects.get(there.recording?.key ?? "")?.body.length, (await recordingOf(call, s))?.where]).toEqual([
+      WAV_HEADER_BYTES + 2 * RATE * 4,
+      "cloud",
+    ]);
+    await record(ours(s), call._id, 1);
+    expect([
+      (await readdir(s.stage.env.RECORDINGS_DIR, { recursive: true })).filter((name) => name.endsWith(".wav")),
+      await growing(s),
+    ]).toEqual([[], []]);
+  });
+
+  test("one whose local copy is gone before the upload is nowhere else: failed", async () => {
+    const { order } = await talked(
+      {
+        recording: {
+          state: "stored",
+          own: true,
+          told: true,
+          tries: 0,
+          key: "2026/01/01/x.wav",
+          bytes: 5,
+          content_type: "audio/wav",
+          due_at: clock.now(),
+        },
+      },
+      s,
+    );
+    const there = await callIs(s, order, "the end of it", (c) => c.recording?.state === "failed", pass);
+    expect(there.recording?.due_at).toBeUndefined();
+  });
+});

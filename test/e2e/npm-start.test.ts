@@ -1,0 +1,250 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ROOT } from "../../local/tools/stack/stack.ts";
+import { until } from "../../local/harness/stage.ts";
+import { newcomerEnv, runScript, startAsNewcomer, type Running } from "./fixtures/npm-scripts.ts";
+
+const LONG_MS = 120_000;
+const STOP_MS = 5000;
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const value = (r: Running, name: string): string => new RegExp(`${name} +(\\S+)`).exec(r.output())?.[1] ?? "";
+
+async function ctrlC(r: Running): Promise<{ code: number | null; ms: number }> {
+  const began = performance.now();
+  r.child.kill("SIGINT");
+  const code = await r.ended;
+  return { code, ms: performance.now() - began };
+}
+
+describe("a newcomer's first minutes", () => {
+  test(
+    "starts, says what one needs, walks the README's walkthrough, survives a restart, starts fresh",
+    async () => {
+      const env = await newcomerEnv();
+      const first = await startAsNewcomer(env);
+      for (const said of [
+        "base URL",
+        "docs",
+        "admin",
+        "password",
+        "reseller_id",
+        "merchant_id",
+        "template_id",
+        "configuration_id",
+        "carrier's ledger",
+      ])
+        expect(first.output()).toContain(said);
+      expect((await fetch(value(first, "docs"))).status).toBe(200);
+
+      const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+      const walk = /```sh\n([^]*?)```/.exec(readme)?.[1] ?? "";
+      expect(walk).toContain(".callagent/sample.env");
+      const script = walk.replace(". .callagent/sample.env", `. ${env["CALLAGENT_DATA"]}/sample.env`);
+      const cwd = mkdtempSync(join(tmpdir(), "callagent-walk-"));
+      const { stdout } = await promisify(execFile)("bash", ["-euc", script], { timeout: 60_000, cwd });
+      const wav = readFileSync(join(cwd, "call.wav"));
+      expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22), wav.readUInt32LE(24)]).toEqual(["RIFF", 2, 8000]);
+      expect(stdout).toMatch(/^rescheduled$/m);
+      expect(stdout).toMatch(/^assistant: .*Ada/m);
+      expect(stdout).toMatch(/^user: /m);
+      expect(stdout).toContain('"reference"');
+      for (const line of [
+        "queued",
+        "dialling",
+        "ringing",
+        "answered",
+        "agent:",
+        "customer:",
+        "finished    rescheduled",
+      ])
+        expect(first.output()).toContain(line);
+
+      const { children } = JSON.parse(readFileSync(join(env["CALLAGENT_DATA"]!, "run.json"), "utf8")) as {
+        children: Record<string, number>;
+      };
+      const stopped = await ctrlC(first);
+      expect(stopped.code).toBe(0);
+      expect(stopped.ms).toBeLessThan(STOP_MS);
+      expect(Object.entries(children).filter(([, pid]) => alive(pid))).toEqual([]);
+
+      const second = await startAsNewcomer(env);
+      expect(value(second, "reseller_id")).toBe(value(first, "reseller_id"));
+      expect(value(second, "password")).toBe(value(first, "password"));
+      const again = await promisify(execFile)("bash", [
+        "-euc",
+        `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads/request/order-1001" -H "authorization: Bearer $T"`,
+      ]);
+      expect(again.stdout).toContain('"outcome":"rescheduled"');
+      await ctrlC(second);
+
+      const third = await startAsNewcomer(env, ["--fresh"]);
+      expect(value(third, "reseller_id")).not.toBe(value(first, "reseller_id"));
+      await ctrlC(third);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "Ctrl-C in the middle of a call ends and settles it within 5 s",
+    async () => {
+      const env: Record<string, string> = { ...(await newcomerEnv()), SIM_TIME_SCALE: "2" };
+      const r = await startAsNewcomer(env);
+      await promisify(execFile)("bash", [
+        "-euc",
+        `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"+14155552605","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`,
+      ]);
+      await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
+      const stopped = await ctrlC(r);
+      expect(stopped.code).toBe(0);
+      expect(stopped.ms).toBeLessThan(STOP_MS);
+      expect(r.output()).toMatch(/lead [0-9a-f]{8} {2}(finished {4}call_error|retry {7}after call_error)/);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a port that is taken is named in one line, with what to do",
+    async () => {
+      const env = await newcomerEnv();
+      const taken = createServer().listen(Number(env["HTTP_PORT"]), "127.0.0.1");
+      const r = runScript("local/tools/start.ts", [], env);
+      expect(await r.ended).toBe(1);
+      expect(r.output().trim()).toBe(
+        `Port ${env["HTTP_PORT"]} (the API) is taken: stop the program that uses it, or choose another with HTTP_PORT=<port>.`,
+      );
+      taken.close();
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a folder that can't be written is named in one line",
+    async () => {
+      const file = join(mkdtempSync(join(tmpdir(), "callagent-file-")), "file");
+      writeFileSync(file, "");
+      const r = runScript("local/tools/start.ts", [], {
+        ...(await newcomerEnv()),
+        CALLAGENT_DATA: join(file, "data"),
+      });
+      expect(await r.ended).toBe(1);
+      expect(r.output().trim().split("\n")).toHaveLength(1);
+      expect(r.output()).toContain(`${join(file, "data")} can't be written`);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "too old a Node without the project's own is told what to do",
+    async () => {
+      const dir = mkdtempSync(join(tmpdir(), "callagent-old-"));
+      writeFileSync(
+        join(dir, "old.cjs"),
+        "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } });",
+      );
+      const { stderr } = await promisify(execFile)("bash", [
+        "-c",
+        `mkdir -p ${dir}/deploy/local && cp ${join(ROOT, "local/tools/launch.cjs")} ${dir}/deploy/local/ && ${process.execPath} --require ${dir}/old.cjs ${dir}/deploy/local/launch.cjs local/tools/start.ts; test $? = 1`,
+      ]);
+      expect(stderr.trim()).toMatch(/^callagent needs Node 24, this is 20\.1\.0\. Run "npm ci"/);
+    },
+    LONG_MS,
+  );
+});
+
+describe("npm run demo", () => {
+  test(
+    "the shipped leads all end as expected",
+    async () => {
+      const r = runScript("local/tools/demo.ts", [], {});
+      const code = await r.ended;
+      expect(r.output()).toContain("40 of 40 leads ended as expected");
+      expect(r.output()).toMatch(/Transcript of demo-\d+/);
+      expect(code).toBe(0);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "through three carriers by turns they end the same",
+    async () => {
+      const r = runScript("local/tools/demo.ts", ["--carrier", "all"], {});
+      expect(await r.ended).toBe(0);
+      expect(r.output()).toContain("40 of 40 leads ended as expected");
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a carrier that there is not is refused before anything starts",
+    async () => {
+      const r = runScript("local/tools/demo.ts", ["--carrier", "vonage"], {});
+      expect(await r.ended).toBe(2);
+      expect(r.output()).toContain('--carrier must be one of twilio, plivo, telnyx, all, not "vonage"');
+      expect(r.output()).not.toContain("starting callagent");
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a lead that ends otherwise makes it fail and says which",
+    async () => {
+      const file = join(mkdtempSync(join(tmpdir(), "callagent-csv-")), "mine.csv");
+      writeFileSync(
+        file,
+        "request_id,customer_mobile_number,customer_name,order_id,amount,delivery_date,expected\nmine-1,+14155552606,Ada,A-1,1.00,Monday,confirmed\n",
+      );
+      const r = runScript("local/tools/demo.ts", [file], {});
+      expect(await r.ended).toBe(1);
+      expect(r.output()).toContain("line 2 (mine-1): expected confirmed, got busy");
+    },
+    LONG_MS,
+  );
+
+  test.each([
+    ["a missing column", "request_id,customer_mobile_number\na,+14155552601\n", "expected missing"],
+    [
+      "a short row",
+      "request_id,customer_mobile_number,expected\na,+14155552601\n",
+      "line 2: 2 values, the header names 3",
+    ],
+    [
+      "a repeated request_id",
+      "request_id,customer_mobile_number,expected\na,+14155552601,confirmed\na,+14155552601,confirmed\n",
+      "line 3: request_id a stands twice",
+    ],
+    ["no rows", "request_id,customer_mobile_number,expected\n", "has no rows"],
+    ["broken quotes", 'request_id,customer_mobile_number,expected\n"a,+1,confirmed\n', "is no CSV file"],
+  ])(
+    "a file with %s is refused before anything starts",
+    async (_name, text, said) => {
+      const file = join(mkdtempSync(join(tmpdir(), "callagent-csv-")), "bad.csv");
+      writeFileSync(file, text);
+      const r = runScript("local/tools/demo.ts", [file], {});
+      expect(await r.ended).toBe(2);
+      expect(r.output()).toContain(said);
+      expect(r.output()).not.toContain("starting callagent");
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a file that is not there",
+    async () => {
+      const r = runScript("local/tools/demo.ts", ["/nowhere/leads.csv"], {});
+      expect(await r.ended).toBe(2);
+      expect(r.output().trim()).toBe("/nowhere/leads.csv can't be read (ENOENT).");
+    },
+    LONG_MS,
+  );
+});

@@ -1,0 +1,358 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import config from "../../../services/config/config.service.ts";
+import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+
+/** 2.8 and 4.6 of the interface: every cross-check of a configuration, at its creation and at a change, over HTTP. */
+let http: HttpStage;
+let foreign: { template: string; configuration: string; token: string };
+const SEVEN = {
+  initial_offset: 0,
+  retry_offset: 60,
+  call_start_time: "09:00",
+  call_end_time: "17:00",
+  max_retry: 1,
+  calling_provider: "PROVIDER_ONE",
+};
+
+const template = async (reseller_id: string, merchant_id?: string): Promise<string> =>
+  String(
+    (
+      await http.ask("POST", "/templates", {
+        body: {
+          reseller_id,
+          ...(merchant_id ? { merchant_id } : {}),
+          name: "reminder",
+          initial_node: "a",
+          nodes: [{ name: "a", say: "Hello." }],
+        },
+      })
+    ).body["id"],
+  );
+const create = (template_id: string, over: Record<string, unknown> = {}, token?: string) =>
+  http.ask("POST", "/configurations", { body: { template_id, ...SEVEN, ...over }, ...(token ? { token } : {}) });
+const put = (id: string, body: unknown, token?: string) =>
+  http.ask("PUT", `/configurations/${id}`, { body, ...(token ? { token } : {}) });
+const made = async (over: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> =>
+  (await create(await template(http.reseller_id, http.merchant_id), over)).body as Record<string, unknown> & {
+    id: string;
+  };
+const fault = (answer: Answer) => ({
+  status: answer.status,
+  code: answer.body["code"],
+  paths: ((answer.body["errors"] as { path: string }[] | undefined) ?? []).map((e) => e.path),
+});
+const invalid = (...paths: string[]) => ({ status: 400, code: "VALIDATION_FAILED", paths });
+
+beforeAll(async () => {
+  http = await setHttpStage([config]);
+  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
+  const theirs = await template(reseller_id);
+  foreign = {
+    template: theirs,
+    configuration: String((await create(theirs)).body["id"]),
+    token: String(
+      (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
+    ),
+  };
+});
+afterAll(async () => {
+  await http.stop();
+});
+
+describe("create", () => {
+  test("the seven required fields give a whole record, every default filled in", async () => {
+    const template_id = await template(http.reseller_id, http.merchant_id);
+    const answer = await create(template_id, {}, http.tokens.merchant);
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        reseller_id: http.reseller_id,
+        merchant_id: http.merchant_id,
+        template: "reminder",
+        template_id,
+        ...SEVEN,
+        timezone: "UTC",
+        enable_calling: true,
+        enable_international_call: true,
+        enable_inbound: false,
+        inbound_call_start_time: null,
+        inbound_call_end_time: null,
+        inbound_call_timezone: "UTC",
+        inbound_block_action: "REJECT",
+        inbound_redirect_number: null,
+        inbound_block_message: null,
+        inbound_webhook_url: null,
+        inbound_max_calls_per_caller: 10,
+        inbound_caller_window_seconds: 3600,
+        record_calls: true,
+        voicemail_action: "hangup",
+        engine: null,
+        enforce_blacklist: true,
+        rate_limit_enabled: false,
+        rate_limit_max_calls: null,
+        rate_limit_window_seconds: 3600,
+        rate_limit_whitelist: [],
+        pre_checks: [],
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        updated_at: answer.body["created_at"],
+      },
+    ]);
+  });
+
+  test.each(Object.keys({ template_id: "", ...SEVEN }))("without %s: 400", async (field) => {
+    expect(fault(await create(await template(http.reseller_id), { [field]: undefined }))).toEqual(invalid(field));
+  });
+
+  test("a second one for the same template: 409", async () => {
+    const { template_id } = (await made()) as unknown as { template_id: string };
+    expect(fault(await create(template_id))).toMatchObject({ status: 409, code: "CONFIGURATION_EXISTS" });
+  });
+
+  test("of an unknown or foreign template: 404, alike", async () => {
+    const [unknown, theirs] = [
+      await create(randomUUID(), {}, http.tokens.reseller),
+      await create(foreign.template, {}, http.tokens.reseller),
+    ];
+    expect([fault(unknown).status, unknown.body["code"], { ...theirs.body, request_id: "" }]).toEqual([
+      404,
+      "TEMPLATE_NOT_FOUND",
+      { ...unknown.body, request_id: "" },
+    ]);
+  });
+});
+
+/** Fields that are refused by themselves, and what is named. */
+const FAULTS: [what: string, over: Record<string, unknown>, paths: string[]][] = [
+  ["a negative initial offset", { initial_offset: -1 }, ["initial_offset"]],
+  ["a negative retry offset", { retry_offset: -1 }, ["retry_offset"]],
+  ["an offset that is text", { initial_offset: "30" }, ["initial_offset"]],
+  ["an offset of a broken second", { retry_offset: 0.5 }, ["retry_offset"]],
+  ["fewer than no retries", { max_retry: -1 }, ["max_retry"]],
+  ["more retries than twenty", { max_retry: 21 }, ["max_retry"]],
+  ["24:00", { call_end_time: "24:00" }, ["call_end_time"]],
+  ["an hour of one digit", { call_start_time: "9:00" }, ["call_start_time"]],
+  ["seconds", { call_start_time: "09:00:00" }, ["call_start_time"]],
+  ["minute sixty", { call_end_time: "17:60" }, ["call_end_time"]],
+  ["an inbound 24:00", { inbound_call_start_time: "09:00", inbound_call_end_time: "24:00" }, ["inbound_call_end_time"]],
+  ["a provider of nobody", { calling_provider: "twilio" }, ["calling_provider"]],
+  ["an unknown zone", { timezone: "Mars/Olympus" }, ["timezone"]],
+  ["an offset in place of a zone", { timezone: "+02:00" }, ["timezone"]],
+  ["an unknown inbound zone", { inbound_call_timezone: "Europe/Nowhere" }, ["inbound_call_timezone"]],
+  ["a rate limit without maximum", { rate_limit_enabled: true }, ["rate_limit_max_calls"]],
+  ["a maximum of none", { rate_limit_max_calls: 0 }, ["rate_limit_max_calls"]],
+  ["a window of no length", { rate_limit_window_seconds: 0 }, ["rate_limit_window_seconds"]],
+  ["a window longer than a day", { rate_limit_window_seconds: 86_401 }, ["rate_limit_window_seconds"]],
+  ["a whitelist that is no list", { rate_limit_whitelist: "+14155550100" }, ["rate_limit_whitelist"]],
+  ["a whitelist with no number in it", { rate_limit_whitelist: ["+14155550100", "12"] }, ["rate_limit_whitelist.1"]],
+  ["a whitelist with a number that can't be", { rate_limit_whitelist: ["+10005550100"] }, ["rate_limit_whitelist.0"]],
+  ["REDIRECT without number", { inbound_block_action: "REDIRECT" }, ["inbound_redirect_number"]],
+  [
+    "REDIRECT to no number",
+    { inbound_block_action: "REDIRECT", inbound_redirect_number: "reception" },
+    ["inbound_redirect_number"],
+  ],
+  ["an unknown block action", { inbound_block_action: "PLAY" }, ["inbound_block_action"]],
+  ["half an inbound window", { inbound_call_start_time: "09:00" }, ["inbound_call_end_time"]],
+  ["its other half", { inbound_call_end_time: "09:00" }, ["inbound_call_start_time"]],
+  ["a switch that is text", { enable_calling: "true" }, ["enable_calling"]],
+  ["a pre-check without name", { pre_checks: [{ type: "external_api" }] }, ["pre_checks.0.name"]],
+  ["a pre-check of another type", { pre_checks: [{ name: "crm", type: "magic" }] }, ["pre_checks.0.type"]],
+  ["a pre-check that is no object", { pre_checks: ["crm"] }, ["pre_checks.0"]],
+  ["the owner, which is the template's", { reseller_id: "x", merchant_id: "y" }, ["reseller_id", "merchant_id"]],
+  ["an engine of nobody", { engine: "human" }, ["engine"]],
+  ["a field of nobody", { colour: 1 }, ["colour"]],
+  [
+    "several at once",
+    { timezone: "x", rate_limit_enabled: true, inbound_block_action: "REDIRECT" },
+    ["timezone", "rate_limit_max_calls", "inbound_redirect_number"],
+  ],
+];
+/** Fields that are fine, though at a bound or unusual. */
+const FINE: [what: string, over: Record<string, unknown>, shown?: Record<string, unknown>][] = [
+  ["no and twenty retries", { max_retry: 0 }],
+  ["the most retries", { max_retry: 20 }],
+  ["equal window times: all day", { call_start_time: "00:00", call_end_time: "00:00" }],
+  ["a window over midnight", { call_start_time: "22:00", call_end_time: "06:00" }],
+  ["the last minute", { call_end_time: "23:59" }],
+  ["an engine", { engine: "cascade" }],
+  ["a zone", { timezone: "Asia/Kolkata" }, { timezone: "Asia/Kolkata", inbound_call_timezone: "Asia/Kolkata" }],
+  [
+    "a whole rate limit",
+    {
+      rate_limit_enabled: true,
+      rate_limit_max_calls: 10_000,
+      rate_limit_window_seconds: 1,
+      rate_limit_whitelist: ["+14155550100"],
+    },
+  ],
+  [
+    "numbers in one spelling",
+    { inbound_redirect_number: "+4402079460958" },
+    { inbound_redirect_number: "+442079460958" },
+  ],
+  [
+    "all that is inbound",
+    {
+      enable_inbound: true,
+      inbound_call_start_time: "09:00",
+      inbound_call_end_time: "09:00",
+      inbound_call_timezone: "Europe/Paris",
+      inbound_block_action: "REDIRECT",
+      inbound_redirect_number: "+14155550100",
+      inbound_block_message: "We are closed.",
+    },
+  ],
+  [
+    "the contract's pre-check",
+    { pre_checks: [{ name: "crm", type: "external_api", enabled: true, default_on_failure: "proceed" }] },
+  ],
+];
+
+test("an engine set to null is the deployment's again", async () => {
+  const { id } = await made({ engine: "realtime" });
+  expect([(await put(id, { engine: null })).body["engine"], (await put(id, { max_retry: 1 })).body["engine"]]).toEqual([
+    null,
+    null,
+  ]);
+});
+
+describe.each([["POST"], ["PUT"]])("%s", (method) => {
+  const write = async (over: Record<string, unknown>) =>
+    method === "POST" ? create(await template(http.reseller_id), over) : put((await made()).id, over);
+  test.each(FAULTS)("%s: 400", async (_what, over, paths) => {
+    const answer = fault(await write(over));
+    expect({ ...answer, paths: answer.paths.sort() }).toEqual(invalid(...[...paths].sort()));
+  });
+  test.each(FINE.map(([what, over, shown]) => [what, over, shown ?? over] as const))(
+    "%s: taken and shown",
+    async (_what, over, shown) => {
+      const answer = await write(over);
+      expect([answer.status, answer.body]).toEqual([method === "POST" ? 201 : 200, expect.objectContaining(shown)]);
+    },
+  );
+});
+
+describe("change", () => {
+  test("what is named changes, the rest stays, null gives the default back", async () => {
+    const before = await made({ timezone: "Asia/Kolkata", inbound_block_message: "Sorry.", enable_calling: false });
+    const answer = await put(
+      before.id,
+      { max_retry: 9, inbound_block_message: null, enable_calling: null },
+      http.tokens.merchant,
+    );
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { ...before, max_retry: 9, inbound_block_message: null, enable_calling: true, updated_at: expect.any(String) },
+    ]);
+    expect((await http.ask("GET", `/configurations/${before.id}`, { token: http.tokens.user })).body).toEqual(
+      answer.body,
+    );
+  });
+
+  test.each<[string, Record<string, unknown>, unknown, string[]]>([
+    [
+      "the limit's maximum taken away",
+      { rate_limit_enabled: true, rate_limit_max_calls: 3 },
+      { rate_limit_max_calls: null },
+      ["rate_limit_max_calls"],
+    ],
+    [
+      "half of the inbound window taken away",
+      { inbound_call_start_time: "09:00", inbound_call_end_time: "17:00" },
+      { inbound_call_start_time: null },
+      ["inbound_call_start_time"],
+    ],
+    [
+      "the redirect's number taken away",
+      { inbound_block_action: "REDIRECT", inbound_redirect_number: "+14155550100" },
+      { inbound_redirect_number: null },
+      ["inbound_redirect_number"],
+    ],
+    ["null for a required field", {}, { max_retry: null }, ["max_retry"]],
+    ["another template", {}, { template_id: randomUUID() }, ["template_id"]],
+    ["nothing", {}, {}, [""]],
+    ["a list", {}, [], [""]],
+    ["no body", {}, undefined, [""]],
+  ])("%s: 400, and nothing changes", async (_what, over, patch, paths) => {
+    const before = await made(over);
+    expect(fault(await put(before.id, patch))).toEqual(invalid(...paths));
+    expect((await http.ask("GET", `/configurations/${before.id}`)).body).toEqual(before);
+  });
+
+  test("unknown: 404; foreign: 403 for a write, 404 for a look", async () => {
+    const path = (id: string) => `/configurations/${id}`;
+    for (const [method, body] of [
+      ["PUT", { max_retry: 1 }],
+      ["DELETE", undefined],
+    ] as const) {
+      expect(fault(await http.ask(method, path(randomUUID()), { body }))).toMatchObject({
+        status: 404,
+        code: "CONFIGURATION_NOT_FOUND",
+      });
+      expect(
+        fault(await http.ask(method, path(foreign.configuration), { body, token: http.tokens.reseller })),
+      ).toMatchObject({ status: 403, code: "FORBIDDEN" });
+    }
+    const looks = [
+      await http.ask("GET", path(foreign.configuration), { token: http.tokens.reseller }),
+      await http.ask("GET", path(randomUUID()), { token: http.tokens.reseller }),
+    ];
+    expect(looks.map((l) => ({ ...l.body, request_id: "" }))).toEqual(
+      [looks[1], looks[1]].map((l) => ({ ...l?.body, request_id: "", code: "CONFIGURATION_NOT_FOUND", status: 404 })),
+    );
+  });
+
+  test("deleted: 204 without a body, then 404; the template may have another", async () => {
+    const { id, template_id } = (await made()) as unknown as { id: string; template_id: string };
+    const answer = await http.ask("DELETE", `/configurations/${id}`, { token: http.tokens.merchant });
+    expect([answer.status, answer.text]).toEqual([204, ""]);
+    expect((await http.ask("GET", `/configurations/${id}`)).status).toBe(404);
+    expect((await create(template_id)).status).toBe(201);
+  });
+});
+
+test("the audit log has every write, with the fields and not their values", async () => {
+  const { id, template_id } = await made({ inbound_block_message: "a secret" });
+  await put(id, { max_retry: 3, timezone: null }, http.tokens.merchant);
+  await http.ask("DELETE", `/configurations/${id}`, { token: http.tokens.reseller });
+  const { body } = await http.ask("GET", `/audit?subject=${id}`, { token: http.tokens.reseller });
+  expect(
+    (body["entries"] as { action: string; actor: { role: string }; merchant_id: string; details: unknown }[]).map(
+      (e) => [e.action, e.actor.role, e.merchant_id, e.details],
+    ),
+  ).toEqual([
+    ["configuration.deleted", "reseller", http.merchant_id, { template_id }],
+    ["configuration.updated", "merchant", http.merchant_id, { template_id, fields: ["max_retry", "timezone"] }],
+    [
+      "configuration.created",
+      "admin",
+      http.merchant_id,
+      { template_id, fields: [...Object.keys(SEVEN), "inbound_block_message"] },
+    ],
+  ]);
+});
+
+describe("list", () => {
+  test("by reseller, template and merchant, each asker its own", async () => {
+    const { id, template_id } = (await made()) as unknown as { id: string; template_id: string };
+    const ids = async (query: string, token: string) =>
+      (
+        (await http.ask("GET", `/configurations?limit=500&${query}`, { token })).body["configurations"] as {
+          id: string;
+        }[]
+      ).map((c) => c.id);
+    expect(await ids(`template_id=${template_id}`, http.tokens.merchant)).toEqual([id]);
+    expect(
+      await ids(
+        `template_id=${template_id.toUpperCase()}&reseller_id=${http.reseller_id}&merchant_id=${http.merchant_id}`,
+        http.tokens.admin,
+      ),
+    ).toEqual([id]);
+    expect(await ids(`merchant_id=${http.merchant_id}`, http.tokens.reseller)).toContain(id);
+    expect(await ids(`reseller_id=${http.reseller_id}`, foreign.token)).toEqual([]);
+    expect(await ids("", foreign.token)).toEqual([foreign.configuration]);
+    expect(fault(await http.ask("GET", "/configurations?colour=red"))).toEqual(invalid("colour"));
+  });
+});

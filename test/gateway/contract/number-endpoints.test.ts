@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import numbers from "../../../services/numbers/numbers.service.ts";
+import { releaseOne, reserveOne } from "../../numbers/fixtures/numbers-service.ts";
+import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+
+/** 2.5, 3.2 and 4.3 of the interface over HTTP, and section 7's rows for numbers. */
+let http: HttpStage;
+let stranger = "";
+let foreign = "";
+let serial = 0;
+const fresh = (): string => `+1415555${String(serial++).padStart(4, "0")}`;
+const create = (over: Record<string, unknown> = {}, token?: string) =>
+  http.ask("POST", "/numbers", {
+    body: { phone_number: fresh(), provider: "PROVIDER_ONE", ...over },
+    ...(token ? { token } : {}),
+  });
+const mine = async (over: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> =>
+  (await create(over, http.tokens.reseller)).body as Record<string, unknown> & { id: string };
+const fault = (answer: Answer) => ({
+  status: answer.status,
+  code: answer.body["code"],
+  paths: ((answer.body["errors"] as { path: string }[] | undefined) ?? []).map((e) => e.path).sort(),
+});
+const reserve = (holder: string) =>
+  reserveOne(http.stage.bus, holder, { reseller_id: http.reseller_id, provider: "PROVIDER_THREE" });
+
+beforeAll(async () => {
+  http = await setHttpStage([numbers]);
+  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
+  stranger = String(
+    (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
+  );
+  foreign = String((await create({}, stranger)).body["id"]);
+});
+afterAll(async () => {
+  await http.stop();
+});
+
+test("the contract's four fields make a number; PUT, GET and DELETE follow", async () => {
+  const body = { phone_number: fresh(), provider: "PROVIDER_TWO", status: "DISABLED", channel: "voice" };
+  const made = await http.ask("POST", "/numbers", { body, token: http.tokens.reseller });
+  expect([made.status, made.body]).toEqual([
+    201,
+    {
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      ...body,
+      max_concurrent_calls: 1,
+      reseller_id: http.reseller_id,
+      merchant_id: null,
+      inbound_template_id: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    },
+  ]);
+  const path = `/numbers/${String(made.body["id"])}`;
+  const changed = await http.ask("PUT", path, {
+    body: { status: "AVAILABLE", max_concurrent_calls: 4, merchant_id: http.merchant_id },
+    token: http.tokens.reseller,
+  });
+  expect([changed.status, changed.body]).toEqual([
+    200,
+    {
+      ...made.body,
+      status: "AVAILABLE",
+      max_concurrent_calls: 4,
+      merchant_id: http.merchant_id,
+      updated_at: expect.any(String),
+    },
+  ]);
+  expect((await http.ask("GET", path, { token: http.tokens.user })).body).toEqual(changed.body);
+  const gone = await http.ask("DELETE", path, { token: http.tokens.reseller });
+  expect([gone.status, gone.text]).toEqual([204, ""]);
+  expect(fault(await http.ask("GET", path))).toEqual({ status: 404, code: "NUMBER_NOT_FOUND", paths: [] });
+});
+
+describe("section 7: 400", () => {
+  test.each<[string, Record<string, unknown>, string, string[]]>([
+    ["no phone number", { phone_number: undefined }, "VALIDATION_FAILED", ["phone_number"]],
+    ["no provider", { provider: undefined }, "VALIDATION_FAILED", ["provider"]],
+    ["a phone number that is none", { phone_number: "12345" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
+    ["digits of another script", { phone_number: "+1415555010\u0660" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
+    ["an extension", { phone_number: "+14155550100x5" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
+    ["a provider of nobody", { provider: "twilio" }, "VALIDATION_FAILED", ["provider"]],
+    ["status IN_USE, which follows from calls", { status: "IN_USE" }, "VALIDATION_FAILED", ["status"]],
+    ["no lines", { max_concurrent_calls: 0 }, "VALIDATION_FAILED", ["max_concurrent_calls"]],
+    ["a field of nobody", { colour: 1 }, "VALIDATION_FAILED", ["colour"]],
+    ["a merchant without its reseller", { merchant_id: "m" }, "VALIDATION_FAILED", ["reseller_id"]],
+  ])("POST with %s", async (_what, over, code, paths) => {
+    expect(fault(await create(over))).toEqual({ status: 400, code, paths });
+  });
+
+  test.each<[string, unknown, string[]]>([
+    ["nothing", {}, [""]],
+    ["no body", undefined, [""]],
+    ["the phone number", { phone_number: "+14155550100" }, ["phone_number"]],
+    ["status IN_USE", { status: "IN_USE" }, ["status"]],
+    ["a provider of nobody", { provider: "x" }, ["provider"]],
+    ["several at once", { max_concurrent_calls: 0, channel: "", id: "x" }, ["channel", "id", "max_concurrent_calls"]],
+  ])("PUT with %s, and nothing changes", async (_what, body, paths) => {
+    const before = await mine();
+    expect(fault(await http.ask("PUT", `/numbers/${before.id}`, { body }))).toEqual({
+      status: 400,
+      code: "VALIDATION_FAILED",
+      paths,
+    });
+    expect((await http.ask("GET", `/numbers/${before.id}`)).body).toEqual(before);
+  });
+  test("force that is neither true nor false", async () => {
+    expect(fault(await http.ask("DELETE", `/numbers/${randomUUID()}?force=yes`))).toEqual({
+      status: 400,
+      code: "VALIDATION_FAILED",
+      paths: ["force"],
+    });
+  });
+});
+
+describe("section 7: 404 and 403", () => {
+  test("no such id", async () => {
+    for (const [method, body] of [
+      ["GET", undefined],
+      ["PUT", { channel: "x" }],
+      ["DELETE", undefined],
+    ] as const) {
+      for (const id of [randomUUID(), "x"])
+        expect(fault(await http.ask(method, `/numbers/${id}`, { body }))).toEqual({
+          status: 404,
+          code: "NUMBER_NOT_FOUND",
+          paths: [],
+        });
+    }
+  });
+  test("an owner that is not there", async () => {
+    expect(fault(await create({ reseller_id: randomUUID() }))).toMatchObject({
+      status: 404,
+      code: "RESELLER_NOT_FOUND",
+    });
+    expect(
+      fault(
+        await http.ask("PUT", `/numbers/${(await mine()).id}`, {
+          body: { merchant_id: randomUUID() },
+          token: http.tokens.reseller,
+        }),
+      ),
+    ).toMatchObject({ status: 404, code: "MERCHANT_NOT_FOUND" });
+  });
+  test("another's number: 403 for a write; a look is answered as for one that is nowhere", async () => {
+    for (const [method, body] of [
+      ["PUT", { channel: "x" }],
+      ["DELETE", undefined],
+    ] as const) {
+      expect(fault(await http.ask(method, `/numbers/${foreign}`, { body, token: http.tokens.reseller }))).toMatchObject(
+        { status: 403, code: "FORBIDDEN" },
+      );
+    }
+    const [theirs, nobodys] = [
+      await http.ask("GET", `/numbers/${foreign}`, { token: http.tokens.reseller }),
+      await http.ask("GET", `/numbers/${randomUUID()}`, { token: http.tokens.reseller }),
+    ];
+    expect([theirs.status, { ...theirs.body, request_id: "" }]).toEqual([404, { ...nobodys.body, request_id: "" }]);
+    expect(
+      fault(
+        await http.ask("PUT", `/numbers/${(await mine()).id}`, {
+          body: { reseller_id: null },
+          token: http.tokens.reseller,
+        }),
+      ),
+    ).toMatchObject({ status: 403, code: "FORBIDDEN" });
+  });
+});
+
+describe("section 7: 409", () => {
+  test("the phone number already exists, in another spelling and after a move too", async () => {
+    const { phone_number } = (await mine()) as unknown as { phone_number: string };
+    expect(
+      fault(
+        await create(
+          { phone_number: `+1 (${phone_number.slice(2, 5)}) ${phone_number.slice(5)}` },
+          http.tokens.reseller,
+        ),
+      ),
+    ).toEqual({ status: 409, code: "NUMBER_EXISTS", paths: ["phone_number"] });
+    const pool = await create({ phone_number });
+    expect(pool.status).toBe(201);
+    expect(
+      fault(await http.ask("PUT", `/numbers/${String(pool.body["id"])}`, { body: { reseller_id: http.reseller_id } })),
+    ).toEqual({ status: 409, code: "NUMBER_EXISTS", paths: ["phone_number"] });
+  });
+  test("in a call: neither disabled nor deleted, unless by force", async () => {
+    const number = await mine({ provider: "PROVIDER_THREE" });
+    const path = `/numbers/${number.id}`;
+    expect((await reserve("call-1"))?.id).toBe(number.id);
+    expect((await http.ask("GET", path)).body["status"]).toBe("IN_USE");
+    for (const query of ["", "?force=false"]) {
+      const answers = [
+        await http.ask("PUT", `${path}${query}`, { body: { status: "DISABLED" } }),
+        await http.ask("DELETE", `${path}${query}`),
+      ];
+      for (const answer of answers)
+        expect([fault(answer), String(answer.body["detail"])]).toEqual([
+          { status: 409, code: "RESOURCE_IN_USE", paths: [] },
+          expect.stringContaining("force=true"),
+        ]);
+    }
+    expect(fault(await http.ask("PUT", `${path}?force=true`, { body: { provider: "PROVIDER_TWO" } }))).toMatchObject({
+      status: 409,
+      code: "RESOURCE_IN_USE",
+    });
+    expect((await http.ask("PUT", `${path}?force=true`, { body: { status: "DISABLED" } })).body).toEqual({
+      ...number,
+      status: "DISABLED",
+      updated_at: expect.any(String),
+    });
+    expect((await http.ask("DELETE", `${path}?force=true`)).status).toBe(204);
+    expect((await http.ask("GET", path)).status).toBe(404);
+    expect((await create({ phone_number: number["phone_number"] }, http.tokens.reseller)).status).toBe(201);
+    await releaseOne(http.stage.bus, "call-1");
+  });
+});
+
+test("the list is narrowed by provider, status, merchant and phone number", async () => {
+  const one = await mine({ provider: "PROVIDER_TWO", merchant_id: http.merchant_id });
+  const two = await mine({ status: "DISABLED" });
+  const ids = async (query: string, token = http.tokens.reseller) =>
+    ((await http.ask("GET", `/numbers?${query}`, { token })).body["numbers"] as { id: string }[]).map((n) => n.id);
+  expect(await ids(`provider=PROVIDER_TWO&merchant_id=${http.merchant_id}&status=AVAILABLE`)).toContain(one.id);
+  expect(await ids("status=DISABLED")).toEqual([two.id]);
+  expect(await ids(`phone_number=${encodeURIComponent(String(one["phone_number"]))}`, http.tokens.user)).toEqual([
+    one.id,
+  ]);
+  expect(await ids(`phone_number=${encodeURIComponent(String(one["phone_number"]))}`, stranger)).toEqual([]);
+  expect(await ids(`reseller_id=${http.reseller_id}&status=DISABLED`, http.tokens.admin)).toEqual([two.id]);
+  expect(fault(await http.ask("GET", "/numbers?phone_number=12"))).toEqual({
+    status: 400,
+    code: "INVALID_PHONE_NUMBER",
+    paths: ["phone_number"],
+  });
+  expect(fault(await http.ask("GET", "/numbers?status=BUSY"))).toMatchObject({ status: 400, paths: ["status"] });
+});

@@ -1,0 +1,204 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { rehearse } from "../../../local/tools/rehearse/rehearse.ts";
+import blacklist from "../../../services/blacklist/blacklist.service.ts";
+import config from "../../../services/config/config.service.ts";
+import leads from "../../../services/leads/leads.service.ts";
+import numbers from "../../../services/numbers/numbers.service.ts";
+import scheduler from "../../../services/scheduler/scheduler.service.ts";
+import { ADMIN, setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
+
+/** npm run rehearse against the services themselves: what it reads of them, and what it says. */
+let http: HttpStage;
+let template = "";
+let folder = "";
+const post = async (path: string, body: object): Promise<string> => {
+  const answer = await http.ask("POST", path, { body });
+  if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+  return String(answer.body["id"] ?? answer.body["lead_call_tracker_id"]);
+};
+const flow = (name: string) => ({
+  reseller_id: http.reseller_id,
+  merchant_id: http.merchant_id,
+  name,
+  initial_node: "hello",
+  variables: ["customer_name"],
+  nodes: [
+    {
+      name: "hello",
+      prompt: "Greet {{customer_name}}.",
+      functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
+    },
+  ],
+});
+const window = {
+  initial_offset: 0,
+  retry_offset: 600,
+  call_start_time: "09:00",
+  call_end_time: "18:00",
+  timezone: "Europe/Berlin",
+  max_retry: 1,
+  calling_provider: "PROVIDER_ONE",
+};
+
+beforeAll(async () => {
+  http = await setHttpStage(
+    [blacklist, config, leads, numbers, scheduler],
+    {},
+    { SWEEP_INTERVAL_MS: "60000", PROVIDER_ONE_CALLS_PER_SECOND: "7" },
+  );
+  folder = mkdtempSync(join(tmpdir(), "callagent-rehearse-"));
+  template = await post("/templates", flow("reminder"));
+  await post("/configurations", {
+    template_id: template,
+    ...window,
+    rate_limit_enabled: true,
+    rate_limit_max_calls: 10,
+    rate_limit_window_seconds: 3600,
+    enable_calling: true,
+  });
+  for (const [i, over] of [
+    { max_concurrent_calls: 3 },
+    { merchant_id: http.merchant_id, max_concurrent_calls: 2 },
+    { status: "DISABLED", max_concurrent_calls: 50 },
+    { provider: "PROVIDER_TWO", max_concurrent_calls: 50 },
+  ].entries()) {
+    await post("/numbers", {
+      phone_number: `+1415555010${i}`,
+      provider: "PROVIDER_ONE",
+      reseller_id: http.reseller_id,
+      ...over,
+    });
+  }
+  await post("/templates", flow("twin"));
+  await post("/templates", flow("twin"));
+});
+afterAll(async () => {
+  await http.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = async (line: string, options: { token?: string | undefined; folder?: string } = {}) => {
+  const said: string[] = [];
+  const code = await rehearse({
+    argv: line.split(" "),
+    folder: options.folder ?? folder,
+    token: options.token,
+    now: new Date("2026-11-23T06:00:00Z"),
+    print: (text) => {
+      said.push(text);
+    },
+  });
+  return { code, text: said.join("\n") };
+};
+const against = (line: string, token = http.tokens.reseller) => run(`${line} --url ${http.base} --token ${token}`);
+
+describe("npm run rehearse", () => {
+  test("forecasts a template by its name, with the lines that its calls may use", async () => {
+    const { code, text } = await against(
+      "--template reminder --leads 100 --answer-rate 1 --at 2026-11-23T08:00:00+01:00",
+    );
+    expect(code).toBe(0);
+    expect(text).toContain('Rehearsal of 100 leads of "reminder", pushed Mon 2026-11-23 08:00 (Europe/Berlin)');
+    expect(text).toContain(
+      "window 09:00-18:00 Europe/Berlin · 10 calls in 3600 s · 1 call per second · 5 lines of 2 numbers · 1 retry after 600 s",
+    );
+    expect(text).toMatch(/All leads are finished Tue 2026-11-24 09:0\d, 1 d 1 h/);
+    expect(text).toMatch(/dials 100 · reached 100 · lines in use at most \d of 5/);
+    expect(text).toMatch(/Dials per hour \(Europe\/Berlin\)\n {2}Mon 11-23 09:00 {2}█{40} +10\n/);
+    expect(text).toMatch(/Mon 11-23 17:00 {2}█{40} +10\n {2}…\n {2}Tue 11-24 09:00 {2}█{40} +10\n/);
+    expect(text).toMatch(/\n {2}rate_limit +[\d,.]+ {3}the configuration's rate limit/);
+    expect(text).toMatch(/\n {2}window +[\d,.]+ {3}the calling window was closed/);
+  });
+
+  test("the same line again says the same, by id as well, and nothing was pushed", async () => {
+    const line = (what: string) => `--template ${what} --leads 200 --at 2026-11-23T08:00:00Z`;
+    const first = await against(line("reminder"));
+    expect(await against(line(template))).toEqual(first);
+    expect((await http.ask("GET", "/leads")).body["count"]).toBe(0);
+  });
+
+  test("a pause is seen, and said to hold everybody", async () => {
+    await http.ask("POST", `/merchants/${http.merchant_id}/pause`, { body: { reason: "stock-taking" } });
+    const { text } = await against("--template reminder --leads 10");
+    await http.ask("POST", `/merchants/${http.merchant_id}/resume`);
+    expect(text).toMatch(/Held by merchant: .*stock-taking/);
+    expect(text).toContain("10 leads would expire");
+    await http.ask("POST", "/deployment/pause");
+    const paused = await against("--template reminder --leads 10", http.tokens.admin);
+    await http.ask("POST", "/deployment/resume");
+    expect(paused.text).toContain("Held by deployment");
+  });
+
+  test("the calls per second are asked of the deployment where there is a lead to ask by", async () => {
+    const other = await post("/templates", flow("asked"));
+    await post("/configurations", { template_id: other, ...window, enable_calling: false });
+    expect((await against("--template asked --leads 5")).text).toContain("No lead of the template is there");
+    await post("/leads", {
+      request_id: "one",
+      template_id: other,
+      reseller_id: http.reseller_id,
+      merchant_id: http.merchant_id,
+      payload: { customer_name: "Ada", customer_mobile_number: "+14155550123" },
+    });
+    const { text } = await against("--template asked --leads 5");
+    expect(text).toContain("· 7 calls per second ·");
+    expect(text).toContain("Held by calling_enabled");
+    expect((await against("--template asked --leads 5 --calls-per-second 0")).text).toContain(
+      "no limit of calls per second",
+    );
+  });
+
+  test("without --url it finds the callagent of the data folder", async () => {
+    writeFileSync(join(folder, "sample.env"), `BASE=${http.base}\n`);
+    writeFileSync(
+      join(folder, "secrets.json"),
+      JSON.stringify({ admin_email: ADMIN.email, admin_password: ADMIN.password }),
+    );
+    expect((await run("--template reminder --leads 10")).code).toBe(0);
+    writeFileSync(join(folder, "sample.env"), "BASE=http://127.0.0.1:9/agent/voice/callagent\n");
+    expect(await run("--template reminder --leads 10")).toEqual({
+      code: 2,
+      text: expect.stringMatching(/No callagent runs with the data folder .*npm start/),
+    });
+    expect(await run("--template reminder --leads 10", { folder: join(folder, "nowhere") })).toEqual({
+      code: 2,
+      text: expect.stringMatching(/No callagent runs/),
+    });
+  });
+
+  test.each<[string, () => Promise<{ code: number; text: string }>, RegExp]>([
+    [
+      "an unknown name",
+      () => against("--template remind --leads 1"),
+      /There is no template of the name "remind"; there is "reminder"/,
+    ],
+    [
+      "an unknown id",
+      () => against("--template 0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10 --leads 1"),
+      /There is no template 0b1f6a44/,
+    ],
+    [
+      "a name that two have",
+      () => against("--template twin --leads 1"),
+      /2 templates have the name "twin"; give the id of one: \S+, \S+/,
+    ],
+    ["a bad token", () => against("--template reminder --leads 1", "rubbish"), /401 UNAUTHENTICATED/],
+    [
+      "a port where nobody is",
+      () => run("--template reminder --leads 1 --url http://127.0.0.1:9 --token x"),
+      /Nothing answers at http:\/\/127\.0\.0\.1:9/,
+    ],
+    ["a wrong argument", () => run("--template reminder --leads none"), /--leads must be/],
+  ])("%s is said in one line", async (_what, ask, said) => {
+    const { code, text } = await ask();
+    expect([code, text.split("\n")]).toEqual([2, [expect.stringMatching(said)]]);
+  });
+
+  test("--help says how", async () => {
+    const { code, text } = await run("--help");
+    expect([code, text]).toEqual([0, expect.stringContaining("npm run rehearse -- --template <id or name>")]);
+  });
+});

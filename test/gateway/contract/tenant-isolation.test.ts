@@ -1,0 +1,282 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import blacklist from "../../../services/blacklist/blacklist.service.ts";
+import config from "../../../services/config/config.service.ts";
+import { pathNames, ROUTES, type Row } from "../../../services/gateway/routes/index.ts";
+import leads from "../../../services/leads/leads.service.ts";
+import numbers from "../../../services/numbers/numbers.service.ts";
+import webhook from "../../../services/webhook/webhook.service.ts";
+import { asAdmin } from "../../../local/harness/stage.ts";
+import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+
+/** Every endpoint with tenant A's tokens on tenant B's ids, generated from the table: a new row is tried without a change here, or fails until its ids are known. */
+let http: HttpStage;
+const b = {
+  reseller: "",
+  merchant: "",
+  template: "",
+  configuration: "",
+  number: "",
+  lead: "",
+  user: "",
+  token: "",
+  request: `order-${randomUUID()}`,
+  phone: "+14155550987",
+  listed: "+14155550654",
+};
+const ROLES = ["reseller", "merchant", "user"] as const;
+
+const flow = (reseller_id: string, merchant_id: string) => ({
+  reseller_id,
+  merchant_id,
+  name: `flow-${randomUUID()}`,
+  initial_node: "hello",
+  variables: ["customer_name"],
+  nodes: [
+    {
+      name: "hello",
+      prompt: "Greet {{customer_name}}.",
+      functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
+    },
+  ],
+});
+const window = {
+  initial_offset: 86_400,
+  retry_offset: 60,
+  call_start_time: "00:00",
+  call_end_time: "00:00",
+  max_retry: 1,
+  calling_provider: "PROVIDER_ONE",
+};
+
+async function made(path: string, body: object): Promise<string> {
+  const answer = await http.ask("POST", path, { body });
+  if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+  return String(answer.body["id"] ?? answer.body["lead_call_tracker_id"]);
+}
+
+beforeAll(async () => {
+  http = await setHttpStage([blacklist, config, leads, numbers, webhook]);
+  b.reseller = await made("/resellers", { name: "Tenant B" });
+  b.merchant = await made("/merchants", { name: "Shop B", reseller_id: b.reseller, contact_email: "b@example.com" });
+  b.template = await made("/templates", flow(b.reseller, b.merchant));
+  b.configuration = await made("/configurations", { template_id: b.template, ...window });
+  b.number = await made("/numbers", {
+    phone_number: b.phone,
+    provider: "PROVIDER_ONE",
+    status: "AVAILABLE",
+    channel: "voice",
+    reseller_id: b.reseller,
+  });
+  b.lead = await made("/leads", {
+    request_id: b.request,
+    template_id: b.template,
+    reseller_id: b.reseller,
+    merchant_id: b.merchant,
+    payload: { customer_name: "Bea", customer_mobile_number: "+14155550321" },
+  });
+  b.user = await made("/users", {
+    email: "bea@example.com",
+    password: "a long password of Bea",
+    role: "merchant",
+    reseller_id: b.reseller,
+    merchant_id: b.merchant,
+  });
+  const issued = await http.stage.bus.call("auth.issueS2s", {
+    by: asAdmin,
+    name: "B's backend",
+    role: "reseller",
+    reseller_id: b.reseller,
+  });
+  const { body } = await http.ask("GET", "/s2s-tokens?limit=500");
+  b.token = String((body["s2s_tokens"] as { id: string; name: string }[]).find((t) => t.name === "B's backend")?.id);
+  await http.ask("POST", "/blacklist", { body: { phone_numbers: [b.listed] }, token: issued.token });
+});
+afterAll(async () => {
+  await http.stop();
+});
+
+/** B's thing behind a path, and the address at which an admin reads it. */
+function foreign(path: string): { id: string; read: string | null } {
+  const [, kind = ""] = path.split("/");
+  const of: Record<string, { id: string; read: string | null }> = {
+    numbers: { id: b.number, read: `/numbers/${b.number}` },
+    merchants: { id: b.merchant, read: `/merchants/${b.merchant}` },
+    resellers: { id: b.reseller, read: `/resellers/${b.reseller}` },
+    templates: { id: b.template, read: `/templates/${b.template}` },
+    configurations: { id: b.configuration, read: `/configurations/${b.configuration}` },
+    leads: {
+      id: path.includes("{request_id}")
+        ? b.request
+        : path.includes("{call_sid}")
+          ? "CA00000000000000000000000000000000"
+          : b.lead,
+      read: `/leads/${b.lead}`,
+    },
+    users: { id: b.user, read: `/users/${b.user}` },
+    "s2s-tokens": { id: b.token, read: null },
+  };
+  return (
+    of[kind] ??
+    (() => {
+      throw new Error(`${path} is new: tell this test which of tenant B's ids belongs into it`);
+    })()
+  );
+}
+
+const BODIES: Record<string, object> = {
+  numbers: { channel: "sms" },
+  merchants: { name: "Taken over" },
+  resellers: { name: "Taken over" },
+  templates: { name: "taken over" },
+  configurations: { max_retry: 3 },
+  users: { is_active: false },
+  leads: { text: "hello" },
+};
+const at = (path: string, id: string): string => path.replace(/\{[a-z_]+\}/, id);
+const bodyFor = (row: Row): { body?: object } =>
+  row.body === undefined
+    ? {}
+    : { body: row.path.endsWith("/pause") ? { reason: "taken over" } : (BODIES[row.path.split("/")[1] ?? ""] ?? {}) };
+const essence = ({ status, body }: Answer) => ({
+  status,
+  code: body["code"],
+  title: body["title"],
+  detail: body["detail"],
+});
+const unknownId = (path: string): string =>
+  path.includes("{request_id}")
+    ? "order-nobody-has"
+    : path.includes("{call_sid}")
+      ? "CA11111111111111111111111111111111"
+      : randomUUID();
+
+const withPath = ROUTES.filter((row) => pathNames(row.path).length > 0 && row.roles !== "public");
+const cases = withPath.flatMap((row) =>
+  ROLES.filter((role) => row.roles.includes(role)).map((role) => [`${row.method} ${row.path}`, role, row] as const),
+);
+
+describe("somebody else's things", () => {
+  test.each(cases)("%s as another tenant's %s", async (_name, role, row) => {
+    const { id, read } = foreign(row.path);
+    const before = read ? (await http.ask("GET", read)).text : null;
+    const answer = await http.ask(row.method, at(row.path, id), { token: http.tokens[role], ...bodyFor(row) });
+    if (row.method === "GET")
+      expect(essence(answer)).toEqual(
+        essence(await http.ask(row.method, at(row.path, unknownId(row.path)), { token: http.tokens[role] })),
+      );
+    expect(row.method === "GET" ? [404] : [403, 404]).toContain(answer.status);
+    if (read) expect((await http.ask("GET", read)).text).toBe(before);
+  });
+});
+
+describe("lists hold nothing of another tenant", () => {
+  const lists = ROUTES.filter((row) => row.method === "GET" && pathNames(row.path).length === 0);
+  test.each(
+    lists.flatMap((row) =>
+      ROLES.filter((role) => row.roles.includes(role)).map((role) => [row.path, role, row] as const),
+    ),
+  )("%s as %s, with and without B's ids in the query", async (path, role, row) => {
+    const secretsOfB = [
+      b.template,
+      b.configuration,
+      b.number,
+      b.lead,
+      b.user,
+      b.token,
+      b.request,
+      b.phone,
+      b.listed,
+      "bea@example.com",
+      "Shop B",
+      "Tenant B",
+    ];
+    const wants = new Set(row.query ?? []);
+    const ids: [string, string][] = [
+      ["reseller_id", b.reseller],
+      ["merchant_id", b.merchant],
+      ["template_id", b.template],
+    ];
+    const probe = new URLSearchParams(ids.filter(([name]) => wants.has(name)));
+    for (const query of ["", `?${probe.toString()}`]) {
+      const { text } = await http.ask("GET", `${path}${query}`, { token: http.tokens[role] });
+      expect(secretsOfB.filter((s) => text.includes(s))).toEqual([]);
+    }
+  });
+});
+
+describe("writing into another tenant's scope", () => {
+  const writes: [string, () => object][] = [
+    ["/merchants", () => ({ name: "Mole", reseller_id: b.reseller, contact_email: "m@example.com" })],
+    ["/templates", () => flow(b.reseller, b.merchant)],
+    ["/configurations", () => ({ template_id: b.template, ...window })],
+    [
+      "/numbers",
+      () => ({
+        phone_number: "+14155550111",
+        provider: "PROVIDER_ONE",
+        status: "AVAILABLE",
+        channel: "voice",
+        reseller_id: b.reseller,
+      }),
+    ],
+    ["/s2s-token", () => ({ name: "mole", role: "merchant", reseller_id: b.reseller, merchant_id: b.merchant })],
+    [
+      "/users",
+      () => ({
+        email: "mole@example.com",
+        password: "a long mole password",
+        role: "merchant",
+        reseller_id: b.reseller,
+        merchant_id: b.merchant,
+      }),
+    ],
+    [
+      "/leads",
+      () => ({
+        request_id: "mole",
+        template_id: b.template,
+        reseller_id: b.reseller,
+        merchant_id: b.merchant,
+        payload: { customer_name: "M", customer_mobile_number: "+14155550112" },
+      }),
+    ],
+  ];
+  test.each(writes.flatMap(([path, body]) => ROLES.map((role) => [path, role, body] as const)))(
+    "POST %s as %s",
+    async (path, role, body) => {
+      const answer = await http.ask("POST", path, { token: http.tokens[role], body: body() });
+      expect([403, 404]).toContain(answer.status);
+    },
+  );
+  test("nothing was written there", async () => {
+    const everything = await Promise.all(
+      [
+        "/merchants?limit=500",
+        "/templates?limit=500",
+        "/numbers?limit=500",
+        "/users?limit=500",
+        "/s2s-tokens?limit=500",
+        "/leads?limit=500",
+      ].map(async (path) => (await http.ask("GET", path)).text),
+    );
+    for (const text of everything) expect(text).not.toMatch(/mole/i);
+  });
+  test("an abort of somebody else's lead reads like one of an unknown lead, and the lead lives on", async () => {
+    const abort = async (lead_id: string) =>
+      (
+        (
+          await http.ask("POST", "/lead/abort", {
+            token: http.tokens.reseller,
+            body: { leads: [{ lead_id, cancellation_reason: "x" }] },
+          })
+        ).body["leads"] as { status: string; message: string }[]
+      )[0];
+    const [theirs, nobodys] = [await abort(b.lead), await abort(randomUUID())];
+    expect({ status: theirs?.status, message: theirs?.message }).toEqual({
+      status: nobodys?.status,
+      message: nobodys?.message,
+    });
+    expect((await http.ask("GET", `/leads/${b.lead}`)).body["status"]).toBe("BACKLOG");
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { docsPage, escapeHtml, fieldLines, typeText } from "../../../services/gateway/docs/html-page.ts";
+import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";
+import { pathNames, ROUTES } from "../../../services/gateway/routes/index.ts";
+
+interface Operation {
+  operationId: string;
+  parameters?: { name: string; in: string; required: boolean }[];
+  requestBody?: { content: Record<string, { schema: { $ref: string } }> };
+  responses: Record<string, { content?: object }>;
+  security?: object[];
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Record<string, unknown>> };
+}
+const document = JSON.parse(JSON.stringify(openApi(ROUTES, "2026-11-21"))) as Document;
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+describe("the OpenAPI document", () => {
+  test("holds every row once, under an id of its own", () => {
+    expect(operations.map((o) => `${o.method.toUpperCase()} ${o.path}`).sort()).toEqual(
+      ROUTES.map((r) => `${r.method} ${r.path}`).sort(),
+    );
+    expect(new Set(operations.map((o) => o.operation.operationId)).size).toBe(ROUTES.length); // an action that two rows use: name one by `operation`
+  });
+
+  test("declares every path parameter, and only log-in is open", () => {
+    for (const { path, operation } of operations) {
+      expect((operation.parameters ?? []).filter((p) => p.in === "path").map((p) => p.name)).toEqual(pathNames(path));
+      expect(operation.security !== undefined).toBe(path === "/login");
+    }
+  });
+
+  test("every reference leads somewhere, and every schema compiles", () => {
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g))
+      expect(document.components.schemas).toHaveProperty(String(name));
+    for (const schema of Object.values(document.components.schemas)) {
+      const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+      formats.default(ajv);
+      expect(() => ajv.compile(schema)).not.toThrow();
+    }
+  });
+
+  test("who asks is nowhere to be given", () => {
+    for (const [name, schema] of Object.entries(document.components.schemas).filter(([n]) => n.endsWith("Request"))) {
+      expect([
+        name,
+        Object.keys(schema["properties"] as object).includes("by"),
+        (schema["required"] as string[] | undefined)?.includes("by") ?? false,
+      ]).toEqual([name, false, false]);
+    }
+  });
+
+  test("push: the body's required fields and every status of section 7", () => {
+    const push = document.paths["/leads"]!["post"]!;
+    expect(document.components.schemas["LeadsPushRequest"]!["required"]).toEqual([
+      "request_id",
+      "template_id",
+      "payload",
+      "reseller_id",
+    ]);
+    expect(Object.keys(push.responses)).toEqual(
+      expect.arrayContaining(["201", "400", "401", "403", "404", "422", "500"]),
+    );
+    expect(push.requestBody?.content["application/json"]?.schema.$ref).toBe("#/components/schemas/LeadsPushRequest");
+  });
+
+  test("failures are told by status, invalid input where section 7 has it", () => {
+    const of = (path: string) =>
+      Object.fromEntries(failuresOf(ROUTES.find((r) => r.method === "POST" && r.path === path)!));
+    expect(of("/login")[422]).toEqual(["VALIDATION_FAILED", "INVALID_CREDENTIALS"]);
+    expect(of("/login")[401]).toBeUndefined();
+    expect(of("/s2s-token")[422]).toEqual(["VALIDATION_FAILED", "RESELLER_UNKNOWN"]);
+    expect(of("/leads")[400]).toContain("VALIDATION_FAILED");
+    expect(of("/leads")[422]).toContain("VALIDATION_FAILED");
+    expect(of("/leads")[500]).toEqual(["STORE_UNAVAILABLE", "INTERNAL"]);
+    expect(of("/configurations")[409]).toEqual(["CONFIGURATION_EXISTS"]);
+  });
+});
+
+describe("the page for people", () => {
+  const page = docsPage(ROUTES, "2026-11-21", "https://x.example");
+  test("shows every row, and every code has its anchor", () => {
+    for (const row of ROUTES) expect(page).toContain(`<code>${row.path}</code> — ${escapeHtml(row.summary)}`);
+    const anchors = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(anchors).toContain(target);
+    expect(anchors.size).toBe([...page.matchAll(/ id="/g)].length);
+  });
+  test("opens and closes its elements in order", () => {
+    const open: string[] = [];
+    for (const [, slash, name = ""] of page.matchAll(/<(\/?)([a-z0-9]+)[^>]*>/g)) {
+      if (name === "meta") continue;
+      if (slash) expect(open.pop()).toBe(name);
+      else open.push(name);
+    }
+    expect(open).toEqual([]);
+  });
+  test("what comes from schemas is escaped", () => {
+    expect(escapeHtml(`<a href="x" b='y'>&`)).toBe("&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;");
+  });
+  test.each([
+    [{ type: "integer", minimum: 1, maximum: 5 }, "integer, 1 to 5"],
+    [{ enum: ["a", "b"] }, "one of a, b"],
+    [{ anyOf: [{ type: "string" }, { type: "null" }] }, "string or null"],
+    [{ type: "array", items: { type: "string", format: "uuid" }, maxItems: 3 }, "array of string (uuid), at most 3"],
+    [{ const: "queued" }, '"queued"'],
+    [{}, "anything"],
+  ])("%j reads: %s", (schema, text) => {
+    expect(typeText(schema)).toBe(text);
+  });
+  test("nested fields have dotted names", () => {
+    const schema = {
+      type: "object",
+      required: ["a"],
+      properties: {
+        a: { type: "array", items: { type: "object", properties: { b: { type: "string" } } } },
+        c: { type: "object", required: ["d"], properties: { d: { type: "boolean" } } },
+      },
+    };
+    expect(fieldLines(schema).map((f) => [f.name, f.required])).toEqual([
+      ["a", true],
+      ["a[].b", false],
+      ["c", false],
+      ["c.d", true],
+    ]);
+  });
+});

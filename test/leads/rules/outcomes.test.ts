@@ -1,0 +1,199 @@
+import * as fc from "fast-check";
+import {
+  CARRIER_ENDS,
+  ENDED_BY,
+  noFacts,
+  type AttemptFacts,
+  type TalkFacts,
+} from "../../../shared/contracts/attempt.ts";
+import { droppedEarly, isRetried, OUTCOMES, outcomeOf } from "../../../services/leads/rules/outcomes.ts";
+import { settle } from "../../../services/leads/rules/settlement.ts";
+
+const NOW = new Date("2026-11-21T10:00:00.000Z");
+const talk = (over: Partial<TalkFacts> = {}): TalkFacts => ({
+  decided: null,
+  ended_by: "agent",
+  user_turns: 1,
+  idle_out: false,
+  time_limit: false,
+  machine: false,
+  message_left: false,
+  transcription: [],
+  node_traversal: [],
+  variables: {},
+  errors: [],
+  ...over,
+});
+const facts = (over: Partial<AttemptFacts>): AttemptFacts => ({ ...noFacts(over.ended ?? "completed"), ...over });
+const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
+const talked = (seconds: number, over: Partial<TalkFacts>): AttemptFacts =>
+  facts({ answered_at: at(0), ended_at: at(seconds), talk: talk(over) });
+
+describe("the outcome is computed from facts alone", () => {
+  const table: [string, AttemptFacts, string, boolean][] = [
+    ["nobody answers", facts({ ended: "no_answer" }), "no_answer", true],
+    ["busy", facts({ ended: "busy" }), "busy", true],
+    ["rejected counts as busy", facts({ ended: "rejected" }), "busy", true],
+    ["carrier failure", facts({ ended: "failed" }), "failed", true],
+    ["canceled before the answer", facts({ ended: "canceled" }), "failed", true],
+    ["number refused by the carrier", facts({ ended: "invalid_number" }), "INVALID_NUMBER", false],
+    ["unknown whether it rang", facts({ ended: "unknown" }), "PLACEMENT_UNKNOWN", false],
+    ["dropped by a gate", facts({ ended: "not_dialled", dropped_as: "BLACKLISTED" }), "BLACKLISTED", false],
+    [
+      "given up before any carrier was asked",
+      facts({ ended: "not_dialled", error: { code: "HOLDER_LOST" } }),
+      "failed",
+      false,
+    ],
+    ["decided by the talk", talked(30, { decided: "confirmed" }), "confirmed", false],
+    [
+      "decided, then the customer hung up",
+      talked(30, { decided: "rescheduled", ended_by: "customer" }),
+      "rescheduled",
+      false,
+    ],
+    ["a machine answered", facts({ machine: true }), "voicemail", true],
+    ["a machine seen by the talk", talked(8, { machine: true }), "voicemail", true],
+    ["a message was left", talked(20, { machine: true, message_left: true }), "voicemail", false],
+    [
+      "the customer talked and hung up early",
+      talked(3, { ended_by: "customer", user_turns: 1 }),
+      "customer_hangup",
+      false,
+    ],
+    [
+      "the line dropped within 5 s, nothing said",
+      talked(5, { ended_by: "customer", user_turns: 0 }),
+      "customer_hangup",
+      true,
+    ],
+    ["hung up after 6 s, nothing said", talked(6, { ended_by: "customer", user_turns: 0 }), "customer_hangup", false],
+    ["answered and gone before media joined", facts({ answered_at: at(0), ended_at: at(1) }), "customer_hangup", true],
+    ["silence", talked(30, { ended_by: "timeout", idle_out: true, user_turns: 0 }), "silence", false],
+    ["too long", talked(600, { ended_by: "timeout", time_limit: true }), "call_timeout", false],
+    [
+      "the carrier's time limit",
+      facts({ ended: "time_limit", talk: talk({ ended_by: "customer" }) }),
+      "call_timeout",
+      false,
+    ],
+    ["our own fault after talking", talked(30, { ended_by: "error" }), "call_error", false],
+    ["our own fault before anything was said", talked(2, { ended_by: "error", user_turns: 0 }), "call_error", true],
+    ["ended by us without a decision", talked(30, {}), "no_outcome", false],
+    [
+      "the holder was lost",
+      facts({ answered_at: at(0), ended_at: at(60), error: { code: "conversation_lost" } }),
+      "call_error",
+      false,
+    ],
+  ];
+  test.each(table)("%s", (_name, f, outcome, retried) => {
+    expect(outcomeOf(f)).toBe(outcome);
+    expect(isRetried(f, null)).toBe(retried);
+    expect(outcome in OUTCOMES || outcome === f.talk?.decided).toBe(true);
+  });
+
+  test("a template's retry_on replaces the rule, both ways", () => {
+    expect(isRetried(facts({ ended: "no_answer" }), ["busy"])).toBe(false);
+    expect(isRetried(talked(30, { decided: "call_me_later" }), ["call_me_later"])).toBe(true);
+    expect(isRetried(facts({ ended: "unknown" }), ["PLACEMENT_UNKNOWN"])).toBe(true);
+  });
+
+  test("a silent customer is no dropped line", () => {
+    expect(droppedEarly(talked(4, { ended_by: "timeout", idle_out: true, user_turns: 0 }))).toBe(false);
+  });
+});
+
+describe("settling", () => {
+  const policy = { max_retry: 2, retry_offset: 60, retry_on: null };
+  test("1 + max_retry attempts, then finished", () => {
+    const f = facts({ ended: "no_answer" });
+    expect(settle(f, policy, 1, NOW)).toEqual({ kind: "retry", due_at: new Date(at(60)), outcome: "no_answer" });
+    expect(settle(f, policy, 2, NOW).kind).toBe("retry");
+    expect(settle(f, policy, 3, NOW)).toEqual({ kind: "finish", outcome: "no_answer" });
+  });
+  test("max_retry 0 never calls again", () => {
+    expect(settle(facts({ ended: "busy" }), { ...policy, max_retry: 0 }, 1, NOW)).toEqual({
+      kind: "finish",
+      outcome: "busy",
+    });
+  });
+  const anyFacts = fc
+    .record({
+      ended: fc.constantFrom(...CARRIER_ENDS),
+      machine: fc.boolean(),
+      error: fc.constantFrom(null, { code: "x" }),
+      dropped_as: fc.constantFrom(null, null, "BLACKLISTED" as const),
+      answered: fc.boolean(),
+      seconds: fc.integer({ min: 0, max: 700 }),
+      said: fc.option(
+        fc.record({
+          decided: fc.constantFrom(null, "confirmed"),
+          ended_by: fc.constantFrom(...ENDED_BY),
+          user_turns: fc.nat(2),
+          idle_out: fc.boolean(),
+          time_limit: fc.boolean(),
+          machine: fc.boolean(),
+          message_left: fc.boolean(),
+        }),
+      ),
+    })
+    .map(({ answered, seconds, said, ...rest }) =>
+      facts({ ...rest, answered_at: answered ? at(0) : null, ended_at: at(seconds), talk: said && talk(said) }),
+    );
+  const anyPolicy = fc.record({
+    max_retry: fc.nat(5),
+    retry_offset: fc.nat(3600),
+    retry_on: fc.option(fc.subarray(["no_answer", "busy", "failed", "confirmed", "PLACEMENT_UNKNOWN", "BLACKLISTED"])),
+  });
+
+  test("whatever happens, a lead is dialled at most 1 + max_retry times and then finishes, with one outcome", () => {
+    fc.assert(
+      fc.property(
+        anyPolicy,
+        fc.infiniteStream(fc.record({ facts: anyFacts, given_back: fc.boolean() })),
+        (policyOf, attempts) => {
+          let attempt_count = 0;
+          let dials = 0;
+          for (const attempt of attempts) {
+            attempt_count++; // the claim
+            expect(attempt_count).toBeLessThanOrEqual(policyOf.max_retry + 1);
+            if (attempt.given_back) {
+              attempt_count--;
+              if (dials++ > 50) return;
+              continue;
+            }
+            const settled = settle(attempt.facts, policyOf, attempt_count, NOW);
+            expect(settled).toEqual(settle(attempt.facts, policyOf, attempt_count, NOW));
+            expect(settled.outcome).toBe(outcomeOf(attempt.facts));
+            if (settled.kind === "finish") {
+              const spent = attempt_count > policyOf.max_retry;
+              expect(spent || !isRetried(attempt.facts, policyOf.retry_on)).toBe(true);
+              return;
+            }
+            expect([attempt.facts.ended === "not_dialled", settled.due_at]).toEqual([
+              false,
+              new Date(NOW.getTime() + policyOf.retry_offset * 1000),
+            ]);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+  test("every outcome is the template's own word or one of the closed list", () => {
+    fc.assert(
+      fc.property(anyFacts, (f) => {
+        expect(outcomeOf(f) in OUTCOMES || outcomeOf(f) === f.talk?.decided).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("a decision is final whatever the budget", () => {
+    expect(settle(talked(30, { decided: "confirmed" }), policy, 1, NOW)).toEqual({
+      kind: "finish",
+      outcome: "confirmed",
+    });
+  });
+});

@@ -1,0 +1,177 @@
+import { expect, test } from "@jest/globals";
+import { createExchange, type Call } from "../../../local/carriers/exchange/exchange.ts";
+import { createFaults } from "../../../local/carriers/exchange/faults.ts";
+import { openLedger } from "../../../local/carriers/ledger/ledger.ts";
+import { recordLine, type LineRecorder } from "../../../local/carriers/exchange/leg-recording.ts";
+import { startTime, type SimTime } from "../../../local/carriers/exchange/simulated-time.ts";
+
+const FRAME_BYTES = 4;
+const HEADER_BYTES = 44;
+const FRAMES_PER_MS = 8;
+
+/** Time that leaps from one timer to the next as soon as nothing else is left to do. */
+function leapingTime(): SimTime {
+  const real = startTime(1);
+  const timers: { at: number; fn: () => void }[] = [];
+  let now = 0;
+  let leaping = false;
+  const leap = (): void => {
+    leaping = false;
+    timers.sort((a, b) => a.at - b.at);
+    const next = timers.shift();
+    if (!next) return;
+    now = Math.max(now, next.at);
+    next.fn();
+    plan();
+  };
+  const plan = (): void => {
+    if (leaping || timers.length === 0) return;
+    leaping = true;
+    setImmediate(leap);
+  };
+  const after: SimTime["after"] = (simMs, fn) => {
+    const timer = { at: now + simMs, fn };
+    timers.push(timer);
+    plan();
+    return () => {
+      const at = timers.indexOf(timer);
+      if (at >= 0) timers.splice(at, 1);
+    };
+  };
+  return {
+    ...real,
+    elapsedMs: () => now,
+    after,
+    pending: () => timers.length,
+    wait: (simMs, signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) {
+          resolve(false);
+          return;
+        }
+        const cancel = after(simMs, () => resolve(true));
+        signal.addEventListener(
+          "abort",
+          () => {
+            cancel();
+            resolve(false);
+          },
+          { once: true },
+        );
+      }),
+  };
+}
+
+/** A call to a person who never says a word, recorded from the answer. */
+async function recorded(
+  talk: (call: Call, time: SimTime) => Promise<void>,
+): Promise<{ wav: Buffer; seconds: number; recorder: LineRecorder }> {
+  const time = leapingTime();
+  const ledger = openLedger();
+  const exchange = createExchange({ time, ledger, faults: createFaults(), seed: "recording" });
+  const recorder = await new Promise<LineRecorder>((resolve, reject) => {
+    exchange.place(
+      {
+        sid: "CA1",
+        account: "AC1",
+        to: "+15550000005",
+        from: "+15551110000",
+        reference: null,
+        ringTimeoutMs: 40_000,
+        maxTalkMs: 3_600_000,
+        details: {},
+      },
+      {
+        onPhase: (call) => {
+          if (call.phase === "ended" && call.answeredAt === null) reject(new Error("nobody answered"));
+        },
+        async talk(call) {
+          const line = recordLine(call);
+          await talk(call, time);
+          resolve(line);
+          return "carrier";
+        },
+      },
+    );
+  });
+  await ledger.close();
+  return { ...withWav(recorder), recorder };
+}
+
+const withWav = (recorder: LineRecorder): { wav: Buffer; seconds: number } => {
+  const { wav, seconds } = recorder.stop();
+  return { wav, seconds };
+};
+
+/** Mean loudness of a channel between two instants. */
+function loudness(wav: Buffer, channel: 0 | 1, fromMs: number, untilMs: number): number {
+  let sum = 0;
+  for (let frame = fromMs * FRAMES_PER_MS; frame < untilMs * FRAMES_PER_MS; frame += 1)
+    sum += Math.abs(wav.readInt16LE(HEADER_BYTES + frame * FRAME_BYTES + channel * 2));
+  return sum / ((untilMs - fromMs) * FRAMES_PER_MS);
+}
+
+const talk = async ({ line, over }: Call, time: SimTime): Promise<void> => {
+  await time.wait(1_000, over);
+  line.voice.say("x".repeat(30), { last: true }); // 2 s
+  await line.voice.drained();
+  await time.wait(1_000, over);
+  await line.say("y".repeat(15)); // 1 s, and 250 ms until it is recognized
+  line.press("5");
+  await time.wait(750, over);
+};
+
+test("a recording is a stereo file of the talk's length, the person left, the agent right, silent where nobody speaks", async () => {
+  const { wav, seconds } = await recorded(talk);
+  expect([wav.toString("latin1", 0, 4), wav.toString("latin1", 8, 16), wav.toString("latin1", 36, 40)]).toEqual([
+    "RIFF",
+    "WAVEfmt ",
+    "data",
+  ]);
+  expect([
+    wav.readUInt32LE(4),
+    wav.readUInt16LE(20),
+    wav.readUInt16LE(22),
+    wav.readUInt32LE(24),
+    wav.readUInt16LE(34),
+    wav.readUInt32LE(40),
+  ]).toEqual([wav.length - 8, 1, 2, 8_000, 16, wav.length - 44]);
+  expect(seconds).toBe(6);
+  expect(wav.length).toBe(HEADER_BYTES + 6_000 * FRAMES_PER_MS * FRAME_BYTES);
+  const heard = (from: number, until: number): boolean[] =>
+    ([0, 1] as const).map((channel) => loudness(wav, channel, from, until) > 1_000);
+  expect([
+    heard(0, 990),
+    heard(1_010, 2_990),
+    heard(3_010, 3_990),
+    heard(4_010, 4_990),
+    heard(5_000, 5_240),
+    heard(5_260, 5_340),
+    heard(5_400, 6_000),
+  ]).toEqual([
+    [false, false],
+    [false, true],
+    [false, false],
+    [true, false],
+    [false, false],
+    [true, false],
+    [false, false],
+  ]);
+});
+
+test("the same talk gives the same file, stopping twice gives the same recording, and what comes after is not on it", async () => {
+  const first = await recorded(talk);
+  const second = await recorded(talk);
+  expect(first.wav.equals(second.wav)).toBe(true);
+  expect(first.recorder.stop()).toBe(first.recorder.stop());
+});
+
+test("a talk without an end is recorded for ten minutes", async () => {
+  const { wav, seconds } = await recorded(async ({ line, over }, time) => {
+    line.voice.say("z".repeat(15 * 700), { last: true });
+    await time.wait(800_000, over);
+  });
+  expect(seconds).toBe(600);
+  expect(wav.length).toBe(HEADER_BYTES + 600_000 * FRAMES_PER_MS * FRAME_BYTES);
+  expect(loudness(wav, 1, 599_000, 599_900)).toBeGreaterThan(1_000);
+});

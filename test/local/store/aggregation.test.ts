@@ -1,0 +1,412 @@
+import type { Document } from "mongodb";
+import { Decimal128, Double, Long } from "mongodb";
+import { refusal, storeUnderTest } from "./fixtures/store-under-test.ts";
+import type { StoreUnderTest } from "./fixtures/store-under-test.ts";
+
+let t: StoreUnderTest;
+beforeAll(async () => {
+  t = await storeUnderTest();
+});
+afterAll(async () => {
+  await t.stop();
+});
+
+const calls = [
+  { _id: 1, who: "a", s: 10, tags: ["x", "y"], at: new Date("2026-01-01T10:00:00Z") },
+  { _id: 2, who: "a", s: 30, tags: [], at: new Date("2026-01-02T10:00:00Z") },
+  { _id: 3, who: "b", s: 20, tags: ["x"], at: new Date("2026-01-02T11:00:00Z") },
+  { _id: 4, who: null, s: null, at: new Date("2026-01-03T00:00:00Z") },
+  { _id: 5, s: 5.5, tags: "x" },
+];
+
+const pipelines: [string, Document[], Document[]][] = [
+  [
+    "$match, $sort, $limit, $project",
+    [{ $match: { s: { $gt: 5 } } }, { $sort: { s: -1 } }, { $limit: 2 }, { $project: { s: 1 } }],
+    [
+      { _id: 2, s: 30 },
+      { _id: 3, s: 20 },
+    ],
+  ],
+  [
+    "$group: null and missing are one",
+    [
+      {
+        $group: {
+          _id: "$who",
+          n: { $sum: 1 },
+          s: { $sum: "$s" },
+          avg: { $avg: "$s" },
+          min: { $min: "$s" },
+          max: { $max: "$s" },
+          first: { $first: "$_id" },
+          all: { $push: "$s" },
+        },
+      },
+      { $sort: { _id: 1 } },
+    ],
+    [
+      { _id: null, n: 2, s: 5.5, avg: 5.5, min: 5.5, max: 5.5, first: 4, all: [null, 5.5] },
+      { _id: "a", n: 2, s: 40, avg: 20, min: 10, max: 30, first: 1, all: [10, 30] },
+      { _id: "b", n: 1, s: 20, avg: 20, min: 20, max: 20, first: 3, all: [20] },
+    ],
+  ],
+  [
+    "$group by expression, $addToSet, $stdDevPop",
+    [
+      { $match: { at: { $exists: true } } },
+      {
+        $group: {
+          _id: { $dateToString: { date: "$at", format: "%Y-%m-%d" } },
+          who: { $addToSet: "$who" },
+          d: { $stdDevPop: "$s" },
+        },
+      },
+      { $sort: { _id: 1 } },
+    ],
+    [
+      { _id: "2026-01-01", who: ["a"], d: 0 },
+      { _id: "2026-01-02", who: ["a", "b"], d: 5 },
+      { _id: "2026-01-03", who: [null], d: null },
+    ],
+  ],
+  [
+    "$unwind",
+    [{ $unwind: "$tags" }, { $project: { tags: 1 } }],
+    [
+      { _id: 1, tags: "x" },
+      { _id: 1, tags: "y" },
+      { _id: 3, tags: "x" },
+      { _id: 5, tags: "x" },
+    ],
+  ],
+  [
+    "$unwind keeping and counting",
+    [
+      { $match: { _id: { $in: [1, 2, 4] } } },
+      { $unwind: { path: "$tags", preserveNullAndEmptyArrays: true, includeArrayIndex: "i" } },
+      { $project: { tags: 1, i: 1 } },
+    ],
+    [
+      { _id: 1, tags: "x", i: 0 },
+      { _id: 1, tags: "y", i: 1 },
+      { _id: 2, i: null },
+      { _id: 4, i: null },
+    ],
+  ],
+  ["$count", [{ $match: { who: "a" } }, { $count: "n" }], [{ n: 2 }]],
+  ["$count of nothing", [{ $match: { who: "zz" } }, { $count: "n" }], []],
+  ["$sortByCount", [{ $sortByCount: "$who" }, { $limit: 1 }], [{ _id: "a", count: 2 }]],
+  [
+    "$facet",
+    [{ $facet: { n: [{ $count: "n" }], top: [{ $sort: { s: -1 } }, { $limit: 1 }, { $project: { _id: 1 } }] } }],
+    [{ n: [{ n: 5 }], top: [{ _id: 2 }] }],
+  ],
+  [
+    "$bucket",
+    [
+      { $match: { s: { $type: "number" } } },
+      { $bucket: { groupBy: "$s", boundaries: [0, 15, 40], output: { n: { $sum: 1 } } } },
+    ],
+    [
+      { _id: 0, n: 2 },
+      { _id: 15, n: 2 },
+    ],
+  ],
+  [
+    "$addFields, $set, $unset, $replaceRoot",
+    [
+      { $match: { _id: 1 } },
+      { $addFields: { "d.x": { $add: ["$s", 1] }, who: "$$REMOVE" } },
+      { $unset: ["tags", "at"] },
+      { $replaceRoot: { newRoot: { $mergeObjects: ["$$ROOT", { z: 1 }] } } },
+    ],
+    [{ _id: 1, s: 10, d: { x: 11 }, z: 1 }],
+  ],
+  [
+    "$redact, $sample, $skip",
+    [
+      { $redact: { $cond: [{ $eq: ["$who", "a"] }, "$$KEEP", "$$PRUNE"] } },
+      { $sample: { size: 5 } },
+      { $sort: { _id: 1 } },
+      { $skip: 1 },
+      { $project: { _id: 1 } },
+    ],
+    [{ _id: 2 }],
+  ],
+];
+
+test.each(pipelines)("%s", async (_name, pipeline, expected) => {
+  const c = await t.fresh(calls);
+  expect(await c.aggregate(pipeline).toArray()).toEqual(expected);
+});
+
+// As text: a field named `then` in an object literal looks like a promise to the linter.
+const json = (text: string): Document => JSON.parse(text) as Document;
+
+const expressions: [Document | string, unknown][] = [
+  [{ $add: ["$i", "$l"] }, 3],
+  [{ $add: ["$date", 1000] }, new Date(2000)],
+  [{ $subtract: ["$date", "$date"] }, 0],
+  [{ $subtract: ["$$NOW", "$$NOW"] }, 0],
+  [{ $multiply: ["$i", 2.5] }, 2.5],
+  [{ $divide: [7, 2] }, 3.5],
+  [{ $mod: ["$l", 2] }, 0],
+  [{ $eq: ["$i", "$one"] }, true],
+  [{ $eq: ["$none", null] }, false],
+  [{ $lt: ["$none", null] }, true],
+  [{ $lte: ["$none", "$date"] }, true],
+  [{ $gt: ["$text", "$i"] }, true],
+  [{ $cmp: ["$i", "$l"] }, -1],
+  [{ $ne: ["$dec", 1.5] }, false],
+  [{ $and: [1, "$one"] }, true],
+  [{ $or: ["$zero", null] }, false],
+  [{ $not: ["$zero"] }, true],
+  [{ $cond: ["$zero", "yes", "no"] }, "no"],
+  [json('{"$cond":{"if":"$i","then":"yes","else":"no"}}'), "yes"],
+  [{ $ifNull: ["$none", "$nil", "x"] }, "x"],
+  [json('{"$switch":{"branches":[{"case":{"$gt":["$i",5]},"then":"big"}],"default":"small"}}'), "small"],
+  [{ $arrayElemAt: ["$list", -1] }, 3],
+  [{ $first: "$list" }, 1],
+  [{ $last: "$list" }, 3],
+  [{ $slice: ["$list", 1, 5] }, [2, 3]],
+  [{ $slice: ["$list", -2] }, [2, 3]],
+  [{ $size: "$list" }, 3],
+  [{ $in: ["$one", "$list"] }, true],
+  [{ $concatArrays: ["$list", [4]] }, [1, 2, 3, 4]],
+  [{ $map: { input: "$list", as: "n", in: { $multiply: ["$$n", 2] } } }, [2, 4, 6]],
+  [{ $map: { input: { $range: [0, 2] }, in: "$text" } }, ["abc", "abc"]],
+  [{ $filter: { input: "$list", as: "n", cond: { $gte: ["$$n", 2] } } }, [2, 3]],
+  [{ $reduce: { input: "$list", initialValue: 0, in: { $add: ["$$value", "$$this"] } } }, 6],
+  [{ $range: [0, "$l"] }, [0, 1]],
+  [{ $reverseArray: "$list" }, [3, 2, 1]],
+  [{ $max: ["$i", "$l", "$none"] }, 2],
+  [{ $max: ["$date", { $last: "$dates" }] }, new Date(3000)],
+  [{ $min: "$list" }, 1],
+  [{ $sum: ["$i", "$l", "x"] }, 3],
+  [{ $sum: "$list" }, 6],
+  [{ $avg: "$list" }, 2],
+  [{ $concat: ["$text", "-", "d"] }, "abc-d"],
+  [{ $toUpper: "$text" }, "ABC"],
+  [{ $substrCP: ["$text", 1, "$one"] }, "b"],
+  [{ $split: ["a,b", ","] }, ["a", "b"]],
+  [{ $strLenCP: "$text" }, 3],
+  [{ $regexMatch: { input: "$text", regex: "^A", options: "i" } }, true],
+  [{ $toString: "$i" }, "1"],
+  [{ $toInt: "12" }, 12],
+  [{ $toString: "$oid" }, "0123456789abcdef01234567"],
+  [{ $toDate: 1000 }, new Date(1000)],
+  [{ $type: "$l" }, "long"],
+  [{ $type: "$one" }, "double"],
+  [{ $type: "$i" }, "int"],
+  [{ $type: "$none" }, "missing"],
+  [{ $type: "$dec" }, "decimal"],
+  [{ $type: "$oid" }, "objectId"],
+  [{ $isArray: "$list" }, true],
+  [{ $let: { vars: { x: 2 }, in: { $add: ["$$x", 1] } } }, 3],
+  [{ $literal: "$i" }, "$i"],
+  [{ $objectToArray: "$sub" }, [{ k: "a", v: 1 }]],
+  [{ $arrayToObject: [[["k", 1]]] }, { k: 1 }],
+  [{ $mergeObjects: ["$sub", { b: 2 }] }, { a: 1, b: 2 }],
+  [{ $year: "$date" }, 1970],
+  [{ $dateAdd: { startDate: "$date", unit: "second", amount: "$one" } }, new Date(2000)],
+  [{ $setUnion: ["$list", [3, 4]] }, [1, 2, 3, 4]],
+  [{ $round: ["$frac", 1] }, 2.3],
+  [{ $floor: "$frac" }, 2],
+  [{ $abs: -3 }, 3],
+  [{ $dateTrunc: { date: "$date", unit: "day" } }, new Date(0)],
+  ["$sub.a", 1],
+  ["$docs.v", [1, 2]],
+  [
+    { a: "$i", b: ["$text"] },
+    { a: 1, b: ["abc"] },
+  ],
+  [{ $indexOfArray: ["$list", 2] }, 1],
+  [{ $setField: { field: "b", input: "$sub", value: 1 } }, { a: 1, b: 1 }],
+  [{ $getField: { field: "a", input: "$sub" } }, 1],
+  [{ $sortArray: { input: [3, 1, 2], sortBy: 1 } }, [1, 2, 3]],
+  [
+    {
+      $zip: {
+        inputs: [
+          [1, 2],
+          ["a", "b"],
+        ],
+      },
+    },
+    [
+      [1, "a"],
+      [2, "b"],
+    ],
+  ],
+  [{ $dateDiff: { startDate: "$date", endDate: new Date(61_000), unit: "minute" } }, 1],
+  [{ $trim: { input: " a " } }, "a"],
+  [{ $replaceAll: { input: "$text", find: "b", replacement: "x" } }, "axc"],
+  [{ $pow: [2, "$l"] }, 4],
+  [{ $allElementsTrue: [["$one", true]] }, true],
+];
+
+test.each(expressions)("expression %j", async (expr, expected) => {
+  const c = await t.fresh();
+  await c.insertOne({
+    i: 1,
+    one: new Double(1),
+    zero: new Double(0),
+    l: Long.fromNumber(2),
+    frac: 2.345,
+    dec: Decimal128.fromString("1.5"),
+    text: "abc",
+    nil: null,
+    date: new Date(1000),
+    dates: [new Date(2000), new Date(3000)],
+    list: [1, 2, 3],
+    sub: { a: 1 },
+    docs: [{ v: 1 }, { v: 2 }, {}],
+    oid: { $literal: 0 },
+  });
+  await c.updateOne({}, [{ $set: { oid: { $toObjectId: "0123456789abcdef01234567" } } }]);
+  const [doc] = await c.aggregate([{ $project: { _id: 0, v: expr } }]).toArray();
+  expect(doc).toEqual({ v: expected });
+});
+
+test("$lookup by field, by pipeline, and through an index; $unionWith; $graphLookup", async () => {
+  const c = await t.fresh([{ _id: 1, team: "a" }, { _id: 2, team: ["a", "b"] }, { _id: 3 }]);
+  const teams = await t.fresh([
+    { _id: "a", size: 3, up: "b" },
+    { _id: "b", size: 5 },
+    { _id: "n", key: null },
+  ]);
+  const from = teams.collectionName;
+  expect(
+    await c
+      .aggregate([
+        { $lookup: { from, localField: "team", foreignField: "_id", as: "t" } },
+        { $project: { t: "$t._id" } },
+      ])
+      .toArray(),
+  ).toEqual([
+    { _id: 1, t: ["a"] },
+    { _id: 2, t: ["a", "b"] },
+    { _id: 3, t: [] },
+  ]);
+  expect(
+    await c
+      .aggregate([
+        { $match: { _id: 1 } },
+        {
+          $lookup: {
+            from,
+            let: { team: "$team" },
+            pipeline: [{ $match: { $expr: { $eq: ["$_id", "$$team"] } } }, { $project: { _id: 0, size: 1 } }],
+            as: "t.found",
+          },
+        },
+      ])
+      .toArray(),
+  ).toEqual([{ _id: 1, team: "a", t: { found: [{ size: 3 }] } }]);
+  expect(
+    await c
+      .aggregate([
+        { $match: { _id: 1 } },
+        { $project: { _id: 1 } },
+        { $unionWith: { coll: from, pipeline: [{ $match: { size: 5 } }, { $project: { _id: 1 } }] } },
+      ])
+      .toArray(),
+  ).toEqual([{ _id: 1 }, { _id: "b" }]);
+  const [graph] = await c
+    .aggregate([
+      { $match: { _id: 1 } },
+      { $graphLookup: { from, startWith: "$team", connectFromField: "up", connectToField: "_id", as: "all" } },
+    ])
+    .toArray();
+  expect(graph?.["all"].map((d: Document) => d["_id"]).sort()).toEqual(["a", "b"]);
+});
+
+test("$out and $merge write and give nothing back", async () => {
+  const c = await t.fresh([
+    { _id: 1, v: 1 },
+    { _id: 2, v: 2 },
+  ]);
+  const out = await t.fresh([{ _id: 9, old: true }]);
+  await out.createIndex({ v: 1 }, { unique: true });
+  expect(await c.aggregate([{ $set: { seen: true } }, { $out: out.collectionName }]).toArray()).toEqual([]);
+  expect(await out.find().toArray()).toEqual([
+    { _id: 1, v: 1, seen: true },
+    { _id: 2, v: 2, seen: true },
+  ]);
+  expect((await out.indexes()).map((i) => i["name"])).toEqual(["_id_", "v_1"]);
+  expect(
+    await refusal(c.aggregate([{ $project: { v: { $literal: 1 } } }, { $out: out.collectionName }]).toArray()),
+  ).toEqual([11000, "DuplicateKey"]);
+  expect(await out.countDocuments()).toBe(2);
+  await c
+    .aggregate([
+      { $project: { extra: "$v" } },
+      { $set: { _id: { $add: ["$_id", 1] } } },
+      { $merge: { into: out.collectionName, whenMatched: "merge", whenNotMatched: "insert" } },
+    ])
+    .toArray();
+  expect(await out.find().toArray()).toEqual([
+    { _id: 1, v: 1, seen: true },
+    { _id: 2, v: 2, seen: true, extra: 1 },
+    { _id: 3, extra: 2 },
+  ]);
+});
+
+test("the rate limiter of one document grants at most N in any window, by the server's clock", async () => {
+  const c = await t.fresh();
+  const [N, W] = [5, 60_000];
+  await c.insertOne({ _id: "rl" as never, ring: Array.from({ length: N }, () => new Date(0)) });
+  const take = (k: number): Promise<Document | null> =>
+    c.findOneAndUpdate(
+      { _id: "rl" as never, $expr: { $lte: [{ $arrayElemAt: ["$ring", k - 1] }, { $subtract: ["$$NOW", W] }] } },
+      [
+        { $set: { t: { $max: ["$$NOW", { $last: "$ring" }] } } },
+        {
+          $set: {
+            ring: { $concatArrays: [{ $slice: ["$ring", k, N] }, { $map: { input: { $range: [0, k] }, in: "$t" } }] },
+          },
+        },
+      ],
+      { returnDocument: "after" },
+    );
+  const granted = await Promise.all(Array.from({ length: 12 }, () => take(1)));
+  expect(granted.filter((g) => g !== null).length).toBe(N);
+  const ring = (await c.findOne())?.["ring"] as Date[];
+  expect(ring.length).toBe(N);
+  expect(ring.every((d, i) => d.getTime() > Date.now() - W && (i === 0 || d >= (ring[i - 1] ?? d)))).toBe(true);
+  expect(await take(2)).toBeNull();
+});
+
+const refused: [Document[], number][] = [
+  [[{ $nope: {} }], 40324],
+  [[{ $match: { a: { $foo: 1 } } }], 2],
+  [[{ $match: { $foo: 1 } }], 2],
+  [[{ $project: { a: { $nope: 1 } } }], 168],
+  [[{ $group: { _id: 1, a: { $nope: 1 } } }], 15952],
+  [[{ $group: { a: { $sum: 1 } } }], 15955],
+  [[{ $project: { a: 1, b: 0 } }], 31254],
+  [[{ $project: { a: "$$undefinedVariable" } }], 17276],
+  [[{ $match: { a: 1 }, $limit: 1 }], 40323],
+  [[{ $changeStream: {} }], 115],
+  [[{ $geoNear: {} }], 115],
+  [[{ $out: "x" }, { $match: {} }], 40601],
+  [[{ $project: { a: { $add: ["$x", "text"] } } }], 14],
+  [[{ $project: { a: { $divide: [1, 0] } } }], 2],
+  [[{ $match: { $where: "1" } }], 115],
+  [[{ $project: { a: { $function: {} } } }], 168],
+  [[{ $lookup: { from: "a", as: "b", bogus: 1 } }], 40415],
+  [[{ $limit: 0 }], 15958],
+  [[{ $bucket: { groupBy: "$x", boundaries: [0, 2], bogus: 1 } }], 40415],
+  [[{ $project: { a: { $map: { input: [1], in: "$$this", bogus: 1 } } } }], 16879],
+  [
+    [{ $project: { a: { $dateAdd: { startDate: new Date(0), unit: "day", amount: 1, timezone: "Europe/Berlin" } } } }],
+    115,
+  ],
+  [[{ $project: { a: { $dateAdd: { startDate: new Date(0), unit: "fortnight", amount: 1 } } } }], 2],
+  [[{ $project: { a: { $add: [1], b: 2 } } }], 15983],
+];
+test.each(refused)("refused: %j", async (pipeline, code) => {
+  const c = await t.fresh([{ x: 1 }]);
+  expect((await refusal(c.aggregate(pipeline).toArray()))[0]).toBe(code);
+});

@@ -1,0 +1,177 @@
+import { fork, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Document } from "mongodb";
+import { Decimal128, Double, Long, MongoClient, UUID } from "mongodb";
+import { startStore } from "../../../local/store/server.ts";
+import { frameCommand, rawConnection } from "./fixtures/store-under-test.ts";
+
+const MAIN = fileURLToPath(new URL("../../../local/store/main.ts", import.meta.url));
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "callagent-store-test-"));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function start(): Promise<{ child: ChildProcess; url: string; ended: Promise<number | null> }> {
+  const child = fork(MAIN, ["--dir", dir, "--port", "0"], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+    execArgv: [],
+  });
+  const ended = new Promise<number | null>((resolve) => {
+    child.once("exit", (code) => resolve(code));
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    void ended.then((code) => reject(new Error(`ended with ${String(code)} before it was ready`)));
+    child.stdout?.once("data", (line: Buffer) => {
+      const { event, url } = JSON.parse(line.toString()) as { event: string; url: string };
+      expect(event).toBe("ready");
+      resolve({ child, url, ended });
+    });
+  });
+}
+
+test("every acknowledged write is there after kill -9 and a restart", async () => {
+  const { child, url, ended } = await start();
+  const client = await new MongoClient(url, { serverSelectionTimeoutMS: 500, socketTimeoutMS: 2000 }).connect();
+  const c = client.db("d").collection<Document>("c");
+  await c.createIndex({ n: 1 }, { unique: true });
+  const acked: number[] = [];
+  const bumped = new Map<number, number>();
+  let next = 0;
+  const writers = Array.from({ length: 20 }, async () => {
+    for (;;) {
+      const n = next++;
+      try {
+        await c.insertOne({ _id: n as never, n, bumps: 0 });
+        acked.push(n);
+        const after = await c.findOneAndUpdate({ n: n - (n % 7) }, { $inc: { bumps: 1 } }, { returnDocument: "after" });
+        if (after !== null) bumped.set(after["n"], Math.max(bumped.get(after["n"]) ?? 0, after["bumps"]));
+      } catch {
+        return;
+      }
+      if (acked.length >= 600) child.kill("SIGKILL");
+    }
+  });
+  await Promise.all(writers);
+  await ended;
+  await client.close();
+  expect(acked.length).toBeGreaterThanOrEqual(600);
+  const store = await startStore({ dir, port: 0 });
+  const again = await new MongoClient(store.url).connect();
+  const docs = await again.db("d").collection<Document>("c").find().toArray();
+  const found = new Map(docs.map((d) => [d["n"], d["bumps"]]));
+  expect(acked.filter((n) => !found.has(n))).toEqual([]);
+  expect([...bumped].filter(([n, bumps]) => found.get(n) < bumps)).toEqual([]);
+  for (const n of acked.slice(0, 50)) expect(await again.db("d").collection("c").countDocuments({ n })).toBe(1);
+  expect(
+    await again
+      .db("d")
+      .collection("c")
+      .countDocuments({ n: { $gte: 0 } }),
+  ).toBe(docs.length);
+  await again.close();
+  await store.close();
+}, 30_000);
+
+test("a restart keeps documents to the type, indexes, and the answers of retryable writes", async () => {
+  const doc = {
+    _id: 1,
+    d: new Double(1),
+    l: Long.fromNumber(1),
+    dec: Decimal128.fromString("1.10"),
+    u: new UUID(),
+    at: new Date(5),
+    list: [1, { a: null }],
+  };
+  const lsid = { id: new UUID() };
+  const retry = {
+    update: "c",
+    updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }],
+    lsid,
+    txnNumber: Long.fromNumber(1),
+    $db: "k",
+  };
+  const send = async (url: string): Promise<Document> => {
+    const { socket, reply } = rawConnection(url);
+    socket.write(frameCommand(1, retry));
+    const { doc: answer } = await reply();
+    socket.destroy();
+    return answer;
+  };
+  const first = await startStore({ dir, port: 0 });
+  const one = await new MongoClient(first.url).connect();
+  const c = one.db("k").collection<Document>("c");
+  await c.insertOne(doc as never);
+  await c.createIndex({ l: 1 }, { unique: true, name: "ul", partialFilterExpression: { l: { $exists: true } } });
+  await c.createIndex({ list: 1 });
+  expect(await send(first.url)).toMatchObject({ n: 1 });
+  await one.close();
+  await first.close();
+  const second = await startStore({ dir, port: 0 });
+  const two = await new MongoClient(second.url).connect();
+  expect(await send(second.url)).toMatchObject({ n: 1, nModified: 1 });
+  const { n, ...kept }: Document =
+    (await two.db("k").collection<Document>("c").findOne({}, { promoteValues: false, promoteLongs: false })) ?? {};
+  expect(Number(n)).toBe(1);
+  expect(kept).toMatchObject({ d: doc.d, l: doc.l, at: doc.at });
+  expect(kept["dec"].toString()).toBe("1.10");
+  expect(kept["u"].toString("hex")).toBe(doc.u.toString("hex"));
+  expect((await two.db("k").collection("c").indexes()).map((i) => i["name"])).toEqual(["_id_", "ul", "list_1"]);
+  await expect(two.db("k").collection("c").insertOne({ l: 1 })).rejects.toMatchObject({ code: 11000 });
+  const plan = await two.db("k").collection("c").find({ list: 1 }).explain("queryPlanner");
+  expect(plan["queryPlanner"].winningPlan.inputStage).toMatchObject({ indexName: "list_1", isMultiKey: true });
+  await two.close();
+  await second.close();
+});
+
+test("the program: SIGTERM and a lost parent end it with 0; a taken port, a folder in use and an unwritable one with a clear line", async () => {
+  const { child, url, ended } = await start();
+  const port = new URL(url).port;
+  const run = (args: string[]): { status: number | null; stderr: string } =>
+    spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8" });
+  expect(run(["--port", "0", "--dir", dir])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^store: .* is in use by another store: .*\n$/),
+  });
+  const other = mkdtempSync(join(tmpdir(), "callagent-store-test-"));
+  expect(run(["--port", port, "--dir", other])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^store: port \d+ is taken: .*\n$/),
+  });
+  writeFileSync(join(other, "file"), "");
+  expect(run(["--port", "0", "--dir", join(other, "file")])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^store: the folder .* cannot be written .*\n$/),
+  });
+  expect(run(["--port", "x", "--dir", other])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^store: --port must be/),
+  });
+  rmSync(other, { recursive: true });
+  child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+  const second = await start();
+  second.child.disconnect();
+  expect(await second.ended).toBe(0);
+}, 20_000);
+
+test("startStore in-process: a taken port is an error and leaves the folder free", async () => {
+  const blocker = createServer();
+  await new Promise<void>((resolve) => {
+    blocker.listen(0, "127.0.0.1", () => resolve());
+  });
+  const { port } = blocker.address() as AddressInfo;
+  await expect(startStore({ dir, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  const store = await startStore({ dir, port: 0 });
+  await store.close();
+  blocker.close();
+});

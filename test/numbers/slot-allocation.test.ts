@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { allot, shortOf, shuffled, type Usable, type Want } from "../../services/numbers/slot-allocation.ts";
+
+const number = (_id: string, free: number, country: string | null = "US"): Usable => ({ _id, free, country });
+const want = (holder: string, country: string | null = "US"): Want => ({ holder, country });
+
+describe("allot", () => {
+  test.each<[string, Usable[], Want[], boolean, Record<string, string[]>]>([
+    [
+      "fills the numbers in the order given, no further than they go",
+      [number("a", 1), number("b", 2)],
+      [want("1"), want("2"), want("3"), want("4")],
+      false,
+      { a: ["1"], b: ["2", "3"] },
+    ],
+    [
+      "prefers each callee's country, whatever the order",
+      [number("us", 2), number("gb", 2, "GB")],
+      [want("1", "GB"), want("2"), want("3", "GB")],
+      false,
+      { gb: ["1", "3"], us: ["2"] },
+    ],
+    [
+      "nobody takes a foreign number before those at home there are served",
+      [number("gb", 1, "GB")],
+      [want("1"), want("2", "GB")],
+      false,
+      { gb: ["2"] },
+    ],
+    [
+      "what home has no room for goes anywhere, in the order of the wants",
+      [number("us", 1), number("fr", 2, "FR")],
+      [want("1", "GB"), want("2"), want("3"), want("4", "DE")],
+      false,
+      { us: ["2"], fr: ["1", "3"] },
+    ],
+    [
+      "with same_country nobody goes abroad",
+      [number("us", 1), number("fr", 9, "FR")],
+      [want("1"), want("2"), want("3", null)],
+      true,
+      { us: ["1"] },
+    ],
+    [
+      "a callee of no country takes what there is",
+      [number("none", 1, null), number("us", 1)],
+      [want("1", null), want("2")],
+      false,
+      { none: ["1"], us: ["2"] },
+    ],
+    ["nothing free, nothing asked", [number("a", 0), number("b", -3)], [want("1")], false, {}],
+  ])("%s", (_what, numbers, wants, same, shares) => {
+    expect(Object.fromEntries(allot(numbers, wants, same).map((s) => [s.id, s.holders]))).toEqual(shares);
+  });
+
+  const countries = fc.constantFrom("US", "GB", "FR", null);
+  const world = fc.record({
+    numbers: fc
+      .array(fc.tuple(fc.integer({ min: -2, max: 6 }), countries), { maxLength: 12 })
+      .map((all) => all.map(([free, country], i) => number(`n${i}`, free, country))),
+    wants: fc.array(countries, { maxLength: 40 }).map((all) => all.map((country, i) => want(`w${i}`, country))),
+  });
+
+  test("never more than is free, nobody twice, and nobody goes without while there is something for them", () => {
+    fc.assert(
+      fc.property(world, fc.boolean(), ({ numbers, wants }, same) => {
+        const shares = allot(numbers, wants, same);
+        const served = shares.flatMap((s) => s.holders);
+        expect(new Set(served).size).toBe(served.length);
+        const left = new Map(numbers.map((n) => [n._id, Math.max(n.free, 0)]));
+        for (const { id, holders } of shares) {
+          expect(holders.length).toBeGreaterThan(0);
+          left.set(id, left.get(id)! - holders.length);
+          expect(left.get(id)).toBeGreaterThanOrEqual(0);
+          if (same)
+            for (const h of holders)
+              expect(wants.find((w) => w.holder === h)!.country).toBe(numbers.find((n) => n._id === id)!.country);
+        }
+        for (const w of wants.filter((x) => !served.includes(x.holder))) {
+          const still = numbers.filter(
+            (n) => left.get(n._id)! > 0 && (!same || (w.country !== null && n.country === w.country)),
+          );
+          expect(still).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+test("shortOf names the countries that want more than these numbers have", () => {
+  expect(
+    shortOf(
+      [number("a", 2), number("b", 1, "GB")],
+      [want("1"), want("2"), want("3", "GB"), want("4", "GB"), want("5", "FR"), want("6", null)],
+    ),
+  ).toEqual(["GB", "FR"]);
+});
+
+test("shuffled keeps every number", () => {
+  const numbers = Array.from({ length: 20 }, (_, i) => number(`n${i}`, 1));
+  let seed = 7;
+  const mixed = shuffled(numbers, () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647);
+  expect(mixed).not.toEqual(numbers);
+  expect([...mixed].sort((a, b) => Number(a._id.slice(1)) - Number(b._id.slice(1)))).toEqual(numbers);
+});

@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { MongoClient } from "mongodb";
+import { ServiceBroker } from "moleculer";
+import leads from "../../../services/leads/leads.service.ts";
+import numbers from "../../../services/numbers/numbers.service.ts";
+import scheduler from "../../../services/scheduler/scheduler.service.ts";
+import type { ParamsOf } from "../../../shared/bus.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import { provideGround } from "../../../shared/ground.ts";
+import { randomIds } from "../../../shared/ids.ts";
+import { rootLog } from "../../../shared/log.ts";
+import { AjvValidator } from "../../../shared/validator.ts";
+import { asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
+import { record } from "../fixtures/scheduler-world.ts";
+
+const T = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+const LEADS = 500;
+const LINES = 700;
+const orders: ParamsOf<"dialer.dialMany">["orders"] = [];
+let stage: Stage;
+let second: ServiceBroker;
+
+beforeAll(async () => {
+  stage = await setStage({
+    env: { PROVIDER_ONE_CALLS_PER_SECOND: "0", SCHEDULER_INTERVAL_MS: "200" },
+    services: [
+      leads,
+      numbers,
+      scheduler,
+      standIn("config", {
+        plans: ({ template_ids }) => ({
+          plans: template_ids.map((template_id) => ({
+            template_id,
+            version: 1,
+            is_active: true,
+            max_age_seconds: 3600,
+            max_call_seconds: 120,
+            retry_on: null,
+            configuration: record(template_id, new Date().toISOString(), {}),
+          })),
+        }),
+        resolveForPush: ({ template_id, reseller_id }) => ({
+          template_id,
+          version: 1,
+          name: "t",
+          reseller_id,
+          merchant_id: "m",
+          initial_offset: 1,
+          max_age_seconds: 3600,
+        }),
+        resolveManyForPush: ({ pushes }) => ({
+          results: pushes.map(({ template_id, reseller_id }) => ({
+            resolved: {
+              template_id,
+              version: 1,
+              name: "t",
+              reseller_id,
+              merchant_id: "m",
+              initial_offset: 1,
+              max_age_seconds: 3600,
+            },
+            refusal: null,
+          })),
+        }),
+      }),
+      standIn("merchants", {
+        pauses: () => ({ deployment: null, merchants: [] }),
+        lookup: () => ({ reseller: true, merchant: true }),
+      }),
+      standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
+      standIn("dialer", {
+        dialMany: (p) => {
+          orders.push(...p.orders);
+          return { taken: p.orders.map(() => true) };
+        },
+        reconcile: () => ({ verdict: "live", lease_seconds: 3600 }),
+      }),
+      standIn("auth", { record: () => ({}) }),
+      standIn("webhook", {}),
+    ],
+  });
+  // the other replica: a process of its own as far as the bus knows, with the same database
+  second = new ServiceBroker({
+    namespace: stage.broker.namespace,
+    nodeID: "replica-2",
+    transporter: "Fake",
+    validator: new AjvValidator(),
+    logger: false,
+    requestTimeout: 10_000,
+    registry: { preferLocal: false },
+  });
+  provideGround(second, {
+    env: stage.env,
+    clock: systemClock,
+    ids: randomIds,
+    log: rootLog(stage.env),
+    random: Math.random,
+  });
+  second.createService(scheduler);
+  await second.start();
+  await stage.bus.call("numbers.create", {
+    by: asAdmin,
+    phone_number: "+14155550100",
+    provider: "PROVIDER_ONE",
+    max_concurrent_calls: LINES,
+  });
+});
+afterAll(async () => {
+  await second.stop();
+  await stage.stop();
+});
+
+test("two schedulers at once: every lead is claimed once and handed over once, and no line leaks", async () => {
+  const push = (of: number) =>
+    stage.bus.call("leads.pushMany", {
+      by: asAdmin,
+      rows: Array.from({ length: of }, (_, i) => ({
+        request_id: randomUUID(),
+        template_id: T,
+        reseller_id: "r",
+        merchant_id: "m",
+        payload: { customer_mobile_number: `+1415556${String(i).padStart(4, "0")}` },
+      })),
+    });
+  for (let i = 0; i < LEADS / 100; i++) await push(100);
+  await until("500 orders", () => orders.length >= LEADS || undefined, 40_000);
+  const client = await MongoClient.connect(stage.uri);
+  try {
+    const refs = orders.map((o) => `${o.lead_id}.${o.claim_no}`);
+    expect(new Set(refs).size).toBe(LEADS);
+    expect(refs).toHaveLength(LEADS);
+    expect(
+      await client.db().collection("leads").countDocuments({ status: "PROCESSING", claim_no: 1, attempt_count: 1 }),
+    ).toBe(LEADS);
+    // what a loser took is given back right after its pass
+    const slots = await until("500 lines in use", async () => {
+      const [number] = await client.db().collection<{ slots: { holder: string }[] }>("numbers").find().toArray();
+      return number?.slots.length === LEADS ? number.slots : undefined;
+    });
+    expect(new Set(slots.map((slot) => slot.holder.split("~")[0])).size).toBe(LEADS);
+    expect(new Set(slots.map((slot) => slot.holder.split("~")[1])).size).toBe(2);
+  } finally {
+    await client.close();
+  }
+}, 60_000);

@@ -1,0 +1,80 @@
+import { isPlain, type Doc } from "../collection/values.ts";
+import type { Update } from "../collection/update.ts";
+import type { Operation } from "../engine/database.ts";
+
+type Change = (o: Operation) => Operation | null;
+
+const set = (o: Operation): Doc => (isPlain(o.update) && isPlain(o.update["$set"]) ? o.update["$set"] : {});
+const inc = (o: Operation): Doc => (isPlain(o.update) && isPlain(o.update["$inc"]) ? o.update["$inc"] : {});
+const without = (o: Operation, ...fields: string[]): Operation => ({
+  ...o,
+  filter: Object.fromEntries(Object.entries(o.filter).filter(([k]) => !fields.includes(k))) as Doc,
+});
+const onLeads = (o: Operation): boolean => o.collection === "leads" && o.update !== null;
+const inserts = (o: Operation, collection: string, state: string): boolean =>
+  o.verb === "insert" && o.collection === collection && o.docs[0]?.["state"] === state;
+
+const SECOND_MS = 1000;
+const LONG_MS = 10 * SECOND_MS;
+const VERY_LONG_MS = 600 * SECOND_MS;
+/** The same expression with every long span in it so long. */
+const spanning = (v: unknown, ms: number): unknown => {
+  if (Array.isArray(v)) return v.map((inner) => spanning(inner, ms));
+  if (!isPlain(v)) return v;
+  return Object.fromEntries(
+    Object.entries(v).map(([k, inner]) => [
+      k,
+      k === "$literal" && typeof inner === "number" && inner > LONG_MS ? ms : spanning(inner, ms),
+    ]),
+  );
+};
+/** Leases of lines last so long. */
+const leased = (o: Operation, ms: number): Operation =>
+  o.collection === "numbers" && Array.isArray(o.update) ? { ...o, update: spanning(o.update, ms) as Update } : o;
+
+/** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
+export const MUTATIONS: Record<string, Change> = {
+  /** The carrier is asked without an intent record. */
+  "no-intent": (o) => (inserts(o, "calls", "DIALING") ? null : o),
+  /** "Never dialled" is said without the tombstone that makes it true, and the line, whose short first lease is the second guard of the same, is held long. */
+  "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : leased(o, VERY_LONG_MS)),
+  /** Two schedulers may both claim. */
+  "claim-without-guard": (o) =>
+    onLeads(o) && set(o)["status"] === "PROCESSING" ? without(o, "status", "due_at", "claim_no") : o,
+  /** A lead is given back by whoever once held it. */
+  "release-without-fence": (o) =>
+    onLeads(o) && inc(o)["attempt_count"] === -1 && (set(o)["status"] === "RETRY" || set(o)["status"] === "BACKLOG")
+      ? without(o, "status", "claim_no", "attempt_count")
+      : o,
+  /** An attempt is settled by whoever once held the lead. */
+  "settle-without-fence": (o) =>
+    onLeads(o) &&
+    o.filter["status"] === "PROCESSING" &&
+    (set(o)["status"] === "FINISHED" || set(o)["status"] === "RETRY")
+      ? without(o, "status", "claim_no")
+      : o,
+  /** A lead is aborted whatever it is doing. */
+  "abort-without-guard": (o) => (onLeads(o) && set(o)["outcome"] === "ABORTED" ? without(o, "status") : o),
+  /** FINISHED is written, the report is not owed in the same write. */
+  "report-not-owed": (o) => {
+    if (!onLeads(o) || !("report_due_at" in set(o))) return o;
+    const { report_due_at: _owed, ...rest } = set(o);
+    return { ...o, update: { ...(o.update as Doc), $set: rest } };
+  },
+  /** Anybody who answers is talked to, also on a call that is over. */
+  "no-fence-at-answer": (o) =>
+    o.collection === "calls" && "joined_at" in set(o) ? without(o, "rank", "hang_up", "$and") : o,
+  /** A line counts as free again a second after it was taken, while its call is live. */
+  "line-lease-too-short": (o) => leased(o, SECOND_MS),
+  /** Grants are given whether or not the window has room. */
+  "rate-without-window": (o) => {
+    if (o.collection !== "rate_windows" || !Array.isArray(o.update)) return o;
+    const [first, ...rest] = o.update as Doc[];
+    return {
+      ...without(o, "$expr"),
+      update: [{ $set: { ...(first?.["$set"] as Doc), granted_at: "$$NOW" } }, ...rest],
+    };
+  },
+  /** A report counts as handed over and was not written down. */
+  "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
+};

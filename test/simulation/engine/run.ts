@@ -1,0 +1,164 @@
+import { calm, drawFaults, type Tally } from "../checks/faults.ts";
+import { Carrier } from "../actors/carrier.ts";
+import { connectCarrier, deploy } from "./deployment.ts";
+import { Judge, type Violation } from "../checks/invariant-checker.ts";
+import { Database } from "./database.ts";
+import { MUTATIONS } from "../checks/mutations.ts";
+import { Operators } from "../actors/operators.ts";
+import { Platform } from "../actors/platform.ts";
+import { Stage } from "./process.ts";
+import { Receiver } from "../actors/receiver.ts";
+import { setScene, type Scene } from "./scene.ts";
+import { SimBus } from "./bus.ts";
+import { Runaway, World } from "./world.ts";
+
+/** What became of one run. */
+export interface Outcome {
+  seed: number;
+  violations: Violation[];
+  tally: Tally;
+  hash: number;
+  steps: number;
+  virtualSeconds: number;
+  trace: string[];
+}
+
+/** How a run is made. `mutation`: one of mutations.ts. */
+export interface RunHow {
+  traced?: boolean;
+  mutation?: string | undefined;
+}
+
+/** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
+const DAYS = [
+  "2026-11-21T10:00:00Z",
+  "2026-07-01T21:30:00Z",
+  "2026-03-29T00:57:00Z",
+  "2026-10-25T00:57:00Z",
+  "2026-11-01T05:57:00Z",
+  "2026-03-08T06:57:00Z",
+  "2026-10-03T15:27:00Z",
+];
+const STORM_MIN_MS = 30_000;
+const STORM_MAX_MS = 120_000;
+/** After the storm all must be quiet within this virtual time; leaps over idle hours not counted. */
+const QUIET_WITHIN_MS = 45 * 60_000;
+const LOOK_EVERY_MS = 4000;
+/** Idle spans longer than this are leapt over. */
+const LEAP_FROM_MS = 20_000;
+const LEAP_SHORT_OF_MS = 3000;
+/** Lines that nobody gave back end by themselves within this time. */
+const LINES_END_MS = 700_000;
+const MAX_STEPS = 600_000;
+
+function sceneFor(seed: number, how: RunHow): Scene {
+  const world = new World(seed, new Date("2026-01-01T00:00:00Z"), how.traced ?? false);
+  world.now = Date.parse(world.random.pick(DAYS));
+  world.begin();
+  const stage = new Stage(world);
+  const change = how.mutation === undefined ? undefined : MUTATIONS[how.mutation];
+  if (how.mutation !== undefined && !change)
+    throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(MUTATIONS).join(", ")}`);
+  return {
+    stage,
+    database: new Database(() => new Date(world.now)),
+    bus: new SimBus(stage),
+    carrier: new Carrier(stage),
+    receiver: new Receiver(stage),
+    processes: [],
+    mediaPorts: [],
+    callsPerSecond: 0,
+    change: change ?? ((o) => o),
+  };
+}
+
+/** The next instant at which anything is due, when nobody holds anything; null: somebody does. */
+function idleUntil(scene: Scene): number | null {
+  const { database, carrier } = scene;
+  if (carrier.live().length > 0 || database.docs("calls").some((c) => c["state"] !== "VOID" && !c["closed_at"]))
+    return null;
+  const leads = database.docs("leads");
+  if (leads.some((l) => l["status"] === "PROCESSING" || l["report_due_at"])) return null;
+  const due = [...leads.map((l) => l["due_at"]), ...database.docs("deliveries").map((d) => d["next_try_at"])]
+    .filter((d) => d instanceof Date)
+    .map(Number);
+  return due.length === 0 ? null : Math.min(...due);
+}
+
+/** The storm is over: no fault any more, everybody is awake, everything is switched on. */
+function calmDown(scene: Scene, operators: Operators): void {
+  const { stage, processes } = scene;
+  stage.faults = calm();
+  stage.world.tell("judge", "faults off");
+  for (const process of processes) {
+    process.pausedUntil = Math.min(process.pausedUntil, stage.world.now + 1);
+    stage.revive(process);
+  }
+  operators.allOn();
+}
+
+async function play(scene: Scene, operators: Operators, judge: Judge): Promise<void> {
+  const { world } = scene.stage;
+  const storm = world.random.between(STORM_MIN_MS, STORM_MAX_MS);
+  const stormEnds = world.now + storm;
+  operators.plan(storm * 0.9);
+  world.after(1000, null, () => {
+    scene.stage.faults = drawFaults(world.random);
+  });
+  await world.run(() => world.now >= stormEnds, MAX_STEPS);
+
+  calmDown(scene, operators);
+  let patienceEnds = world.now + QUIET_WITHIN_MS;
+  let over = false;
+  const look = (): void => {
+    over = judge.quiet(operators.deeds) || world.now > patienceEnds;
+    const next = idleUntil(scene);
+    if (!over && next !== null && next > world.now + LEAP_FROM_MS) {
+      patienceEnds += next - LEAP_SHORT_OF_MS - world.now;
+      world.leap(next - LEAP_SHORT_OF_MS);
+    }
+    world.after(LOOK_EVERY_MS, null, look);
+  };
+  look();
+  await world.run(() => over, MAX_STEPS);
+  const left = judge.unfinished(operators.deeds);
+  if (left !== null) {
+    judge.broken("liveness", `not quiet ${QUIET_WITHIN_MS / 60_000} min after the last fault: ${left}`);
+    return;
+  }
+  world.leap(world.now + LINES_END_MS);
+  judge.final(operators.deeds);
+}
+
+/** One run: a storm of faults, then calm, then the judgement. The same seed gives the same run, to the last step. */
+export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome> {
+  const scene = sceneFor(seed, how);
+  const { stage } = scene;
+  const { world } = stage;
+  setScene(scene);
+  const platform = new Platform(stage, scene.bus);
+  const operators = new Operators(scene, platform);
+  const judge = new Judge(scene, platform);
+  deploy(scene);
+  connectCarrier(scene, platform.gateway);
+  try {
+    await play(scene, operators, judge);
+  } catch (error) {
+    judge.broken(
+      error instanceof Runaway ? "liveness" : "simulator",
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
+  } finally {
+    for (const what of new Set(stage.wrong)) judge.broken("simulator", what);
+    setScene(null);
+  }
+  return {
+    seed,
+    violations: judge.violations,
+    tally: stage.tally,
+    hash: world.hash >>> 0,
+    steps: world.steps,
+    virtualSeconds: Math.round(world.elapsed / 1000),
+    trace: world.trace ?? [],
+  };
+}

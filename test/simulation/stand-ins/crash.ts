@@ -1,0 +1,10 @@
+import { currentLife, theScene } from "../engine/scene.ts";
+
+/** In place of shared/crash.ts: at any named point the process may die, by chance. */
+export function crashPoint(_env: unknown, point: string): void {
+  const { stage } = theScene();
+  const life = currentLife();
+  if (!life.process.mortal || !life.alive || !stage.strikes(`crash point ${point}`, stage.faults.crashPoint)) return;
+  stage.crash(life.process, point);
+  throw new Error("this process is dead");
+}

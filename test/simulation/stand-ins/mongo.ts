@@ -1,0 +1,19 @@
+import type { Store } from "../../../shared/mongo.ts";
+import { currentLife, theScene } from "../engine/scene.ts";
+import { simulatedModel, storeAccess } from "../engine/database.ts";
+
+export * from "../../../shared/mongo.ts";
+
+/** In place of shared/mongo.ts's: the models of a process over the simulated database. */
+export function openStore(): Store {
+  const { stage, database, change } = theScene();
+  const run = storeAccess(stage, currentLife(), change);
+  return {
+    // the services use a small part of a model; what is not there throws when it is used
+    model: (collection, schema) =>
+      simulatedModel(database.collection(collection, schema as never), schema as never, run) as never,
+    open: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    isUp: () => true,
+  };
+}

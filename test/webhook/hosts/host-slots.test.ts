@@ -1,0 +1,238 @@
+import { array, assert, constantFrom, property, record } from "fast-check";
+import {
+  after,
+  allowed,
+  FAILURES_TO_PAUSE,
+  FIRST_PAUSE_MS,
+  isHostFailure,
+  LONGEST_PAUSE_MS,
+  type HostHealth,
+} from "../../../services/webhook/rules/host-health.ts";
+import {
+  hosts,
+  MAX_IN_FLIGHT,
+  MAX_PER_HOST,
+  MAX_UNPROVEN,
+  type Hosts,
+  type Place,
+} from "../../../services/webhook/hosts/host-slots.ts";
+import type { TryResult } from "../../../services/webhook/rules/delivery-verdict.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
+
+const ok: TryResult = { status: 204, retry_after_seconds: null };
+const fault: TryResult = { status: 500, retry_after_seconds: null };
+const silence: TryResult = { status: null, error: "no answer within 15 s", refused: false };
+const refusal: TryResult = { status: null, error: "the address is not allowed", refused: true };
+/** The health after these results, one after the other, a millisecond apart. */
+const afterAll = (results: readonly TryResult[], from: HostHealth | null = null, startMs = 0): HostHealth | null =>
+  results.reduce<HostHealth | null>((h, r, i) => after(h, r, startMs + i, 0.5), from);
+const many = <T>(n: number, of: T): T[] => Array.from({ length: n }, () => of);
+
+describe("a host's health", () => {
+  test.each<[string, TryResult, boolean]>([
+    ["no answer", silence, true],
+    ["a refused address", refusal, false],
+    ["200", { status: 200, retry_after_seconds: null }, false],
+    ["301", { status: 301, retry_after_seconds: null }, false],
+    ["404", { status: 404, retry_after_seconds: null }, false],
+    ["410", { status: 410, retry_after_seconds: null }, false],
+    ["408", { status: 408, retry_after_seconds: null }, true],
+    ["429", { status: 429, retry_after_seconds: null }, true],
+    ["500", fault, true],
+    ["503", { status: 503, retry_after_seconds: 1 }, true],
+  ])("%s counts against it or not", (_, result, expected) => {
+    expect(isHostFailure(result)).toBe(expected);
+  });
+
+  test("five failures in a row begin a pause, four do not, and one good answer forgets them", () => {
+    expect(afterAll(many(FAILURES_TO_PAUSE - 1, fault))).toEqual({ failures: 4, pauses: 0, paused_until: null });
+    expect(afterAll([...many(4, fault), ok, ...many(4, silence)])).toEqual({
+      failures: 4,
+      pauses: 0,
+      paused_until: null,
+    });
+    expect(afterAll(many(FAILURES_TO_PAUSE, silence))).toEqual({
+      failures: 5,
+      pauses: 1,
+      paused_until: 4 + FIRST_PAUSE_MS,
+    });
+  });
+  test("failures of requests that were under way when the pause began change nothing; a success then ends it", () => {
+    const paused = afterAll(many(5, fault));
+    expect(afterAll(many(5, silence), paused, 10)).toEqual(paused);
+    expect(after(paused, ok, 10, 0.5)).toBeNull();
+    expect(after(paused, refusal, 10, 0.5)).toBe(paused);
+  });
+  test("a failed probe doubles the pause, up to the longest; a Retry-After makes it longer, no longer than that", () => {
+    let health = afterAll(many(5, fault));
+    const pauses: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      const at = health?.paused_until ?? 0;
+      health = after(health, fault, at, 0.5);
+      pauses.push((health?.paused_until ?? 0) - at);
+    }
+    expect(pauses).toEqual([
+      10_000,
+      20_000,
+      40_000,
+      80_000,
+      160_000,
+      LONGEST_PAUSE_MS,
+      LONGEST_PAUSE_MS,
+      LONGEST_PAUSE_MS,
+    ]);
+    const asked = (seconds: number): number =>
+      after(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0;
+    expect([asked(1), asked(60), asked(999_999)]).toEqual([FIRST_PAUSE_MS, 60_000, LONGEST_PAUSE_MS]);
+  });
+  test("none may be asked in a pause, one after it, all when it is well", () => {
+    const paused: HostHealth = { failures: 5, pauses: 1, paused_until: 1000 };
+    expect([
+      allowed(null, 10, 0),
+      allowed({ failures: 4, pauses: 0, paused_until: null }, 10, 0),
+      allowed(paused, 10, 999),
+      allowed(paused, 10, 1000),
+    ]).toEqual([10, 10, 0, 1]);
+  });
+});
+
+describe("the book of hosts", () => {
+  const book = () => {
+    const clock = virtualClock();
+    return { clock, hosts: hosts(clock, () => 0.5) };
+  };
+  const fail = (places: readonly (Place | null)[]): void => {
+    for (const p of places) {
+      p?.answered(silence);
+      p?.done();
+    }
+  };
+
+  const known = (h: Hosts, host: string): void => {
+    const place = h.place(host);
+    place?.answered(ok);
+    place?.done();
+  };
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}`);
+  const takenOf = (h: Hosts, hostNames: readonly string[]): Place[] =>
+    hostNames.flatMap((host) => many(12, host).map((name) => h.place(name))).filter((p): p is Place => p !== null);
+
+  test("gives ten places to a host and two hundred in all", () => {
+    const { hosts: h } = book();
+    for (const name of names(30)) known(h, name);
+    expect(takenOf(h, ["h0"])).toHaveLength(MAX_PER_HOST);
+    expect(takenOf(h, names(30))).toHaveLength(MAX_IN_FLIGHT - MAX_PER_HOST);
+  });
+  test("keeps fifty of them from hosts that have not answered yet, or not well: those that do go on", () => {
+    const { hosts: h } = book();
+    known(h, "well");
+    known(h, "ill");
+    fail([h.place("ill")]);
+    const hanging = takenOf(h, names(40));
+    expect(hanging).toHaveLength(MAX_UNPROVEN);
+    expect([h.place("ill"), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_HOST]);
+    hanging[0]?.done();
+    expect(h.place("ill")).not.toBeNull();
+  });
+  test("an answer frees the host's place, and what is written down afterwards the place among all", () => {
+    const { hosts: h } = book();
+    for (const name of names(20)) known(h, name);
+    const first = names(20).flatMap((name) => many(10, 0).map(() => h.place(name)));
+    first[0]?.answered(ok);
+    expect(h.place("h0")).toBeNull();
+    first[0]?.done();
+    expect(h.place("h0")).not.toBeNull();
+  });
+  test("a host that has deliveries due gives no place to what comes later, and is read once it has room", () => {
+    const { hosts: h } = book();
+    h.wait("a");
+    expect([h.place("a"), h.anyNext()]).toEqual([null, true]);
+    const [next] = h.next(20);
+    expect([next?.host, next?.places.length, h.anyNext()]).toEqual(["a", MAX_PER_HOST, false]);
+    h.wait("a");
+    expect([h.anyNext(), h.next(20)]).toEqual([false, []]);
+    next?.places[0]?.done();
+    expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
+  });
+  test("a paused host is left alone, then asked once at a time, and is well again after a success", async () => {
+    const { hosts: h, clock } = book();
+    fail(many(5, 0).map(() => h.place("a")));
+    expect([h.place("a"), h.pausedUntil("a")]).toEqual([null, new Date(clock.now().getTime() + FIRST_PAUSE_MS)]);
+    h.wait("a");
+    expect(h.anyNext()).toBe(false);
+    await clock.advance(FIRST_PAUSE_MS);
+    const [probe] = h.next(20);
+    expect([probe?.places.length, h.pausedUntil("a")]).toEqual([1, null]);
+    h.wait("a");
+    expect(h.next(20)).toEqual([]);
+    expect(probe?.places[0]?.answered(ok)).toEqual({ ended: true });
+    expect(h.next(20).map((n) => n.places.length)).toEqual([MAX_PER_HOST]);
+  });
+  test("a probe that was not made gives the place back", async () => {
+    const { hosts: h, clock } = book();
+    fail(many(5, 0).map(() => h.place("a")));
+    await clock.advance(FIRST_PAUSE_MS);
+    h.place("a")?.done();
+    expect(h.place("a")).not.toBeNull();
+  });
+  test("somebody who believes that it is well has it asked at once", () => {
+    const { hosts: h } = book();
+    fail(many(5, 0).map(() => h.place("a")));
+    h.askNow("a");
+    expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
+  });
+  test("whatever happens, the bounds hold and every place comes back", () => {
+    const step = record({
+      host: constantFrom("a", "b", "c"),
+      what: constantFrom("place", "wait", "next", "good", "bad", "drop", "time"),
+    });
+    assert(
+      property(array(step, { maxLength: 300 }), (steps) => {
+        const { hosts: h, clock } = book();
+        const held: { host: string; place: Place }[] = [];
+        const end = (host: string, run: (p: Place) => void): void => {
+          const at = held.findIndex((x) => x.host === host);
+          const [one] = at < 0 ? [] : held.splice(at, 1);
+          if (one) run(one.place);
+        };
+        for (const { host, what } of steps) {
+          if (what === "place") {
+            const place = h.place(host);
+            if (place) held.push({ host, place });
+          }
+          if (what === "wait") h.wait(host);
+          if (what === "next")
+            for (const n of h.next(2)) held.push(...n.places.map((place) => ({ host: n.host, place })));
+          if (what === "good")
+            end(host, (p) => {
+              p.answered(ok);
+              p.done();
+            });
+          if (what === "bad")
+            end(host, (p) => {
+              p.answered(silence);
+              p.done();
+            });
+          if (what === "drop")
+            end(host, (p) => {
+              p.done();
+              p.done();
+            });
+          if (what === "time") void clock.advance(FIRST_PAUSE_MS);
+          for (const name of ["a", "b", "c"])
+            expect(held.filter((x) => x.host === name).length).toBeLessThanOrEqual(MAX_PER_HOST);
+        }
+        for (const { place } of held) {
+          place.answered(ok);
+          place.done();
+        }
+        for (const name of ["a", "b", "c"]) {
+          h.wait(name);
+          void clock.advance(LONGEST_PAUSE_MS * 2);
+        }
+        expect(h.next(3).reduce((n, x) => n + x.places.length, 0)).toBeGreaterThanOrEqual(3);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
