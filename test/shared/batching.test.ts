@@ -1,4 +1,5 @@
-import { joining } from "../../shared/joining.ts";
+import * as fc from "fast-check";
+import { batched, chunks } from "../../shared/batching.ts";
 
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -6,22 +7,25 @@ const settled = async (): Promise<void> => {
 
 test("calls of one moment make one run, answered in order", async () => {
   const runs: number[][] = [];
-  const double = joining<number, number>(async (items) => {
-    runs.push(items);
-    return items.map((i) => i * 2);
-  }, 100);
+  const double = batched<number, number>(
+    async (items) => {
+      runs.push(items);
+      return items.map((i) => i * 2);
+    },
+    { maxItems: 100 },
+  );
   expect(await Promise.all([1, 2, 3].map((n) => double(n)))).toEqual([2, 4, 6]);
   expect(runs).toEqual([[1, 2, 3]]);
 });
 
 test("while two runs are under way the rest gathers, no run is larger than its bound, nothing is left behind", async () => {
   const runs: { items: number[]; done: () => void }[] = [];
-  const ask = joining<number, number>(
+  const ask = batched<number, number>(
     (items) =>
       new Promise((resolve) => {
         runs.push({ items, done: () => resolve(items) });
       }),
-    4,
+    { maxItems: 4 },
   );
   const answers = Promise.all(Array.from({ length: 11 }, (_, i) => ask(i)));
   await settled();
@@ -35,15 +39,51 @@ test("while two runs are under way the rest gathers, no run is larger than its b
 
 test("a run that fails fails its own calls only", async () => {
   let n = 0;
-  const ask = joining<string, string>(async (items) => {
-    if (n++ === 0) throw new Error("down");
-    return items;
-  }, 1);
+  const ask = batched<string, string>(
+    async (items) => {
+      if (n++ === 0) throw new Error("down");
+      return items;
+    },
+    { maxItems: 1 },
+  );
   const [first, second] = await Promise.allSettled([ask("a"), ask("b")]);
   expect([first.status, second]).toEqual(["rejected", { status: "fulfilled", value: "b" }]);
 });
 
+test("a batch larger than a message goes as several runs, answered in order; null is an answer", async () => {
+  const runs: number[][] = [];
+  const ask = batched<number, number | null>(
+    async (items) => {
+      runs.push(items);
+      return items.map((i) => (i === 2 ? null : i));
+    },
+    { maxItems: 100, bytesOf: () => 250_000 },
+  );
+  expect(await Promise.all([1, 2, 3].map((n) => ask(n)))).toEqual([1, null, 3]);
+  expect(runs).toEqual([[1], [2], [3]]);
+});
+
 test("an item without an answer is an error, not a silence", async () => {
-  const ask = joining<string, string>(async () => [], 10);
+  const ask = batched<string, string>(async () => [], { maxItems: 10 });
   await expect(ask("a")).rejects.toThrow("without an answer");
+});
+
+test("chunks: everything once, in order, none longer than asked, none larger than allowed unless one item is, and no more of them than greed needs", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(500)),
+      fc.integer({ min: 1, max: 1000 }),
+      fc.integer({ min: 1, max: 20 }),
+      (sizes, maxBytes, maxItems) => {
+        const parts = chunks(sizes, { maxItems, maxBytes, bytesOf: (n) => n });
+        const sum = (part: readonly number[]): number => part.reduce((a, b) => a + b, 0);
+        expect(parts.flat()).toEqual(sizes);
+        for (const [i, part] of parts.entries()) {
+          expect(part.length > 0 && part.length <= maxItems && (part.length === 1 || sum(part) <= maxBytes)).toBe(true);
+          const next = parts[i + 1]?.[0];
+          if (next !== undefined) expect(part.length === maxItems || sum(part) + next > maxBytes).toBe(true);
+        }
+      },
+    ),
+  );
 });

@@ -1,0 +1,90 @@
+import DataLoader from "dataloader";
+
+/** Batches of one loader under way at the same time: one at the database or on the bus, one that fills behind it. */
+const BATCHES_AT_ONCE = 2;
+
+/** Most bytes of payload in one message on the bus: NATS takes a megabyte, and JSON and the rest of the message need room beside it. */
+export const MAX_MESSAGE_BYTES = 400_000;
+
+/** Bounds of a batch: items, and bytes as `bytesOf` counts them where the batch becomes messages on the bus. */
+export interface BatchBounds<In> {
+  maxItems: number;
+  bytesOf?: (item: In) => number;
+}
+
+/**
+ * Splits a list into chunks of at most `maxItems` items and, with `bytesOf`, at most `maxBytes` bytes. An item larger than that is a chunk of its own.
+ */
+export function chunks<T>(
+  items: readonly T[],
+  { maxItems, bytesOf, maxBytes = MAX_MESSAGE_BYTES }: BatchBounds<T> & { maxBytes?: number },
+): T[][] {
+  const out: T[][] = [];
+  let chunk: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const size = bytesOf?.(item) ?? 0;
+    if (chunk.length > 0 && (bytes + size > maxBytes || chunk.length >= maxItems)) {
+      out.push(chunk);
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(item);
+    bytes += size;
+  }
+  if (chunk.length > 0) out.push(chunk);
+  return out;
+}
+
+/**
+ * Turns a request for many into a function for one, as DataLoader does without its cache: calls of about the same moment share one `run`, at most two
+ * runs are under way, and what comes meanwhile fills the next. A lone call waits for no more than the end of the event loop's turn.
+ * `run` answers for its items in order; when it throws, every call of that run fails.
+ */
+export function batched<In, Out>(
+  run: (items: In[]) => Promise<readonly Out[]>,
+  { maxItems, bytesOf }: BatchBounds<In>,
+): (item: In) => Promise<Out> {
+  const filling: (() => void)[] = [];
+  let running = 0;
+  let planned = false;
+
+  const plan = (): void => {
+    if (planned || filling.length === 0 || running >= BATCHES_AT_ONCE) return;
+    planned = true;
+    setImmediate(() => {
+      planned = false;
+      filling.shift()?.();
+      plan();
+    });
+  };
+
+  const loader = new DataLoader<In, Out>(
+    async (items) => {
+      running++;
+      try {
+        const parts = bytesOf === undefined ? [[...items]] : chunks(items, { maxItems, bytesOf });
+        const answers = (await Promise.all(parts.map(run))).flat();
+        return items.map((_item, i) => answers[i] ?? unanswered(answers, i));
+      } finally {
+        running--;
+        plan();
+      }
+    },
+    {
+      cache: false,
+      maxBatchSize: maxItems,
+      batchScheduleFn: (dispatch) => {
+        filling.push(dispatch);
+        plan();
+      },
+    },
+  );
+  return (item) => loader.load(item);
+}
+
+/** What stands for an answer that is not there; null is an answer. */
+function unanswered<Out>(answers: readonly Out[], i: number): Out | Error {
+  const answer = answers[i];
+  return answer === undefined ? new Error("a batch left one of its items without an answer") : answer;
+}
