@@ -3,6 +3,7 @@ import { TalkFacts } from "./attempt.ts";
 import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
 import { EngineWord } from "./models.ts";
+import { StreamDialect } from "./stream-dialect.ts";
 
 /** What a talk is made ready with. */
 export const Preparation = Strict({
@@ -15,8 +16,10 @@ export const Preparation = Strict({
   payload: Json,
   max_call_seconds: Type.Integer({ minimum: 1 }),
   voicemail_action: VoicemailActionWord,
-  /** The carrier behind the provider word: how its media stream speaks. */
+  /** The carrier behind the provider word. */
   carrier: Type.Enum(["twilio", "plivo", "telnyx", "none"]),
+  /** How the carrier's media stream speaks; absent: no stream of audio is understood. */
+  stream: Type.Optional(StreamDialect),
   /** The configuration's engine; null: the deployment's. The template's own wins. */
   engine: Nullable(EngineWord),
   /** The talk is recorded by us. */

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { Preparation, Prepared, TurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
+import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
 
 /** How long a dial request may take: longer ones count as "maybe placed". What is waited for after a lost answer is counted from it, so it is one for all carriers. */
 export const DIAL_TIMEOUT_MS = 15_000;
@@ -213,6 +214,8 @@ export interface RecordingStream {
 export interface CarrierPort {
   readonly id: CarrierId;
   readonly capabilities: Capabilities;
+  /** How its media stream speaks: travels to the conversation service with each call; absent: it has none. */
+  readonly stream?: StreamDialect;
   /** Loads what is slow to load, so that no dial waits for it. */
   warm(): Promise<void>;
   /** Asks once, never twice; never throws. */

@@ -8,7 +8,7 @@ import type { CallDoc, KeptOrder } from "../call/calls.model.ts";
 import type { InboundCall, InboundDecision } from "../carriers/carrier-port.ts";
 import { ended } from "../call/close-call.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
-import { askedOfUs, isOwnRecording, targetOf } from "../media/media-target.ts";
+import { askedOfUs, carrierFacts, isOwnRecording, targetOf } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import { callbackBase, logCall, type Works } from "../deps.ts";
 
@@ -107,7 +107,7 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
     payload,
     max_call_seconds: plan.max_call_seconds,
     voicemail_action: "continue",
-    carrier: carrier.id,
+    ...carrierFacts(carrier),
     engine: plan.configuration?.engine ?? null,
     record: askedOfUs(w, record),
     ttl_seconds: MEDIA_SECONDS,

@@ -1,6 +1,6 @@
-import type { Prepared } from "../../../shared/contracts/conversation.ts";
+import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
 import type { CallDoc } from "../call/calls.model.ts";
-import type { MediaTarget } from "../carriers/carrier-port.ts";
+import type { CarrierPort, MediaTarget } from "../carriers/carrier-port.ts";
 import type { Works } from "../deps.ts";
 
 /** True where the conversation service is asked to record a talk: it can where the talk carries sound; else the carrier does. */
@@ -10,6 +10,15 @@ export const askedOfUs = ({ env }: Pick<Works, "env">, record: boolean): boolean
 /** True where the conversation service records this call: the carrier is not to. */
 export const isOwnRecording = (w: Pick<Works, "env">, { order, media }: Pick<CallDoc, "order" | "media">): boolean =>
   media === "audio" && askedOfUs(w, order?.record ?? false);
+
+/** What a conversation is told of its carrier: its name, and how its media stream speaks. */
+export const carrierFacts = ({
+  id,
+  stream,
+}: Pick<CarrierPort, "id" | "stream">): Pick<Preparation, "carrier" | "stream"> => ({
+  carrier: id,
+  ...(stream === undefined ? {} : { stream }),
+});
 
 /** Where the talk waits, as the carrier is told. */
 export const targetOf = ({ kind, media_url, token, language, voice }: Prepared): MediaTarget => ({

@@ -8,7 +8,7 @@ import type { CallDoc } from "../call/calls.model.ts";
 import { admitted, baton, blacklist, carrier, firstStop, line, window } from "./dial-checks.ts";
 import { ended } from "../call/close-call.ts";
 import { takeGrant, waitForTurn } from "./dial-permit.ts";
-import { askedOfUs } from "../media/media-target.ts";
+import { askedOfUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall, type Clearance, type Media } from "./place-call.ts";
 import { preChecks } from "./pre-checks/run-pre-checks.ts";
 import { later, stopEarly, stopFor, type Stop } from "./early-stop.ts";
@@ -29,7 +29,7 @@ const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Pro
     payload,
     max_call_seconds: order.max_call_seconds,
     voicemail_action: order.voicemail_action,
-    carrier: w.carriers.of(order.provider).id,
+    ...carrierFacts(w.carriers.of(order.provider)),
     engine: order.engine ?? null,
     record: askedOfUs(w, order.record),
     ttl_seconds: w.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,

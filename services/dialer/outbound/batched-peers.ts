@@ -27,15 +27,13 @@ export interface Together {
 const MAX_ITEMS = 200;
 /** Lines that are owed at most; the leases of others run out by themselves. */
 const MAX_OWED = 10_000;
-const payloadBytes = ({ payload }: Preparation): number => Buffer.byteLength(JSON.stringify(payload));
+const bytesOf = (call: Preparation): number => Buffer.byteLength(JSON.stringify(call));
 
 /** Joins the requests of one process. */
 export function createTogether(bus: Bus): Together {
   const prepare = joining(async (calls: Preparation[]) => {
     const answers = await Promise.all(
-      packets(calls, payloadBytes, MAX_PACKET_BYTES).map((some) =>
-        bus.call("conversation.prepareMany", { calls: some }),
-      ),
+      packets(calls, bytesOf, MAX_PACKET_BYTES).map((some) => bus.call("conversation.prepareMany", { calls: some })),
     );
     return answers.flatMap(({ results }) => results);
   }, MAX_ITEMS);

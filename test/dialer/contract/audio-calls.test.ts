@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import type { DialOrder } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
@@ -55,6 +56,7 @@ test("the preparation says whose stream it will be, which engine is wished for, 
   const { order, form, tell } = await dialled({ engine: "cascade" });
   expect(d.toldOf(order).find((t) => t.what === "conversation.prepareMany")?.params).toMatchObject({
     carrier: "twilio",
+    stream: twilioStream,
     engine: "cascade",
     record: true,
   });

@@ -25,6 +25,7 @@ import { createLookup, type Lookup } from "./lookup.ts";
 import { recordingIn, recordsIn } from "./call-records.ts";
 import { isMissing, openRest, type PlivoRest, type RestOptions } from "./rest.ts";
 import { isSigned } from "./signature.ts";
+import { plivoStream } from "./stream.ts";
 
 /** What the adapter needs of the environment. */
 export interface PlivoOptions extends RestOptions {
@@ -179,6 +180,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       signs_upgrade: false,
       digits: "command",
     },
+    stream: plivoStream,
     warm: async () => undefined,
     dial: (request) => dial(rest, lookup, request),
     hangUp: (call, answered) => hangUp(rest, lookup, call, answered),

@@ -10,6 +10,7 @@ import { fetchCall, findCalls } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";
+import { telnyxStream } from "./stream.ts";
 
 /** What the adapter needs of the environment. `public_key`: base64, checks callbacks. */
 export interface TelnyxOptions extends RestOptions {
@@ -36,6 +37,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
       signs_upgrade: false,
       digits: "command",
     },
+    stream: telnyxStream,
     warm: async () => undefined,
     async dial(request) {
       try {

@@ -10,6 +10,7 @@ import { inboundDocument, readInbound } from "./inbound.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, isUpgradeSigned } from "./signature.ts";
+import { twilioStream } from "./stream.ts";
 
 /** What the adapter needs of the environment. */
 export interface TwilioOptions extends RestOptions {
@@ -141,6 +142,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       signs_upgrade: true,
       digits: "media",
     },
+    stream: twilioStream,
     warm: async () => {
       await rest();
     },
