@@ -10,11 +10,11 @@ import { keptFlows } from "./session/compiled-templates.ts";
 import { joinedSound, joinedText } from "./session/media-attachment.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 import { audioLeg } from "./transport/stream-legs.ts";
-import { ownRecordings } from "./recording/session-recordings.ts";
-import { relayLeg } from "./transport/text-relay-leg.ts";
-import { shutDownsIn } from "./providers/model-deprecations.ts";
+import { sessionRecordings } from "./recording/session-recordings.ts";
+import { textRelayLeg } from "./transport/text-relay-leg.ts";
+import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { deploymentModels } from "./providers/deployment-models.ts";
-import { webCaller } from "./providers/web-request.ts";
+import { webRequester } from "./providers/web-request.ts";
 import { prepareMany } from "./session/preparation.ts";
 import { salvaged } from "./session/recovery.ts";
 import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
@@ -44,9 +44,9 @@ export default service("conversation", (ground) => {
   const sessions = sessionsOn(ground.store().model("conversation_sessions", sessionSchema));
   const flows = keptFlows();
   const models = deploymentModels({ env, clock, log });
-  const web = webCaller({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
+  const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
   const after = afterCalls({ bus, clock, log, model: (template) => models.evaluation(template) });
-  const recordings = ownRecordings({ env, ids, bus, clock, log });
+  const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const voices = engines({ env, clock, models, recordings });
   const shop = { bus, clock, log, sessions, web, after, env };
   const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop, most: MAX_TALKS });
@@ -54,12 +54,12 @@ export default service("conversation", (ground) => {
   let server: MediaServer | null = null;
   let leftovers: Loop | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
-  const warm = warming({ clock, speech: (template) => models.talk(template).speech });
+  const warm = warming({ clock, speech: (template) => models.cascade(template).speech });
   const parts = { env, clock, ids, sessions, flows, warm, url };
 
   const joined = (socket: WebSocket, doc: SessionDoc): Joined =>
     doc.engine === "relay"
-      ? joinedText(relayLeg(socket), voices.text, clock)
+      ? joinedText(textRelayLeg(socket), voices.text, clock)
       : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
 
   return {
@@ -76,7 +76,7 @@ export default service("conversation", (ground) => {
       },
     },
     async started() {
-      for (const { setting, model, on } of shutDownsIn(env))
+      for (const { setting, model, on } of deprecationsIn(env))
         log.warn(
           { event: "model.shuts_down", setting, model, on },
           `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`,
@@ -95,7 +95,7 @@ export default service("conversation", (ground) => {
         name: "left recordings",
         clock,
         intervalMs: LEFTOVERS_MS,
-        pass: async () => (await recordings.adopt()) > 0,
+        pass: async () => (await recordings.recoverLeftovers()) > 0,
         onError: (error) =>
           log.warn(
             { event: "recording.not_adopted", error: errorForLog(error) },

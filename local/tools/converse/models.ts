@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { ModelCall } from "../../../services/conversation/dialogue/chat-messages.ts";
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
-import { ModelFault, type ChatRequest } from "../../../services/conversation/providers/port.ts";
+import { ModelError, type ChatRequest } from "../../../services/conversation/providers/port.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { Strict, Type, type Static } from "../../../shared/contracts/define.ts";
 import { EnvironmentError, readEnv } from "../../../shared/env.ts";
@@ -70,7 +70,7 @@ function onSocket(address: {
         });
         return { text, calls };
       } catch (error) {
-        if (error instanceof ModelFault) return { fault: error.code, why: error.message };
+        if (error instanceof ModelError) return { fault: error.code, why: error.message };
         throw error;
       }
     },

@@ -1,5 +1,5 @@
 /** Words that tell whether somebody goes on. All in small letters; several words in one entry are written with _. */
-export interface TurnWords {
+export interface EndpointingLexicon {
   /** Nobody ends a turn with these: conjunctions, articles, possessives, what introduces a name or a number. */
   readonly open: ReadonlySet<string>;
   /** Seldom the end of a turn, and yet it can be: prepositions, auxiliaries. */
@@ -14,7 +14,7 @@ export interface TurnWords {
   readonly backchannels: ReadonlySet<string>;
 }
 
-type Lists = Record<keyof TurnWords, string>;
+type Lists = Record<keyof EndpointingLexicon, string>;
 
 const setOf = (list: string): ReadonlySet<string> =>
   new Set(
@@ -24,7 +24,7 @@ const setOf = (list: string): ReadonlySet<string> =>
       .filter((w) => w !== "")
       .map((w) => w.replace(/[_-]/g, " ")),
   );
-const words = (l: Lists): TurnWords => ({
+const words = (l: Lists): EndpointingLexicon => ({
   open: setOf(l.open),
   loose: setOf(l.loose),
   fillers: setOf(l.fillers),
@@ -184,5 +184,5 @@ const KNOWN = new Map(
 );
 
 /** The words of a language (BCP 47); none where it is not known: marks and pauses decide alone then. */
-export const turnWords = (language: string): TurnWords =>
+export const lexiconFor = (language: string): EndpointingLexicon =>
   KNOWN.get(language.split("-")[0]?.toLowerCase() ?? "") ?? NONE;

@@ -1,5 +1,5 @@
-import type { TurnJudge, TurnView } from "./port.ts";
-import { turnWords, type TurnWords } from "./endpointing-lexicon.ts";
+import type { Endpointing, EndpointingInput } from "./port.ts";
+import { lexiconFor, type EndpointingLexicon } from "./endpointing-lexicon.ts";
 
 /** Nobody is answered sooner: shorter pauses are part of speech. */
 export const MIN_WAIT_MS = 300;
@@ -78,15 +78,15 @@ function dictated(words: readonly string[], numbers: ReadonlySet<string>): { dig
 }
 
 /** Whether a number is under way that may go on. A price, a year or a time is one piece, or two. */
-function midNumber(words: readonly string[], known: TurnWords): boolean {
+function midNumber(words: readonly string[], known: EndpointingLexicon): boolean {
   const { digits, pieces } = dictated(words, known.numbers);
   if (pieces === 0 || digits < DICTATED_FROM || digits >= DICTATED_BELOW) return false;
   return pieces >= DICTATED_FROM || (pieces === 2 && digits > 4);
 }
 
-function waitMs({ text, language, expects_short }: TurnView): number {
+function waitMs({ text, language, expects_short }: EndpointingInput): number {
   const said = text.trim().slice(-TAIL_CHARS);
-  const known = turnWords(language);
+  const known = lexiconFor(language);
   const words = wordsOf(said);
   if (words.length === 0) return MIN_WAIT_MS;
   const last = words.at(-1) ?? "";
@@ -103,12 +103,12 @@ function waitMs({ text, language, expects_short }: TurnView): number {
 }
 
 /** Judges by words and marks: what sounds finished is answered soon, what sounds unfinished is waited for. */
-export const ruleJudge = (): TurnJudge => ({ waitMs });
+export const ruleBasedEndpointing = (): Endpointing => ({ waitMs });
 
 /** Whether the whole utterance only says "I am listening" (uh-huh, I see, genau, d'accord): no reason to stop speaking. */
 export function isBackchannel(text: string, language: string): boolean {
   const words = wordsOf(text.slice(0, TAIL_CHARS));
   if (words.length > BACKCHANNEL_MAX_WORDS || /[?？؟]/u.test(text)) return false;
-  const { backchannels } = turnWords(language);
+  const { backchannels } = lexiconFor(language);
   return madeOf(words, (entry) => backchannels.has(entry) || NODS.test(entry) || /^h?m+$/.test(entry));
 }

@@ -9,7 +9,7 @@ let slab = new Int16Array(SLAB_SAMPLES);
 let used = 0;
 
 /** Silence of so many samples that nobody else has. A frame with memory of its own costs more to let go of than to fill: there are thousands of them a second. */
-export function frameOfSilence(samples: number): Pcm {
+export function silentFrame(samples: number): Pcm {
   if (samples > LONGEST_SAMPLES) return new Int16Array(samples);
   if (used + samples > SLAB_SAMPLES) {
     slab = new Int16Array(SLAB_SAMPLES);

@@ -1,5 +1,5 @@
 import type { AudioFormat } from "../transport/port.ts";
-import { frameOfSilence } from "./frame-pool.ts";
+import { silentFrame } from "./frame-pool.ts";
 import type { Pcm } from "./port.ts";
 
 /** Samples to the bytes of a leg and back; both sides copy, so that nobody holds another's buffer. */
@@ -45,7 +45,7 @@ function tables(codeOf: (sample: number) => number, sampleOf: (code: number) => 
   const codes = Uint8Array.from({ length: SIXTEEN_BITS }, (_, bits) => codeOf((bits << 16) >> 16));
   return {
     decode(bytes) {
-      const pcm = frameOfSilence(bytes.length);
+      const pcm = silentFrame(bytes.length);
       for (let i = 0; i < bytes.length; i++) pcm[i] = samples[bytes[i] ?? 0] ?? 0;
       return pcm;
     },

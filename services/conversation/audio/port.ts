@@ -2,7 +2,7 @@
 export type Pcm = Int16Array;
 
 /** What a voice detector knows after a frame. Milliseconds are those of the sound, not of the clock. */
-export interface Hearing {
+export interface VoiceActivity {
   /** Somebody speaks: begun and not yet silent for long enough to count. */
   readonly speaking: boolean;
   /** From the onset of the voice to its last sound: the silence behind it makes it no longer. 0 while nobody speaks. */
@@ -15,12 +15,12 @@ export interface Hearing {
 
 /** Tells voice from silence, frame by frame (any length from 5 to 100 ms). */
 export interface Vad {
-  push(pcm: Pcm): Hearing;
+  push(pcm: Pcm): VoiceActivity;
   reset(): void;
 }
 
 /** What a turn looks like when it may be over. */
-export interface TurnView {
+export interface EndpointingInput {
   readonly text: string;
   /** BCP 47. */
   readonly language: string;
@@ -29,8 +29,8 @@ export interface TurnView {
 }
 
 /** How long silence must last after these words until the turn counts as over, ms. Replaceable: rules by default. */
-export interface TurnJudge {
-  waitMs(turn: TurnView): number;
+export interface Endpointing {
+  waitMs(turn: EndpointingInput): number;
 }
 
 /** Cuts a growing text into what is synthesised in one go. Nothing is lost: all parts together are the text that was pushed, blanks between them aside. */

@@ -1,11 +1,11 @@
-import { wholeWords } from "./spoken-prefix.ts";
+import { wordPrefix } from "./spoken-prefix.ts";
 
 /** Speed of synthesised speech where the carrier does not report it. */
 export const CHARS_PER_SECOND = 15;
 const MS_PER_SECOND = 1000;
 
 /** A text handed to speech. */
-export interface Uttered {
+export interface Utterance {
   readonly text: string;
   readonly interruptible: boolean;
 }
@@ -14,14 +14,15 @@ export interface Uttered {
 export const speechMs = (text: string): number => (text.length * MS_PER_SECOND) / CHARS_PER_SECOND;
 
 /** The same of texts one after the other. */
-export const lengthMs = (texts: readonly Uttered[]): number => texts.reduce((ms, { text }) => ms + speechMs(text), 0);
+export const totalSpeechMs = (texts: readonly Utterance[]): number =>
+  texts.reduce((ms, { text }) => ms + speechMs(text), 0);
 
 /** The first `ms` of a text, ended at a word. */
 const prefix = (text: string, ms: number): string =>
-  wholeWords(text, Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND));
+  wordPrefix(text, Math.floor((ms * CHARS_PER_SECOND) / MS_PER_SECOND));
 
 /** The last of several texts that was heard when speech stopped after `ms`, cut to what was heard of it. One that can't be talked over was heard whole, with all before it. */
-export function lastHeard(said: readonly Uttered[], ms: number): string {
+export function lastHeard(said: readonly Utterance[], ms: number): string {
   let left = ms;
   let heard = "";
   const firm = said.findLastIndex(({ interruptible }) => !interruptible);

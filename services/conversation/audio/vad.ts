@@ -1,4 +1,4 @@
-import type { Hearing, Pcm, Vad } from "./port.ts";
+import type { VoiceActivity, Pcm, Vad } from "./port.ts";
 
 /** Sound is judged in steps of this length, whatever the length of the frames. */
 const STEP_MS = 10;
@@ -64,7 +64,7 @@ function noiseFloor(): (power: number) => number {
 }
 
 /** The two hystereses over the power of each step: in level and in time. All times are ms of sound. */
-function detector(): { step(power: number): void; hearing(level_db: number): Hearing } {
+function detector(): { step(power: number): void; hearing(level_db: number): VoiceActivity } {
   const floorAfter = noiseFloor();
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];

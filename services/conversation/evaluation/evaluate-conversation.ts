@@ -1,6 +1,6 @@
 import type { Evaluation } from "../../../shared/contracts/attempt.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { ModelFault, type ChatModel } from "../providers/port.ts";
+import { ModelError, type ChatModel } from "../providers/port.ts";
 import { startTimer } from "../timer.ts";
 import { argumentsIn, judgementOf, nothingBut } from "./evaluation-result.ts";
 import { questionOf, worthAsking, type EndedTalk } from "./evaluation-prompt.ts";
@@ -42,7 +42,7 @@ export async function evaluateTalk(
   } catch (error) {
     if (signal.aborted) return nothingBut("SHUTDOWN");
     if (late.signal.aborted) return nothingBut("TOO_LATE");
-    return nothingBut(error instanceof ModelFault ? error.code : "INTERNAL");
+    return nothingBut(error instanceof ModelError ? error.code : "INTERNAL");
   } finally {
     stopTimer();
   }

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { Metronome } from "../transport/frame-clock.ts";
-import { pacedPlayout, type Playout } from "../transport/audio-playout.ts";
+import type { FrameClock } from "../transport/frame-clock.ts";
+import { audioPlayout, type AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
 import { beepDetector } from "../audio/beep-detector.ts";
 import { dtmfTones } from "../audio/dtmf-tones.ts";
 import { codecFor } from "../audio/g711.ts";
-import type { BeepDetector, Hearing } from "../audio/port.ts";
+import type { BeepDetector, VoiceActivity } from "../audio/port.ts";
 import { isBackchannel } from "../audio/endpointing.ts";
 import { beepWait, type BeepWait } from "./beep-wait.ts";
 import { keypad, type Keypad } from "./dtmf-collector.ts";
@@ -33,7 +33,7 @@ const ASKS = /[?？؟]/u;
 /** What talks over sound are held with. `fillers`: short texts for pauses, one at most is said in a turn. `keys`: how keys are pressed where the leg has no message for it. */
 export interface SoundParts {
   clock: Clock;
-  metronome: Metronome;
+  metronome: FrameClock;
   mind(ground: MindGround): Mind;
   fillers: readonly string[];
   keys: "sound" | "command";
@@ -44,7 +44,7 @@ export interface SoundParts {
 interface Works {
   readonly rate: number;
   readonly decode: (frame: Uint8Array) => Int16Array;
-  readonly playout: Playout;
+  readonly playout: AudioPlayout;
   readonly mind: Mind;
   readonly barge: BargeIn;
   readonly recorder: Recorder | null;
@@ -92,7 +92,7 @@ class SoundVoice implements Voice {
         }
       },
       digit: (digit) => this.#digit(digit),
-      mark: (name) => this.#works?.playout.marked(name),
+      mark: (name) => this.#works?.playout.markReturned(name),
       fault: () => this.#host.fault("MEDIA_REFUSED_FRAME"),
       closed: () => this.#closed(),
     });
@@ -156,7 +156,7 @@ class SoundVoice implements Voice {
     const { clock } = this.#o;
     const codec = codecFor(format);
     const recorder = this.#o.recorder?.(rate) ?? null;
-    const playout = pacedPlayout({
+    const playout = audioPlayout({
       leg: this.#leg,
       clock,
       rate,
@@ -178,7 +178,7 @@ class SoundVoice implements Voice {
       ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken),
     });
     this.#works = { rate, decode: codec.decode, playout, mind, barge, recorder, beeps: beepDetector(rate) };
-    this.#leave = this.#o.metronome.join(() => this.#beat());
+    this.#leave = this.#o.metronome.subscribe(() => this.#beat());
     this.#host.ready(call_id);
   }
 
@@ -211,7 +211,7 @@ class SoundVoice implements Voice {
     this.#watch(works, works.mind.hear(pcm, frame));
   }
 
-  #watch(works: Works, hearing: Hearing): void {
+  #watch(works: Works, hearing: VoiceActivity): void {
     if (hearing.speaking !== this.#speaking) {
       this.#speaking = hearing.speaking;
       this.#beep?.speaks(hearing.speaking);
@@ -227,10 +227,10 @@ class SoundVoice implements Voice {
     if (++this.#missed > DTX_BEATS) this.#hear(works, new Int16Array((works.rate * FRAME_MS) / MS_PER_SECOND), null);
     works.barge.tick();
     works.mind.tick();
-    works.playout.beat();
-    if (works.playout.soundingSince !== null) {
+    works.playout.tick();
+    if (works.playout.audibleSince !== null) {
       this.#fillerAt = null;
-      this.#turns.sounded(works.playout.soundingSince, works.mind.first_token_ms, this.#host);
+      this.#turns.sounded(works.playout.audibleSince, works.mind.first_token_ms, this.#host);
     }
     if (works.mind.said() !== "") this.#fillerAt = null;
     if (this.#fillerAt !== null && now >= this.#fillerAt) this.#fill(works);
@@ -258,7 +258,7 @@ class SoundVoice implements Voice {
     }
     if (now - this.#quietSince < this.#host.idle_ms) return;
     this.#quietSince = now;
-    this.#works?.playout.settle();
+    this.#works?.playout.commitHeard();
     this.#host.tell({ type: "idle" });
   }
 
@@ -278,7 +278,7 @@ class SoundVoice implements Voice {
   #heard(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }): void {
     if (this.#ended) return;
     if (this.#sounding() && this.#works?.playout.interruptible) this.#interrupt();
-    this.#works?.playout.settle();
+    this.#works?.playout.commitHeard();
     this.#fillerAt = this.#now() + FILLER_AFTER_MS;
     this.#host.tell(event);
     if (!this.#works?.mind.thinking) this.#fillerAt = null;
@@ -297,7 +297,7 @@ class SoundVoice implements Voice {
   }
 
   #press(digits: string): void {
-    if (this.#leg.keys) this.#leg.keys(digits);
+    if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
     else if (this.#o.keys === "command") this.#host.press(digits);
     else if (this.#works) this.#works.mind.sound(dtmfTones(digits, this.#works.rate));
   }

@@ -1,5 +1,5 @@
-import type { Playout } from "../transport/audio-playout.ts";
-import type { Hearing } from "../audio/port.ts";
+import type { AudioPlayout } from "../transport/audio-playout.ts";
+import type { VoiceActivity } from "../audio/port.ts";
 
 /** Speech over ours that lasts this long makes us fall silent (voice.md 6: 300 ms on the phone). */
 export const BARGE_IN_MS = 300;
@@ -12,7 +12,7 @@ const ANSWER_MS = 1000;
 /** Decides what speech over ours is: an interruption, a sound of assent, or nothing. */
 export interface BargeIn {
   /** After each frame of the caller. `more`: we have something to say that is not sound yet. */
-  hearing(hearing: Hearing, more: boolean): void;
+  hearing(hearing: VoiceActivity, more: boolean): void;
   /** Words of the caller, so far. */
   words(text: string): void;
   /** Their sound held no words. */
@@ -25,7 +25,7 @@ export interface BargeIn {
 
 /** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
 export interface BargeInParts {
-  playout: Playout;
+  playout: AudioPlayout;
   now(): number;
   cut(): void;
   /** What they said is still being made out. */ undecided(): boolean;

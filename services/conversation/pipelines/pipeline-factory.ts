@@ -1,13 +1,13 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Env } from "../../../shared/env.ts";
 import type { ReadyTemplate } from "../session/compiled-templates.ts";
-import { metronome } from "../transport/frame-clock.ts";
-import type { OwnRecordings } from "../recording/session-recordings.ts";
+import { frameClock } from "../transport/frame-clock.ts";
+import type { SessionRecordings } from "../recording/session-recordings.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
 import { fillers } from "../providers/tts/fillers.ts";
 import type { DeploymentModels } from "../providers/deployment-models.ts";
 import type { SessionDoc } from "../session/sessions.model.ts";
-import { ruleJudge } from "../audio/endpointing.ts";
+import { ruleBasedEndpointing } from "../audio/endpointing.ts";
 import { cascadeMind } from "./cascaded/cascaded-processor.ts";
 import type { VoiceEngine } from "./port.ts";
 import { realtimeMind } from "./realtime/realtime-processor.ts";
@@ -37,10 +37,10 @@ export function engines({
   env: Env;
   clock: Clock;
   models: DeploymentModels;
-  recordings: Pick<OwnRecordings, "open">;
+  recordings: Pick<SessionRecordings, "open">;
 }): Engines {
-  const beats = metronome(clock);
-  const judge = ruleJudge();
+  const beats = frameClock(clock);
+  const judge = ruleBasedEndpointing();
   const preemptive = env.PREEMPTIVE_GENERATION;
 
   const mindOf = ({ template }: ReadyTemplate, engine: SessionDoc["engine"]): SoundParts["mind"] => {
@@ -50,7 +50,7 @@ export function engines({
       return (ground) =>
         realtimeMind({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
     }
-    const parts = { models: models.talk(template), judge, preemptive };
+    const parts = { models: models.cascade(template), judge, preemptive };
     return (ground) => cascadeMind(parts, ground);
   };
 

@@ -1,6 +1,6 @@
-import type { Playout } from "../transport/audio-playout.ts";
+import type { AudioPlayout } from "../transport/audio-playout.ts";
 import type { AudioFormat } from "../transport/port.ts";
-import type { Hearing, Pcm } from "../audio/port.ts";
+import type { VoiceActivity, Pcm } from "../audio/port.ts";
 import type { SpeechEffect, TalkHost } from "./port.ts";
 
 /** What is heard of the caller, as it becomes known. */
@@ -23,7 +23,7 @@ export interface MindEvents {
 /** What a mind is made with, once the leg's format is known. */
 export interface MindGround {
   readonly host: TalkHost;
-  readonly playout: Playout;
+  readonly playout: AudioPlayout;
   readonly format: AudioFormat;
   readonly events: MindEvents;
   now(): number;
@@ -32,7 +32,7 @@ export interface MindGround {
 /** What listens, thinks and speaks in a talk over sound; engines differ in it. All it says goes through the playout. */
 export interface Mind {
   /** Sound of the caller, decoded and as it came (null: the carrier sent none). */
-  hear(pcm: Pcm, frame: Uint8Array | null): Hearing;
+  hear(pcm: Pcm, frame: Uint8Array | null): VoiceActivity;
   /** Something was heard that is not told yet. */
   readonly attentive: boolean;
   /** A thought is under way. */

@@ -1,13 +1,13 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { startTimer } from "../timer.ts";
-import { takenBack } from "./model-errors.ts";
-import { ModelFault } from "./port.ts";
+import { abortedError } from "./model-errors.ts";
+import { ModelError } from "./port.ts";
 
 /** Waits for a promise, but no longer than until the signal aborts; it rejects with MODEL_ABORTED then. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(takenBack());
+    stop = () => reject(abortedError());
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
@@ -44,8 +44,8 @@ export function patienceOf(clock: Clock, signal: AbortSignal, what: string): Pat
         return await unlessAborted(step, either);
       } catch (error) {
         if (late.signal.aborted && !signal.aborted)
-          throw new ModelFault("MODEL_TIMEOUT", `${what} was silent for ${ms} ms`, true);
-        throw signal.aborted ? takenBack() : error;
+          throw new ModelError("MODEL_TIMEOUT", `${what} was silent for ${ms} ms`, true);
+        throw signal.aborted ? abortedError() : error;
       } finally {
         stop();
       }

@@ -4,30 +4,30 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { Env } from "../../../shared/env.ts";
 import type { Log } from "../../../shared/log.ts";
 import { modelAddresses, type ModelAddress, type ModelKind } from "./addresses.ts";
-import { chatModel, JUDGE_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
+import { chatModel, EVALUATION_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
 import { openAiChat } from "./llm/openai-chat.ts";
 import { openAiSpeech } from "./tts/openai-speech.ts";
 import { openAiTranscriber } from "./stt/openai-transcription.ts";
-import type { ChatModel, SpeechModel, TalkModels, TranscriptionModel } from "./port.ts";
-import type { Resting } from "./failover.ts";
+import type { ChatModel, SpeechModel, CascadeModels, TranscriptionModel } from "./port.ts";
+import type { FailoverListener } from "./failover.ts";
 import { realtimeTranscription } from "./stt/realtime-transcription.ts";
-import { segmentTranscription } from "./stt/segmented-transcription.ts";
+import { segmentedTranscription } from "./stt/segmented-transcription.ts";
 import { speechCache } from "./tts/speech-cache.ts";
-import { speechRoute } from "./tts/speech-failover.ts";
+import { speechWithFailover } from "./tts/speech-failover.ts";
 
 /** What of a template chooses its models. */
-export type TalkWishes = Pick<TemplateRecord, "models" | "voice" | "language">;
+export type ModelChoice = Pick<TemplateRecord, "models" | "voice" | "language">;
 
 /** The models of a deployment, as templates ask for them. Each refuses with NOT_AVAILABLE what the deployment does not have. */
 export interface DeploymentModels {
   /** All three that a talk over sound is held with. */
-  talk(wishes: TalkWishes): TalkModels;
+  cascade(wishes: ModelChoice): CascadeModels;
   /** The one that thinks, alone: the carrier does the speech. */
-  chat(wishes: Pick<TalkWishes, "models">): ChatModel;
+  chat(wishes: Pick<ModelChoice, "models">): ChatModel;
   /** The one that judges a talk after it; where the template names none, the one of the talk. */
-  evaluation(wishes: Pick<TalkWishes, "models">): ChatModel;
+  evaluation(wishes: Pick<ModelChoice, "models">): ChatModel;
   /** Where the one that does all by itself is reached; `voice` is the template's, or else the endpoint's. */
-  realtime(wishes: TalkWishes): ModelAddress & { readonly voice: string };
+  realtime(wishes: ModelChoice): ModelAddress & { readonly voice: string };
 }
 
 /** Models are kept, for their endpoints rest and their connections stay open; there are as many as templates have wishes. */
@@ -54,7 +54,7 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
   const voices = kept<SpeechModel>();
   const ears = kept<TranscriptionModel>();
   const resting =
-    (kind: ModelKind): Resting =>
+    (kind: ModelKind): FailoverListener =>
     (fault) =>
       log.warn(
         { event: "model.resting", kind, code: fault.code, reason: fault.message },
@@ -69,7 +69,7 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
         clock,
         fallback && openAiChat(fallback),
         resting(kind),
-        kind === "evaluation" ? JUDGE_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS,
+        kind === "evaluation" ? EVALUATION_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS,
       );
     });
   const voiceAt = (address: ModelAddress, voice: string | null): SpeechModel =>
@@ -84,12 +84,12 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
   const voiceOf = (use: ModelUse | undefined, voice: string | null): SpeechModel =>
     voices([use ?? {}, voice], () => {
       const { first, fallback } = addresses.addressFor(use, "speech");
-      return speechRoute(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
+      return speechWithFailover(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
     });
   const earsOf = (use: ModelUse | undefined): TranscriptionModel =>
     ears(use ?? {}, () => {
       const { first, fallback } = addresses.addressFor(use, "transcription");
-      const pieces = segmentTranscription(
+      const pieces = segmentedTranscription(
         openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }),
       );
       // of the endpoints that templates name it is not known whether they stream
@@ -104,7 +104,7 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
     });
 
   return {
-    talk: ({ models, voice }) => ({
+    cascade: ({ models, voice }) => ({
       chat: chatOf(models.chat, "chat"),
       transcription: earsOf(models.transcription),
       speech: voiceOf(models.speech, voice),
@@ -119,5 +119,5 @@ export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; 
 }
 
 /** The three models of a talk over sound. */
-export const talkModels = (parts: { env: Env; clock: Clock; log: Log }): ((wishes: TalkWishes) => TalkModels) =>
-  deploymentModels(parts).talk;
+export const talkModels = (parts: { env: Env; clock: Clock; log: Log }): ((wishes: ModelChoice) => CascadeModels) =>
+  deploymentModels(parts).cascade;

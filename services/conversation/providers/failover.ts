@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { ModelFault } from "./port.ts";
+import { ModelError } from "./port.ts";
 
 /** How long an endpoint that has failed is not asked first: every question to it would cost its time-outs. */
-export const REST_MS = 30_000;
+export const COOL_DOWN_MS = 30_000;
 
 /** Which of two endpoints is asked first. */
-export interface Preference<T> {
+export interface Failover<T> {
   /** In the order in which they are to be asked. */
   order(): readonly T[];
   /** Asking it came to nothing; what the asker took back says nothing about its health. */
@@ -13,10 +13,10 @@ export interface Preference<T> {
 }
 
 /** Told when the first endpoint fails and rests; a second one stands in for it. */
-export type Resting = (fault: ModelFault) => void;
+export type FailoverListener = (fault: ModelError) => void;
 
 /** The first one is preferred, unless it failed a moment ago and there is a second. */
-export function preference<T>(first: T, second: T | null, clock: Clock, resting?: Resting): Preference<T> {
+export function failover<T>(first: T, second: T | null, clock: Clock, resting?: FailoverListener): Failover<T> {
   let restsUntil = -Infinity;
   return {
     order() {
@@ -24,9 +24,9 @@ export function preference<T>(first: T, second: T | null, clock: Clock, resting?
       return clock.monotonicMs() < restsUntil ? [second, first] : [first, second];
     },
     failed(one, error) {
-      if (one !== first || second === null || (error instanceof ModelFault && error.code === "MODEL_ABORTED")) return;
-      restsUntil = clock.monotonicMs() + REST_MS;
-      resting?.(error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the endpoint failed", true));
+      if (one !== first || second === null || (error instanceof ModelError && error.code === "MODEL_ABORTED")) return;
+      restsUntil = clock.monotonicMs() + COOL_DOWN_MS;
+      resting?.(error instanceof ModelError ? error : new ModelError("MODEL_ERROR", "the endpoint failed", true));
     },
   };
 }

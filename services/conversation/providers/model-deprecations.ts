@@ -2,7 +2,7 @@ import type { Env } from "../../../shared/env.ts";
 import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
 
 /** Hosted models whose end is announced, by its day; as the `openai` package tells it (test/conversation/providers/model-deprecations.test.ts compares). */
-export const SHUT_DOWNS: Readonly<Record<string, readonly string[]>> = {
+export const DEPRECATIONS: Readonly<Record<string, readonly string[]>> = {
   "2024-09-13": ["gpt-3.5-turbo-0301", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k", "gpt-3.5-turbo-16k-0613"],
   "2024-12-06": ["gpt-4-vision-preview"],
   "2025-06-06": ["gpt-4-32k", "gpt-4-32k-0314", "gpt-4-32k-0613"],
@@ -89,21 +89,21 @@ export const SHUT_DOWNS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A configured model whose end is announced. `setting`: where it is named; `on`: the day, YYYY-MM-DD. */
-export interface ShutDown {
+export interface Deprecation {
   readonly setting: string;
   readonly model: string;
   readonly on: string;
 }
 
 /** The day on which a hosted model of this name is shut down, YYYY-MM-DD; null: none is known. */
-export const shutDownOf = (model: string): string | null =>
-  Object.keys(SHUT_DOWNS).find((on) => SHUT_DOWNS[on]?.includes(model)) ?? null;
+export const shutdownDateOf = (model: string): string | null =>
+  Object.keys(DEPRECATIONS).find((on) => DEPRECATIONS[on]?.includes(model)) ?? null;
 
 /** What is asked over plain http stands in the house: its names are its owner's, whatever they are called elsewhere. */
 const isHosted = (base_url: string | undefined): boolean => base_url === undefined || !/^(?:http|ws):/i.test(base_url);
 
 /** The models of a deployment whose end is announced. Pure. */
-export function shutDownsIn(env: Env): ShutDown[] {
+export function deprecationsIn(env: Env): Deprecation[] {
   const named: readonly (readonly [setting: string, base_url: string | undefined, model: string | undefined])[] = [
     ["OPENAI_MODEL", env.OPENAI_BASE_URL, env.OPENAI_MODEL],
     [
@@ -121,7 +121,7 @@ export function shutDownsIn(env: Env): ShutDown[] {
     ),
   ];
   return named.flatMap(([setting, base_url, model]) => {
-    const on = model !== undefined && isHosted(base_url) ? shutDownOf(model) : null;
+    const on = model !== undefined && isHosted(base_url) ? shutdownDateOf(model) : null;
     return on === null || model === undefined ? [] : [{ setting, model, on }];
   });
 }

@@ -38,13 +38,13 @@ export interface ChatModel {
 }
 
 /** Why a model gave no answer; `retryable` when the same question may be answered a moment later. */
-export type ModelFaultCode = "MODEL_TIMEOUT" | "MODEL_REFUSED" | "MODEL_BUSY" | "MODEL_ERROR" | "MODEL_ABORTED";
+export type ModelErrorCode = "MODEL_TIMEOUT" | "MODEL_REFUSED" | "MODEL_BUSY" | "MODEL_ERROR" | "MODEL_ABORTED";
 
 /** A failed question to the model. The message never holds what was said. */
-export class ModelFault extends Error {
-  readonly code: ModelFaultCode;
+export class ModelError extends Error {
+  readonly code: ModelErrorCode;
   readonly retryable: boolean;
-  constructor(code: ModelFaultCode, message: string, retryable: boolean) {
+  constructor(code: ModelErrorCode, message: string, retryable: boolean) {
     super(message);
     this.name = "ModelFault";
     this.code = code;
@@ -87,7 +87,7 @@ export interface TranscriptionModel {
 }
 
 /** The models one talk is held with, chosen by template and deployment. */
-export interface TalkModels {
+export interface CascadeModels {
   readonly chat: ChatModel;
   readonly transcription: TranscriptionModel;
   readonly speech: SpeechModel;

@@ -14,7 +14,7 @@ export interface WebResult {
   readonly result: string;
 }
 /** Does web requests for functions; never rejects. */
-export type WebCaller = (order: WebRequest, signal: AbortSignal) => Promise<WebResult>;
+export type WebRequester = (order: WebRequest, signal: AbortSignal) => Promise<WebResult>;
 
 const TIMEOUT_MS = 5000;
 const MAX_BODY_BYTES = 65_536;
@@ -37,7 +37,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /** A caller that follows no redirect, reads at most 64 KiB and gives up after 5 s. */
-export function webCaller(policy: AddressPolicy): WebCaller {
+export function webRequester(policy: AddressPolicy): WebRequester {
   const agent = egressAgent(policy, { connectTimeoutMs: TIMEOUT_MS, connectionsPerHost: CONNECTIONS_PER_HOST });
   return async (order, signal) => {
     if (refusalOf(order.url, policy)) return { ok: false, result: "ADDRESS_REFUSED" };

@@ -10,10 +10,10 @@ import { localFolder } from "../../../shared/storage/local-folder.ts";
 import type { Storage } from "../../../shared/storage/port.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "./stereo-recorder.ts";
-import { finishLeftover, recordingFile, WAV_HEADER_BYTES } from "./wav-file.ts";
+import { repairWavFile, wavFileSink, WAV_HEADER_BYTES } from "./wav-file.ts";
 
 /** What recordings of our own are made with. */
-export interface OwnRecordingsParts {
+export interface SessionRecordingsDeps {
   env: Pick<Env, "RECORDINGS_DIR">;
   ids: Pick<Ids, "uuid">;
   bus: Pick<Bus, "call">;
@@ -22,11 +22,11 @@ export interface OwnRecordingsParts {
 }
 
 /** The talks that are recorded here. */
-export interface OwnRecordings {
+export interface SessionRecordings {
   /** Records a talk from now on. Never throws, and its recorder neither: what can't be recorded is logged. */
   open(call_ref: string, rate: 8000 | 16_000): Recorder;
   /** One pass, to be made at the start and every minute: finishes and keeps what processes that died, or talks whose dialer could not be told, have left. Gives how many were kept. */
-  adopt(): Promise<number>;
+  recoverLeftovers(): Promise<number>;
 }
 
 /** Where talks grow while they last; no key begins with a dot. */
@@ -42,14 +42,14 @@ const NAME = /^(\d{4}-\d{2}-\d{2})_([0-9a-fA-F-]{36}\.[1-9]\d*)\.wav$/;
 const isGone = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 
-class Recordings implements OwnRecordings {
-  readonly #parts: OwnRecordingsParts;
+class Recordings implements SessionRecordings {
+  readonly #parts: SessionRecordingsDeps;
   readonly #dir: string;
   readonly #local: Storage;
   /** Files of talks that are being recorded or kept by this process. */
   readonly #busy = new Set<string>();
 
-  constructor(parts: OwnRecordingsParts) {
+  constructor(parts: SessionRecordingsDeps) {
     this.#parts = parts;
     const { env, clock, ids } = parts;
     this.#dir = join(resolve(env.RECORDINGS_DIR), GROWING);
@@ -59,7 +59,7 @@ class Recordings implements OwnRecordings {
   open(call_ref: string, rate: 8000 | 16_000): Recorder {
     const { clock, log } = this.#parts;
     const name = `${clock.now().toISOString().slice(0, DAY_CHARS)}_${call_ref}.wav`;
-    const file = recordingFile(join(this.#dir, name), rate);
+    const file = wavFileSink(join(this.#dir, name), rate);
     this.#busy.add(name);
     const sink: RecordingSink = {
       ...file,
@@ -87,7 +87,7 @@ class Recordings implements OwnRecordings {
     };
   }
 
-  async adopt(): Promise<number> {
+  async recoverLeftovers(): Promise<number> {
     let kept = 0;
     await this.#touchOwn();
     for (const name of (await this.#left()).slice(0, MAX_ADOPTED)) {
@@ -123,7 +123,7 @@ class Recordings implements OwnRecordings {
     const path = join(this.#dir, name);
     this.#busy.add(name);
     try {
-      const rate = await finishLeftover(path);
+      const rate = await repairWavFile(path);
       if (rate !== null) return await this.#kept(name, rate);
       await rm(path, { force: true });
     } catch (error) {
@@ -167,4 +167,4 @@ class Recordings implements OwnRecordings {
 }
 
 /** Keeps the recordings this process makes, under the folder that all recordings are in. */
-export const ownRecordings = (parts: OwnRecordingsParts): OwnRecordings => new Recordings(parts);
+export const sessionRecordings = (parts: SessionRecordingsDeps): SessionRecordings => new Recordings(parts);

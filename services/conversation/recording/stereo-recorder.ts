@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Pcm } from "../audio/port.ts";
-import { stereoWindow, type Side } from "./stereo-window.ts";
+import { stereoWindow, type Channel } from "./stereo-window.ts";
 
 /** Writes a talk down as it sounded: the caller left, the agent right. Neither call ever waits. */
 export interface Recorder {
@@ -25,7 +25,7 @@ export interface RecordingSink {
 }
 
 /** What a recorder is made with. `fault` is told at the end, once, when the recording was given up or has silence in it for sound the disk was too slow for. */
-export interface RecorderParts {
+export interface RecorderDeps {
   rate: 8000 | 16_000;
   clock: Clock;
   open(): RecordingSink;
@@ -84,7 +84,7 @@ function outbox(sink: RecordingSink) {
 }
 
 /** Records a talk that begins now, both sides apart, at `rate`. The whole talk is never in memory. */
-export function stereoRecorder({ rate, clock, open, fault }: RecorderParts): Recorder {
+export function stereoRecorder({ rate, clock, open, fault }: RecorderDeps): Recorder {
   const startMs = clock.monotonicMs();
   const sink = open();
   const out = outbox(sink);
@@ -97,7 +97,7 @@ export function stereoRecorder({ rate, clock, open, fault }: RecorderParts): Rec
     const piece = window.take(upTo);
     if (piece) out.put({ bytes: new Uint8Array(piece.interleaved.buffer), at_byte: piece.from * FRAME_BYTES });
   };
-  const tell = (side: Side, pcm: Pcm, at_ms: number): void => {
+  const tell = (side: Channel, pcm: Pcm, at_ms: number): void => {
     if (ended) return;
     const settled = placeOf(clock.monotonicMs() - LATENESS_MS);
     if (settled - window.begin() >= PIECE_SECONDS * rate) send(settled);

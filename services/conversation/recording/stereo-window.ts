@@ -9,7 +9,7 @@ export interface StereoPiece {
 /** The last seconds of a talk, in which sound is put where it belongs; what is taken out is final. Positions are samples since the talk began. */
 export interface StereoWindow {
   /** Puts sound of a side at about this place. */
-  put(side: Side, pcm: Pcm, at: number): void;
+  put(side: Channel, pcm: Pcm, at: number): void;
   /** Takes out everything before `upTo`; null: only silence. */
   take(upTo: number): StereoPiece | null;
   /** Where the window begins. */
@@ -17,7 +17,7 @@ export interface StereoWindow {
 }
 
 /** Left is the caller, right are we. */
-export type Side = 0 | 1;
+export type Channel = 0 | 1;
 
 /** Sound this close to where the last of it ended follows it without a seam: that is how much its arrival wavers. */
 const WAVER_MS = 60;
@@ -51,7 +51,7 @@ class Window implements StereoWindow {
     return this.#begin;
   }
 
-  put(side: Side, pcm: Pcm, at: number): void {
+  put(side: Channel, pcm: Pcm, at: number): void {
     const track = this.#tracks[side];
     if (at - track.end > this.#waver) {
       track.gapFrom = Math.max(track.end, this.#begin);
@@ -77,7 +77,7 @@ class Window implements StereoWindow {
   }
 
   /** Sound came in a bunch after a pause: the pause was the network's, so that much of it goes, and what came after moves up. */
-  #closeGap(side: Side, track: Track, excess: number): void {
+  #closeGap(side: Channel, track: Track, excess: number): void {
     const by = Math.min(excess, track.gapTo - track.gapFrom);
     if (by <= 0) return;
     const last = Math.min(track.end, this.#begin + this.#length);
@@ -88,13 +88,13 @@ class Window implements StereoWindow {
     track.end -= by;
   }
 
-  #write(side: Side, pcm: Pcm, at: number): void {
+  #write(side: Channel, pcm: Pcm, at: number): void {
     const first = Math.max(0, this.#begin - at);
     const end = Math.min(pcm.length, this.#begin + this.#length - at);
     for (let i = first; i < end; i++) this.#set(side, at + i, pcm[i] ?? 0);
   }
 
-  #set(side: Side, at: number, sample: number): void {
+  #set(side: Channel, at: number, sample: number): void {
     this.#samples[(at - this.#begin) * SIDES + side] = sample;
   }
 }

@@ -23,7 +23,7 @@ async function complete(file: FileHandle, rate: number, bytes: number): Promise<
 }
 
 /** A WAV file that grows while the talk lasts. It must not exist. Until it is finished its header says that it is empty. */
-export function recordingFile(path: string, rate: number): RecordingSink {
+export function wavFileSink(path: string, rate: number): RecordingSink {
   let opened: Promise<FileHandle> | null = null;
   let isMade = false;
   const make = async (): Promise<FileHandle> => {
@@ -54,7 +54,7 @@ export function recordingFile(path: string, rate: number): RecordingSink {
 }
 
 /** Finishes the file of a talk whose process died: as long as what of it reached the disk. Gives its rate; null: nothing of it did. */
-export async function finishLeftover(path: string): Promise<number | null> {
+export async function repairWavFile(path: string): Promise<number | null> {
   const file = await open(path, "r+");
   try {
     const header = Buffer.alloc(WAV_HEADER_BYTES);

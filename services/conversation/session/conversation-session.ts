@@ -13,7 +13,7 @@ import { collectionOf, type Collection } from "../dialogue/flow.ts";
 import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "../dialogue/dialogue-state.ts";
 import { talkFacts } from "../dialogue/conversation-facts.ts";
 import type { ReadyTemplate } from "./compiled-templates.ts";
-import type { WebCaller } from "../providers/web-request.ts";
+import type { WebRequester } from "../providers/web-request.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { Sessions } from "./sessions.repository.ts";
@@ -31,7 +31,7 @@ export interface Workshop {
   clock: Clock;
   log: Log;
   sessions: Sessions;
-  web: WebCaller;
+  web: WebRequester;
   after: Pick<AfterCalls, "settle">;
   env: Env;
 }

@@ -4,7 +4,7 @@ import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
-import type { Knock } from "../transport/media-server.ts";
+import type { UpgradeRequest } from "../transport/media-server.ts";
 import {
   startSession,
   type Answered,
@@ -33,7 +33,7 @@ export interface Joined {
 /** All live talks of this process. */
 export interface Talks {
   /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
-  admit(knock: Knock): Promise<SessionDoc | null>;
+  admit(knock: UpgradeRequest): Promise<SessionDoc | null>;
   /** Holds the talk on media that was admitted; never rejects. */
   hold(media: Joined, doc: SessionDoc): Promise<void>;
   /** Tells a talk something from outside, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */

@@ -8,9 +8,9 @@ import type { VoiceEngine } from "../pipelines/port.ts";
 import { kindOf } from "../pipelines/pipeline-choice.ts";
 import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
 import { joinedText } from "./media-attachment.ts";
-import { pace, type Pace } from "../transport/carrier-tempo.ts";
+import { carrierTempo, type CarrierTempo } from "../transport/carrier-tempo.ts";
 import type { TextLeg } from "../transport/port.ts";
-import { turnsLeg, type TurnsLeg } from "../transport/xml-driven-leg.ts";
+import { xmlDrivenLeg, type XmlDrivenLeg } from "../transport/xml-driven-leg.ts";
 import type { Sessions } from "./sessions.repository.ts";
 import type { Talks } from "./live-conversations.ts";
 
@@ -38,13 +38,13 @@ const NOTHING: TurnReply = { turn: 0, say: [], next: { kind: "nothing" }, langua
 
 /** Keeps them. */
 export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }: TurnsParts): TalksByTurns {
-  const legs = new Map<string, TurnsLeg>();
+  const legs = new Map<string, XmlDrivenLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
-  const admitting = new Map<string, Promise<TurnsLeg>>();
-  const paces = new Map<Provider, Pace>();
+  const admitting = new Map<string, Promise<XmlDrivenLeg>>();
+  const paces = new Map<Provider, CarrierTempo>();
   let refusing = false;
 
-  const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<TurnsLeg> => {
+  const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<XmlDrivenLeg> => {
     if (refusing || talks.full()) fail("BUSY", "This process holds as many talks as it can.");
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());
@@ -56,9 +56,9 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
     const doc = ready && (await sessions.redeem(hash, provider, node_id, clock.now()));
     if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
     const { language, voice } = ready.template;
-    const known = paces.get(provider) ?? pace();
+    const known = paces.get(provider) ?? carrierTempo();
     paces.set(provider, known);
-    const leg = turnsLeg({ clock, call_id, language, voice, pace: known });
+    const leg = xmlDrivenLeg({ clock, call_id, language, voice, tempo: known });
     legs.set(call_ref, leg);
     void talks.hold(joinedText(leg, engine, clock), doc).finally(() => {
       if (legs.get(call_ref) === leg) legs.delete(call_ref);

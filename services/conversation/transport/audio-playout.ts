@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { frameOfSilence } from "../audio/frame-pool.ts";
+import { silentFrame } from "../audio/frame-pool.ts";
 import type { Pcm } from "../audio/port.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";
-import { heardPrefix } from "../audio/spoken-prefix.ts";
+import { spokenPrefix } from "../audio/spoken-prefix.ts";
 import { speechMs } from "../audio/speech-duration.ts";
 
 /** Sound is handed to the carrier at most this much before it is due, so that a pause or a cut takes hold at once (voice.md 0: at most 200 ms). */
@@ -31,16 +31,16 @@ export interface Cut {
 export interface PartSink {
   push(pcm: Pcm): void;
   /** More words of the part, where its text is known only with its sound. */
-  words(text: string): void;
+  addText(text: string): void;
   end(): void;
 }
 
 /** Our speech on its way to the caller's ear: paced, in order, and known to the millisecond in what was heard of it. */
-export interface Playout {
+export interface AudioPlayout {
   /** A part at the end of the queue. */
   add(part: PartSpec): PartSink;
   /** Hands over what is due. To be called every FRAME_MS. */
-  beat(): void;
+  tick(): void;
   /** Falls silent at once and keeps what was not heard. */
   pause(): void;
   /** Goes on where the caller stopped hearing. */
@@ -49,7 +49,7 @@ export interface Playout {
   /** Falls silent for good. */
   flush(): Cut;
   /** What was heard so far is settled: a later cut is about what comes now. */
-  settle(): void;
+  commitHeard(): void;
   /** What was heard so far of the utterance that is heard last. */
   readonly spoken: string;
   /** Sound is queued, on its way or being heard, or a part still waits for it. */
@@ -61,9 +61,9 @@ export interface Playout {
   /** May what is in the queue be talked over? */
   readonly interruptible: boolean;
   /** The carrier says that a mark's sound was played, or thrown away. */
-  marked(name: string): void;
+  markReturned(name: string): void;
   /** The monotonic instant the first frame since the last silence was handed over; null: silent. */
-  readonly soundingSince: number | null;
+  readonly audibleSince: number | null;
 }
 
 interface Part extends Omit<PartSpec, "text"> {
@@ -82,7 +82,7 @@ interface Flight {
 }
 
 /** How a playout is made. `played` is told of every frame as the caller hears it, for the recorder. */
-export interface PlayoutParts {
+export interface AudioPlayoutDeps {
   leg: Pick<MediaLeg, "write" | "mark" | "clear">;
   clock: Clock;
   rate: number;
@@ -90,8 +90,8 @@ export interface PlayoutParts {
   played?(pcm: Pcm, at_ms: number): void;
 }
 
-class PacedPlayout implements Playout {
-  readonly #o: PlayoutParts;
+class PacedPlayout implements AudioPlayout {
+  readonly #o: AudioPlayoutDeps;
   readonly #frame: number;
   #queue: Part[] = [];
   /** Parts heard to their end since the last settling, for telling what was heard. */
@@ -106,7 +106,7 @@ class PacedPlayout implements Playout {
   #markDue = false;
   #awaited: { name: string; until: number } | null = null;
 
-  constructor(o: PlayoutParts) {
+  constructor(o: AudioPlayoutDeps) {
     this.#o = o;
     this.#frame = (o.rate * FRAME_MS) / MS_PER_SECOND;
   }
@@ -114,7 +114,7 @@ class PacedPlayout implements Playout {
   get paused(): boolean {
     return this.#paused;
   }
-  get soundingSince(): number | null {
+  get audibleSince(): number | null {
     return this.#soundingSince;
   }
   get busy(): boolean {
@@ -146,9 +146,9 @@ class PacedPlayout implements Playout {
         part.chunks.push(pcm);
         part.received += pcm.length;
         // who is silent does not wait for the beat: on average that is half a frame sooner
-        if (this.#flight.length === 0) this.beat();
+        if (this.#flight.length === 0) this.tick();
       },
-      words: (text) => {
+      addText: (text) => {
         part.text += text;
       },
       end: () => {
@@ -157,7 +157,7 @@ class PacedPlayout implements Playout {
     };
   }
 
-  beat(): void {
+  tick(): void {
     const now = this.#o.clock.monotonicMs();
     this.#settleFlight(now);
     if (this.#paused) return;
@@ -203,11 +203,11 @@ class PacedPlayout implements Playout {
     return cut;
   }
 
-  settle(): void {
+  commitHeard(): void {
     this.#done = [];
   }
 
-  marked(name: string): void {
+  markReturned(name: string): void {
     if (this.#awaited?.name === name) this.#awaited = null;
   }
 
@@ -227,7 +227,7 @@ class PacedPlayout implements Playout {
     }
     // a frame that isn't full waits for more, unless there is no more
     if (ready < this.#frame && this.#queue.some((p) => !p.ended)) return null;
-    const pcm = frameOfSilence(this.#frame);
+    const pcm = silentFrame(this.#frame);
     const pieces: { part: Part; samples: number }[] = [];
     let filled = 0;
     for (const part of this.#queue) {
@@ -304,7 +304,7 @@ class PacedPlayout implements Playout {
     const group = parts.at(-1)?.group;
     return parts
       .filter((p) => p.group === group)
-      .map((p) => heardPrefix(p.text, share(p, this.#o.rate)))
+      .map((p) => spokenPrefix(p.text, share(p, this.#o.rate)))
       .filter((t) => t !== "")
       .join(" ");
   }
@@ -341,4 +341,4 @@ function letGo(part: Part): void {
 }
 
 /** A playout that is silent. */
-export const pacedPlayout = (o: PlayoutParts): Playout => new PacedPlayout(o);
+export const audioPlayout = (o: AudioPlayoutDeps): AudioPlayout => new PacedPlayout(o);

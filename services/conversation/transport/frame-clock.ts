@@ -8,13 +8,13 @@ const SLOT_MS = FRAME_MS / SLOTS;
 const MAX_BEHIND_MS = 5 * FRAME_MS;
 
 /** One beat every FRAME_MS for all talks of a process. */
-export interface Metronome {
+export interface FrameClock {
   /** Calls `beat` until the function it gives is called. */
-  join(beat: () => void): () => void;
+  subscribe(beat: () => void): () => void;
 }
 
 /** Runs only while somebody listens. */
-export function metronome(clock: Clock): Metronome {
+export function frameClock(clock: Clock): FrameClock {
   const slots = Array.from({ length: SLOTS }, () => new Set<() => void>());
   let members = 0;
   let stop: AbortController | null = null;
@@ -31,7 +31,7 @@ export function metronome(clock: Clock): Metronome {
   };
 
   return {
-    join(beat) {
+    subscribe(beat) {
       const slot = slots.reduce((least, other) => (other.size < least.size ? other : least));
       slot.add(beat);
       members++;

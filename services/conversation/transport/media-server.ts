@@ -6,7 +6,7 @@ import { errorForLog, type Log } from "../../../shared/log.ts";
 import { MAX_FRAME_BYTES } from "./text-relay-leg.ts";
 
 /** An upgrade as it was asked for. */
-export interface Knock {
+export interface UpgradeRequest {
   provider: Provider;
   token: string;
   path: string;
@@ -20,7 +20,7 @@ export interface MediaServerOptions<Ticket> {
   log: Log;
   /** Most sockets at once; more are answered 503. */
   most: number;
-  admit(knock: Knock): Promise<Ticket | null>;
+  admit(knock: UpgradeRequest): Promise<Ticket | null>;
   onSocket(socket: WebSocket, ticket: Ticket): void;
 }
 
@@ -42,7 +42,7 @@ const isProvider = (word: string): word is Provider => PROVIDERS.some((p) => p =
 export const mediaPath = (provider: Provider, token: string): string => `/media/${provider}/${token}`;
 
 /** Reads an upgrade's address and headers; null when it is none of ours. */
-export function knockOf(request: Pick<IncomingMessage, "url" | "headers">): Knock | null {
+export function upgradeRequestOf(request: Pick<IncomingMessage, "url" | "headers">): UpgradeRequest | null {
   const path = request.url ?? "";
   const [, provider = "", token = ""] = ADDRESS.exec(path) ?? [];
   if (!isProvider(provider)) return null;
@@ -88,7 +88,7 @@ export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticke
   let knocking = 0;
 
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    const knock = knockOf(request);
+    const knock = upgradeRequestOf(request);
     if (!knock) {
       turnAway(socket, 404);
       return;

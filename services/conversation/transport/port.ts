@@ -32,13 +32,13 @@ export interface TextLeg {
   /** Hands a piece of text to speech; `last` ends the utterance. */
   say(text: string, how: { last: boolean; interruptible: boolean }): void;
   /** The floor passes to the customer: what was said is handed over whole. Such a leg counts the silence itself. */
-  yours?(floor: Floor): void;
+  giveFloor?(floor: Floor): void;
   /** Hands over what was said so far; the floor stays with us. */
   flush?(): void;
   /** The carrier is to wait for a machine's beep, at most so long, to say the message then and to end the call; `taken` once it has been told so. */
-  leave?(message: string, patience_seconds: number, taken: () => void): void;
+  leaveMessage?(message: string, patience_seconds: number, taken: () => void): void;
   /** Presses keys (0-9 * # w) towards the callee. */
-  keys?(digits: string): void;
+  sendDtmf?(digits: string): void;
   /** Ends the carrier's session politely; the carrier closes the leg then. */
   end(): void;
   /** Closes the leg; at once where the other side does not answer. */
@@ -80,7 +80,7 @@ export interface MediaLeg {
   /** Throws away what was written and is not played yet; its marks come back as "cleared". */
   clear(): void;
   /** Presses keys (0-9 * # w) towards the callee; only legs whose carrier has a message for it. */
-  keys?(digits: string): void;
+  sendDtmf?(digits: string): void;
   /** Closes the leg politely, the second time at once. */
   close(): void;
 }

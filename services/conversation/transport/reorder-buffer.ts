@@ -1,5 +1,5 @@
 /** Puts numbered frames into order that may come out of it, more than once, or not at all. */
-export interface InOrder<T> {
+export interface ReorderBuffer<T> {
   /** Takes a frame; `give` gets what can go on now, in order. Null: a frame without a number goes on as it comes. */
   push(number: number | null, frame: T): void;
   /** Nothing more will come: what is held back goes on. */
@@ -14,7 +14,7 @@ const RESTART_AFTER = 25;
 const FIRST = 1;
 
 /** Starts with the first frame of a stream. */
-export function inOrder<T>(give: (frame: T) => void): InOrder<T> {
+export function reorderBuffer<T>(give: (frame: T) => void): ReorderBuffer<T> {
   const held = new Map<number, T>();
   let next: number | null = null;
   let behind = 0;

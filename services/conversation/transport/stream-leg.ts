@@ -1,10 +1,10 @@
 import type { AudioFormat, MediaLeg, MediaLegEvents } from "./port.ts";
-import type { RelaySocket } from "./text-relay-leg.ts";
+import type { LegSocket } from "./text-relay-leg.ts";
 import { frameOf, isKey, type Frame } from "./stream-frames.ts";
 import { mailbox } from "./event-buffer.ts";
 
 /** What is needed of a WebSocket (the `ws` package's fits). */
-export type MediaSocket = RelaySocket;
+export type MediaSocket = LegSocket;
 
 /** What a carrier's dialect tells of the frames it reads. */
 export interface StreamTold {
@@ -45,7 +45,7 @@ const UNSUPPORTED_DATA = 1003;
 
 /** A leg over a carrier's stream of JSON frames: what all of them share. */
 class StreamLeg implements MediaLeg, StreamTold {
-  readonly keys?: (digits: string) => void;
+  readonly sendDtmf?: (digits: string) => void;
   readonly #socket: MediaSocket;
   readonly #dialect: Dialect;
   readonly #events = mailbox();
@@ -59,7 +59,7 @@ class StreamLeg implements MediaLeg, StreamTold {
     this.#socket = socket;
     this.#dialect = dialect;
     const { keys } = dialect;
-    if (keys) this.keys = (digits) => this.#send(() => keys(digits));
+    if (keys) this.sendDtmf = (digits) => this.#send(() => keys(digits));
     socket.on("message", (data, isBinary) => {
       if (this.#closing || !this.#events.isOpen()) return;
       const frame = isBinary ? null : frameOf(data.toString());

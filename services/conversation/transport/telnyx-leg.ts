@@ -1,12 +1,12 @@
 import type { MediaLeg } from "./port.ts";
 import { base64Of, countOf, formatOf, isInbound, partOf, textOf, type Frame } from "./stream-frames.ts";
-import { inOrder } from "./reorder-buffer.ts";
+import { reorderBuffer } from "./reorder-buffer.ts";
 import { streamLeg, type Dialect, type MediaSocket, type StreamTold } from "./stream-leg.ts";
 
 /** Media streaming over WebSockets (https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming). Frames may come out of order. */
 function dialect(): Dialect {
   let hears: StreamTold | null = null;
-  const sound = inOrder<string>((payload) => hears?.audio(payload));
+  const sound = reorderBuffer<string>((payload) => hears?.audio(payload));
   const start = (frame: Frame, told: StreamTold): void => {
     const begun = partOf(frame, "start");
     const format = partOf(begun, "media_format");

@@ -1,7 +1,7 @@
 import type { TextLeg, TextLegEvents } from "./port.ts";
 
 /** What is needed of a WebSocket (the `ws` package's fits). */
-export interface RelaySocket {
+export interface LegSocket {
   readonly bufferedAmount: number;
   send(data: string): void;
   close(code?: number): void;
@@ -67,7 +67,7 @@ export function readRelayFrame(data: string): Happening | null {
 }
 
 /** A text leg over a ConversationRelay socket (Twilio; Telnyx's frames are the same). Unknown frames are ignored. */
-export function relayLeg(socket: RelaySocket): TextLeg {
+export function textRelayLeg(socket: LegSocket): TextLeg {
   let receiver: TextLegEvents | null = null;
   let early: Happening[] = [];
   let open = true;
@@ -107,7 +107,7 @@ export function relayLeg(socket: RelaySocket): TextLeg {
       for (const what of waiting) what(events);
     },
     say: (token, { last, interruptible }) => send({ type: "text", token, last, interruptible }),
-    keys: (digits) => send({ type: "sendDigits", digits }),
+    sendDtmf: (digits) => send({ type: "sendDigits", digits }),
     end() {
       send({ type: "end" });
       ending = true;

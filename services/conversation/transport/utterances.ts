@@ -1,20 +1,20 @@
-import type { Uttered } from "../audio/speech-duration.ts";
+import type { Utterance } from "../audio/speech-duration.ts";
 
 /** Most text kept for one reply, characters: carriers bound their documents. */
 const MAX_KEPT_CHARS = 20_000;
 
 /** What was said and not yet handed over: texts come in pieces and leave as utterances. */
-export interface Utterances {
+export interface UtteranceBuffer {
   add(piece: string, how: { last: boolean; interruptible: boolean }): void;
   /** True when nothing complete waits to be spoken. */
   empty(): boolean;
   /** Hands out the utterances that are complete. One that still grows waits, so that it is spoken in one go. */
-  take(): Uttered[];
+  take(): Utterance[];
 }
 
 /** Starts with nothing said. */
-export function utterances(): Utterances {
-  let complete: Uttered[] = [];
+export function utteranceBuffer(): UtteranceBuffer {
+  let complete: Utterance[] = [];
   let growing = "";
   let interruptible = true;
   let chars = 0;

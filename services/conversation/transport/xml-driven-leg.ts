@@ -1,10 +1,10 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { TurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../timer.ts";
-import type { Pace } from "./carrier-tempo.ts";
+import type { CarrierTempo } from "./carrier-tempo.ts";
 import type { Floor, TextLeg, TextLegEvents } from "./port.ts";
-import { lastHeard, lengthMs, speechMs, type Uttered } from "../audio/speech-duration.ts";
-import { utterances } from "./utterances.ts";
+import { lastHeard, totalSpeechMs, speechMs, type Utterance } from "../audio/speech-duration.ts";
+import { utteranceBuffer } from "./utterances.ts";
 
 /** What the customer did since the reply numbered `follows`; null: that is not known. */
 export interface TurnInput {
@@ -14,7 +14,7 @@ export interface TurnInput {
 }
 
 /** A text leg of a carrier that asks for a document at the answer and after each input. */
-export interface TurnsLeg extends TextLeg {
+export interface XmlDrivenLeg extends TextLeg {
   /** The carrier asks what comes next. */
   turn(input: TurnInput): Promise<TurnReply>;
   /** The carrier's side of the call is over. */
@@ -22,16 +22,16 @@ export interface TurnsLeg extends TextLeg {
 }
 
 /** What the leg needs to know of its call. */
-export interface TurnsLegParts {
+export interface XmlDrivenLegDeps {
   clock: Clock;
   call_id: string;
   language: string;
   voice: string | null;
-  /** Of the call's carrier. */ pace: Pace;
+  /** Of the call's carrier. */ tempo: CarrierTempo;
 }
 
 /** A carrier is answered within this long, thought through or not. */
-export const PATIENCE_MS = 8000;
+export const REPLY_TIMEOUT_MS = 8000;
 /** Bounds of the listening that is asked for, seconds: what carriers take. */
 const MIN_LISTEN_SECONDS = 5;
 const MAX_LISTEN_SECONDS = 60;
@@ -64,7 +64,7 @@ interface Waiting {
 interface Delivered {
   readonly reply: TurnReply;
   readonly at_ms: number;
-  readonly said: readonly Uttered[];
+  readonly said: readonly Utterance[];
 }
 interface Message {
   readonly text: string;
@@ -76,9 +76,9 @@ const secondsOf = (idle_ms: number): number =>
   Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
 
 /** One call led by documents: what is said is kept until the carrier asks, the carrier waits until there is something to do. */
-class Turns implements TurnsLeg {
-  readonly #parts: TurnsLegParts;
-  readonly #speech = utterances();
+class Turns implements XmlDrivenLeg {
+  readonly #parts: XmlDrivenLegDeps;
+  readonly #speech = utteranceBuffer();
   #events: TextLegEvents = QUIET;
   #number = 0;
   #waiting: Waiting | null = null;
@@ -92,7 +92,7 @@ class Turns implements TurnsLeg {
   #closed = false;
   #stopWatch: () => void = () => undefined;
 
-  constructor(parts: TurnsLegParts) {
+  constructor(parts: XmlDrivenLegDeps) {
     this.#parts = parts;
   }
 
@@ -106,7 +106,7 @@ class Turns implements TurnsLeg {
     if (!this.#ending) this.#speech.add(text, how);
   }
 
-  yours(floor: Floor): void {
+  giveFloor(floor: Floor): void {
     this.#floor = floor;
     // more may be said within the same step of the talk
     queueMicrotask(() => {
@@ -118,7 +118,7 @@ class Turns implements TurnsLeg {
     if (!this.#speech.empty()) this.#deliver({ kind: "again" });
   }
 
-  leave(message: string, patience_seconds: number, taken: () => void): void {
+  leaveMessage(message: string, patience_seconds: number, taken: () => void): void {
     this.#message = { text: message, patience_seconds, taken };
     this.#speech.take();
     queueMicrotask(() => this.#settle()); // the beep may be known too: then the message is said at once
@@ -178,7 +178,10 @@ class Turns implements TurnsLeg {
   #silent(floor: Floor | null, { reply, at_ms, said }: Delivered): void {
     this.#events.speaking(false);
     if (reply.next.kind !== "listen" || !floor) return;
-    this.#parts.pace.took(this.#parts.clock.monotonicMs() - at_ms, lengthMs(said) + reply.next.seconds * MS_PER_SECOND);
+    this.#parts.tempo.observe(
+      this.#parts.clock.monotonicMs() - at_ms,
+      totalSpeechMs(said) + reply.next.seconds * MS_PER_SECOND,
+    );
     this.#silentMs = this.#speech.empty() ? this.#silentMs + reply.next.seconds * MS_PER_SECOND : 0;
     if (this.#silentMs < floor.idle_ms) return;
     this.#silentMs = 0;
@@ -190,9 +193,9 @@ class Turns implements TurnsLeg {
   #spokenUntilNow({ at_ms, said }: Delivered, words: string): string | null {
     const elapsedMs = this.#parts.clock.monotonicMs() - at_ms;
     // an answer cannot come sooner than it can be spoken
-    if (!this.#parts.pace.isOurs() || elapsedMs <= speechMs(words)) return null;
+    if (!this.#parts.tempo.isRealTime() || elapsedMs <= speechMs(words)) return null;
     const beganMs = elapsedMs - (words === "" ? 0 : speechMs(words) + END_OF_SPEECH_MS);
-    return lengthMs(said) - beganMs > NEARLY_OVER_MS ? lastHeard(said, Math.max(0, beganMs)) : null;
+    return totalSpeechMs(said) - beganMs > NEARLY_OVER_MS ? lastHeard(said, Math.max(0, beganMs)) : null;
   }
 
   #wait(): Waiting {
@@ -203,7 +206,7 @@ class Turns implements TurnsLeg {
     const waiting: Waiting = {
       reply,
       resolve,
-      stopPatience: startTimer(this.#parts.clock, PATIENCE_MS, () => {
+      stopPatience: startTimer(this.#parts.clock, REPLY_TIMEOUT_MS, () => {
         if (this.#waiting === waiting) this.#deliver({ kind: "again" });
       }),
     };
@@ -240,7 +243,7 @@ class Turns implements TurnsLeg {
     if (!this.#closed) this.#watch(reply);
   }
 
-  #reply(next: Next, say: readonly Uttered[]): TurnReply {
+  #reply(next: Next, say: readonly Utterance[]): TurnReply {
     const { language, voice } = this.#parts;
     return { turn: this.#number, say: [...say], next, language, voice };
   }
@@ -254,9 +257,9 @@ class Turns implements TurnsLeg {
           ? next.patience_seconds * MS_PER_SECOND + speechMs(next.message)
           : 0;
     this.#stopWatch();
-    this.#stopWatch = startTimer(this.#parts.clock, lengthMs(say) + patienceMs + OVERDUE_MS, () => this.gone());
+    this.#stopWatch = startTimer(this.#parts.clock, totalSpeechMs(say) + patienceMs + OVERDUE_MS, () => this.gone());
   }
 }
 
 /** Opens the leg at the answer of a call. */
-export const turnsLeg = (parts: TurnsLegParts): TurnsLeg => new Turns(parts);
+export const xmlDrivenLeg = (parts: XmlDrivenLegDeps): XmlDrivenLeg => new Turns(parts);

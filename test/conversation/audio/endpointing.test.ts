@@ -3,10 +3,10 @@ import {
   isBackchannel,
   MAX_WAIT_MS,
   MIN_WAIT_MS,
-  ruleJudge,
+  ruleBasedEndpointing,
 } from "../../../services/conversation/audio/endpointing.ts";
 
-const judge = ruleJudge();
+const judge = ruleBasedEndpointing();
 const wait = (text: string, language = "en-US", expects_short = false): number =>
   judge.waitMs({ text, language, expects_short });
 

@@ -1,14 +1,14 @@
-import { frameOfSilence } from "../../../services/conversation/audio/frame-pool.ts";
+import { silentFrame } from "../../../services/conversation/audio/frame-pool.ts";
 
 describe("memory of frames", () => {
   test("is silent, as long as asked, and nobody else's", () => {
-    const frames = Array.from({ length: 2000 }, (_, n) => frameOfSilence(160).fill(n % 1000));
+    const frames = Array.from({ length: 2000 }, (_, n) => silentFrame(160).fill(n % 1000));
     expect(frames.every((frame, n) => frame.length === 160 && frame.every((v) => v === n % 1000))).toBe(true);
-    expect(frameOfSilence(160).every((v) => v === 0)).toBe(true);
+    expect(silentFrame(160).every((v) => v === 0)).toBe(true);
   });
 
   test("what is long has its own", () => {
-    const long = frameOfSilence(5000);
+    const long = silentFrame(5000);
     expect(long.length).toBe(5000);
     expect(long.buffer.byteLength).toBe(10_000);
   });

@@ -3,15 +3,15 @@ import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { aLaw } from "../../../services/conversation/audio/g711.ts";
 import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
 import { energyVad } from "../../../services/conversation/audio/vad.ts";
-import type { Hearing } from "../../../services/conversation/audio/port.ts";
+import type { VoiceActivity } from "../../../services/conversation/audio/port.ts";
 import { babble, framesOf, inTurn, noise, silence, together, tone } from "../fixtures/sound.ts";
 
 /** What the detector knows after each frame of a sound. */
-function heard(sound: Int16Array, ms = 20, rate = 8000): Hearing[] {
+function heard(sound: Int16Array, ms = 20, rate = 8000): VoiceActivity[] {
   const vad = energyVad({ rate });
   return framesOf(sound, ms, rate).map((frame) => vad.push(frame));
 }
-const first = (all: Hearing[], ms: number): number => all.findIndex((h) => h.speaking) * ms;
+const first = (all: VoiceActivity[], ms: number): number => all.findIndex((h) => h.speaking) * ms;
 
 describe.each([8000, 16_000, 24_000, 48_000])("at %d Hz", (rate) => {
   test("a voice after silence is noticed within 100 ms, with its onset, and ends 300 ms after its last sound", () => {

@@ -35,7 +35,10 @@ describe("the models of a deployment on the simulator", () => {
         ...more,
       }),
     });
-  const spoken = async (talk: ReturnType<ReturnType<typeof modelsOf>["talk"]>, text: string): Promise<Int16Array> => {
+  const spoken = async (
+    talk: ReturnType<ReturnType<typeof modelsOf>["cascade"]>,
+    text: string,
+  ): Promise<Int16Array> => {
     const samples: number[] = [];
     for await (const pcm of talk.speech.speak(text, forever)) samples.push(...pcm);
     return resampleAll(Int16Array.from(samples), talk.speech.rate, 8000);
@@ -59,7 +62,7 @@ describe("the models of a deployment on the simulator", () => {
       more["STT_FALLBACK_API_KEY"] === undefined
         ? {}
         : { STT_FALLBACK_BASE_URL: server.url, TTS_FALLBACK_BASE_URL: server.url };
-    const talk = modelsOf({ ...more, ...fallbacks }).talk(wishes);
+    const talk = modelsOf({ ...more, ...fallbacks }).cascade(wishes);
     const pcm = await spoken(talk, TEXT);
     const partials: string[] = [];
     const stretch = talk.transcription.open({
@@ -81,10 +84,10 @@ describe("the models of a deployment on the simulator", () => {
       }),
     });
     expect(
-      (await spoken(named.talk({ ...wishes, models: { speech: { endpoint: "own" } } }), TEXT)).length,
+      (await spoken(named.cascade({ ...wishes, models: { speech: { endpoint: "own" } } }), TEXT)).length,
     ).toBeGreaterThan(8000);
-    await expect(spoken(named.talk(wishes), "Another sentence.")).rejects.toMatchObject({ code: "MODEL_REFUSED" });
-    expect(() => named.talk({ ...wishes, models: { chat: { endpoint: "other" } } })).toThrow(
+    await expect(spoken(named.cascade(wishes), "Another sentence.")).rejects.toMatchObject({ code: "MODEL_REFUSED" });
+    expect(() => named.cascade({ ...wishes, models: { chat: { endpoint: "other" } } })).toThrow(
       expect.objectContaining({ type: "NOT_AVAILABLE" }),
     );
   });
@@ -92,7 +95,7 @@ describe("the models of a deployment on the simulator", () => {
     const models = modelsOf({ REALTIME_BASE_URL: server.url, REALTIME_MODEL: MODEL, REALTIME_API_KEY: "secret" });
     const request = { messages: [{ role: "user", content: "Hello?" }], tools: [] } as const;
     expect((await models.chat(wishes).answer(request, { signal: forever, onText: () => undefined })).text).not.toBe("");
-    expect(models.chat(wishes)).toBe(models.talk(wishes).chat);
+    expect(models.chat(wishes)).toBe(models.cascade(wishes).chat);
     expect(
       (await models.evaluation(wishes).answer(request, { signal: forever, onText: () => undefined })).text,
     ).not.toBe("");

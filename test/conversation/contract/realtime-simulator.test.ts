@@ -11,7 +11,7 @@ import {
   type TalkState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { memoryLeg } from "../fixtures/memory-leg.ts";
-import { metronome } from "../../../services/conversation/transport/frame-clock.ts";
+import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { PAYLOAD, talkFlow } from "../../fixtures/flow-template.ts";
@@ -83,7 +83,7 @@ async function talked(
       faults.push(code);
     },
   };
-  const beats = metronome(systemClock);
+  const beats = frameClock(systemClock);
   const parts = {
     address: { ...address, model: "callagent-sim", voice: "alloy" },
     transcription_model: "callagent-sim",
@@ -97,7 +97,7 @@ async function talked(
     mind: (ground) => realtimeMind(parts, ground),
   }).open(leg, host);
   drain();
-  const leave = beats.join(() => {
+  const leave = beats.subscribe(() => {
     const [played] = far.play(1);
     ear.push(played ? muLaw.decode(played) : new Int16Array(FRAME));
     const cue = left[0];

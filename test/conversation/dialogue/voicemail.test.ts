@@ -251,7 +251,7 @@ describe("the engine at a machine", () => {
     const taken: (() => void)[] = [];
     const orders: [string, number][] = [];
     const t = open({
-      leave: (message, patience_seconds, then) => {
+      leaveMessage: (message, patience_seconds, then) => {
         orders.push([message, patience_seconds]);
         taken.push(then);
       },
@@ -271,7 +271,7 @@ describe("the engine at a machine", () => {
     const [bare, able] = [
       open(),
       open({
-        keys: (digits) => {
+        sendDtmf: (digits) => {
           keyed.push(digits);
         },
       }),

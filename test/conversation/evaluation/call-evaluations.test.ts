@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterCalls, type Over } from "../../../services/conversation/evaluation/call-evaluations.ts";
-import { ModelFault, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
+import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import type { Bus, ParamsOf } from "../../../shared/bus.ts";
 import type { Evaluation, TalkFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
@@ -62,7 +62,7 @@ function set({ busFails = 0, most, model }: { busFails?: number; most?: number; 
             tries: 1,
           }),
         );
-        signal.addEventListener("abort", () => reject(new ModelFault("MODEL_ABORTED", "taken back", false)), {
+        signal.addEventListener("abort", () => reject(new ModelError("MODEL_ABORTED", "taken back", false)), {
           once: true,
         });
       }),
@@ -165,7 +165,7 @@ describe("the end of a talk", () => {
     });
     expect(await t.after.settle(over(), t.settle)).toBe(true);
     const broken = set({
-      model: () => ({ answer: () => Promise.reject(new ModelFault("MODEL_REFUSED", "the model answered 401", false)) }),
+      model: () => ({ answer: () => Promise.reject(new ModelError("MODEL_REFUSED", "the model answered 401", false)) }),
     });
     expect(await broken.after.settle(over(), broken.settle)).toBe(true);
     expect([...t.settled, ...broken.settled]).toEqual([failed("INTERNAL"), failed("MODEL_REFUSED")]);

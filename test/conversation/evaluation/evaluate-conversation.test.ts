@@ -7,7 +7,7 @@ import {
   type EndedTalk,
 } from "../../../services/conversation/evaluation/evaluation-prompt.ts";
 import {
-  ModelFault,
+  ModelError,
   type ChatModel,
   type ChatRequest,
   type ModelAnswer,
@@ -58,7 +58,7 @@ function scripted(
           "abort",
           () => {
             model.let_go++;
-            reject(new ModelFault("MODEL_ABORTED", "the question was taken back", false));
+            reject(new ModelError("MODEL_ABORTED", "the question was taken back", false));
           },
           { once: true },
         ),
@@ -223,7 +223,7 @@ describe("asking", () => {
   });
   test("a model's fault is an error entry with its code, and nothing of what was said", async () => {
     expect(
-      await ask(scripted(new ModelFault("MODEL_BUSY", "the model answered 429: too many requests", true))),
+      await ask(scripted(new ModelError("MODEL_BUSY", "the model answered 429: too many requests", true))),
     ).toEqual({ trace_scores: {}, summary: null, errors: [error("MODEL_BUSY")] });
     expect(await ask(scripted(new Error("secret words")))).toEqual({
       trace_scores: {},

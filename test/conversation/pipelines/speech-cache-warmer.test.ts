@@ -1,5 +1,5 @@
 import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
-import { ModelFault, type SpeechModel } from "../../../services/conversation/providers/port.ts";
+import { ModelError, type SpeechModel } from "../../../services/conversation/providers/port.ts";
 import { fixedOf, openingOf, warming } from "../../../services/conversation/pipelines/cascaded/speech-cache-warmer.ts";
 import { PAYLOAD, talkTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -122,7 +122,7 @@ describe("warming", () => {
     [
       "there is none",
       () => {
-        throw new ModelFault("MODEL_REFUSED", "no", false);
+        throw new ModelError("MODEL_REFUSED", "no", false);
       },
     ],
     [

@@ -4,7 +4,7 @@ import { playout } from "../../../services/conversation/pipelines/text-relay/pla
 import type { SpeechEffect, TalkHost } from "../../../services/conversation/pipelines/port.ts";
 import type { TalkEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import { ModelFault, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
+import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 /** A leg whose carrier is the test. */
@@ -137,7 +137,7 @@ describe("speaking", () => {
     const { leg, told, asked, voice } = open();
     voice.perform(think(3));
     asked[0]!.onText("Hello");
-    asked[0]!.fail(new ModelFault("MODEL_TIMEOUT", "late", true));
+    asked[0]!.fail(new ModelError("MODEL_TIMEOUT", "late", true));
     await turnOver();
     expect(told).toEqual([{ type: "model_failed", turn: 3, code: "MODEL_TIMEOUT", said: "Hello" }]);
     expect(leg.did).toEqual(["Hello", "|"]);
@@ -185,7 +185,7 @@ describe("listening", () => {
     expect(asked[0]!.signal.aborted).toBe(true);
     expect(told).toEqual([{ type: "interrupted", spoken: "Hello A" }]);
     asked[0]!.onText(" are you");
-    asked[0]!.fail(new ModelFault("MODEL_ABORTED", "x", false));
+    asked[0]!.fail(new ModelError("MODEL_ABORTED", "x", false));
     await turnOver();
     expect(leg.did).toEqual(["Hello Ada, how"]);
     expect(told.length).toBe(1);

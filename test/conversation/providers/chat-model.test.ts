@@ -1,5 +1,5 @@
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
-import { ModelFault, type ChatPiece, type ChatStream } from "../../../services/conversation/providers/port.ts";
+import { ModelError, type ChatPiece, type ChatStream } from "../../../services/conversation/providers/port.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
@@ -90,8 +90,8 @@ describe("asking the model", () => {
     expect(s.opened.length).toBe(1);
   });
   test.each([
-    ["what can't be helped is not tried again", new ModelFault("MODEL_REFUSED", "401", false), 1, "MODEL_REFUSED"],
-    ["what may pass is", new ModelFault("MODEL_BUSY", "429", true), 2, "MODEL_BUSY"],
+    ["what can't be helped is not tried again", new ModelError("MODEL_REFUSED", "401", false), 1, "MODEL_REFUSED"],
+    ["what may pass is", new ModelError("MODEL_BUSY", "429", true), 2, "MODEL_BUSY"],
     ["an unknown error is", new Error("boom"), 2, "MODEL_ERROR"],
   ])("%s", async (_name, error, tries, code) => {
     const s = stream([error], [error]);

@@ -1,7 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LAPTOP_MODEL, ROOT } from "../../../local/tools/stack/stack.ts";
-import { SHUT_DOWNS, shutDownOf, shutDownsIn } from "../../../services/conversation/providers/model-deprecations.ts";
+import {
+  DEPRECATIONS,
+  shutdownDateOf,
+  deprecationsIn,
+} from "../../../services/conversation/providers/model-deprecations.ts";
 import { readEnv } from "../../../shared/env.ts";
 
 const RESOURCES = join(ROOT, "node_modules", "openai", "resources");
@@ -12,7 +16,7 @@ const FILES = [
   "audio/transcriptions.d.ts",
   "realtime/realtime.d.ts",
 ];
-const names = Object.values(SHUT_DOWNS).flat();
+const names = Object.values(DEPRECATIONS).flat();
 
 /** Days by model, as the installed package announces them. */
 function announced(): Map<string, string> {
@@ -34,7 +38,7 @@ describe("hosted models whose end is announced", () => {
   test("are those that the openai package names, with its days", () => {
     const days = announced();
     expect(days.size).toBeGreaterThan(50);
-    expect([...days].filter(([name, on]) => shutDownOf(name) !== on)).toEqual([]);
+    expect([...days].filter(([name, on]) => shutdownDateOf(name) !== on)).toEqual([]);
     // told in the text of the speech endpoint only
     expect(names.filter((name) => !days.has(name))).toEqual(["gpt-4o-mini-tts-2025-03-20"]);
     expect(new Set(names).size).toBe(names.length);
@@ -50,10 +54,10 @@ describe("hosted models whose end is announced", () => {
     ["gpt-transcribe", null],
     ["gpt-live-transcribe", null],
     ["callagent-sim", null],
-  ])("%s: %s", (model, on) => expect(shutDownOf(model)).toBe(on));
+  ])("%s: %s", (model, on) => expect(shutdownDateOf(model)).toBe(on));
 
   test("none is taken for granted anywhere", () => {
-    expect(shutDownOf(LAPTOP_MODEL)).toBeNull();
+    expect(shutdownDateOf(LAPTOP_MODEL)).toBeNull();
     const sources = readdirSync(join(ROOT, "services"), { recursive: true, encoding: "utf8" }).filter(
       (path) => path.endsWith(".ts") && !path.endsWith("shut-downs.ts"),
     );
@@ -82,7 +86,7 @@ describe("those a deployment is configured with", () => {
         old: { base_url: "wss://api.openai.com/v1", model: "gpt-realtime", key: "sk-hidden" },
       }),
     });
-    expect(shutDownsIn(env)).toEqual([
+    expect(deprecationsIn(env)).toEqual([
       { setting: "OPENAI_MODEL", model: "gpt-4o", on: "2027-01-14" },
       { setting: "OPENAI_FALLBACK_MODEL", model: "gpt-4.1", on: "2027-01-14" },
       { setting: "STT_MODEL", model: "whisper-1", on: "2027-02-26" },
@@ -92,7 +96,7 @@ describe("those a deployment is configured with", () => {
   });
   test("a server in the house may call its model what it likes", () => {
     expect(
-      shutDownsIn(
+      deprecationsIn(
         readEnv({
           OPENAI_BASE_URL: "http://vllm:8000/v1",
           OPENAI_MODEL: "gpt-4o",
@@ -102,5 +106,5 @@ describe("those a deployment is configured with", () => {
       ),
     ).toEqual([]);
   });
-  test("nothing configured, nothing to say", () => expect(shutDownsIn(readEnv({}))).toEqual([]));
+  test("nothing configured, nothing to say", () => expect(deprecationsIn(readEnv({}))).toEqual([]));
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openAiSpeech } from "../../../services/conversation/providers/tts/openai-speech.ts";
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
-import { soundReader } from "../../../services/conversation/providers/tts/audio-decoder.ts";
-import { speechRoute } from "../../../services/conversation/providers/tts/speech-failover.ts";
+import { audioDecoder } from "../../../services/conversation/providers/tts/audio-decoder.ts";
+import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";
 import { systemClock, type Clock } from "../../../shared/clock.ts";
 import { startScriptedAudio, type ScriptedAudio } from "../fixtures/scripted-audio.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -29,7 +29,7 @@ const wav = (
   return Buffer.concat([head, extra, data, bytesOf(pcm)]);
 };
 const joined = (parts: Int16Array[]): number[] => parts.flatMap((p) => [...p]);
-const read = (reader: ReturnType<typeof soundReader>, bytes: Buffer, step: number): number[] => {
+const read = (reader: ReturnType<typeof audioDecoder>, bytes: Buffer, step: number): number[] => {
   const parts: Int16Array[] = [];
   for (let at = 0; at < bytes.length; at += step) parts.push(reader.push(bytes.subarray(at, at + step)));
   return joined([...parts, reader.end()]);
@@ -38,26 +38,26 @@ const read = (reader: ReturnType<typeof soundReader>, bytes: Buffer, step: numbe
 describe("the bytes of a voice", () => {
   test.each([1, 3, 7, 64, 10_000])("are the same samples in pieces of %d bytes, raw and as WAV", (step) => {
     const pcm = tone(500);
-    expect(read(soundReader(RATE), bytesOf(pcm), step)).toEqual([...pcm]);
-    expect(read(soundReader(RATE), wav(pcm), step)).toEqual([...pcm]);
+    expect(read(audioDecoder(RATE), bytesOf(pcm), step)).toEqual([...pcm]);
+    expect(read(audioDecoder(RATE), wav(pcm), step)).toEqual([...pcm]);
   });
   test("an odd byte at the end is dropped; two bytes are a sound too", () => {
-    expect(read(soundReader(RATE), Buffer.concat([bytesOf(tone(20)), Buffer.from([1])]), 8)).toEqual([...tone(20)]);
-    expect(read(soundReader(RATE), bytesOf(tone(1)), 8)).toEqual([...tone(1)]);
-    expect(read(soundReader(RATE), Buffer.alloc(0), 8)).toEqual([]);
+    expect(read(audioDecoder(RATE), Buffer.concat([bytesOf(tone(20)), Buffer.from([1])]), 8)).toEqual([...tone(20)]);
+    expect(read(audioDecoder(RATE), bytesOf(tone(1)), 8)).toEqual([...tone(1)]);
+    expect(read(audioDecoder(RATE), Buffer.alloc(0), 8)).toEqual([]);
   });
   test("chunks before the sound are passed over, what follows it is no sound", () => {
     const list = Buffer.concat([Buffer.from("LIST"), Buffer.from([3, 0, 0, 0]), Buffer.from("abc\0")]);
-    expect(read(soundReader(RATE), Buffer.concat([wav(tone(50), { extra: list }), list]), 5)).toEqual([...tone(50)]);
+    expect(read(audioDecoder(RATE), Buffer.concat([wav(tone(50), { extra: list }), list]), 5)).toEqual([...tone(50)]);
   });
   test.each([0, 0xffff_ffff, 0x7fff_ffff])("a stream that writes %d for its length is read to its end", (size) => {
-    expect(read(soundReader(RATE), wav(tone(300), { size }), 100)).toEqual([...tone(300)]);
+    expect(read(audioDecoder(RATE), wav(tone(300), { size }), 100)).toEqual([...tone(300)]);
   });
   test("the rate of a WAV wins over the configured one", () => {
-    expect(read(soundReader(RATE), wav(tone(3000), { rate: 24_000 }), 999).length).toBe(1000);
+    expect(read(audioDecoder(RATE), wav(tone(3000), { rate: 24_000 }), 999).length).toBe(1000);
   });
   test("of two channels the first is taken", () => {
-    expect(read(soundReader(RATE), wav(Int16Array.of(1, 9, 2, 9, 3, 9), { channels: 2 }), 3)).toEqual([1, 2, 3]);
+    expect(read(audioDecoder(RATE), wav(Int16Array.of(1, 9, 2, 9, 3, 9), { channels: 2 }), 3)).toEqual([1, 2, 3]);
   });
   test.each<[string, Buffer]>([
     ["an MP3", Buffer.from("ID3\u0004abcdefgh")],
@@ -66,7 +66,7 @@ describe("the bytes of a voice", () => {
     ["a WAV that ends in its header", wav(tone(9)).subarray(0, 30)],
     ["a WAV of no rate", wav(tone(9), { rate: 1 })],
   ])("%s is refused in place of being played as noise", (_name, bytes) => {
-    expect(() => read(soundReader(RATE), bytes, 16)).toThrow(expect.objectContaining({ code: "MODEL_REFUSED" }));
+    expect(() => read(audioDecoder(RATE), bytes, 16)).toThrow(expect.objectContaining({ code: "MODEL_REFUSED" }));
   });
 });
 
@@ -194,7 +194,7 @@ describe("two voices", () => {
   test("the second speaks where the first fails, at the first one's rate; the first rests for half a minute then", async () => {
     const asked: string[] = [];
     const clock = virtualClock();
-    const route = speechRoute(
+    const route = speechWithFailover(
       speaking(8000, new Error("down"), asked, "a"),
       speaking(24_000, tone(2400), asked, "b"),
       clock,
@@ -210,7 +210,7 @@ describe("two voices", () => {
     const asked: string[] = [];
     await expect(
       heard(
-        speechRoute(
+        speechWithFailover(
           speaking(8000, new Error("one"), asked, "a"),
           speaking(8000, new Error("two"), asked, "b"),
           virtualClock(),
@@ -229,7 +229,9 @@ describe("two voices", () => {
         throw new Error("cut");
       },
     };
-    await expect(heard(speechRoute(first, speaking(8000, tone(8), asked, "b"), virtualClock()))).rejects.toThrow("cut");
+    await expect(heard(speechWithFailover(first, speaking(8000, tone(8), asked, "b"), virtualClock()))).rejects.toThrow(
+      "cut",
+    );
     expect(asked).toEqual(["a"]);
   });
 });

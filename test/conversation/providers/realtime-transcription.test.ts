@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { WebSocketServer, type WebSocket } from "ws";
-import type { ModelFault, TranscriptionModel } from "../../../services/conversation/providers/port.ts";
+import type { ModelError, TranscriptionModel } from "../../../services/conversation/providers/port.ts";
 import { realtimeTranscription } from "../../../services/conversation/providers/stt/realtime-transcription.ts";
 import type { Dialect } from "../../../services/conversation/providers/stt/transcription-stream.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
@@ -104,7 +104,7 @@ describe("words while somebody speaks", () => {
     dialect = "ga" as Dialect,
     clock = systemClock as Clock,
     instead = pieces(),
-    faults = [] as ModelFault[],
+    faults = [] as ModelError[],
   } = {}) =>
     realtimeTranscription({
       address: { base_url: url, key: "k1", model: "live", check: "STT_BASE_URL" },
@@ -223,7 +223,7 @@ describe("words while somebody speaks", () => {
     stretch.close();
   });
   test("cut again, pieces do the work, for the next talks too; the log may tell of it, without what the server said", async () => {
-    const faults: ModelFault[] = [];
+    const faults: ModelError[] = [];
     committed = (s) => tell(s, { type: "error", error: { code: "invalid_value", message: "secret words" } });
     const clock = virtualClock();
     const instead = pieces();

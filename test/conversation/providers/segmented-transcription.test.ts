@@ -3,13 +3,13 @@ import { assert, integer, property } from "fast-check";
 import type { ModelAddress } from "../../../services/conversation/providers/addresses.ts";
 import {
   openAiTranscriber,
-  type Piece,
+  type SpeechSegment,
   type Transcriber,
 } from "../../../services/conversation/providers/stt/openai-transcription.ts";
 import { places } from "../../../services/conversation/providers/concurrency-limit.ts";
-import { ModelFault } from "../../../services/conversation/providers/port.ts";
+import { ModelError } from "../../../services/conversation/providers/port.ts";
 import { quietestCut } from "../../../services/conversation/providers/stt/quietest-cut.ts";
-import { segmentTranscription } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
+import { segmentedTranscription } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { readWav } from "../../../services/conversation/audio/wav.ts";
 import { systemClock, type Clock } from "../../../shared/clock.ts";
 import { startScriptedAudio, type ScriptedAudio } from "../fixtures/scripted-audio.ts";
@@ -32,7 +32,12 @@ describe("asking for words", () => {
   const at = (url: string, model: string): ModelAddress => ({ base_url: url, key: "k1", model, check: "STT_BASE_URL" });
   const transcriber = (clock: Clock = systemClock, most = 8, two = true) =>
     openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { places: places(most) });
-  const piece: Piece = { pcm: Int16Array.of(1, -2, 3), rate: RATE, language: "en-US", hints: ["Northwind", "A-17"] };
+  const piece: SpeechSegment = {
+    pcm: Int16Array.of(1, -2, 3),
+    rate: RATE,
+    language: "en-US",
+    hints: ["Northwind", "A-17"],
+  };
 
   test("the sound goes out as a WAV, with language and likely words", async () => {
     server.reply = () => ({ json: { text: " Yes, please. " } });
@@ -119,14 +124,14 @@ describe("a stretch of speech", () => {
   const how = { rate: 100, language: "en", hints: [] };
   /** Tells the samples of a piece as its words. */
   const scripted = (
-    answers: (piece: Piece, signal: AbortSignal) => Promise<string> = async (p) => [...p.pcm].join(""),
+    answers: (piece: SpeechSegment, signal: AbortSignal) => Promise<string> = async (p) => [...p.pcm].join(""),
   ) => {
-    const asked: { piece: Piece; signal: AbortSignal }[] = [];
+    const asked: { piece: SpeechSegment; signal: AbortSignal }[] = [];
     const ask: Transcriber = (piece, signal) => {
       asked.push({ piece, signal });
       return answers(piece, signal);
     };
-    return { asked, open: () => segmentTranscription(ask).open(how) };
+    return { asked, open: () => segmentedTranscription(ask).open(how) };
   };
   test("all that was pushed is asked for as one piece; nothing said, nothing asked", async () => {
     const s = scripted();
@@ -160,7 +165,7 @@ describe("a stretch of speech", () => {
   test("what failed is asked again by the next question", async () => {
     let times = 0;
     const s = scripted(async () => {
-      if (times++ === 0) throw new ModelFault("MODEL_ERROR", "down", true);
+      if (times++ === 0) throw new ModelError("MODEL_ERROR", "down", true);
       return "yes";
     });
     const stretch = s.open();
@@ -180,7 +185,7 @@ describe("a stretch of speech", () => {
   test("a lost part is told of once; the rest is understood by the next question", async () => {
     let times = 0;
     const s = scripted(async () => {
-      if (times++ === 0) throw new ModelFault("MODEL_TIMEOUT", "late", true);
+      if (times++ === 0) throw new ModelError("MODEL_TIMEOUT", "late", true);
       return "rest";
     });
     const stretch = s.open();

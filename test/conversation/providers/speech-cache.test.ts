@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { fillers } from "../../../services/conversation/providers/tts/fillers.ts";
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
 import { cachedSpeech, speechCache } from "../../../services/conversation/providers/tts/speech-cache.ts";
-import { speechRoute } from "../../../services/conversation/providers/tts/speech-failover.ts";
+import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const forever = new AbortController().signal;
@@ -147,7 +147,7 @@ describe("sentences that are kept", () => {
   test("warmed, a sentence is there at once; a fault is left for the one who says it", async () => {
     const s = scripted();
     s.failing.push(new Error("down"));
-    const speech = speechRoute(cachedSpeech(s.model), cachedSpeech(scripted().model), virtualClock());
+    const speech = speechWithFailover(cachedSpeech(s.model), cachedSpeech(scripted().model), virtualClock());
     await speech.warm?.("Hello");
     await speech.warm?.("Hello");
     await speech.warm?.("Hello");

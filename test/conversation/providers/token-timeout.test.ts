@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { ModelFault } from "../../../services/conversation/providers/port.ts";
+import { ModelError } from "../../../services/conversation/providers/port.ts";
 import { deploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
 import { readEnv } from "../../../shared/env.ts";
 import { startScriptedModel } from "../fixtures/scripted-model.ts";
@@ -35,7 +35,7 @@ test.each([
     await clock.advance(1);
   }
   await asked;
-  expect(fault).toBeInstanceOf(ModelFault);
+  expect(fault).toBeInstanceOf(ModelError);
   expect(fault).toMatchObject({ code: "MODEL_TIMEOUT", message: `the model was silent for ${ms} ms` });
   await model.close();
 });

@@ -8,8 +8,8 @@ import {
   type RecordingSink,
 } from "../../../services/conversation/recording/stereo-recorder.ts";
 import {
-  finishLeftover,
-  recordingFile,
+  repairWavFile,
+  wavFileSink,
   WAV_HEADER_BYTES,
   wavHeader,
 } from "../../../services/conversation/recording/wav-file.ts";
@@ -108,7 +108,7 @@ describe("a talk", () => {
   ) => {
     const clock = virtualClock();
     const path = join(dir, name);
-    const recorder = recorderOn(clock, recordingFile(path, RATE));
+    const recorder = recorderOn(clock, wavFileSink(path, RATE));
     for (let i = 0; i < frames; i += 1) {
       await clock.advance(FRAME_MS);
       frame(recorder, i, clock.monotonicMs());
@@ -243,14 +243,14 @@ describe("the disk", () => {
     const faults: unknown[] = [];
     const path = join(dir, "there.wav");
     await writeFile(path, "another's");
-    const recorder = recorderOn(clock, recordingFile(path, RATE), faults);
+    const recorder = recorderOn(clock, wavFileSink(path, RATE), faults);
     await talk(5, recorder, clock);
     await recorder.end();
     expect([await readFile(path, "utf8"), faults.length]).toEqual(["another's", 1]);
   });
   test("a talk that was over at once leaves nothing", async () => {
     const path = join(dir, "never.wav");
-    await recorderOn(virtualClock(), recordingFile(path, RATE)).end();
+    await recorderOn(virtualClock(), wavFileSink(path, RATE)).end();
     await expect(stat(path)).rejects.toThrow("ENOENT");
   });
 });
@@ -259,7 +259,7 @@ describe("what a process that died leaves", () => {
   test("is finished: as long as what reached the disk", async () => {
     const path = join(dir, "left.wav");
     await writeFile(path, Buffer.concat([wavHeader(RATE, 0), Buffer.alloc(4 * RATE), Buffer.alloc(4 * RATE + 2, 1)])); // the last moment half
-    expect(await finishLeftover(path)).toBe(RATE);
+    expect(await repairWavFile(path)).toBe(RATE);
     const wav = read(await readFile(path));
     expect([wav.rate, wav.bytes, wav.seconds, wav.left[0], wav.left[RATE]]).toEqual([RATE, 8 * RATE, 2, 0, 257]);
   });
@@ -270,6 +270,6 @@ describe("what a process that died leaves", () => {
   ])("nothing where there is nothing in it: %s", async (name, content) => {
     const path = join(dir, `${name}.wav`);
     await writeFile(path, content);
-    expect(await finishLeftover(path)).toBeNull();
+    expect(await repairWavFile(path)).toBeNull();
   });
 });

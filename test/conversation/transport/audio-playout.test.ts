@@ -1,6 +1,6 @@
-import { metronome } from "../../../services/conversation/transport/frame-clock.ts";
-import { heardPrefix } from "../../../services/conversation/audio/spoken-prefix.ts";
-import { LEAD_MS, pacedPlayout } from "../../../services/conversation/transport/audio-playout.ts";
+import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
+import { spokenPrefix } from "../../../services/conversation/audio/spoken-prefix.ts";
+import { LEAD_MS, audioPlayout } from "../../../services/conversation/transport/audio-playout.ts";
 import { FRAME_MS } from "../../../services/conversation/transport/port.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -14,7 +14,7 @@ function carrier() {
   const marks: string[] = [];
   let clears = 0;
   const recorded: { at: number; samples: number }[] = [];
-  const playout = pacedPlayout({
+  const playout = audioPlayout({
     clock,
     rate: RATE,
     encode: (pcm) => new Uint8Array(pcm.slice().buffer),
@@ -29,10 +29,10 @@ function carrier() {
   });
   const run = async (forMs: number): Promise<void> => {
     for (let n = 0; n < forMs; n += FRAME_MS) {
-      playout.beat();
+      playout.tick();
       await clock.advance(FRAME_MS);
     }
-    playout.beat();
+    playout.tick();
   };
   const heardMs = (): number => recorded.reduce((sum, r) => sum + (r.samples * 1000) / RATE, 0);
   return { clock, playout, written, marks, recorded, run, heardMs, clears: () => clears };
@@ -98,7 +98,7 @@ describe("pace", () => {
       const next = (n + 1) * FRAME_MS + jitter;
       await clock.advance(next - at);
       at = next;
-      playout.beat();
+      playout.tick();
       expect(written).toHaveLength(burst + n + 1);
     }
   });
@@ -127,7 +127,7 @@ describe("what was heard", () => {
     sink.end();
     await run(1500);
     expect(playout.audible).toBe(true);
-    expect(playout.flush().spoken).toBe(heardPrefix("one two three four five six seven eight nine ten", 0.5));
+    expect(playout.flush().spoken).toBe(spokenPrefix("one two three four five six seven eight nine ten", 0.5));
     expect([clears(), playout.busy, Math.round(heardMs())]).toEqual([1, false, 1500]);
     await run(500);
     expect(Math.round(heardMs())).toBe(1500);
@@ -164,7 +164,7 @@ describe("what was heard", () => {
     one.push(ms(300));
     one.end();
     await run(400);
-    playout.settle();
+    playout.commitHeard();
     const filler = playout.add(part("One moment.", 2, { aside: true }));
     filler.push(ms(900));
     filler.end();
@@ -197,7 +197,7 @@ describe("a pause", () => {
     playout.resume();
     await run(800);
     expect(Math.round(heardMs())).toBe(1000);
-    playout.marked(marks.at(-1) ?? "");
+    playout.markReturned(marks.at(-1) ?? "");
     expect(playout.busy).toBe(false);
   });
 });
@@ -211,9 +211,9 @@ describe("the end", () => {
     await run(300);
     expect(marks).toEqual(["m1"]);
     expect(playout.busy).toBe(true);
-    playout.marked("m0");
+    playout.markReturned("m0");
     expect(playout.busy).toBe(true);
-    playout.marked("m1");
+    playout.markReturned("m1");
     expect(playout.busy).toBe(false);
   });
 
@@ -233,9 +233,9 @@ describe("the metronome", () => {
   test("beats every 20 ms for each, and stops when nobody listens", async () => {
     const clock = virtualClock();
     const beats = [0, 0, 0];
-    const m = metronome(clock);
+    const m = frameClock(clock);
     const leave = beats.map((_, i) =>
-      m.join(() => {
+      m.subscribe(() => {
         beats[i] = (beats[i] ?? 0) + 1;
       }),
     );
@@ -248,7 +248,7 @@ describe("the metronome", () => {
     const after = [...beats];
     for (let n = 0; n < 40; n++) await clock.advance(5);
     expect(beats).toEqual(after);
-    m.join(() => {
+    m.subscribe(() => {
       beats[0] = -1;
     });
     await clock.advance(25);
@@ -264,5 +264,5 @@ test.each([
   ["one two three", 0.56, "one two"],
   ["", 0.5, ""],
 ])("%j heard to %d is %j", (text, share, heard) => {
-  expect(heardPrefix(text, share)).toBe(heard);
+  expect(spokenPrefix(text, share)).toBe(heard);
 });

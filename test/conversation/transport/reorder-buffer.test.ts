@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { inOrder } from "../../../services/conversation/transport/reorder-buffer.ts";
+import { reorderBuffer } from "../../../services/conversation/transport/reorder-buffer.ts";
 
 describe("numbered frames", () => {
   const run = (numbers: (number | null)[]): number[] => {
     const out: number[] = [];
-    const order = inOrder<number>((frame) => {
+    const order = reorderBuffer<number>((frame) => {
       out.push(frame);
     });
     for (const number of numbers) order.push(number, number ?? -1);
@@ -44,7 +44,7 @@ describe("numbered frames", () => {
   });
   test("lost ones hold the stream up for five frames at most", () => {
     const out: number[] = [];
-    const order = inOrder<number>((frame) => {
+    const order = reorderBuffer<number>((frame) => {
       out.push(frame);
     });
     for (const number of [1, 3, 4, 5, 6]) order.push(number, number);

@@ -354,13 +354,13 @@ describe("what only one of them has", () => {
   test("Plivo presses keys in the stream, the others by command", () => {
     const { socket, leg } = open("plivo");
     socket.get(golden.plivo.start("audio/x-l16", "16000"));
-    leg.keys?.("12#");
+    leg.sendDtmf?.("12#");
     leg.write(Uint8Array.from(BYTES));
     expect(socket.frames()).toEqual([
       { event: "sendDTMF", dtmf: "12#" },
       { event: "playAudio", media: { contentType: "audio/x-l16", sampleRate: 16_000, payload } },
     ]);
-    expect([open("twilio").leg.keys, open("telnyx").leg.keys]).toEqual([undefined, undefined]);
+    expect([open("twilio").leg.sendDtmf, open("telnyx").leg.sendDtmf]).toEqual([undefined, undefined]);
   });
   test("Plivo tells nothing of what was cleared: it is told at once, and what comes late is nobody's", () => {
     const { socket, leg, seen } = open("plivo");
@@ -408,7 +408,7 @@ describe("a leg in memory", () => {
     leg.mark("b");
     expect([far.play(1), far.waiting()]).toEqual([[Uint8Array.from([2])], 1]);
     leg.clear();
-    leg.keys?.("9");
+    leg.sendDtmf?.("9");
     far.complain();
     far.hangUp();
     leg.close();

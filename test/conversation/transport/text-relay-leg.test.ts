@@ -3,11 +3,15 @@ import type { TextLegEvents } from "../../../services/conversation/transport/por
 import {
   MAX_FRAME_BYTES,
   readRelayFrame,
-  relayLeg,
-  type RelaySocket,
+  textRelayLeg,
+  type LegSocket,
 } from "../../../services/conversation/transport/text-relay-leg.ts";
-import { knockOf, mediaPath, startMediaServer } from "../../../services/conversation/transport/media-server.ts";
-import { webCaller } from "../../../services/conversation/providers/web-request.ts";
+import {
+  upgradeRequestOf,
+  mediaPath,
+  startMediaServer,
+} from "../../../services/conversation/transport/media-server.ts";
+import { webRequester } from "../../../services/conversation/providers/web-request.ts";
 import { createServer } from "node:http";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { readEnv } from "../../../shared/env.ts";
@@ -93,7 +97,7 @@ test.each([
 describe("the leg", () => {
   const open = () => {
     const socket = new FakeSocket();
-    const leg = relayLeg(socket as unknown as RelaySocket);
+    const leg = textRelayLeg(socket as unknown as LegSocket);
     return { socket, leg, ...recorder() };
   };
   test("what came before anybody listened is told first, the closing last and once", () => {
@@ -148,7 +152,7 @@ describe("the leg", () => {
 describe("the address of a socket", () => {
   const token = "0123456789abcdef0123456789abcdef";
   const knock = (url: string) =>
-    knockOf({ url, headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" } });
+    upgradeRequestOf({ url, headers: { host: "a", "x-twilio-signature": "s", "sec-websocket-protocol": "b" } });
   test("provider, token, path as asked, headers as texts", () => {
     expect(knock(mediaPath("PROVIDER_ONE", token))).toEqual({
       provider: "PROVIDER_ONE",
@@ -217,7 +221,7 @@ describe("web requests of functions", () => {
     "nonsense",
   ])("%s is refused unasked", async (url) =>
     expect(
-      await webCaller({ allow_http: false, allow_private: false })(
+      await webRequester({ allow_http: false, allow_private: false })(
         { method: "GET", url, body: null },
         new AbortController().signal,
       ),
@@ -225,7 +229,7 @@ describe("web requests of functions", () => {
   );
   test("a name that leads to a private address is refused when connecting", async () => {
     expect(
-      await webCaller({ allow_http: true, allow_private: false })(
+      await webRequester({ allow_http: true, allow_private: false })(
         { method: "GET", url: "http://localhost:9/", body: null },
         new AbortController().signal,
       ),
@@ -248,7 +252,7 @@ describe("web requests of functions", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const port = (server.address() as { port: number }).port;
-    const ask = webCaller({ allow_http: true, allow_private: true });
+    const ask = webRequester({ allow_http: true, allow_private: true });
     const signal = new AbortController().signal;
     const at = (path: string) => `http://127.0.0.1:${port}${path}`;
     expect(await ask({ method: "POST", url: at("/ok"), body: { a: 1 } }, signal)).toEqual({

@@ -1,8 +1,12 @@
 import { lastHeard, speechMs } from "../../../services/conversation/audio/speech-duration.ts";
 import type { Floor, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import { pace } from "../../../services/conversation/transport/carrier-tempo.ts";
-import { PATIENCE_MS, turnsLeg, type TurnInput } from "../../../services/conversation/transport/xml-driven-leg.ts";
-import { utterances } from "../../../services/conversation/transport/utterances.ts";
+import { carrierTempo } from "../../../services/conversation/transport/carrier-tempo.ts";
+import {
+  REPLY_TIMEOUT_MS,
+  xmlDrivenLeg,
+  type TurnInput,
+} from "../../../services/conversation/transport/xml-driven-leg.ts";
+import { utteranceBuffer } from "../../../services/conversation/transport/utterances.ts";
 import type { TurnReply } from "../../../shared/contracts/conversation.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -12,11 +16,11 @@ const LOOSE = { last: true, interruptible: true };
 const FIRM = { last: true, interruptible: false };
 
 /** A leg that somebody listens to; `ask` gives the reply once there is one. */
-function open(react: (leg: ReturnType<typeof turnsLeg>, name: string, args: unknown[]) => void = () => undefined) {
+function open(react: (leg: ReturnType<typeof xmlDrivenLeg>, name: string, args: unknown[]) => void = () => undefined) {
   const clock = virtualClock();
-  const known = pace();
-  known.took(9000, 10_000);
-  const leg = turnsLeg({ clock, call_id: "CA1", language: "en-US", voice: null, pace: known });
+  const known = carrierTempo();
+  known.observe(9000, 10_000);
+  const leg = xmlDrivenLeg({ clock, call_id: "CA1", language: "en-US", voice: null, tempo: known });
   const seen: unknown[][] = [];
   const note =
     (name: string) =>
@@ -45,7 +49,7 @@ function open(react: (leg: ReturnType<typeof turnsLeg>, name: string, args: unkn
   /** The first document: a text, then the floor. */
   const opened = async (text = "Hello.", floor = FLOOR): Promise<TurnReply> => {
     leg.say(text, LOOSE);
-    leg.yours?.(floor);
+    leg.giveFloor?.(floor);
     return ask();
   };
   return { clock, leg, seen, ask, opened };
@@ -59,7 +63,7 @@ describe("a turn", () => {
     t.leg.say("day.", { last: false, interruptible: true });
     t.leg.say("", LOOSE);
     t.leg.say("This is recorded.", FIRM);
-    t.leg.yours?.(FLOOR);
+    t.leg.giveFloor?.(FLOOR);
     t.leg.say("Who is there?", LOOSE); // within the same step
     expect(await first).toEqual({
       turn: 1,
@@ -90,14 +94,14 @@ describe("a turn", () => {
     const t = open((leg, name, [what]) => {
       if (name === "prompt") {
         leg.say(`You said ${String(what)}`, LOOSE);
-        leg.yours?.(FLOOR);
+        leg.giveFloor?.(FLOOR);
       }
     });
     await t.opened();
     expect((await t.ask({ heard: "Yes." })).say).toEqual([{ text: "You said Yes.", interruptible: true }]);
     const keys = t.ask({ digits: "12" });
     t.leg.say("Thanks.", LOOSE);
-    t.leg.yours?.(FLOOR);
+    t.leg.giveFloor?.(FLOOR);
     await keys;
     expect(t.seen.slice(1)).toEqual([
       ["speaking", false],
@@ -108,7 +112,7 @@ describe("a turn", () => {
     ]);
   });
   test("an entry of keys ends with # where keys are gathered, once", async () => {
-    const t = open((leg) => leg.yours?.({ idle_ms: 8000, keys_only: true }));
+    const t = open((leg) => leg.giveFloor?.({ idle_ms: 8000, keys_only: true }));
     await t.opened("Code?", { idle_ms: 8000, keys_only: true });
     await t.ask({ digits: "12" });
     await t.ask({ digits: "3#" });
@@ -125,11 +129,11 @@ describe("a turn", () => {
     const waiting = t.ask({ heard: "How much?" });
     t.leg.say("One moment.", LOOSE);
     t.leg.say("It costs", { last: false, interruptible: true });
-    await t.clock.advance(PATIENCE_MS);
+    await t.clock.advance(REPLY_TIMEOUT_MS);
     expect(await waiting).toMatchObject({ say: [{ text: "One moment." }], next: { kind: "again" } });
     const later = t.ask();
     t.leg.say(" a lot.", LOOSE);
-    t.leg.yours?.(FLOOR);
+    t.leg.giveFloor?.(FLOOR);
     expect(await later).toMatchObject({ say: [{ text: "It costs a lot." }], next: LISTEN });
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
@@ -141,21 +145,21 @@ describe("a turn", () => {
       t.leg.turn({ heard: "Yes.", digits: null, follows: 1 }),
     ];
     t.leg.say("Really?", LOOSE);
-    t.leg.yours?.(FLOOR);
+    t.leg.giveFloor?.(FLOOR);
     expect(await a).toBe(await b);
     expect(await t.leg.turn({ heard: "Yes.", digits: null, follows: 1 })).toBe(await a);
     expect(await t.leg.turn({ heard: null, digits: null, follows: 0 })).toBe(await a);
     const again = t.leg.turn({ heard: "Yes.", digits: null, follows: 2 });
-    t.leg.yours?.(FLOOR);
+    t.leg.giveFloor?.(FLOOR);
     expect((await again).turn).toBe(3);
     expect(t.seen.filter(([name]) => name === "prompt").length).toBe(2);
   });
 });
 
 describe("silence", () => {
-  const reprompt = (leg: ReturnType<typeof turnsLeg>, name: string): void => {
+  const reprompt = (leg: ReturnType<typeof xmlDrivenLeg>, name: string): void => {
     if (name === "silence") leg.say("Still there?", LOOSE);
-    if (name === "silence" || name === "speaking") leg.yours?.(FLOOR);
+    if (name === "silence" || name === "speaking") leg.giveFloor?.(FLOOR);
   };
   test("is told when the listening was in vain, and answered in the same turn", async () => {
     const t = open(reprompt);
@@ -179,7 +183,7 @@ describe("silence", () => {
   });
   test("begins anew with every word", async () => {
     const t = open((leg, name) => {
-      if (name === "prompt") leg.yours?.({ idle_ms: 90_000, keys_only: false });
+      if (name === "prompt") leg.giveFloor?.({ idle_ms: 90_000, keys_only: false });
     });
     await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
     await t.ask();
@@ -213,14 +217,14 @@ describe("input that comes while we speak", () => {
     ]);
   });
   test("a carrier whose time is not known to run like ours is not believed: all counts as heard", async () => {
-    const known = pace();
-    expect(known.isOurs()).toBe(false);
-    known.took(13_100, 13_000);
-    expect(known.isOurs()).toBe(true);
+    const known = carrierTempo();
+    expect(known.isRealTime()).toBe(false);
+    known.observe(13_100, 13_000);
+    expect(known.isRealTime()).toBe(true);
     const t = open((leg, name) => {
       if (name === "silence") {
         leg.say(text, LOOSE);
-        leg.yours?.(FLOOR);
+        leg.giveFloor?.(FLOOR);
       }
     });
     await t.opened(text);
@@ -326,7 +330,7 @@ describe("a message", () => {
     const t = open();
     await t.opened();
     t.leg.say("Never mind.", LOOSE);
-    t.leg.leave?.("Please call back.", 30, () => taken.push("taken"));
+    t.leg.leaveMessage?.("Please call back.", 30, () => taken.push("taken"));
     expect(taken).toEqual([]);
     expect(await t.ask({ heard: "You have reached" })).toMatchObject({
       say: [],
@@ -337,13 +341,13 @@ describe("a message", () => {
     expect((await t.ask()).next).toEqual({ kind: "hang_up" });
     const waiting = open();
     const first = waiting.ask();
-    waiting.leg.leave?.("Hi.", 30, () => undefined);
+    waiting.leg.leaveMessage?.("Hi.", 30, () => undefined);
     expect((await first).next.kind).toBe("message");
   });
   test("whose time has come is said at once", async () => {
     const t = open();
     await t.opened();
-    t.leg.leave?.("Please call back.", 30, () => undefined);
+    t.leg.leaveMessage?.("Please call back.", 30, () => undefined);
     t.leg.say("Please call back.", FIRM);
     t.leg.end();
     expect(await t.ask()).toMatchObject({
@@ -354,7 +358,7 @@ describe("a message", () => {
 });
 
 test("what is kept for one reply is bounded; another kind of text begins another utterance", () => {
-  const kept = utterances();
+  const kept = utteranceBuffer();
   kept.add("a", { last: false, interruptible: true });
   kept.add("b", { last: true, interruptible: false });
   expect(kept.take().map((u) => u.text)).toEqual(["a", "b"]);

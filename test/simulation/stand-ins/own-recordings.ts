@@ -1,11 +1,11 @@
-import type { OwnRecordings } from "../../../services/conversation/recording/session-recordings.ts";
+import type { SessionRecordings } from "../../../services/conversation/recording/session-recordings.ts";
 
 export * from "../../../services/conversation/recording/session-recordings.ts";
 
 /** In place of the folder of recordings: simulated talks are text, and a disk's answers come in an order that no seed can repeat. */
-export const ownRecordings = (): OwnRecordings => ({
+export const sessionRecordings = (): SessionRecordings => ({
   open: () => {
     throw new Error("a talk was recorded in a simulation: its talks carry no sound");
   },
-  adopt: () => Promise.resolve(0),
+  recoverLeftovers: () => Promise.resolve(0),
 });

@@ -3,4 +3,4 @@ import type { TextLeg } from "../../../services/conversation/transport/port.ts";
 export * from "../../../services/conversation/transport/text-relay-leg.ts";
 
 /** In place of the relay's leg: the simulated socket is one already. */
-export const relayLeg = (socket: TextLeg): TextLeg => socket;
+export const textRelayLeg = (socket: TextLeg): TextLeg => socket;

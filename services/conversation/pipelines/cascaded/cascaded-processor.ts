@@ -1,5 +1,5 @@
-import type { TalkModels } from "../../providers/port.ts";
-import type { TurnJudge } from "../../audio/port.ts";
+import type { CascadeModels } from "../../providers/port.ts";
+import type { Endpointing } from "../../audio/port.ts";
 import { energyVad } from "../../audio/vad.ts";
 import type { Mind, MindGround } from "../voice-processor.ts";
 import { listeningEar } from "./stt-input.ts";
@@ -8,8 +8,8 @@ import { oneThought } from "./llm-runner.ts";
 
 /** What the mind of a cascade is made of. */
 export interface CascadeParts {
-  models: TalkModels;
-  judge: TurnJudge;
+  models: CascadeModels;
+  judge: Endpointing;
   /** The model is asked before it is certain that the caller has ended. */
   preemptive: boolean;
 }

@@ -1,5 +1,5 @@
 import type { TalkEvent } from "../../dialogue/dialogue-state.ts";
-import { ModelFault, type ChatModel } from "../../providers/port.ts";
+import { ModelError, type ChatModel } from "../../providers/port.ts";
 import type { SpeechEffect, TalkHost } from "../port.ts";
 import { plainSpeech } from "../plain-text.ts";
 
@@ -155,7 +155,7 @@ class OneThought implements Thinker {
       this.#finish(thought, {
         type: "model_failed",
         turn,
-        code: error instanceof ModelFault ? error.code : "MODEL_ERROR",
+        code: error instanceof ModelError ? error.code : "MODEL_ERROR",
       });
     }
   }

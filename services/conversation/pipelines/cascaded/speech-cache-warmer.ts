@@ -4,7 +4,7 @@ import { render } from "../../../../shared/placeholders.ts";
 import { phrasesFor } from "../../dialogue/phrases.ts";
 import { fillers } from "../../providers/tts/fillers.ts";
 import type { SpeechModel } from "../../providers/port.ts";
-import type { TalkWishes } from "../../providers/deployment-models.ts";
+import type { ModelChoice } from "../../providers/deployment-models.ts";
 import { speakable } from "../../audio/speakable-text.ts";
 
 /** What a talk surely or probably says word for word is spoken before the phone is answered, so that nobody waits for it then. */
@@ -64,7 +64,7 @@ export function fixedOf({ greeting, voicemail_message, language, nodes }: Spoken
 /** What sentences are made ready with. `speech`: the model that a template is spoken by; it may refuse. */
 export interface WarmingParts {
   clock: Clock;
-  speech(wishes: TalkWishes): SpeechModel;
+  speech(wishes: ModelChoice): SpeechModel;
 }
 
 /** Warms the speech of talks, a few sentences at a time, openings before what may never be said. */

@@ -1,5 +1,5 @@
-import { ModelFault, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
-import type { Hearing, Pcm, TurnJudge, Vad } from "../../audio/port.ts";
+import { ModelError, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
+import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
 import { preRoll, type PreRoll } from "../../audio/pre-roll.ts";
 import { MIN_WAIT_MS } from "../../audio/endpointing.ts";
 
@@ -33,7 +33,7 @@ export interface EarEvents {
 export interface EarParts {
   model: TranscriptionModel;
   vad: Vad;
-  judge: TurnJudge;
+  judge: Endpointing;
   rate: number;
   language: string;
   early: boolean;
@@ -45,7 +45,7 @@ export interface EarParts {
 /** Listens to the caller. */
 export interface Ear {
   /** Sound of the caller; gives what the detector knows after it. */
-  push(pcm: Pcm): Hearing;
+  push(pcm: Pcm): VoiceActivity;
   /** A turn is under way: something was heard that is not told yet. */
   readonly attentive: boolean;
   /** Forgets what was heard of the present turn. */
@@ -82,7 +82,7 @@ class ListeningEar implements Ear {
     return this.#turn !== null;
   }
 
-  push(pcm: Pcm): Hearing {
+  push(pcm: Pcm): VoiceActivity {
     const hearing = this.#o.vad.push(pcm);
     if (!this.#turn && hearing.speaking) this.#begin();
     const turn = this.#turn;
@@ -130,7 +130,7 @@ class ListeningEar implements Ear {
     };
   }
 
-  #sounds(turn: Turn, { speech_ms }: Hearing): void {
+  #sounds(turn: Turn, { speech_ms }: VoiceActivity): void {
     turn.version++;
     if (turn.text !== null) {
       turn.text = null;
@@ -142,7 +142,7 @@ class ListeningEar implements Ear {
     void this.#ask(turn, false);
   }
 
-  #pauses(turn: Turn, { silence_ms }: Hearing): void {
+  #pauses(turn: Turn, { silence_ms }: VoiceActivity): void {
     const early = this.#o.early && turn.asks < MAX_EARLY_ASKS;
     if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS))
       void this.#ask(turn, true);
@@ -171,7 +171,7 @@ class ListeningEar implements Ear {
       text = (await turn.stream.text(turn.abort.signal)).trim();
     } catch (error) {
       if (turn.abort.signal.aborted) return;
-      if (turn.version === version) turn.failed = error instanceof ModelFault ? error.code : "MODEL_ERROR";
+      if (turn.version === version) turn.failed = error instanceof ModelError ? error.code : "MODEL_ERROR";
     } finally {
       turn.asking = false;
     }

@@ -1,5 +1,5 @@
 import type { SpeechModel } from "../../providers/port.ts";
-import type { PartSink, Playout } from "../../transport/audio-playout.ts";
+import type { PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { sentenceChunker } from "../../audio/sentence-chunker.ts";
 import { speakable } from "../../audio/speakable-text.ts";
@@ -37,7 +37,7 @@ interface Job {
 /** What a mouth works with. `failed`: a part can't be spoken. `asked`, `sounded`: a part was given to the model, and its first sound has come. */
 export interface MouthParts {
   speech: SpeechModel;
-  playout: Playout;
+  playout: AudioPlayout;
   rate: number;
   failed(): void;
   asked(): void;

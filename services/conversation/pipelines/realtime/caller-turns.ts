@@ -1,4 +1,4 @@
-import type { Hearing, TurnJudge } from "../../audio/port.ts";
+import type { VoiceActivity, Endpointing } from "../../audio/port.ts";
 
 /** Words of a turn that don't come this long after its end will not come. */
 const WORDS_MS = 5000;
@@ -33,7 +33,7 @@ interface Known {
 
 /** How turns are put together. */
 export interface TurnParts {
-  readonly judge: TurnJudge;
+  readonly judge: Endpointing;
   readonly language: string;
   now(): number;
   expectsShort(): boolean;
@@ -61,7 +61,7 @@ export class CallerTurns {
     return this.#pending.length > 0 || this.#known !== null;
   }
 
-  hearing({ silence_ms }: Hearing): void {
+  hearing({ silence_ms }: VoiceActivity): void {
     this.#silence_ms = silence_ms;
     this.#release();
   }

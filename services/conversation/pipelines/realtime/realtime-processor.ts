@@ -1,5 +1,5 @@
-import type { Hearing, Pcm, TurnJudge, Vad } from "../../audio/port.ts";
-import { ruleJudge } from "../../audio/endpointing.ts";
+import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
+import { ruleBasedEndpointing } from "../../audio/endpointing.ts";
 import { energyVad } from "../../audio/vad.ts";
 import type { SpeechEffect } from "../port.ts";
 import type { Mind, MindGround } from "../voice-processor.ts";
@@ -33,7 +33,7 @@ export interface RealtimeParts {
   address: RealtimeAddress;
   transcription_model: string;
   preemptive: boolean;
-  judge?: TurnJudge;
+  judge?: Endpointing;
   connect?: typeof realtimeLink;
 }
 
@@ -47,7 +47,7 @@ class RealtimeMind implements Mind {
   readonly #turns: CallerTurns;
   readonly #answers: Answers;
   readonly #items: SpokenItems;
-  #hearing: Hearing;
+  #hearing: VoiceActivity;
   /** The thought under way, and whose it is. */
   #thought: { answer: Answer; effect: Think } | null = null;
   /** An answer that was begun before it was known what was said. */
@@ -101,7 +101,7 @@ class RealtimeMind implements Mind {
       },
     );
     this.#turns = new CallerTurns({
-      judge: o.judge ?? ruleJudge(),
+      judge: o.judge ?? ruleBasedEndpointing(),
       language,
       now: () => g.now(),
       expectsShort: () => g.host.collection() !== null,
@@ -134,7 +134,7 @@ class RealtimeMind implements Mind {
     return this.#first;
   }
 
-  hear(pcm: Pcm, frame: Uint8Array | null): Hearing {
+  hear(pcm: Pcm, frame: Uint8Array | null): VoiceActivity {
     this.#hearing = this.#vad.push(pcm);
     if (this.#deadened) return this.#hearing;
     const bytes = this.#wire.up(pcm, frame);

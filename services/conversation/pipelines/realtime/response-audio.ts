@@ -1,4 +1,4 @@
-import type { Cut, PartSink, Playout } from "../../transport/audio-playout.ts";
+import type { Cut, PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import type { Pcm } from "../../audio/port.ts";
 import type { Answer } from "./response-queue.ts";
 
@@ -32,11 +32,11 @@ const MAX_GROUPS = 20;
 
 /** The items of the model's answers on their way through the playout. The items of one answer are one utterance. */
 export class SpokenItems {
-  readonly #o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder };
+  readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder };
   #groups: Group[] = [];
   #numbers = 0;
 
-  constructor(o: { playout: Playout; bytesPerMs: number; decoder(): ItemDecoder }) {
+  constructor(o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder }) {
     this.#o = o;
   }
 
@@ -47,7 +47,7 @@ export class SpokenItems {
   }
 
   words(answer: Answer, id: string, text: string, interruptible: boolean): void {
-    this.#itemOf(answer, id, interruptible).sink.words(text);
+    this.#itemOf(answer, id, interruptible).sink.addText(text);
   }
 
   /** Nothing more comes of the answer; what has come is played. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import type { TextLeg } from "../../transport/port.ts";
-import { ModelFault, type ChatModel } from "../../providers/port.ts";
+import { ModelError, type ChatModel } from "../../providers/port.ts";
 import { startTimer } from "../../timer.ts";
 import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "../port.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
@@ -121,7 +121,7 @@ class RelayVoice implements Voice {
   }
 
   #press(digits: string): void {
-    if (this.#leg.keys) this.#leg.keys(digits);
+    if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
     else this.#host.press(digits);
   }
 
@@ -130,11 +130,11 @@ class RelayVoice implements Voice {
     this.#dropThought();
     this.#keypad.stop();
     const beep = (): void => this.#happened(() => this.#host.tell({ type: "beep" }));
-    if (!this.#leg.leave) {
+    if (!this.#leg.leaveMessage) {
       this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep);
       return;
     }
-    this.#leg.leave(message, MAX_BEEP_SECONDS, () => {
+    this.#leg.leaveMessage(message, MAX_BEEP_SECONDS, () => {
       const stop = startTimer(
         this.#clock,
         MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS,
@@ -209,7 +209,7 @@ class RelayVoice implements Voice {
         this.#host.tell({
           type: "model_failed",
           turn,
-          code: error instanceof ModelFault ? error.code : "MODEL_ERROR",
+          code: error instanceof ModelError ? error.code : "MODEL_ERROR",
           said,
         }),
       );
@@ -228,7 +228,7 @@ class RelayVoice implements Voice {
     this.#beep?.stop();
     if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
     // a leg that speaks in turns says its last words and ends by one document
-    if (this.#leg.yours && !effect.transferred) this.#leg.end();
+    if (this.#leg.giveFloor && !effect.transferred) this.#leg.end();
     if (!effect.at_once) await this.quiet();
     if (effect.transferred) this.#leg.close();
     else this.#leg.end();
@@ -240,8 +240,8 @@ class RelayVoice implements Voice {
   #watchIdle(speakingMs = 0): void {
     this.#stopIdle();
     if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
-    if (this.#leg.yours) {
-      this.#leg.yours({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null });
+    if (this.#leg.giveFloor) {
+      this.#leg.giveFloor({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null });
       return;
     }
     this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () =>

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import type { ModelCall } from "../../dialogue/chat-messages.ts";
 import { startTimer } from "../../timer.ts";
-import { takenBack } from "../model-errors.ts";
-import { preference, type Resting } from "../failover.ts";
+import { abortedError } from "../model-errors.ts";
+import { failover, type FailoverListener } from "../failover.ts";
 import {
-  ModelFault,
+  ModelError,
   type ChatModel,
   type ChatPiece,
   type ChatRequest,
@@ -15,7 +15,7 @@ import {
 /** Longest silence of the model before the first token and between tokens. */
 export const TOKEN_TIMEOUT_MS = 4000;
 /** The same where nobody waits on the line: a model that judges may think first. */
-export const JUDGE_TOKEN_TIMEOUT_MS = 20_000;
+export const EVALUATION_TOKEN_TIMEOUT_MS = 20_000;
 /** Longest whole answer. */
 export const ANSWER_TIMEOUT_MS = 30_000;
 /** Of each endpoint. */
@@ -75,7 +75,7 @@ async function readAll(
 ): Promise<void> {
   const iterator = pieces[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_resolve, reject) => {
-    const stop = (): void => reject(takenBack());
+    const stop = (): void => reject(abortedError());
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
@@ -120,10 +120,10 @@ async function ask(
       return take(reading, piece, onText);
     });
   } catch (error) {
-    if (signal.aborted) throw takenBack();
+    if (signal.aborted) throw abortedError();
     if (late.signal.aborted)
-      throw new ModelFault("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
-    throw error instanceof ModelFault ? error : new ModelFault("MODEL_ERROR", "the model's answer broke off", true);
+      throw new ModelError("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
+    throw error instanceof ModelError ? error : new ModelError("MODEL_ERROR", "the model's answer broke off", true);
   } finally {
     token.stop();
     whole.stop();
@@ -153,10 +153,10 @@ export function chatModel(
   open: ChatStream,
   clock: Clock,
   fallback: ChatStream | null = null,
-  resting?: Resting,
+  resting?: FailoverListener,
   token_timeout_ms = TOKEN_TIMEOUT_MS,
 ): ChatModel {
-  const asked = preference(open, fallback, clock, resting);
+  const asked = failover(open, fallback, clock, resting);
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
       const began = clock.monotonicMs();
@@ -172,7 +172,7 @@ export function chatModel(
         } catch (error) {
           // what has been spoken can't be taken back
           if (reading.firstAt !== null || signal.aborted) throw error;
-          if (error instanceof ModelFault && error.retryable && here < TRIES) continue;
+          if (error instanceof ModelError && error.retryable && here < TRIES) continue;
           asked.failed(endpoint, error);
           if (++at >= endpoints.length) throw error;
           here = 0;

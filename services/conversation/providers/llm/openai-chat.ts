@@ -2,7 +2,7 @@ import type OpenAI from "openai";
 import type { ChatMessage } from "../../dialogue/chat-messages.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { modelClient } from "../openai-client.ts";
-import { faultOf } from "../model-errors.ts";
+import { modelErrorOf } from "../model-errors.ts";
 import type { ChatPiece, ChatStream } from "../port.ts";
 
 /** Where the model is asked. */
@@ -60,7 +60,7 @@ export function openAiChat(address: ChatAddress): ChatStream {
           };
       }
     } catch (error) {
-      throw faultOf(error, address.check ?? CHECK);
+      throw modelErrorOf(error, address.check ?? CHECK);
     }
   };
 }

@@ -3,10 +3,10 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { wavOf } from "../../audio/wav.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { modelClient } from "../openai-client.ts";
-import { faultOf, takenBack } from "../model-errors.ts";
+import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { places as placesFor, type Places } from "../concurrency-limit.ts";
-import { preference, type Resting } from "../failover.ts";
-import { ModelFault } from "../port.ts";
+import { failover, type FailoverListener } from "../failover.ts";
+import { ModelError } from "../port.ts";
 import { patienceOf } from "../deadline.ts";
 
 /** Longest wait for the words of a piece of speech. */
@@ -18,14 +18,14 @@ const MAX_AT_ONCE = 64;
 const MAX_PROMPT_CHARS = 600;
 
 /** A piece of speech whose words are asked for. */
-export interface Piece {
+export interface SpeechSegment {
   readonly pcm: Int16Array;
   readonly rate: number;
   readonly language: string;
   readonly hints: readonly string[];
 }
 /** Tells the words of a piece of speech. Rejects with ModelFault. */
-export type Transcriber = (piece: Piece, signal: AbortSignal) => Promise<string>;
+export type Transcriber = (piece: SpeechSegment, signal: AbortSignal) => Promise<string>;
 
 /** The language's own two or three letters, as models of speech name it. */
 export const languageOf = (bcp47: string): string => bcp47.toLowerCase().split(/[-_]/)[0] ?? "";
@@ -36,7 +36,7 @@ async function once(
   connect: () => Promise<OpenAI>,
   address: ModelAddress,
   clock: Clock,
-  piece: Piece,
+  piece: SpeechSegment,
   signal: AbortSignal,
 ): Promise<string> {
   const patience = patienceOf(clock, signal, "the transcription model");
@@ -58,10 +58,10 @@ async function once(
     const answer: unknown = await patience.wait(ask, TRANSCRIPTION_TIMEOUT_MS);
     const text = typeof answer === "object" && answer !== null && "text" in answer ? answer.text : undefined;
     if (typeof text !== "string")
-      throw new ModelFault("MODEL_REFUSED", `the transcription model answers no text; check ${address.check}`, false);
+      throw new ModelError("MODEL_REFUSED", `the transcription model answers no text; check ${address.check}`, false);
     return text.trim();
   } catch (error) {
-    throw signal.aborted ? takenBack() : faultOf(error, address.check);
+    throw signal.aborted ? abortedError() : modelErrorOf(error, address.check);
   }
 }
 
@@ -72,24 +72,24 @@ export function openAiTranscriber(
   first: ModelAddress,
   second: ModelAddress | null,
   clock: Clock,
-  { places = room, resting }: { places?: Places; resting?: Resting } = {},
+  { places = room, resting }: { places?: Places; resting?: FailoverListener } = {},
 ): Transcriber {
   const endpointAt = (address: ModelAddress): Transcriber => {
     const connect = modelClient(address);
     return (piece, signal) => once(connect, address, clock, piece, signal);
   };
-  const asked = preference(endpointAt(first), second && endpointAt(second), clock, resting);
+  const asked = failover(endpointAt(first), second && endpointAt(second), clock, resting);
   return (piece, signal) =>
     places.hold(signal, async () => {
       const endpoints = asked.order();
       for (let [at, here] = [0, 1]; ; here++) {
         const endpoint = endpoints[at];
-        if (endpoint === undefined) throw new ModelFault("MODEL_ERROR", "there is no transcription model", false);
+        if (endpoint === undefined) throw new ModelError("MODEL_ERROR", "there is no transcription model", false);
         try {
           return await endpoint(piece, signal);
         } catch (error) {
-          if (signal.aborted) throw takenBack();
-          if (error instanceof ModelFault && error.retryable && here < TRIES) continue;
+          if (signal.aborted) throw abortedError();
+          if (error instanceof ModelError && error.retryable && here < TRIES) continue;
           asked.failed(endpoint, error);
           if (++at >= endpoints.length) throw error;
           here = 0;

@@ -1,13 +1,18 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import { startTimer } from "../../timer.ts";
 import type { ModelAddress } from "../addresses.ts";
-import { takenBack } from "../model-errors.ts";
-import { Growing } from "./sample-buffer.ts";
+import { abortedError } from "../model-errors.ts";
+import { SampleBuffer } from "./sample-buffer.ts";
 import { languageOf, promptOf, TRANSCRIPTION_TIMEOUT_MS } from "./openai-transcription.ts";
-import { preference, type Resting } from "../failover.ts";
-import { ModelFault, type Transcription, type TranscriptionModel } from "../port.ts";
-import { joined } from "./segmented-transcription.ts";
-import { openLine, type Dialect, type Line, type LineOptions } from "./transcription-stream.ts";
+import { failover, type FailoverListener } from "../failover.ts";
+import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";
+import { joinTexts } from "./segmented-transcription.ts";
+import {
+  openTranscriptionStream,
+  type Dialect,
+  type TranscriptionStream,
+  type TranscriptionStreamOptions,
+} from "./transcription-stream.ts";
 import { unlessAborted } from "../deadline.ts";
 
 /** Sound the server is given at most before its words are asked for. */
@@ -20,17 +25,17 @@ export interface RealtimeTranscription {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly pieces: TranscriptionModel;
-  readonly resting?: Resting;
+  readonly resting?: FailoverListener;
 }
 
 class Stretch implements Transcription {
   readonly #o: { how: Open; parts: RealtimeTranscription; failed(fault: unknown): void };
   readonly #closed = new AbortController();
   /** Sound whose words are not known yet, in case it has to be sent again. */
-  readonly #unheard = new Growing();
+  readonly #unheard = new SampleBuffer();
   /** Of it, what was committed, and who waits for its words. */
   #committed: { samples: number; done: PromiseWithResolvers<void>; stop: () => void } | null = null;
-  #line: Line | null = null;
+  #line: TranscriptionStream | null = null;
   #reconnects = 1;
   /** Does the work once the session has failed. */
   #pieces: Transcription | null = null;
@@ -57,9 +62,9 @@ class Stretch implements Transcription {
   }
 
   async text(signal: AbortSignal): Promise<string> {
-    if (signal.aborted || this.#closed.signal.aborted) throw takenBack();
+    if (signal.aborted || this.#closed.signal.aborted) throw abortedError();
     await unlessAborted(this.#asked(), AbortSignal.any([signal, this.#closed.signal]));
-    return this.#pieces === null ? this.#words : joined(this.#words, await this.#pieces.text(signal));
+    return this.#pieces === null ? this.#words : joinTexts(this.#words, await this.#pieces.text(signal));
   }
 
   close(): void {
@@ -81,7 +86,7 @@ class Stretch implements Transcription {
     if (samples > 0 && this.#line !== null && !this.#closed.signal.aborted) {
       const late = (): void =>
         this.#giveUp(
-          new ModelFault(
+          new ModelError(
             "MODEL_TIMEOUT",
             `the transcription session was silent for ${TRANSCRIPTION_TIMEOUT_MS} ms`,
             true,
@@ -104,17 +109,17 @@ class Stretch implements Transcription {
 
   #connect(): void {
     const { how, parts } = this.#o;
-    const options: LineOptions = {
+    const options: TranscriptionStreamOptions = {
       address: parts.address,
       dialect: parts.dialect,
       rate: how.rate,
       language: languageOf(how.language),
       prompt: promptOf(how.hints),
     };
-    this.#line = openLine(options, {
+    this.#line = openTranscriptionStream(options, {
       delta: (text) => {
         this.#partial += text;
-        how.onPartial?.(joined(this.#words, this.#partial.trim()));
+        how.onPartial?.(joinTexts(this.#words, this.#partial.trim()));
       },
       completed: (text) => this.#heard(text),
       failed: (fault) => this.#lost(fault),
@@ -124,13 +129,13 @@ class Stretch implements Transcription {
   #heard(text: string): void {
     if (this.#committed === null) return;
     this.#unheard.cut(this.#committed.samples);
-    this.#words = joined(this.#words, text);
+    this.#words = joinTexts(this.#words, text);
     this.#partial = "";
     this.#settle();
   }
 
   /** Once a cut line is replaced, and told again what has no words yet. */
-  #lost(fault: ModelFault): void {
+  #lost(fault: ModelError): void {
     if (this.#closed.signal.aborted || this.#pieces !== null) return;
     if (this.#reconnects-- <= 0) {
       this.#giveUp(fault);
@@ -144,7 +149,7 @@ class Stretch implements Transcription {
     this.#line?.append(all.subarray(committed));
   }
 
-  #giveUp(fault: ModelFault): void {
+  #giveUp(fault: ModelError): void {
     this.#o.failed(fault);
     this.#line?.close();
     this.#line = null;
@@ -160,6 +165,6 @@ export function realtimeTranscription(parts: RealtimeTranscription): Transcripti
   const live: TranscriptionModel = {
     open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }),
   };
-  const asked = preference<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
+  const asked = failover<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
   return { streams: true, open: (how) => (asked.order()[0] ?? live).open(how) };
 }

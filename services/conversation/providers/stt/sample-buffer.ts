@@ -2,7 +2,7 @@
 const GROWTH_SAMPLES = 16_384;
 
 /** Sound that grows at one end and is cut off at the other. */
-export class Growing {
+export class SampleBuffer {
   #kept = new Int16Array(GROWTH_SAMPLES);
   length = 0;
   add(pcm: Int16Array): void {

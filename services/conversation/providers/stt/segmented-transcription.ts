@@ -1,12 +1,12 @@
-import { takenBack } from "../model-errors.ts";
-import { Growing } from "./sample-buffer.ts";
+import { abortedError } from "../model-errors.ts";
+import { SampleBuffer } from "./sample-buffer.ts";
 import type { Transcriber } from "./openai-transcription.ts";
-import { ModelFault, type Transcription, type TranscriptionModel } from "../port.ts";
+import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";
 import { quietestCut } from "./quietest-cut.ts";
 import { unlessAborted } from "../deadline.ts";
 
 /** Speech that is kept to be sent in one piece; of what is longer the oldest part is sent, and its words kept. */
-export const MAX_PIECE_SECONDS = 30;
+export const MAX_SEGMENT_SECONDS = 30;
 /** The part is cut in a pause somewhere after this. */
 const MIN_PART_SECONDS = 20;
 /** A question that several wait for; it is let go when the last of them has gone. */
@@ -18,12 +18,12 @@ interface Asked {
 }
 
 /** Joins what was said one after the other. */
-export const joined = (...texts: readonly string[]): string => texts.filter((text) => text !== "").join(" ");
+export const joinTexts = (...texts: readonly string[]): string => texts.filter((text) => text !== "").join(" ");
 
 class Segment implements Transcription {
   readonly #ask: Transcriber;
   readonly #how: { rate: number; language: string; hints: readonly string[] };
-  readonly #sound = new Growing();
+  readonly #sound = new SampleBuffer();
   readonly #closed = new AbortController();
   /** Words of parts that were cut off, in order. */
   #earlier: Promise<string> = Promise.resolve("");
@@ -39,11 +39,11 @@ class Segment implements Transcription {
   push(pcm: Int16Array): void {
     if (this.#closed.signal.aborted) return;
     this.#sound.add(pcm);
-    if (this.#sound.length >= MAX_PIECE_SECONDS * this.#how.rate) this.#cutOldest();
+    if (this.#sound.length >= MAX_SEGMENT_SECONDS * this.#how.rate) this.#cutOldest();
   }
 
   async text(signal: AbortSignal): Promise<string> {
-    if (signal.aborted || this.#closed.signal.aborted) throw takenBack();
+    if (signal.aborted || this.#closed.signal.aborted) throw abortedError();
     const asked = this.#asked?.samples === this.#sound.length ? this.#asked : this.#anew();
     asked.waiting++;
     try {
@@ -53,10 +53,10 @@ class Segment implements Transcription {
         this.#lost = null;
         throw lost;
       }
-      return joined(earlier, await unlessAborted(asked.words, signal));
+      return joinTexts(earlier, await unlessAborted(asked.words, signal));
     } catch (error) {
       // an answer that failed is asked for anew by the next one
-      if (!(error instanceof ModelFault && error.code === "MODEL_ABORTED") && this.#asked === asked) this.#asked = null;
+      if (!(error instanceof ModelError && error.code === "MODEL_ABORTED") && this.#asked === asked) this.#asked = null;
       throw error;
     } finally {
       if (--asked.waiting === 0 && signal.aborted) this.#drop(asked);
@@ -94,12 +94,12 @@ class Segment implements Transcription {
     words.catch((error: unknown) => {
       this.#lost = error;
     });
-    this.#earlier = Promise.all([before, words.catch(() => "")]).then(([a, b]) => joined(a, b));
+    this.#earlier = Promise.all([before, words.catch(() => "")]).then(([a, b]) => joinTexts(a, b));
     this.#asked = null;
   }
 }
 
 /** A model that is asked for the words of a stretch of speech when it is over, and at most every half minute. */
-export const segmentTranscription = (ask: Transcriber): TranscriptionModel => ({
+export const segmentedTranscription = (ask: Transcriber): TranscriptionModel => ({
   open: (how) => new Segment(ask, { rate: how.rate, language: how.language, hints: how.hints }),
 });

@@ -2,12 +2,12 @@ import { WebSocket, type RawData } from "ws";
 import { linear16, muLaw } from "../../audio/g711.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { sessionHeaders, socketBase, type ModelAddress } from "../addresses.ts";
-import { ModelFault } from "../port.ts";
+import { ModelError } from "../port.ts";
 
 /** Names of the events that are sent; both are understood. */
 export type Dialect = "ga" | "beta";
 /** What a session is opened with. */
-export interface LineOptions {
+export interface TranscriptionStreamOptions {
   readonly address: ModelAddress;
   readonly dialect: Dialect;
   readonly rate: number;
@@ -15,16 +15,16 @@ export interface LineOptions {
   readonly prompt: string;
 }
 /** What comes of it. */
-export interface LineEvents {
+export interface TranscriptionStreamEvents {
   /** More words of what is being said. */
   delta(text: string): void;
   /** The words of what was committed. */
   completed(text: string): void;
   /** The line is of no use any more; comes once and last. */
-  failed(fault: ModelFault): void;
+  failed(fault: ModelError): void;
 }
 /** A session with a server that transcribes while somebody speaks. */
-export interface Line {
+export interface TranscriptionStream {
   append(pcm: Int16Array): void;
   commit(): void;
   close(): void;
@@ -85,9 +85,9 @@ function eventOf(data: RawData): Record<string, unknown> | null {
 }
 
 /** What a server complains about: its code only, for its words may repeat the key or what was said. */
-function complaint(event: Record<string, unknown>, check: string): ModelFault {
+function complaint(event: Record<string, unknown>, check: string): ModelError {
   const code = isObject(event["error"]) ? event["error"]["code"] : undefined;
-  return new ModelFault(
+  return new ModelError(
     "MODEL_ERROR",
     `the transcription session failed${typeof code === "string" && CODE.test(code) ? ` (${code})` : ""}; check ${check}`,
     true,
@@ -95,7 +95,7 @@ function complaint(event: Record<string, unknown>, check: string): ModelFault {
 }
 
 function settings(
-  { address, language, prompt }: LineOptions,
+  { address, language, prompt }: TranscriptionStreamOptions,
   dialect: Dialect,
   wire: { ga: object; beta: string },
 ): object {
@@ -115,7 +115,7 @@ function settings(
       };
 }
 
-const connected = ({ address, dialect }: LineOptions): WebSocket =>
+const connected = ({ address, dialect }: TranscriptionStreamOptions): WebSocket =>
   new WebSocket(`${socketBase(address.base_url ?? OPENAI_BASE)}/realtime?intent=transcription`, {
     handshakeTimeout: CONNECT_TIMEOUT_MS,
     maxPayload: MAX_EVENT_BYTES,
@@ -126,7 +126,7 @@ const connected = ({ address, dialect }: LineOptions): WebSocket =>
 /** What an event of the server means. */
 function understand(
   event: Record<string, unknown>,
-  to: Pick<LineEvents, "delta" | "completed"> & { stands(type: string): void; complains(): void },
+  to: Pick<TranscriptionStreamEvents, "delta" | "completed"> & { stands(type: string): void; complains(): void },
 ): void {
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
   const type = text(event["type"]);
@@ -137,7 +137,10 @@ function understand(
 }
 
 /** Opens a session; what is appended before it stands is sent then. */
-export function openLine(options: LineOptions, events: LineEvents): Line {
+export function openTranscriptionStream(
+  options: TranscriptionStreamOptions,
+  events: TranscriptionStreamEvents,
+): TranscriptionStream {
   const { address, dialect, rate } = options;
   const wire = wireOf(rate);
   const socket = connected(options);
@@ -146,7 +149,7 @@ export function openLine(options: LineOptions, events: LineEvents): Line {
   let over = false;
   let uncommitted = 0;
 
-  const fail = (fault: ModelFault): void => {
+  const fail = (fault: ModelError): void => {
     if (over) return;
     over = true;
     socket.terminate();
@@ -154,7 +157,7 @@ export function openLine(options: LineOptions, events: LineEvents): Line {
   };
   const lost = (): void =>
     fail(
-      new ModelFault(
+      new ModelError(
         "MODEL_ERROR",
         `the transcription session can't be reached or was cut; check ${address.check}`,
         true,

@@ -2,10 +2,10 @@ import { linear16 } from "../../audio/g711.ts";
 import type { Resampler } from "../../audio/port.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { wavFormat, type WavFormat } from "../../audio/wav.ts";
-import { ModelFault } from "../port.ts";
+import { ModelError } from "../port.ts";
 
 /** Turns the bytes of a speech model into samples of the rate that was asked for. */
-export interface SoundReader {
+export interface AudioDecoder {
   push(bytes: Uint8Array): Int16Array;
   end(): Int16Array;
 }
@@ -17,7 +17,7 @@ const FILES = ["ID3", "OggS", "fLaC"];
 const NOTHING = new Int16Array(0);
 
 const strange = (what: string): never => {
-  throw new ModelFault(
+  throw new ModelError(
     "MODEL_REFUSED",
     `the speech model answers ${what}; it has to give raw 16 bit samples ("pcm") or such a WAV`,
     false,
@@ -38,7 +38,7 @@ const firstChannel = (pcm: Int16Array, channels: number): Int16Array =>
     : Int16Array.from({ length: Math.floor(pcm.length / channels) }, (_, i) => pcm[i * channels] ?? 0);
 
 /** A reader for one answer. `rate`: that of raw samples, and of what comes out; where a WAV says another, its header is believed and the sound resampled. */
-export function soundReader(rate: number): SoundReader {
+export function audioDecoder(rate: number): AudioDecoder {
   let head: Buffer | null = Buffer.alloc(0);
   let rest: Buffer = Buffer.alloc(0);
   let left = Infinity;

@@ -1,4 +1,4 @@
-import { takenBack } from "../model-errors.ts";
+import { abortedError } from "../model-errors.ts";
 import type { SpeechModel } from "../port.ts";
 import { unlessAborted } from "../deadline.ts";
 
@@ -85,7 +85,7 @@ async function* play(tape: Tape, signal: AbortSignal): AsyncGenerator<Int16Array
   try {
     for (let at = 0; ;) {
       const next = tape.pieces[at];
-      if (signal.aborted) throw takenBack();
+      if (signal.aborted) throw abortedError();
       if (next !== undefined) {
         at++;
         yield next;
@@ -136,7 +136,7 @@ export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: nu
           return;
         }
         for (const pcm of kept) {
-          if (signal.aborted) throw takenBack();
+          if (signal.aborted) throw abortedError();
           yield pcm;
         }
       }

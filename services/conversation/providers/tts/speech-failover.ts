@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import { resampler } from "../../audio/resampler.ts";
-import { preference, type Resting } from "../failover.ts";
+import { failover, type FailoverListener } from "../failover.ts";
 import type { SpeechModel } from "../port.ts";
 
 /** The sound of a model at another rate. */
@@ -15,14 +15,14 @@ async function* atRate(sound: AsyncIterable<Int16Array>, from: number, to: numbe
 }
 
 /** Speaks through the first model, and through the second where the first fails before its first sound; one that has failed rests. */
-export function speechRoute(
+export function speechWithFailover(
   first: SpeechModel,
   second: SpeechModel | null,
   clock: Clock,
-  resting?: Resting,
+  resting?: FailoverListener,
 ): SpeechModel {
   if (second === null) return first;
-  const asked = preference(first, second, clock, resting);
+  const asked = failover(first, second, clock, resting);
   return {
     rate: first.rate,
     signature: `${first.signature} | ${second.signature}`,

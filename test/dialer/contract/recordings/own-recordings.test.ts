@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { ownRecordings, type OwnRecordings } from "../../../../services/conversation/recording/session-recordings.ts";
+import {
+  sessionRecordings,
+  type SessionRecordings,
+} from "../../../../services/conversation/recording/session-recordings.ts";
 import { WAV_HEADER_BYTES, wavHeader } from "../../../../services/conversation/recording/wav-file.ts";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
@@ -39,9 +42,9 @@ const urls = (order: DialOrder, stage = d): unknown[] =>
     .filter((url) => url !== undefined);
 const recordingOf = async (call: CallDoc, stage = d) =>
   (await stage.stage.bus.call("dialer.recordingOf", { call_id: call.carrier_call_id ?? "" })).recording;
-const ours = (stage = d): OwnRecordings => {
+const ours = (stage = d): SessionRecordings => {
   const { bus, env } = stage.stage;
-  return ownRecordings({ env, ids, bus, clock, log });
+  return sessionRecordings({ env, ids, bus, clock, log });
 };
 
 /** A call whose talk has been held over sound, as the dialer has it. */
@@ -77,7 +80,7 @@ async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: 
 }
 
 /** Records a talk of so many seconds: the caller says ones, we say twos. */
-async function record(recordings: OwnRecordings, ref: string, seconds: number): Promise<void> {
+async function record(recordings: SessionRecordings, ref: string, seconds: number): Promise<void> {
   const recorder = recordings.open(ref, RATE);
   for (let i = 0; i < seconds * 50; i += 1) {
     await clock.advance(20);
@@ -209,14 +212,14 @@ describe("what is left over", () => {
     const live = `${randomUUID()}.1`;
     await leave(call._id, 301_000);
     await leave(live, 200_000);
-    expect(await ours().adopt()).toBe(1);
+    expect(await ours().recoverLeftovers()).toBe(1);
     const there = await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
     expect([there.recording?.key, there.recording?.seconds, await growing()]).toEqual([
       `2026/11/20/${call._id}.wav`,
       2,
       [`2026-11-20_${live}.wav`],
     ]);
-    expect(await ours().adopt()).toBe(0);
+    expect(await ours().recoverLeftovers()).toBe(0);
   });
   test("of a talk that is silent for long is not: the process that records it says so", async () => {
     const { order, call } = await talked();
@@ -232,8 +235,8 @@ describe("what is left over", () => {
       (await growing()).some((name) => name.includes(call._id)) ? true : undefined,
     );
     clock.set(new Date(Date.now() + 900_000));
-    await mine.adopt();
-    await ours().adopt();
+    await mine.recoverLeftovers();
+    await ours().recoverLeftovers();
     expect((await growing()).some((name) => name.includes(call._id))).toBe(true);
     await recorder.end();
     expect((await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass)).recording?.seconds).toBe(40);
@@ -245,7 +248,7 @@ describe("what is left over", () => {
     const away: Pick<typeof bus, "call"> = {
       call: (name, params, options) => (isAway ? Promise.reject(new Error("away")) : bus.call(name, params, options)),
     };
-    const recordings = ownRecordings({ env, ids, bus: away, clock, log });
+    const recordings = sessionRecordings({ env, ids, bus: away, clock, log });
     await record(recordings, call._id, 1);
     expect([
       (await growing()).some((name) => name.includes(call._id)),
@@ -253,7 +256,7 @@ describe("what is left over", () => {
     ]).toEqual([true, "wanted"]);
     clock.set(new Date(Date.now() + 400_000));
     isAway = false;
-    expect(await recordings.adopt()).toBeGreaterThan(0);
+    expect(await recordings.recoverLeftovers()).toBeGreaterThan(0);
     await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
   });
 });
