@@ -8,7 +8,7 @@ import { groundOf } from "../../shared/ground.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
 import type { Handler } from "./http/exchange.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
-import { BASE_PATH } from "./routes/index.ts";
+import { BASE_PATH } from "../../shared/base-path.ts";
 
 /** How long requests under way may take after the stop was asked for. */
 const MAX_GRACE_MS = 3000;
@@ -132,7 +132,7 @@ async function stop(self: Self): Promise<void> {
   self.gateway.close();
 }
 
-/** HTTP in, bus out (interface.md 4). moleculer-web routes and keeps the trace; every alias is a row of routes.ts, and nothing else can be reached. */
+/** HTTP in, bus out. moleculer-web routes and keeps the trace; every alias is a row of routes/index.ts, and nothing else can be reached. */
 const schema: ServiceSchema = {
   name: contracts.gateway.name,
   mixins: [ApiGateway],

@@ -15,7 +15,8 @@ import { API_VERSION } from "./http/server.ts";
 import { limitsOf } from "./http/request-limits.ts";
 import { openApi } from "./docs/openapi.ts";
 import { recordingEndpoint, storesOf } from "./recording-download.ts";
-import { inMatchingOrder, ROUTES, type Row } from "./routes/index.ts";
+import { inMatchingOrder, ROUTES } from "./routes/index.ts";
+import type { Row } from "./routes/row.ts";
 
 /** All that answers, by `METHOD /path` as the router wants it. */
 export interface Gateway {

@@ -1,7 +1,7 @@
 import type { ActionName, Bus } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
-import type { Row } from "./routes/index.ts";
+import type { Row } from "./routes/row.ts";
 
 /** Services whose absence the API survives for a while: leads are taken, and wait. */
 const WORKING_BEHIND = ["scheduler", "conversation"];

@@ -11,7 +11,7 @@ import { rangeAsked } from "./byte-range.ts";
 import { givenBeside, whoAsks, type EndpointParts } from "./api/endpoint.ts";
 import type { Exchange, Handler } from "./http/exchange.ts";
 import { paramsReader } from "./api/params.ts";
-import type { Row } from "./routes/index.ts";
+import type { Row } from "./routes/row.ts";
 
 type Kept = ResultOf<"leads.recording">;
 

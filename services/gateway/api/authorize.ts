@@ -1,5 +1,5 @@
 import type { By } from "../../../shared/contracts/identity.ts";
-import type { Row } from "../routes/index.ts";
+import type { Row } from "../routes/row.ts";
 
 /** Why an asker is refused at a row; null: it may go on. What belongs to whom is judged by the owner of the thing, with the same `by`. */
 export function refuse(row: Pick<Row, "roles">, by: By): string | null {

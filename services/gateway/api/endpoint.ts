@@ -8,7 +8,7 @@ import { parseJson, readBytes } from "../http/body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
 import { paramsReader, type Given } from "./params.ts";
-import type { Row } from "../routes/index.ts";
+import type { Row } from "../routes/row.ts";
 
 /** The query of a request target, exactly as sent. */
 const queryOf = (target: string): URLSearchParams => {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../../shared/contracts/identity.ts";
 import { fail, type Fault } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
-import { pathNames, type Row } from "../routes/index.ts";
+import { pathNames, type Row } from "../routes/row.ts";
 
 /** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
 export interface Given {

@@ -6,7 +6,7 @@ import type { Exchange, Handler } from "../http/exchange.ts";
 import { problemOf, statusOf } from "../http/http-errors.ts";
 import { allowSlowBody } from "../http/server.ts";
 import { paramsReader } from "../api/params.ts";
-import type { Row } from "../routes/index.ts";
+import type { Row } from "../routes/row.ts";
 
 /** Batches that are worked on at once; their answers go out in order. */
 const IN_FLIGHT = 3;

@@ -1,6 +1,6 @@
 import * as records from "./example-records.ts";
 import { SAMPLE } from "./example-records.ts";
-import type { Row } from "../routes/index.ts";
+import type { Row } from "../routes/row.ts";
 
 /** One request and what it is answered with. The test runs every example against the services, with ids of its own in place of those of SAMPLE. */
 export interface Example {

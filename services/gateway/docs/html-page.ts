@@ -3,7 +3,8 @@ import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, type Schema } from "../api/action-schema.ts";
 import { exampleOf, type Example } from "./examples.ts";
 import { bodySchemaOf, bulkSchemasOf, descriptionOf, failuresOf, parametersOf, responseSchemaOf } from "./openapi.ts";
-import { BASE_PATH, TAGS, type Row } from "../routes/index.ts";
+import { BASE_PATH } from "../../../shared/base-path.ts";
+import { TAGS, type Row } from "../routes/row.ts";
 
 const STYLE = `:root{color-scheme:light dark;--line:#8886;--soft:#8881;--accent:#2563eb}
 body{font:16px/1.55 system-ui,sans-serif;max-width:64rem;margin:0 auto;padding:1.5rem}

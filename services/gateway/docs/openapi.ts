@@ -3,7 +3,8 @@ import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-
 import { statusOf } from "../http/http-errors.ts";
 import { exampleOf } from "./examples.ts";
 import { isBodyOptional } from "../api/params.ts";
-import { BASE_PATH, pathNames, TAGS, type Row } from "../routes/index.ts";
+import { BASE_PATH } from "../../../shared/base-path.ts";
+import { pathNames, TAGS, type Row } from "../routes/row.ts";
 
 const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
 const WITH_TOKEN: readonly ErrorCode[] = ["UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED"];
@@ -161,7 +162,7 @@ const PROBLEM: Schema = {
   },
 };
 
-const operationId = (row: Row): string => row.operation ?? row.action;
+const operationId = (row: Row): string => row.action;
 const componentName = (row: Row, suffix: string): string =>
   operationId(row)
     .split(".")

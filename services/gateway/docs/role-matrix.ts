@@ -1,5 +1,5 @@
 import { ROLES } from "../../../shared/contracts/identity.ts";
-import type { Row } from "../routes/index.ts";
+import type { Row } from "../routes/row.ts";
 
 /** Where the matrix stands in the README. */
 export const MATRIX_MARKS = {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ROUTES, type Row } from "../../../services/gateway/routes/index.ts";
+import { ROUTES } from "../../../services/gateway/routes/index.ts";
+import type { Row } from "../../../services/gateway/routes/row.ts";
 import { BODY_LIMIT_BYTES } from "../../../services/gateway/http/body.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { bulkEndpoint } from "../../../services/gateway/bulk/push-endpoint.ts";
 import { refuser } from "../../../services/gateway/http/exchange.ts";
 import { openHttpServer, type HttpServer } from "../../../services/gateway/http/server.ts";
-import type { Row } from "../../../services/gateway/routes/index.ts";
+import type { Row } from "../../../services/gateway/routes/row.ts";
 import type { Bus } from "../../../shared/bus.ts";
 import { readEnv } from "../../../shared/env.ts";
 import { Failure } from "../../../shared/errors.ts";

@@ -3,7 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { docsPage, escapeHtml, fieldLines, typeText } from "../../../services/gateway/docs/html-page.ts";
 import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";
-import { pathNames, ROUTES } from "../../../services/gateway/routes/index.ts";
+import { ROUTES } from "../../../services/gateway/routes/index.ts";
+import { pathNames } from "../../../services/gateway/routes/row.ts";
 
 interface Operation {
   operationId: string;

@@ -1,0 +1,59 @@
+import { ALL, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+
+/** Templates and configurations. */
+export const campaigns: readonly Row[] = [
+  ...tagged("Templates", [
+    row("POST", "/templates", "config.createTemplate", WRITERS, 201, {
+      summary: "Create a template: the flow of a conversation",
+      body: "template",
+      errors: ["TEMPLATE_INVALID", "RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND"],
+    }),
+    row("GET", "/templates", "config.listTemplates", ALL, 200, {
+      summary: "List the templates of your scope; `name` is the beginning of the name, as it is written",
+      query: ["name", "reseller_id", "merchant_id", "is_active", ...PAGE],
+    }),
+    row("GET", "/templates/{id}", "config.getTemplate", ALL, 200, {
+      summary: "Read a template in its newest version",
+      errors: ["TEMPLATE_NOT_FOUND"],
+    }),
+    row("PUT", "/templates/{id}", "config.updateTemplate", WRITERS, 200, {
+      summary: "Change a template: a new immutable version; a change of is_active alone makes none",
+      body: "template",
+      errors: ["TEMPLATE_NOT_FOUND", "TEMPLATE_INVALID", "BUSY"],
+    }),
+    row("DELETE", "/templates/{id}", "config.deleteTemplate", WRITERS, 204, {
+      summary: "Delete a template and its configuration, once no lead of it is unfinished",
+      errors: ["TEMPLATE_NOT_FOUND", "RESOURCE_IN_USE"],
+    }),
+    row("GET", "/templates/{id}/versions", "config.listVersions", ALL, 200, {
+      summary: "List every version of a template, newest first",
+      query: PAGE,
+      errors: ["TEMPLATE_NOT_FOUND"],
+    }),
+  ]),
+
+  ...tagged("Configurations", [
+    row("POST", "/configurations", "config.createConfiguration", WRITERS, 201, {
+      summary: "Create the call execution configuration of a template",
+      body: "configuration",
+      errors: ["TEMPLATE_NOT_FOUND", "CONFIGURATION_EXISTS", "WEBHOOK_ADDRESS_REFUSED"],
+    }),
+    row("GET", "/configurations", "config.listConfigurations", ALL, 200, {
+      summary: "List the configurations of your scope",
+      query: ["reseller_id", "template_id", "merchant_id", ...PAGE],
+    }),
+    row("GET", "/configurations/{config_id}", "config.getConfiguration", ALL, 200, {
+      summary: "Read a configuration in full, defaults filled in",
+      errors: ["CONFIGURATION_NOT_FOUND"],
+    }),
+    row("PUT", "/configurations/{config_id}", "config.updateConfiguration", WRITERS, 200, {
+      summary: "Change a configuration; null gives a field its default back",
+      body: "configuration",
+      errors: ["CONFIGURATION_NOT_FOUND", "BUSY", "WEBHOOK_ADDRESS_REFUSED"],
+    }),
+    row("DELETE", "/configurations/{config_id}", "config.deleteConfiguration", WRITERS, 204, {
+      summary: "Delete a configuration; the template's leads wait until it has one again",
+      errors: ["CONFIGURATION_NOT_FOUND"],
+    }),
+  ]),
+];

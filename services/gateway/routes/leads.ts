@@ -1,0 +1,87 @@
+import { ALL, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+
+/** Leads: push, read, explain, replay, abort. */
+export const leads: readonly Row[] = [
+  ...tagged("Leads", [
+    row("POST", "/leads", "leads.push", ALL, 201, {
+      summary: "Push a lead: a request to call somebody. With an Idempotency-Key it is safe to repeat for 24 hours",
+      body: "lead",
+      headers: { "idempotency-key": "idempotency_key" },
+      answers: "push",
+      errors: [
+        "TEMPLATE_UNKNOWN",
+        "TEMPLATE_NOT_FOUND",
+        "TEMPLATE_INACTIVE",
+        "PAYLOAD_INVALID",
+        "INVALID_PHONE_NUMBER",
+        "NUMBER_BLACKLISTED",
+        "WEBHOOK_ADDRESS_REFUSED",
+        "IDEMPOTENCY_KEY_REUSED",
+      ],
+    }),
+    row("POST", "/leads/bulk", "leads.pushMany", ALL, 200, {
+      summary: "Push up to 10,000 leads, one JSON object per line or one array; each gets its own result, in order",
+      body: "rows",
+      bulk: { action: "leads.push", row: "lead" },
+      headers: { "idempotency-key": "idempotency_key" },
+      answers: "push",
+    }),
+    row("GET", "/leads", "leads.list", ALL, 200, {
+      summary: "List the leads of your scope; playground and test leads only with include_test",
+      query: [
+        "status",
+        "outcome",
+        "template_id",
+        "merchant_id",
+        "mode",
+        "from",
+        "to",
+        "phone",
+        "include_test",
+        ...PAGE,
+      ],
+      errors: ["INVALID_PHONE_NUMBER"],
+    }),
+    row("GET", "/leads/request/{request_id}", "leads.byRequest", ALL, 200, {
+      summary: "Read every lead pushed with this request_id",
+      errors: ["LEAD_NOT_FOUND"],
+    }),
+    row("GET", "/leads/{lead_id}", "leads.get", ALL, 200, {
+      summary: "Read a lead with its call, transcript and outcome",
+      errors: ["LEAD_NOT_FOUND"],
+    }),
+    row("GET", "/leads/{lead_id}/timeline", "leads.timeline", ALL, 200, {
+      summary: "Read everything that was recorded of a lead, in order of time",
+      errors: ["LEAD_NOT_FOUND"],
+    }),
+    row("GET", "/leads/{lead_id}/explain", "leads.explain", ALL, 200, {
+      summary:
+        "Why a lead has not been called yet: every gate as the scheduler judges it now, or at another instant, and when the lead may be called",
+      query: ["at"],
+      errors: ["LEAD_NOT_FOUND"],
+    }),
+    row("GET", "/leads/{lead_id}/deliveries", "webhook.deliveries", ALL, 200, {
+      summary: "Read the webhook deliveries of a lead and every try of them",
+      guard: "leads.get",
+      errors: ["LEAD_NOT_FOUND"],
+    }),
+    row("POST", "/leads/{lead_id}/deliveries/replay", "webhook.replay", WRITERS, 200, {
+      summary: "Send the report of a lead again, with the same webhook-id",
+      guard: "leads.get",
+      errors: ["LEAD_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_PENDING"],
+    }),
+    row("POST", "/leads/{lead_id}/join", "leads.join", ALL, 200, {
+      summary: "Join the real-time session of a lead: not available in this version, answers 501",
+      errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"],
+    }),
+    row("POST", "/leads/{lead_id}/tts-speak", "leads.speak", ALL, 200, {
+      summary: "Have a text spoken in an RTC_STREAM session: not available in this version, answers 501",
+      body: "*",
+      errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"],
+    }),
+    row("POST", "/lead/abort", "leads.abort", ALL, 200, {
+      summary: "Abort leads that are not being called; each gets its own result",
+      body: "*",
+    }),
+  ]),
+];

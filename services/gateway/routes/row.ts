@@ -1,0 +1,93 @@
+import type { ActionName, ParamsOf } from "../../../shared/bus.ts";
+import type { Role } from "../../../shared/contracts/identity.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import type { Answering } from "../http/http-errors.ts";
+
+/** The parts of the API, in the order of the documentation. */
+export const TAGS = {
+  Authentication:
+    "Access tokens for people (log-in, minutes) and for programs (server-to-server, months), and their revocation.",
+  Users: "People who log in, each with a role inside a reseller or merchant.",
+  Audit: "Who did what and when.",
+  "Resellers and merchants": "The tenants: a reseller has merchants, a merchant has templates and leads.",
+  Deployment: "The switch for all calling, for the operator of the deployment.",
+  Templates: "What is said in a call: nodes, functions, variables and limits. Every save is a new version.",
+  Configurations:
+    "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
+  "Outbound numbers": "The numbers that calls come from.",
+  Blacklist: "Numbers that must not be called.",
+  "Inbound calls": "Calls of people to your numbers: which were taken, which were blocked, and why.",
+  Leads: "Requests to call somebody: push them, follow them, abort them.",
+  Recordings: "What was said, as audio.",
+  Analytics: "Sums over leads.",
+  Webhooks: "The reports of finished leads on their way to you, and the secret that signs them.",
+} as const;
+/** Name of a part of the API. */
+export type Tag = keyof typeof TAGS;
+
+/** One endpoint. The asker goes into `by` where the action takes it; names in `{}` of the path become parameters of the same name. */
+export interface Row {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below BASE_PATH, with `{name}` for path parameters. */
+  path: string;
+  /** The action that answers; its contract says what it takes and gives. */
+  action: ActionName;
+  /** Called first, with the path's parameters: its failure is the answer. For actions that leave the scope to the owner of the resource. */
+  guard?: ActionName;
+  roles: "public" | readonly Role[];
+  /** 204: the action's result is not sent. Of any other result a boolean `replayed` goes into the header Idempotency-Replayed instead of the body. */
+  success: 200 | 201 | 204;
+  /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
+  body?: string;
+  /** The parameter that `body` names is a list: it arrives as lines or as an array, goes to the action in batches, and `results` is streamed back (bulk/push-endpoint.ts). One item is the parameter `row` of this action. */
+  bulk?: { action: ActionName; row: string };
+  /** The answer is a file of one of these content types, read where the action says it is (recording-download.ts); ranges of it can be requested. */
+  download?: readonly string[];
+  /** Query parameters. */
+  query?: readonly string[];
+  /** Request headers (lower case) -> the parameter each becomes; an absent header gives none. */
+  headers?: Readonly<Record<string, string>>;
+  /** How invalid input is answered (http/http-errors.ts). */
+  answers: Answering;
+  tag: Tag;
+  summary: string;
+  /** Error codes of its own, beside those every endpoint of its kind has. */
+  errors?: readonly ErrorCode[];
+}
+
+type Untagged = Omit<Row, "tag">;
+type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
+/** What a row says beside method, path, action, roles and status; the compiler checks its names against the action. `answers` defaults to plain. */
+type Details<N extends ActionName> = Pick<Row, "summary" | "guard" | "bulk" | "download" | "errors"> &
+  Partial<Pick<Row, "answers">> & {
+    body?: "*" | Keys<N>;
+    query?: readonly Keys<N>[];
+    headers?: Readonly<Record<string, Keys<N>>>;
+  };
+
+/** Declares one row of the table. */
+export const row = <N extends ActionName>(
+  method: Row["method"],
+  path: string,
+  action: N,
+  roles: Row["roles"],
+  success: Row["success"],
+  details: Details<N>,
+): Untagged => ({ answers: "plain", method, path, action, roles, success, ...details });
+
+/** Puts rows into one part of the API. */
+export const tagged = (tag: Tag, rows: readonly Untagged[]): Row[] => rows.map((untagged) => ({ ...untagged, tag }));
+
+/** Every role. */
+export const ALL: readonly Role[] = ["admin", "reseller", "merchant", "user"];
+/** Roles that change things of a merchant. */
+export const WRITERS: readonly Role[] = ["admin", "reseller", "merchant"];
+/** Roles that own merchants. */
+export const OWNERS: readonly Role[] = ["admin", "reseller"];
+/** The operator of the deployment. */
+export const ADMIN: readonly Role[] = ["admin"];
+/** Query parameters of every paged list. */
+export const PAGE = ["limit", "cursor"] as const;
+
+/** Names of the path parameters, in order. */
+export const pathNames = (path: string): string[] => [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name = ""]) => name);
