@@ -50,10 +50,9 @@ export interface ServiceGround extends Ground {
   nodeId: string;
 }
 
-/** A call being handled: a bus that carries its trace on, and the trace id itself. */
+/** A call being handled: a bus that carries its trace on. */
 export interface Handling {
   bus: Bus;
-  trace_id: string;
 }
 
 /** What a service does: exactly the actions of its contract, and the events it listens to. */
@@ -130,7 +129,7 @@ export function service<S extends ServiceName>(
               string,
               (p: unknown, h: Handling) => unknown
             >;
-            return handlers[action]?.(ctx.params, { bus: busOf(ctx), trace_id: ctx.requestID ?? ctx.id });
+            return handlers[action]?.(ctx.params, { bus: busOf(ctx) });
           },
         },
       ]),

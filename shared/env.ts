@@ -7,7 +7,7 @@ type ValueOf<V extends Variable> = V extends { kind: "integer" }
   ? number
   : V extends { kind: "boolean" }
     ? boolean
-    : V extends { kind: "word"; words: readonly (infer W)[] }
+    : V extends { kind: "enum"; values: readonly (infer W)[] }
       ? W
       : string;
 
@@ -18,15 +18,22 @@ type Read<T extends Record<string, Variable>> = {
 /** The environment, typed, defaulted, cross-checked and frozen. */
 export type Env = Read<typeof VARIABLES>;
 
-/** Says every fault of the environment at once. */
+/** Names every issue of the environment at once. */
 export class EnvironmentError extends Error {
-  constructor(faults: string[]) {
-    super(`The environment is not usable:\n${faults.map((f) => `  - ${f}`).join("\n")}`);
+  constructor(issues: string[]) {
+    super(`The environment is not usable:\n${issues.map((f) => `  - ${f}`).join("\n")}`);
     this.name = "EnvironmentError";
   }
 }
 
-const WORDS: Record<string, boolean> = { true: true, "1": true, yes: true, false: false, "0": false, no: false };
+const BOOLEAN_TEXTS: Record<string, boolean> = {
+  true: true,
+  "1": true,
+  yes: true,
+  false: false,
+  "0": false,
+  no: false,
+};
 
 function parse(name: string, text: string, v: Variable): string | number | boolean {
   const wrong = (what: string): never => {
@@ -38,8 +45,8 @@ function parse(name: string, text: string, v: Variable): string | number | boole
       wrong(`a whole number from ${v.min} to ${v.max}`);
     return n;
   }
-  if (v.kind === "boolean") return WORDS[text.toLowerCase()] ?? wrong("true or false");
-  if (v.kind === "word" && !v.words?.includes(text)) wrong(`one of ${v.words?.join(", ")}`);
+  if (v.kind === "boolean") return BOOLEAN_TEXTS[text.toLowerCase()] ?? wrong("true or false");
+  if (v.kind === "enum" && !v.values?.includes(text)) wrong(`one of ${v.values?.join(", ")}`);
   if (v.kind === "url") {
     if (!URL.canParse(text)) wrong("a URL");
     return text.replace(/\/+$/, "");
@@ -48,34 +55,34 @@ function parse(name: string, text: string, v: Variable): string | number | boole
 }
 
 function crossCheck(env: Env): string[] {
-  const faults: string[] = [];
+  const issues: string[] = [];
   if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
-    faults.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
+    issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
   if (/\s/.test(env.NAMESPACE))
-    faults.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+    issues.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
-      faults.push(
+      issues.push(
         `CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`,
       );
   }
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
-    faults.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
-  faults.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelFaults(env));
+    issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
+  issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelFaults(env));
   if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined)
-    faults.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
+    issues.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
   if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined))
-    faults.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
+    issues.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
   if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined)
-    faults.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
+    issues.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
   if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE)
-    faults.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
-  return faults;
+    issues.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
+  return issues;
 }
 
-/** Reads the environment. Throws EnvironmentError with every fault. An empty variable counts as unset. */
+/** Reads the environment. Throws EnvironmentError with every issue. An empty variable counts as unset. */
 export function readEnv(source: Record<string, string | undefined> = process.env): Env {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const values: Record<string, string | number | boolean> = {};
   for (const [name, v] of Object.entries<Variable>(VARIABLES)) {
     const text = source[name]?.trim();
@@ -83,11 +90,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       const value = text === undefined || text === "" ? v.default : parse(name, text, v);
       if (value !== undefined) values[name] = value;
     } catch (error) {
-      faults.push(error instanceof Error ? error.message : String(error));
+      issues.push(error instanceof Error ? error.message : String(error));
     }
   }
   const env = Object.freeze(values) as Env;
-  if (faults.length === 0) faults.push(...crossCheck(env));
-  if (faults.length > 0) throw new EnvironmentError(faults);
+  if (issues.length === 0) issues.push(...crossCheck(env));
+  if (issues.length > 0) throw new EnvironmentError(issues);
   return env;
 }

@@ -60,15 +60,15 @@ export const CATALOGUE = {
 /** A code of the catalogue. */
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** One fault of an input: a JSON pointer or field name, and what is wrong with it. */
-export interface Fault {
+/** One validation issue of an input: a JSON pointer or field name, and what is wrong with it. */
+export interface ValidationIssue {
   path: string;
   message: string;
 }
 
 /** What a failure may carry to the caller; never secrets, never full phone numbers. */
 export interface FailureData {
-  errors?: Fault[];
+  errors?: ValidationIssue[];
   retry_after_seconds?: number;
   allow?: string[];
 }

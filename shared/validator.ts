@@ -2,9 +2,9 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import formats from "ajv-formats";
 import { Errors, Validators } from "moleculer";
 import type { TSchema } from "./contracts/define.ts";
-import type { Fault } from "./errors.ts";
+import type { ValidationIssue } from "./errors.ts";
 
-/** The ajv of the contracts: all faults at once, no coercion, defaults filled in, formats checked. */
+/** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. */
 const ajv = new Ajv2020({
   allErrors: true,
   coerceTypes: false,
@@ -29,20 +29,22 @@ const messageOf = (e: ErrorObject): string => {
 };
 
 const isAboutNull = (e: ErrorObject): boolean => e.keyword === "type" && e.params["type"] === "null";
-const lies = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
+const isInside = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
 
 /** A field that may also be null fails three times: by its own schema, by not being null, and by fitting neither. Only the first says what to do. */
-function saysLittle(e: ErrorObject, all: readonly ErrorObject[]): boolean {
+function isRedundant(e: ErrorObject, all: readonly ErrorObject[]): boolean {
   if (e.keyword !== "anyOf" && !isAboutNull(e)) return e.keyword === "if";
   return (
     all.some((other) => isAboutNull(other) && other.instancePath === e.instancePath) &&
-    all.some((other) => other.keyword !== "anyOf" && !isAboutNull(other) && lies(other.instancePath, e.instancePath))
+    all.some(
+      (other) => other.keyword !== "anyOf" && !isAboutNull(other) && isInside(other.instancePath, e.instancePath),
+    )
   );
 }
 
-/** ajv's errors as faults a person can read. */
-export const faultsOf = (errors: readonly ErrorObject[] | null | undefined): Fault[] =>
-  (errors ?? []).filter((e, _i, all) => !saysLittle(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
+/** ajv's errors as issues a person can read. */
+export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): ValidationIssue[] =>
+  (errors ?? []).filter((e, _i, all) => !isRedundant(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
 
 const isJsonSchema = (s: Record<string, unknown>): boolean =>
   s["type"] === "object" && typeof s["properties"] === "object";
@@ -56,7 +58,7 @@ export class AjvValidator extends Validators.Fastest {
   override compile(schema: Record<string, unknown>): Validators.Base.CheckerFunction {
     if (!isJsonSchema(schema)) return super.compile(schema);
     const check = compiled(schema);
-    const checker = (params: unknown) => check(params) || faultsOf(check.errors);
+    const checker = (params: unknown) => check(params) || issuesOf(check.errors);
     return checker as unknown as Validators.Base.CheckerFunction; // moleculer types the checker's answer narrower than it accepts
   }
 
@@ -64,7 +66,7 @@ export class AjvValidator extends Validators.Fastest {
     if (!isJsonSchema(schema)) return super.validate(params, schema);
     const check = compiled(schema);
     if (!check(params))
-      throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", faultsOf(check.errors));
+      throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", issuesOf(check.errors));
     return true;
   }
 }
@@ -79,8 +81,8 @@ function compiled(schema: Record<string, unknown>): ValidateFunction {
   return made;
 }
 
-/** A check of single values by a contract's schema: the faults of a value, none when it is valid. Compiled once. */
-export function faultChecker(schema: TSchema): (value: unknown) => Fault[] {
+/** A check of single values by a contract's schema: the issues of a value, none when it is valid. Compiled once. */
+export function issueChecker(schema: TSchema): (value: unknown) => ValidationIssue[] {
   const check = compiled(schema as Record<string, unknown>);
-  return (value) => (check(value) ? [] : faultsOf(check.errors));
+  return (value) => (check(value) ? [] : issuesOf(check.errors));
 }

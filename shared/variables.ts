@@ -1,13 +1,13 @@
 /** How one environment variable is read. */
 export interface Variable {
-  kind: "text" | "integer" | "boolean" | "url" | "word";
+  kind: "text" | "integer" | "boolean" | "url" | "enum";
   /** Absent: the variable is optional and its value may be undefined. */
   default?: string | number | boolean;
   /** Bounds of an integer, inclusive. */
   min?: number;
   max?: number;
-  /** Allowed words of kind `word`. */
-  words?: readonly string[];
+  /** Allowed values of kind `enum`. */
+  values?: readonly string[];
   /** True for what must not appear in logs or on screens. */
   secret?: boolean;
   doc: string;
@@ -26,14 +26,14 @@ export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8
 /** Every environment variable there is. The README's table, env.example and the compose test are checked against it. */
 export const VARIABLES = {
   NODE_ENV: {
-    kind: "word",
-    words: ["development", "test", "production"],
+    kind: "enum",
+    values: ["development", "test", "production"],
     default: "development",
     doc: "production refuses test switches",
   },
   LOG_LEVEL: {
-    kind: "word",
-    words: ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
+    kind: "enum",
+    values: ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
     default: "info",
     doc: "lowest level that is logged",
   },
@@ -91,9 +91,9 @@ export const VARIABLES = {
     doc: "ISO country for telling international calls apart where the caller number can't",
   },
   COST_CURRENCY: { kind: "text", default: "USD", doc: "currency of lead cost" },
-  PROVIDER_ONE: { kind: "word", words: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
-  PROVIDER_TWO: { kind: "word", words: CARRIERS, default: "none", doc: "carrier behind PROVIDER_TWO" },
-  PROVIDER_THREE: { kind: "word", words: CARRIERS, default: "none", doc: "carrier behind PROVIDER_THREE" },
+  PROVIDER_ONE: { kind: "enum", values: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
+  PROVIDER_TWO: { kind: "enum", values: CARRIERS, default: "none", doc: "carrier behind PROVIDER_TWO" },
+  PROVIDER_THREE: { kind: "enum", values: CARRIERS, default: "none", doc: "carrier behind PROVIDER_THREE" },
   PROVIDER_ONE_CALLS_PER_SECOND: {
     ...CALLS_PER_SECOND,
     doc: "calls a second placed through PROVIDER_ONE's account by all replicas together; stay below what the carrier grants; 0: no limit",
@@ -132,8 +132,8 @@ export const VARIABLES = {
     doc: "folder that recordings are kept in; gateway and dialer, and the conversation where it records, must see the same one",
   },
   RECORDING_SOURCE: {
-    kind: "word",
-    words: ["carrier", "own"],
+    kind: "enum",
+    values: ["carrier", "own"],
     default: "carrier",
     doc: "who records talks that carry audio: the carrier, or the conversation service itself",
   },
@@ -152,8 +152,8 @@ export const VARIABLES = {
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
   OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },
   ENGINE_DEFAULT: {
-    kind: "word",
-    words: ENGINES,
+    kind: "enum",
+    values: ENGINES,
     doc: "how talks are held where template and configuration name no engine; default cascade where STT_BASE_URL and TTS_BASE_URL are set, else relay",
   },
   PREEMPTIVE_GENERATION: {
@@ -204,8 +204,8 @@ export const VARIABLES = {
   REALTIME_MODEL: { kind: "text", doc: "its model; required with REALTIME_BASE_URL" },
   REALTIME_VOICE: { kind: "text", default: "alloy", doc: "voice of the realtime model where the template names none" },
   REALTIME_DIALECT: {
-    kind: "word",
-    words: ["ga", "beta"],
+    kind: "enum",
+    values: ["ga", "beta"],
     default: "ga",
     doc: "names of events that the endpoint is sent; both are understood",
   },
@@ -239,8 +239,8 @@ export const VARIABLES = {
     doc: "pause between sweeps for lost leads, calls and reports",
   },
   CRASH_AT: {
-    kind: "word",
-    words: CRASH_POINTS,
+    kind: "enum",
+    values: CRASH_POINTS,
     doc: "test switch: the process kills itself at this point of a lead's road; refused in production",
   },
   SHUTDOWN_GRACE_SECONDS: {

@@ -1,6 +1,6 @@
 import type { BlacklistEntry } from "../../shared/contracts/blacklist.ts";
 import type { By } from "../../shared/contracts/identity.ts";
-import { fail, type Fault } from "../../shared/errors.ts";
+import { fail, type ValidationIssue } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 
@@ -33,7 +33,7 @@ export function listOf(by: By, named: string | undefined): List {
 /** The numbers in E.164, each once, in the order given. INVALID_PHONE_NUMBER names every bad one by its place. */
 export function numbersOf(texts: readonly string[]): string[] {
   const numbers = new Set<string>();
-  const errors: Fault[] = [];
+  const errors: ValidationIssue[] = [];
   texts.forEach((text, i) => {
     const e164 = toE164(text);
     if (e164) numbers.add(e164);
@@ -67,7 +67,7 @@ export function requireNew(added: number, asked: readonly string[]): void {
 
 /** Whether a reseller names a number that only an admin listed: such an entry is not its to lift. FORBIDDEN names every one by its place. */
 export function requireOwn(list: List, texts: readonly string[], existing: ReadonlySet<string>): void {
-  const errors = texts.flatMap((text, i): Fault[] => {
+  const errors = texts.flatMap((text, i): ValidationIssue[] => {
     const e164 = toE164(text) ?? text;
     const foreign = existing.has(entryId(null, e164)) && !existing.has(entryId(list.reseller_id, e164));
     return foreign

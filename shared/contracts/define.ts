@@ -16,13 +16,6 @@ export interface ActionContract<P extends TSchema = TSchema, R extends TSchema =
   timeout_ms?: number;
 }
 
-/** All a service offers: its actions and the events it emits. */
-export interface Contract {
-  name: string;
-  actions: Record<string, ActionContract>;
-  events: Record<string, TSchema>;
-}
-
 /** Declares an action. `timeout_ms` overrides the bus's time-out where the work is known to be long. */
 export const action = <P extends TSchema, R extends TSchema>(
   params: P,

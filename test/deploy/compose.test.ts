@@ -245,7 +245,7 @@ describe("deploy/env.example", () => {
       const found = lines.filter((l) => l.name === name);
       expect(found.map((l) => l.value)).toEqual([String(variable.default ?? "")]);
       expect(found[0]?.above).toContain(`# ${variable.doc}`);
-      for (const word of [...(variable.words ?? []), variable.min, variable.max])
+      for (const word of [...(variable.values ?? []), variable.min, variable.max])
         if (word !== undefined) expect(found[0]?.above).toContain(String(word));
     },
   );

@@ -7,7 +7,7 @@ import { newRecord } from "../../../services/config/templates/template-records.t
 import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
 import { flowOf, type Flow } from "../../../services/conversation/dialogue/flow.ts";
 import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/template.ts";
-import { faultChecker } from "../../../shared/validator.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
 import { ConverseFault, faultIn } from "./user-error.ts";
 import { Script, writtenOut } from "./script.ts";
@@ -22,8 +22,8 @@ const RECORD_TIME = new Date(0);
 /** Fields of GET /templates/{id} that nobody writes. */
 const SHOWN_ONLY = new Set(["id", "version", "created_at", "updated_at"]);
 
-const templateShape = faultChecker(TemplateInput);
-const scriptShape = faultChecker(Script);
+const templateShape = issueChecker(TemplateInput);
+const scriptShape = issueChecker(Script);
 
 /** A template ready for talking. `file`: null for a sample. */
 export interface Ready {

@@ -7,7 +7,7 @@ import { ModelError, type ChatRequest } from "../../../services/conversation/pro
 import { systemClock } from "../../../shared/clock.ts";
 import { Strict, Type, type Static } from "../../../shared/contracts/define.ts";
 import { EnvironmentError, readEnv } from "../../../shared/env.ts";
-import { faultChecker } from "../../../shared/validator.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 import { startModels } from "../../models/server.ts";
 import type { Asked } from "./arguments.ts";
 import { ConverseFault, faultIn, saidBy } from "./user-error.ts";
@@ -41,7 +41,7 @@ const Recording = Strict({
   ),
 });
 type Recording = Static<typeof Recording>;
-const recordingShape = faultChecker(Recording);
+const recordingShape = issueChecker(Recording);
 const isRecording = (value: unknown): value is Recording => recordingShape(value).length === 0;
 
 const keyOf = (request: ChatRequest): string =>

@@ -1,5 +1,5 @@
 import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { fail, Failure, type Fault } from "../../../shared/errors.ts";
+import { fail, Failure, type ValidationIssue } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import type { Check } from "../rules/json-schema-validation.ts";
 import { memory } from "./bounded-cache.ts";
@@ -26,7 +26,7 @@ interface Chosen {
 export interface Refusal {
   code: string;
   message: string;
-  errors: Fault[];
+  errors: ValidationIssue[];
 }
 
 /** Where a push finds its template and has its payload checked. */
@@ -46,7 +46,8 @@ const REFUSALS = new Set([
   "VALIDATION_FAILED",
 ]);
 
-const isFault = (v: unknown): v is Fault => typeof v === "object" && v !== null && "path" in v && "message" in v;
+const isFault = (v: unknown): v is ValidationIssue =>
+  typeof v === "object" && v !== null && "path" in v && "message" in v;
 
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof Failure) || !REFUSALS.has(error.type)) throw error;

@@ -1,7 +1,7 @@
 import { IANAZone } from "luxon";
 import type { ConfigurationPatch } from "../../../shared/contracts/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
-import { fail, type Fault } from "../../../shared/errors.ts";
+import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
 import { checkOf } from "./json-schema-validation.ts";
@@ -42,12 +42,12 @@ type Part = Partial<Settings>;
 /** Offsets such as +02:00 are zones to the runtime, but know no daylight saving: who writes one means a place. */
 const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
-const zoneFaults = (s: Part): Fault[] =>
+const zoneFaults = (s: Part): ValidationIssue[] =>
   (["timezone", "inbound_call_timezone"] as const).flatMap((field) =>
     s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }],
   );
 
-function limitFaults(s: Part): Fault[] {
+function limitFaults(s: Part): ValidationIssue[] {
   const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) =>
     toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }],
   );
@@ -56,8 +56,8 @@ function limitFaults(s: Part): Fault[] {
     : numbers;
 }
 
-function inboundFaults(s: Part): Fault[] {
-  const faults: Fault[] = [];
+function inboundFaults(s: Part): ValidationIssue[] {
+  const faults: ValidationIssue[] = [];
   if (s.inbound_call_start_time !== undefined && s.inbound_call_end_time === undefined)
     faults.push({ path: "inbound_call_end_time", message: "is required with inbound_call_start_time" });
   if (s.inbound_call_end_time !== undefined && s.inbound_call_start_time === undefined)
@@ -69,7 +69,7 @@ function inboundFaults(s: Part): Fault[] {
   return faults;
 }
 
-const checkFaults = (s: Part): Fault[] =>
+const checkFaults = (s: Part): ValidationIssue[] =>
   (s.pre_checks ?? []).flatMap((check, i) =>
     preCheckFaults(check).map((f) => ({
       path: f.path ? `pre_checks.${i}.${f.path}` : `pre_checks.${i}`,
@@ -78,7 +78,7 @@ const checkFaults = (s: Part): Fault[] =>
   );
 
 /** What is wrong with settings as a whole although each field fits its schema. Equal window times are no fault: they mean all day. */
-export const configurationFaults = (s: Part): Fault[] => [
+export const configurationFaults = (s: Part): ValidationIssue[] => [
   ...zoneFaults(s),
   ...limitFaults(s),
   ...inboundFaults(s),

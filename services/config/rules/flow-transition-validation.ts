@@ -1,17 +1,17 @@
 import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
-import type { Fault } from "../../../shared/errors.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
 import { patternFault } from "./pattern-validation.ts";
 
 /** What is wrong with the rules of nodes and with how they gather keys. Pure. */
 
 const TESTS = ["equals", "one_of", "exists", "matches"] as const;
 
-const pattern = (text: string | undefined, path: string): Fault[] => {
+const pattern = (text: string | undefined, path: string): ValidationIssue[] => {
   const message = text === undefined ? null : patternFault(text);
   return message === null ? [] : [{ path, message }];
 };
 
-function conditionFaults(when: Condition, path: string): Fault[] {
+function conditionFaults(when: Condition, path: string): ValidationIssue[] {
   const tests = TESTS.filter((test) => when[test] !== undefined);
   const faults = [...pattern(when.matches, `${path}.matches`), ...pattern(when.digits, `${path}.digits`)];
   if (when.digits !== undefined)
@@ -27,7 +27,7 @@ function conditionFaults(when: Condition, path: string): Fault[] {
       ];
 }
 
-function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: boolean): Fault[] {
+function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: boolean): ValidationIssue[] {
   if (rule.when === undefined) {
     if (rule.next_node === undefined)
       return [{ path, message: "has no when, so it needs a next_node: it is where the talk goes on from here" }];
@@ -48,7 +48,7 @@ function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: bool
   ];
 }
 
-function nodeFaults(node: FlowNode, path: string): Fault[] {
+function nodeFaults(node: FlowNode, path: string): ValidationIssue[] {
   const rules = node.transitions ?? [];
   return [
     ...rules.flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, node, i === rules.length - 1)),
@@ -63,5 +63,5 @@ export const leadsOn = (node: FlowNode): boolean =>
   node.transitions?.at(-1)?.when === undefined && node.transitions?.at(-1)?.next_node !== undefined;
 
 /** Everything that keeps rules and collections from working. */
-export const transitionFaults = (t: Pick<TemplateInput, "nodes">): Fault[] =>
+export const transitionFaults = (t: Pick<TemplateInput, "nodes">): ValidationIssue[] =>
   t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`));

@@ -2,8 +2,8 @@ import vm from "node:vm";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TSchema } from "../../../shared/contracts/define.ts";
-import type { Fault } from "../../../shared/errors.ts";
-import { faultsOf } from "../../../shared/validator.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
+import { issuesOf } from "../../../shared/validator.ts";
 
 /** A JSON Schema 2020-12 as a client wrote it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ function depthOf(value: unknown, limit: number): number {
   return deepest + 1;
 }
 
-function remoteRefs(value: unknown, path: string, faults: Fault[]): void {
+function remoteRefs(value: unknown, path: string, faults: ValidationIssue[]): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if ((key === "$ref" || key === "$dynamicRef") && typeof inner === "string" && !inner.startsWith("#")) {
@@ -78,10 +78,10 @@ function remoteRefs(value: unknown, path: string, faults: Fault[]): void {
   }
 }
 
-const unique = (faults: Fault[]): Fault[] =>
+const unique = (faults: ValidationIssue[]): ValidationIssue[] =>
   [...new Map(faults.map((f) => [`${f.path}\n${f.message}`, f])).values()].slice(0, MAX_FAULTS);
 
-function metaFaults(schema: JsonSchema, path: string): Fault[] {
+function metaFaults(schema: JsonSchema, path: string): ValidationIssue[] {
   try {
     if (meta.validateSchema(schema)) return [];
   } catch {
@@ -89,11 +89,11 @@ function metaFaults(schema: JsonSchema, path: string): Fault[] {
       { path: `${path}.$schema`, message: "must be https://json-schema.org/draft/2020-12/schema, or be left out" },
     ];
   }
-  return unique(faultsOf(meta.errors).map((f) => ({ path: f.path ? `${path}.${f.path}` : path, message: f.message })));
+  return unique(issuesOf(meta.errors).map((f) => ({ path: f.path ? `${path}.${f.path}` : path, message: f.message })));
 }
 
 /** Everything that is wrong with a schema itself: too large or deep, no valid 2020-12 schema, pointing elsewhere, or not to be compiled. */
-export function schemaFaults(schema: JsonSchema, path: string): Fault[] {
+export function schemaFaults(schema: JsonSchema, path: string): ValidationIssue[] {
   const text = JSON.stringify(schema);
   if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES)
     return [{ path, message: `must be at most ${MAX_SCHEMA_BYTES} bytes of JSON` }];
@@ -112,12 +112,12 @@ export function schemaFaults(schema: JsonSchema, path: string): Fault[] {
 }
 
 /** Checks one value; no faults: it fits. Paths are dotted and relative to the value. */
-export type Check = (value: unknown) => Fault[];
+export type Check = (value: unknown) => ValidationIssue[];
 
 /** A check by this schema, compiled once. The schema must have passed `schemaFaults`. */
 export function checkOf(schema: JsonSchema | TSchema): Check {
   const validate = compile(schema);
-  const judge = (value: unknown): Fault[] => (validate(value) ? [] : unique(faultsOf(validate.errors)));
+  const judge = (value: unknown): ValidationIssue[] => (validate(value) ? [] : unique(issuesOf(validate.errors)));
   if (!INTRICATE.test(JSON.stringify(schema))) return judge;
   return (value) => {
     try {

@@ -1,4 +1,4 @@
-import type { Fault } from "../../../shared/errors.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
 import { checkOf, type Check, type JsonSchema } from "./json-schema-validation.ts";
 
 /** Keys every payload may have, whatever the template's schema says: the number to dial, and where the report goes. */
@@ -22,7 +22,7 @@ export function payloadCheck(schema: JsonSchema | null): Check {
   const text = JSON.stringify(schema);
   // keys the schema never speaks of are none of its business, however deep it closes the object
   const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
-  return (payload): Fault[] => {
+  return (payload): ValidationIssue[] => {
     const seen = isRecord(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
       : payload;

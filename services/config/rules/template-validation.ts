@@ -1,5 +1,5 @@
 import type { FlowFunction, TemplateInput } from "../../../shared/contracts/template.ts";
-import { fail, type Fault } from "../../../shared/errors.ts";
+import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaFaults } from "./json-schema-validation.ts";
 import { leadsOn, transitionFaults } from "./flow-transition-validation.ts";
@@ -13,7 +13,11 @@ export const MAX_FUNCTIONS = 400;
 const HTTP_ORIGIN = /^https?:\/\/[^/?#{}\s]+(?:[/?#]|$)/;
 
 /** Places where a name comes again that should be there once; the first use is left alone. */
-function repeated(names: readonly string[], path: (i: number) => string, message: (name: string) => string): Fault[] {
+function repeated(
+  names: readonly string[],
+  path: (i: number) => string,
+  message: (name: string) => string,
+): ValidationIssue[] {
   const seen = new Set<string>();
   return names.flatMap((name, i) => {
     if (!seen.has(name)) {
@@ -24,7 +28,7 @@ function repeated(names: readonly string[], path: (i: number) => string, message
   });
 }
 
-function nameFaults(t: TemplateInput): Fault[] {
+function nameFaults(t: TemplateInput): ValidationIssue[] {
   const globals = (t.global_functions ?? []).map((f) => f.name);
   const global = new Set(globals);
   return [
@@ -66,7 +70,7 @@ function reachable(t: TemplateInput): Set<string> {
   return reached;
 }
 
-function roadFaults(t: TemplateInput): Fault[] {
+function roadFaults(t: TemplateInput): ValidationIssue[] {
   const names = new Set(t.nodes.map((n) => n.name));
   const roads = [
     ...functionsOf(t).map(({ path, fn }) => ({ path, next_node: fn.next_node })),
@@ -104,7 +108,7 @@ const leadsNowhere = (fn: FlowFunction): boolean =>
   Object.keys(fn.set ?? {}).length === 0 &&
   (fn.action ?? "none") === "none";
 
-function transferFaults(fn: FlowFunction, path: string, variables: Variables): Fault[] {
+function transferFaults(fn: FlowFunction, path: string, variables: Variables): ValidationIssue[] {
   if (fn.action !== "transfer") return [];
   if (fn.transfer_to === undefined)
     return [{ path: `${path}.transfer_to`, message: "is required for the action transfer" }];
@@ -129,7 +133,7 @@ function transferFaults(fn: FlowFunction, path: string, variables: Variables): F
 }
 
 /** Keys between the variables; those that variables bring are looked at when they are pressed. */
-function digitsFaults(fn: FlowFunction, path: string): Fault[] {
+function digitsFaults(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "send_digits") return [];
   if (fn.digits === undefined) return [{ path: `${path}.digits`, message: "is required for the action send_digits" }];
   const fixed = fn.digits.replace(/\{\{[^}]*\}\}|\s/g, "");
@@ -138,7 +142,7 @@ function digitsFaults(fn: FlowFunction, path: string): Fault[] {
     : [{ path: `${path}.digits`, message: "may hold 0-9, *, #, w and {{variables}}, at most 32 keys" }];
 }
 
-function httpFaults(fn: FlowFunction, path: string): Fault[] {
+function httpFaults(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "http") return [];
   if (fn.http === undefined) return [{ path: `${path}.http`, message: "is required for the action http" }];
   return HTTP_ORIGIN.test(fn.http.url) && URL.canParse(fn.http.url.replaceAll(/[{}\s]/g, "x"))
@@ -146,7 +150,7 @@ function httpFaults(fn: FlowFunction, path: string): Fault[] {
     : [{ path: `${path}.http.url`, message: "must be an http or https address whose host holds no variable" }];
 }
 
-function parameterFaults(fn: FlowFunction, path: string): Fault[] {
+function parameterFaults(fn: FlowFunction, path: string): ValidationIssue[] {
   const at = `${path}.parameters`;
   const properties = fn.parameters?.["properties"];
   const known = typeof properties === "object" && properties !== null ? properties : {};
@@ -168,7 +172,7 @@ function parameterFaults(fn: FlowFunction, path: string): Fault[] {
   ];
 }
 
-function functionFaults(t: TemplateInput): Fault[] {
+function functionFaults(t: TemplateInput): ValidationIssue[] {
   const variables = variablesOf(t);
   return functionsOf(t).flatMap(({ path, fn }) => [
     ...(leadsNowhere(fn)
@@ -181,7 +185,7 @@ function functionFaults(t: TemplateInput): Fault[] {
   ]);
 }
 
-function payloadSchemaFaults(t: TemplateInput): Fault[] {
+function payloadSchemaFaults(t: TemplateInput): ValidationIssue[] {
   if (t.payload_schema === undefined) return [];
   const type = t.payload_schema["type"];
   const takesObjects = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
@@ -191,7 +195,7 @@ function payloadSchemaFaults(t: TemplateInput): Fault[] {
   ];
 }
 
-function evaluatorFaults({ evaluators = [] }: TemplateInput): Fault[] {
+function evaluatorFaults({ evaluators = [] }: TemplateInput): ValidationIssue[] {
   return [
     ...repeated(
       evaluators.map((e) => e.name),
@@ -215,7 +219,7 @@ function isLanguage(tag: string): boolean {
 }
 
 /** Everything that keeps a template from working, at once, each with its path. None: it can be saved. */
-export function templateFaults(t: TemplateInput): Fault[] {
+export function templateFaults(t: TemplateInput): ValidationIssue[] {
   if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
     return [{ path: "", message: `the template must be at most ${MAX_TEMPLATE_BYTES} bytes of JSON` }];
   if (functionsOf(t).length > MAX_FUNCTIONS)

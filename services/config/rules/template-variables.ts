@@ -1,5 +1,5 @@
 import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
-import type { Fault } from "../../../shared/errors.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
 import { ALWAYS_ALLOWED } from "./payload-validation.ts";
 
 /** What a template knows of variables: those that come with the payload or are declared, and those the talk sets itself. */
@@ -53,8 +53,8 @@ export function variablesOf(t: TemplateInput): Variables {
 /** The variable that is all of a text, or null. */
 export const soleVariable = (text: string): string | null => WHOLE.exec(text)?.[1] ?? null;
 
-function textFaults(text: string | undefined, path: string, known: ReadonlySet<string>): Fault[] {
-  const faults = new Map<string, Fault>();
+function textFaults(text: string | undefined, path: string, known: ReadonlySet<string>): ValidationIssue[] {
+  const faults = new Map<string, ValidationIssue>();
   for (const piece of (text ?? "").split("{{").slice(1)) {
     const name = NAME_AND_END.exec(piece)?.[1];
     if (name === undefined)
@@ -68,13 +68,13 @@ function textFaults(text: string | undefined, path: string, known: ReadonlySet<s
   return [...faults.values()];
 }
 
-function deepFaults(value: unknown, path: string, known: ReadonlySet<string>): Fault[] {
+function deepFaults(value: unknown, path: string, known: ReadonlySet<string>): ValidationIssue[] {
   if (typeof value === "string") return textFaults(value, path, known);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => deepFaults(inner, `${path}.${key}`, known));
 }
 
-function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>): Fault[] {
+function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>): ValidationIssue[] {
   const variable = rule.when?.variable;
   const inRule = rule.when?.digits === undefined ? known : new Set([...known, DIGITS]);
   return [
@@ -90,7 +90,7 @@ function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>):
   ];
 }
 
-const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): Fault[] => [
+const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
   ...textFaults(node.say, `${path}.say`, known),
   ...textFaults(node.prompt, `${path}.prompt`, known),
   ...textFaults(node.role_prompt, `${path}.role_prompt`, known),
@@ -102,7 +102,7 @@ const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): F
   ...(node.transitions ?? []).flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, known)),
 ];
 
-const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): Fault[] => [
+const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
   ...textFaults(fn.transfer_to, `${path}.transfer_to`, known),
   ...textFaults(fn.digits, `${path}.digits`, known),
   ...textFaults(fn.http?.url, `${path}.http.url`, known),
@@ -110,7 +110,7 @@ const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<strin
 ];
 
 /** Variables that are used but never come from anywhere, and braces that are no variable. */
-export function variableFaults(t: TemplateInput): Fault[] {
+export function variableFaults(t: TemplateInput): ValidationIssue[] {
   const { known } = variablesOf(t);
   return [
     ...textFaults(t.greeting, "greeting", known),

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { FlowFunction, TemplateRecord } from "../../../shared/contracts/template.ts";
-import { faultsOf } from "../../../shared/validator.ts";
+import { issuesOf } from "../../../shared/validator.ts";
 import type { ArgumentCheck } from "./flow.ts";
 
 const MAX_FAULTS_TOLD = 5;
@@ -24,7 +24,7 @@ export function argumentChecks(template: TemplateRecord): ArgumentCheck {
   return (called, args) => {
     const check = checks.get(called);
     if (!check || check(args)) return [];
-    return faultsOf(check.errors)
+    return issuesOf(check.errors)
       .slice(0, MAX_FAULTS_TOLD)
       .map((f) => `${f.path === "" ? "the arguments" : f.path} ${f.message}`);
   };

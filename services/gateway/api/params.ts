@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../../shared/contracts/identity.ts";
-import { fail, type Fault } from "../../../shared/errors.ts";
+import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { pathNames, type Row } from "../routes/row.ts";
 
@@ -31,7 +31,7 @@ export function coerce(text: string, schema: Schema): string | number | boolean 
   return text;
 }
 
-const invalid = (errors: Fault[]): never =>
+const invalid = (errors: ValidationIssue[]): never =>
   fail(
     "VALIDATION_FAILED",
     errors
@@ -48,13 +48,13 @@ function readQuery(
   properties: Record<string, Schema>,
 ): Record<string, unknown> {
   const values = new Map<string, unknown>();
-  const faults: Fault[] = [];
+  const issues: ValidationIssue[] = [];
   for (const [name, text] of query) {
-    if (!known.includes(name)) faults.push({ path: name, message: "is not a known query parameter" });
-    else if (values.has(name)) faults.push({ path: name, message: "is given more than once" });
+    if (!known.includes(name)) issues.push({ path: name, message: "is not a known query parameter" });
+    else if (values.has(name)) issues.push({ path: name, message: "is given more than once" });
     else if (text !== "") values.set(name, coerce(text, properties[name] ?? {}));
   }
-  if (faults.length > 0) invalid(faults);
+  if (issues.length > 0) invalid(issues);
   return Object.fromEntries(values);
 }
 

@@ -1,4 +1,4 @@
-import { codeOf, type Fault } from "../../../shared/errors.ts";
+import { codeOf, type ValidationIssue } from "../../../shared/errors.ts";
 import { bulkAnswer, type BulkAnswer } from "./row-answers.ts";
 import { batchesOf, formOf, type BulkRow } from "./row-batches.ts";
 import { ask, givenBeside, whoAsks, type EndpointParts } from "../api/endpoint.ts";
@@ -20,7 +20,7 @@ const LINGER_MS = 5000;
 /** What became of a row, as the service behind says it; `http_status` is added here. */
 type Outcome = Record<string, unknown>;
 const isOutcome = (v: unknown): v is Outcome => typeof v === "object" && v !== null && !Array.isArray(v);
-const isFaults = (v: unknown): v is Fault[] => Array.isArray(v);
+const isIssueList = (v: unknown): v is ValidationIssue[] => Array.isArray(v);
 
 /** Pushes one request's batches. */
 interface Pusher {
@@ -41,7 +41,7 @@ function refusal(row: Row, exchange: Exchange, error: unknown): Outcome {
 function withStatus(row: Row, { index: _place, ...outcome }: Outcome): Outcome {
   const { code, errors } = outcome;
   return typeof code === "string"
-    ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isFaults(errors) ? errors : []) }
+    ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isIssueList(errors) ? errors : []) }
     : outcome;
 }
 

@@ -66,7 +66,7 @@ export function refuser(log: Log, docs: string): Refuser {
     if (problem.unexpected)
       log.error(
         { ...line, stack: error instanceof Error ? error.stack : undefined },
-        "a request ended in an unexpected fault",
+        "a request ended in an unexpected error",
       );
     else if (problem.status >= 500) log.warn(line, "a request could not be served");
     else log.debug(line, "a request was refused");

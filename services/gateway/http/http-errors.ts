@@ -1,4 +1,4 @@
-import { CATALOGUE, codeOf, type ErrorCode, type Fault } from "../../../shared/errors.ts";
+import { CATALOGUE, codeOf, type ErrorCode, type ValidationIssue } from "../../../shared/errors.ts";
 
 /** Statuses of the catalogue; what a style below changes comes on top. This file alone knows HTTP's error statuses. */
 const STATUS: Record<ErrorCode, number> = {
@@ -78,7 +78,7 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
 };
 
 /** Said instead of the message of things that are not our own failures: those speak of nodes, drivers and frameworks. */
-const OWN_WORDS: Partial<Record<ErrorCode, string>> = {
+const PUBLIC_MESSAGES: Partial<Record<ErrorCode, string>> = {
   DEPENDENCY_DOWN: "A part of the service is not reachable at the moment. Try again in a few seconds.",
   TIMEOUT:
     "A part of the service did not answer in time; the request may or may not have taken effect. Look before you repeat it.",
@@ -99,7 +99,7 @@ export interface Problem {
     detail: string;
     code: ErrorCode;
     request_id: string;
-    errors?: Fault[];
+    errors?: ValidationIssue[];
   };
   unexpected: boolean;
 }
@@ -114,55 +114,55 @@ export interface ProblemContext {
 }
 
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
-const isFault = (v: unknown): v is Fault =>
+const isValidationIssue = (v: unknown): v is ValidationIssue =>
   isRecord(v) && typeof v["path"] === "string" && typeof v["message"] === "string";
 
-/** Faults of a failure: our own carry them in `data.errors`, the validator of the bus as `data`, with the parameter's name before the body's path. */
-function faultsIn(error: unknown, body: string | undefined): Fault[] {
+/** Validation issues of a failure: our own carry them in `data.errors`, the validator of the bus as `data`, with the parameter's name before the body's path. */
+function issuesIn(error: unknown, body: string | undefined): ValidationIssue[] {
   const data = isRecord(error) ? error["data"] : undefined;
   if (Array.isArray(data)) {
-    return data.filter(isFault).map(({ path, message }) => {
+    return data.filter(isValidationIssue).map(({ path, message }) => {
       if (path === body) return { path: "", message };
       return { path: body !== undefined && path.startsWith(`${body}.`) ? path.slice(body.length + 1) : path, message };
     });
   }
   const errors = isRecord(data) ? data["errors"] : undefined;
-  return Array.isArray(errors) ? errors.filter(isFault).map(({ path, message }) => ({ path, message })) : [];
+  return Array.isArray(errors) ? errors.filter(isValidationIssue).map(({ path, message }) => ({ path, message })) : [];
 }
 
 /** Words of the validator (shared/validator.ts) and of the services for what push answers with 400 rather than 422. */
-const BAD_REQUEST_WORDS = /^is (?:required|not a known )/;
+const BAD_REQUEST_MESSAGE = /^is (?:required|not a known )/;
 /** Fields whose wrong value is 400; their wrong type is 422 like any other. */
 const BAD_REQUEST_FIELDS = new Set(["execution_mode", "template_id"]);
-const isBadRequest = ({ path, message }: Fault): boolean =>
+const isBadRequest = ({ path, message }: ValidationIssue): boolean =>
   path === "" ||
   (BAD_REQUEST_FIELDS.has(path) && message !== "must be string") ||
-  (!path.includes(".") && BAD_REQUEST_WORDS.test(message));
+  (!path.includes(".") && BAD_REQUEST_MESSAGE.test(message));
 
-/** The status of a code for an endpoint that answers in this style. `faults` matter for push alone. */
-export function statusOf(code: ErrorCode, answers: Answering, faults: readonly Fault[] = []): number {
+/** The status of a code for an endpoint that answers in this style. `issues` matter for push alone. */
+export function statusOf(code: ErrorCode, answers: Answering, issues: readonly ValidationIssue[] = []): number {
   if (answers === "push" && code === "VALIDATION_FAILED")
-    return faults.length === 0 || faults.some(isBadRequest) ? STATUS.VALIDATION_FAILED : STATUS.PAYLOAD_INVALID;
+    return issues.length === 0 || issues.some(isBadRequest) ? STATUS.VALIDATION_FAILED : STATUS.PAYLOAD_INVALID;
   return IN_STYLE[answers][code] ?? STATUS[code];
 }
 
-const SHOWN_FAULTS = 3;
-const sentence = (faults: readonly Fault[]): string => {
-  const shown = faults
-    .slice(0, SHOWN_FAULTS)
+const SHOWN_ISSUES = 3;
+const sentence = (issues: readonly ValidationIssue[]): string => {
+  const shown = issues
+    .slice(0, SHOWN_ISSUES)
     .map((f) => `${f.path === "" ? "the body" : f.path} ${f.message}`)
     .join("; ");
-  return faults.length > SHOWN_FAULTS ? `${shown}; and ${faults.length - SHOWN_FAULTS} more.` : `${shown}.`;
+  return issues.length > SHOWN_ISSUES ? `${shown}; and ${issues.length - SHOWN_ISSUES} more.` : `${shown}.`;
 };
 
-function detailOf(error: unknown, code: ErrorCode, faults: readonly Fault[]): string {
+function detailOf(error: unknown, code: ErrorCode, issues: readonly ValidationIssue[]): string {
   const own =
     isRecord(error) && error["type"] === code && code !== "INTERNAL" && typeof error["message"] === "string"
       ? error["message"]
       : null;
   if (own !== null) return own;
-  if (faults.length > 0) return sentence(faults);
-  return OWN_WORDS[code] ?? `${CATALOGUE[code].title}.`;
+  if (issues.length > 0) return sentence(issues);
+  return PUBLIC_MESSAGES[code] ?? `${CATALOGUE[code].title}.`;
 }
 
 function headersOf(error: unknown, code: ErrorCode, context: ProblemContext): Record<string, string> {
@@ -185,8 +185,8 @@ function headersOf(error: unknown, code: ErrorCode, context: ProblemContext): Re
 /** Anything thrown as an RFC 9457 problem. Only our own failures speak for themselves; everything else gets our words. */
 export function problemOf(error: unknown, context: ProblemContext): Problem {
   const code = codeOf(error);
-  const faults = faultsIn(error, context.body);
-  const status = statusOf(code, context.answers, faults);
+  const issues = issuesIn(error, context.body);
+  const status = statusOf(code, context.answers, issues);
   return {
     status,
     code,
@@ -196,10 +196,10 @@ export function problemOf(error: unknown, context: ProblemContext): Problem {
       type: `${context.docs}#${code}`,
       title: CATALOGUE[code].title,
       status,
-      detail: detailOf(error, code, faults),
+      detail: detailOf(error, code, issues),
       code,
       request_id: context.request_id,
-      ...(faults.length > 0 ? { errors: faults } : {}),
+      ...(issues.length > 0 ? { errors: issues } : {}),
     },
   };
 }

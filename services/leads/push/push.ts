@@ -2,8 +2,8 @@ import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus
 import type { PushOutcome } from "../../../shared/contracts/lead-views.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/crash.ts";
-import { Failure, type Fault } from "../../../shared/errors.ts";
-import { faultChecker } from "../../../shared/validator.ts";
+import { Failure, type ValidationIssue } from "../../../shared/errors.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 import { announce } from "../queues/queue-notice.ts";
 import { checkSameBody, keyedPush, type KeyedPush } from "./idempotency.ts";
 import {
@@ -44,14 +44,21 @@ interface Board {
   replayed: number;
 }
 
-const inputFaults = faultChecker(PushInput);
-const isInput = (value: unknown, faults: readonly Fault[]): value is Input =>
+const inputFaults = issueChecker(PushInput);
+const isInput = (value: unknown, faults: readonly ValidationIssue[]): value is Input =>
   typeof value === "object" && value !== null && faults.length === 0;
 
-const isFault = (v: unknown): v is Fault => typeof v === "object" && v !== null && "path" in v && "message" in v;
+const isFault = (v: unknown): v is ValidationIssue =>
+  typeof v === "object" && v !== null && "path" in v && "message" in v;
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
-const refuse = (board: Board, index: number, code: string, message: string, errors: readonly Fault[] = []): void => {
+const refuse = (
+  board: Board,
+  index: number,
+  code: string,
+  message: string,
+  errors: readonly ValidationIssue[] = [],
+): void => {
   board.results[index] = {
     index,
     status: "refused",

@@ -1,7 +1,7 @@
 import { contracts } from "../../../shared/contracts/index.ts";
 import type { TSchema } from "../../../shared/contracts/define.ts";
-import type { Fault } from "../../../shared/errors.ts";
-import { faultChecker } from "../../../shared/validator.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 import { never, type Process, type SimLife, type Stage } from "./process.ts";
 
 /** What a service on the bus answers with. */
@@ -48,15 +48,15 @@ const carried = (error: unknown): Error => {
 const busError = (name: string, type: string, code: number, message: string): Error =>
   Object.assign(new Error(message), { name, type, code });
 
-const checkers = new Map<string, (params: unknown) => Fault[]>();
-function faultsIn(name: string, params: unknown): Fault[] {
+const checkers = new Map<string, (params: unknown) => ValidationIssue[]>();
+function faultsIn(name: string, params: unknown): ValidationIssue[] {
   let check = checkers.get(name);
   if (!check) {
     const [service = "", action = ""] = name.split(".");
     const contract = (contracts as unknown as Record<string, { actions: Record<string, { params: TSchema }> }>)[service]
       ?.actions[action];
     if (!contract) throw new Error(`the contracts know no action ${name}`);
-    check = faultChecker(contract.params);
+    check = issueChecker(contract.params);
     checkers.set(name, check);
   }
   return check(params);
