@@ -54,7 +54,7 @@ async function abortSome(
         ? [abortMove(lead, { reason: item.cancellation_reason, by: `${by.kind}:${by.id}`, at: now }, now)]
         : [];
     });
-    const moved = moves.length === 0 ? [] : await leads.moveAll(moves);
+    const moved = await leads.transitionMany(moves);
     for (const lead of moved) if (lead) onFinished(lead);
     const done = new Set(waiting.filter((_, i) => moved[i] !== null));
     const after = new Map([...before, ...(await known(waiting.filter((item) => !done.has(item))))]);

@@ -56,7 +56,7 @@ export interface LeadDoc {
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
-  /** Marks of its last moves (shared/guarded-collection.ts). */
+  /** Marks of its last transitions (shared/guarded-collection.ts). */
   marks?: string[];
   /** Name of a pre-check -> times it has put the lead off. */
   pre_check_defers?: Record<string, number>;

@@ -1,17 +1,16 @@
 import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/identity.ts";
 import type { Ids } from "../../shared/ids.ts";
-import { joinedMoves, moveEach } from "../../shared/guarded-collection.ts";
+import { GuardedCollection } from "../../shared/guarded-collection.ts";
 import { joining } from "../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
 import { given, type LeadFilter } from "./lists/lead-filters.ts";
-import type { ClaimedDoc, FinishedDoc } from "./lists/lead-views.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
-import type { Move } from "./rules/lead-state-machine.ts";
+import type { LeadTransition } from "./rules/lead-state-machine.ts";
 
-/** A lead that was moved among many. */
-export type MovedDoc = ClaimedDoc & FinishedDoc;
+/** A lead as it is after a transition: without what only grows, its history and metadata. */
+export type TransitionedLead = Omit<LeadDoc, "history" | "meta">;
 /** What an abort needs to know: whether the lead waits, and whether it will owe a report. */
 export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
 
@@ -21,10 +20,10 @@ export interface LeadsRepository {
   insert(leads: readonly LeadDoc[]): Promise<Written[]>;
   /** Those of the ids that exist; for those who gave the ids out. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
-  /** Runs a move; the lead as it is afterwards, or null when the guard no longer held. Moves of one moment share a round trip; one whose answer is lost is looked up before that is a failure. */
-  move(move: Move): Promise<LeadDoc | null>;
-  /** Runs moves to another status in one go, in order; null where the guard no longer held. Throws when it failed and no trace of any of them is found. */
-  moveAll(moves: readonly Move[]): Promise<(MovedDoc | null)[]>;
+  /** Makes a transition; the lead as it is afterwards, or null when the guard no longer held (shared/guarded-collection.ts). */
+  transition(transition: LeadTransition): Promise<TransitionedLead | null>;
+  /** Makes transitions in one go, in order; null where the guard no longer held. */
+  transitionMany(transitions: readonly LeadTransition[]): Promise<(TransitionedLead | null)[]>;
   /** What is needed to abort each of the leads that are in the scope. */
   briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
@@ -54,20 +53,7 @@ const READ_AT_ONCE = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
-/** What is told of a lead that was moved among many. */
-const MOVED = {
-  claim_no: 1,
-  attempt_count: 1,
-  reseller_id: 1,
-  merchant_id: 1,
-  template_id: 1,
-  phone_number: 1,
-  payload: 1,
-  execution_mode: 1,
-  pre_check_defers: 1,
-  request_id: 1,
-  outcome: 1,
-} as const;
+const TRANSITIONED = { history: 0, meta: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
@@ -80,8 +66,10 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
   const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
   const findOne = (filter: Record<string, unknown>) =>
     model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
-  const mark = (): string => ids.base64url(MARK_BYTES);
-  const move = joinedMoves(model, { mark, projection: PLAIN });
+  const guarded = new GuardedCollection<LeadDoc, TransitionedLead>(model, {
+    mark: () => ids.base64url(MARK_BYTES),
+    projection: TRANSITIONED,
+  });
   const readJoined = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
     const found = await find({ _id: { $in: lead_ids } });
     const byId = new Map(found.map((lead) => [lead._id, lead]));
@@ -99,14 +87,8 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
         .lean<{ _id: string }[]>();
       return new Set(found.map((d) => d._id));
     },
-    move,
-    async moveAll(moves) {
-      const made = await moveEach<LeadDoc, MovedDoc>(model, moves, mark(), MOVED);
-      const moved = made.map((m) => ("doc" in m ? m.doc : null));
-      const lost = made.find((m) => "failure" in m);
-      if (lost && "failure" in lost && moved.every((m) => m === null)) throw lost.failure;
-      return moved;
-    },
+    transition: (transition) => guarded.transition(transition),
+    transitionMany: (transitions) => guarded.transitionMany(transitions),
     briefs: (scope, lead_ids) =>
       model
         .find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF)

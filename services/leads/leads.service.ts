@@ -85,7 +85,7 @@ export default service("leads", (ground) => {
       settle: (p) => moves.settle(p),
       annotate: (p) => moves.annotate(p),
       extend: async (p) => ({
-        done: (await leads.move(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds)))) !== null,
+        done: (await leads.transition(machine.extend(p, plusSeconds(ground.clock.now(), p.lease_seconds)))) !== null,
       }),
     },
     async started() {

@@ -83,7 +83,7 @@ export interface CallDoc {
   media?: MediaKind;
   /** Absent: it is not recorded. */
   recording?: KeptRecording;
-  /** Marks of its last moves (shared/guarded-collection.ts). */
+  /** Marks of its last transitions (shared/guarded-collection.ts). */
   marks?: string[];
 }
 

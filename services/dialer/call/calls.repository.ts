@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { fail } from "../../../shared/errors.ts";
-import { joinedMoves } from "../../../shared/guarded-collection.ts";
+import { GuardedCollection } from "../../../shared/guarded-collection.ts";
 import { joining } from "../../../shared/joining.ts";
 import { insertEach } from "../../../shared/unordered-insert.ts";
 import { isSame, tombstone, type Move } from "./call-state-machine.ts";
@@ -32,10 +32,9 @@ const MAX_TIME_MS = 8000;
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
 
-const WHOLE = {} as const;
-
 /** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
 export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
+  const guarded = new GuardedCollection(model, { mark, projection: {} });
   const find = (ref: string): Promise<CallDoc | null> =>
     model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
   const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
@@ -60,7 +59,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         (await find(ref)) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`)
       );
     },
-    run: joinedMoves(model, { mark, projection: WHOLE }),
+    run: (move) => guarded.transition(move),
     takeDue: (now, next_due) =>
       model
         .findOneAndUpdate(

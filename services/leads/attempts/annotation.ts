@@ -67,7 +67,7 @@ export async function note(
   const told = toldOf(p, taken, refused);
   if (Object.keys(told).length === 0) return { done: false };
   const now = ground.clock.now();
-  if (await leads.move(annotate(p, fields, told, now))) return { done: true };
+  if (await leads.transition(annotate(p, fields, told, now))) return { done: true };
   const late = {
     ...(p.cost === undefined ? {} : { cost: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }),
@@ -75,7 +75,7 @@ export async function note(
   if (Object.keys(late).length === 0) return { done: false };
   return {
     done:
-      (await leads.move(
+      (await leads.transition(
         annotate(p, fieldsOf({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true),
       )) !== null,
   };

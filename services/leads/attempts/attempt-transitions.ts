@@ -26,7 +26,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
         ),
       );
       return {
-        claimed: claims.length === 0 ? [] : (await leads.moveAll(claims)).map((lead) => lead && toClaimed(lead)),
+        claimed: (await leads.transitionMany(claims)).map((lead) => lead && toClaimed(lead)),
       };
     },
 
@@ -36,7 +36,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
       const now = ground.clock.now();
       const due_at = new Date(p.due_at);
-      const moved = await leads.move(
+      const moved = await leads.transition(
         p.pre_check
           ? machine.putOff(p, lead, due_at, p.pre_check, now)
           : machine.release(p, lead, due_at, p.reason, now, false),
@@ -55,7 +55,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       const lead = await leads.byBaton(p.lead_id);
       const moved =
         lead &&
-        (await leads.move(
+        (await leads.transition(
           machine.drop(
             { lead_id: p.lead_id, due_at: new Date(p.due_at) },
             lead,
@@ -74,7 +74,7 @@ export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinish
       if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
       const now = ground.clock.now();
       const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
-      const moved = await leads.move(
+      const moved = await leads.transition(
         settlement.kind === "retry"
           ? machine.retry(p, lead, p.facts, settlement, now)
           : machine.finish(p, lead, p.facts, settlement.outcome, now),

@@ -33,7 +33,7 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
   const now = ground.clock.now();
   if (
     !lead.lease_until ||
-    !(await leads.move(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS), now)))
+    !(await leads.transition(machine.takeOver(baton, lead.lease_until, plusSeconds(now, TAKE_OVER_SECONDS), now)))
   )
     return;
   const answer = await ground.bus.call("dialer.reconcile", baton);
@@ -42,7 +42,7 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
     "looked into a lead whose holder went silent",
   );
   if (answer.verdict === "live") {
-    await leads.move(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds)));
+    await leads.transition(machine.extend(baton, plusSeconds(ground.clock.now(), answer.lease_seconds)));
     return;
   }
   if (answer.verdict === "ended") {
@@ -60,7 +60,7 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
     });
     return;
   }
-  const given = await leads.move(
+  const given = await leads.transition(
     machine.release(baton, lead, ground.clock.now(), "holder_lost", ground.clock.now(), true),
   );
   if (given) announce(ground, [given]);

@@ -71,7 +71,7 @@ export async function expire(
   const old = await queues.waitingSince(p.template_id, new Date(p.created_before), p.limit);
   const now = ground.clock.now();
   if (old.length === 0) return { expired: 0 };
-  const ended = await leads.moveAll(
+  const ended = await leads.transitionMany(
     old.map((lead) => drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)),
   );
   for (const lead of ended) if (lead) onFinished(lead);

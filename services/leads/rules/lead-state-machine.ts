@@ -8,7 +8,7 @@ interface Remembered {
 }
 
 /** One legal move as a guarded write: it happens whole or, when the guard no longer holds, not at all. */
-export interface Move {
+export interface LeadTransition {
   filter: Record<string, unknown>;
   update: {
     $set: Record<string, unknown>;
@@ -76,7 +76,7 @@ export const claim = (
   attempt: AttemptSnapshot,
   lease_until: Date,
   now: Date,
-): Move => ({
+): LeadTransition => ({
   filter: { _id: seen.lead_id, status: WAITING, claim_no: seen.claim_no, due_at: { $eq: seen.due_at, $lte: now } },
   update: {
     $set: {
@@ -99,13 +99,13 @@ export const claim = (
 });
 
 /** PROCESSING -> same, the lease prolonged. */
-export const extend = (baton: Baton, lease_until: Date): Move => ({
+export const extend = (baton: Baton, lease_until: Date): LeadTransition => ({
   filter: held(baton),
   update: { $set: { lease_until } },
 });
 
 /** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */
-export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Date): Move => ({
+export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Date): LeadTransition => ({
   filter: { ...held(baton), lease_until: expired },
   update: {
     $set: { lease_until },
@@ -134,7 +134,7 @@ export const release = (
   why: string,
   now: Date,
   recovered: boolean,
-): Move => ({
+): LeadTransition => ({
   filter: { ...held(baton), attempt_count: lead.attempt_count },
   update: {
     $set: {
@@ -157,7 +157,7 @@ export function putOff(
   due_at: Date,
   by: { name: string; results: readonly Record<string, unknown>[] },
   now: Date,
-): Move {
+): LeadTransition {
   const { filter, update } = release(baton, lead, due_at, `pre_check:${by.name}`, now, false);
   const defers = lead.pre_check_defers ?? {};
   const times = Object.hasOwn(defers, by.name) ? (defers[by.name] ?? 0) : 0;
@@ -264,7 +264,7 @@ export const retry = (
   facts: AttemptFacts,
   next: { outcome: string; due_at: Date },
   now: Date,
-): Move => ({
+): LeadTransition => ({
   filter: held(baton),
   update: {
     $set: {
@@ -282,7 +282,13 @@ export const retry = (
 });
 
 /** PROCESSING -> FINISHED. */
-export const finish = (baton: Baton, lead: LeadDoc, facts: AttemptFacts, outcome: string, now: Date): Move => ({
+export const finish = (
+  baton: Baton,
+  lead: LeadDoc,
+  facts: AttemptFacts,
+  outcome: string,
+  now: Date,
+): LeadTransition => ({
   filter: held(baton),
   update: {
     $set: { ...attemptFields(facts), ...finishing(lead, outcome, now) },
@@ -299,7 +305,7 @@ export const drop = (
   outcome: string,
   reason: string,
   now: Date,
-): Move => ({
+): LeadTransition => ({
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
   update: {
     $set: { ...finishing(lead, outcome, now), "meta.drop_reason": reason },
@@ -313,7 +319,7 @@ export const abort = (
   lead: Pick<LeadDoc, "_id" | "payload">,
   cancellation: { reason: string; by: string; at: Date },
   now: Date,
-): Move => ({
+): LeadTransition => ({
   filter: { _id: lead._id, status: WAITING },
   update: {
     $set: { ...finishing(lead, "ABORTED", now), "meta.cancellation": cancellation },
@@ -329,7 +335,7 @@ export const annotate = (
   told: Record<string, unknown>,
   now: Date,
   later = false,
-): Move => ({
+): LeadTransition => ({
   filter: { _id: baton.lead_id, claim_no: later ? { $gt: baton.claim_no } : baton.claim_no },
   update: { $set: { ...facts, updated_at: now }, ...remember("noted", now, { claim_no: baton.claim_no, ...told }) },
 });

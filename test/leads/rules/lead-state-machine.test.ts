@@ -76,7 +76,7 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
   });
 }
 
-const MOVES: Record<string, { move: machine.Move; from: LeadStatus[] }> = {
+const MOVES: Record<string, { move: machine.LeadTransition; from: LeadStatus[] }> = {
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
   extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
@@ -188,7 +188,7 @@ describe("what the moves write", () => {
 });
 
 describe("what is remembered", () => {
-  const added = (move: machine.Move) => move.update.$push?.history.$each[0];
+  const added = (move: machine.LeadTransition) => move.update.$push?.history.$each[0];
   test("every move but the keeping of a lease says what happened and when", () => {
     for (const [name, { move }] of Object.entries(MOVES)) {
       expect([name, added(move)?.at]).toEqual([name, name === "extend" ? undefined : NOW]);

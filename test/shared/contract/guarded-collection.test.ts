@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Schema, type Model } from "mongoose";
-import { joinedMoves, moveEach, type GuardedMove } from "../../../shared/guarded-collection.ts";
+import { GuardedCollection, type GuardedTransition } from "../../../shared/guarded-collection.ts";
 import { openStore, SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
 import { freshDatabase } from "../../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../../local/harness/tcp-proxy.ts";
@@ -18,10 +18,11 @@ let proxy: TcpProxy;
 let held: ReturnType<typeof openStore>;
 let things: Model<Thing>;
 let marks = 0;
-const mark = (): string => `m${marks++}`;
-const go = (_id: string, to: string, from = "new", more: object = {}): GuardedMove => ({
+const guardedThings = (mark = (): string => `m${marks++}`) =>
+  new GuardedCollection<Thing>(things, { mark, projection: {} });
+const go = (_id: string, to: string, from = "new", more: object = {}): GuardedTransition => ({
   filter: { _id, state: from },
-  update: { $set: { state: to, ...more }, $inc: { moved: 1 } } as GuardedMove["update"],
+  update: { $set: { state: to, ...more }, $inc: { moved: 1 } } as GuardedTransition["update"],
 });
 const some = async (count: number): Promise<string[]> => {
   const ids = Array.from({ length: count }, () => randomUUID());
@@ -54,45 +55,47 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("many callers at once: each move is made once, whole, and answered with its own document; a shut guard is null", async () => {
+test("many callers at once: each transition is made once, whole, and answered with its own document; a shut guard is null", async () => {
   const ids = await some(250);
-  const run = joinedMoves(things, { mark, projection: {} });
-  const made = await Promise.all(ids.map((id, i) => run(i % 5 === 0 ? go(id, "late", "gone") : go(id, `to-${i}`))));
+  const guarded = guardedThings();
+  const made = await Promise.all(
+    ids.map((id, i) => guarded.transition(i % 5 === 0 ? go(id, "late", "gone") : go(id, `to-${i}`))),
+  );
   expect(made.map((d) => d?.state ?? null)).toEqual(ids.map((_, i) => (i % 5 === 0 ? null : `to-${i}`)));
   expect(made.map((d) => d?._id ?? null)).toEqual(ids.map((id, i) => (i % 5 === 0 ? null : id)));
   expect(await things.countDocuments({ moved: 1 })).toBe(200);
 });
 
-test("two moves of one document at the same moment happen in the order they were asked for", async () => {
+test("two transitions of one document at the same moment happen in the order they were asked for", async () => {
   const [id = "", other = ""] = await some(2);
-  const run = joinedMoves(things, { mark, projection: {} });
+  const guarded = guardedThings();
   const [first, , second, twice] = await Promise.all([
-    run(go(id, "a")),
-    run(go(other, "x")),
-    run(go(id, "b", "a")),
-    run(go(id, "c", "new")),
+    guarded.transition(go(id, "a")),
+    guarded.transition(go(other, "x")),
+    guarded.transition(go(id, "b", "a")),
+    guarded.transition(go(id, "c", "new")),
   ]);
   expect([first?._id, second?.state, second?.moved, twice]).toEqual([id, "b", 2, null]);
 });
 
-test("a unique key that another document has is a shut guard, and no fault of the others", async () => {
+test("a unique key of another document shuts the guard, and the other transitions are made", async () => {
   const [a = "", b = "", c = ""] = await some(3);
-  const run = joinedMoves(things, { mark, projection: {} });
-  expect((await run(go(a, "named", "new", { name: "n1" })))?.name).toBe("n1");
-  expect(await run(go(b, "named", "new", { name: "n1" }))).toBeNull();
+  const guarded = guardedThings();
+  expect((await guarded.transition(go(a, "named", "new", { name: "n1" })))?.name).toBe("n1");
+  expect(await guarded.transition(go(b, "named", "new", { name: "n1" }))).toBeNull();
   const [again, free] = await Promise.all([
-    run(go(b, "named", "new", { name: "n1" })),
-    run(go(c, "named", "new", { name: "n2" })),
+    guarded.transition(go(b, "named", "new", { name: "n1" })),
+    guarded.transition(go(c, "named", "new", { name: "n2" })),
   ]);
   expect([again, free?.name]).toEqual([null, "n2"]);
 });
 
-test.each([1, 30])("moves whose answer is lost twice are known by their mark (%i at once)", async (count) => {
+test.each([1, 30])("transitions whose answer is lost twice are known by their mark (%i at once)", async (count) => {
   const ids = await some(count);
-  const run = joinedMoves(things, { mark, projection: {} });
+  const guarded = guardedThings();
   const before = proxy.lost();
   proxy.loseReplies((request) => request.subarray(0, 100).includes(count === 1 ? "findAndModify\0" : "update\0"), 2);
-  const made = await Promise.all(ids.map((id) => run(go(id, "moved"))));
+  const made = await Promise.all(ids.map((id) => guarded.transition(go(id, "moved"))));
   expect(proxy.lost() - before).toBe(2);
   expect(made.map((d) => d?.state)).toEqual(ids.map(() => "moved"));
   expect(await things.countDocuments({ _id: { $in: ids }, moved: 1 })).toBe(count);
@@ -100,9 +103,9 @@ test.each([1, 30])("moves whose answer is lost twice are known by their mark (%i
 
 test("a write is known again when others have moved its document since; only the last marks are kept", async () => {
   const [id = ""] = await some(1);
-  await moveEach(things, [go(id, "a")], "mine", {});
+  await guardedThings(() => "mine").transitionMany([go(id, "a")]);
   for (let i = 0; i < 8; i++)
-    await moveEach(things, [go(id, i % 2 === 0 ? "b" : "a", i % 2 === 0 ? "a" : "b")], `other-${i}`, {});
+    await guardedThings(() => `other-${i}`).transitionMany([go(id, i % 2 === 0 ? "b" : "a", i % 2 === 0 ? "a" : "b")]);
   const doc = await things.findById(id).lean();
   expect(doc?.marks).toEqual(["other-2", "other-3", "other-4", "other-5", "other-6", "other-7"]);
   expect(doc?.moved).toBe(9);
