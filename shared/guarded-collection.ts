@@ -1,6 +1,6 @@
 import mongoose, { type Model } from "mongoose";
 import { isDuplicateKey } from "./errors.ts";
-import { joining } from "./joining.ts";
+import { batched } from "./batching.ts";
 
 /** One guarded write to one document: whole, or not at all when the guard no longer holds. `filter` names the document by `_id`. */
 export interface GuardedTransition {
@@ -53,7 +53,7 @@ export class GuardedCollection<Doc extends Marked, Read = Doc> {
   constructor(model: Model<Doc>, options: GuardedOptions) {
     this.#model = model;
     this.#options = options;
-    this.#batched = joining((transitions) => this.#inOrder(transitions), TRANSITIONS_PER_WRITE);
+    this.#batched = batched((transitions) => this.#inOrder(transitions), { maxItems: TRANSITIONS_PER_WRITE });
   }
 
   /**
