@@ -17,6 +17,18 @@ const SERVER_SELECTION_MS = 5000;
 const SOCKET_MS = 30_000;
 const POOL = 50;
 const CONNECTED = 1;
+/** The database gives up on a query, write or aggregation after this long, unless it says otherwise itself. */
+export const MAX_QUERY_MS = 8000;
+/** Writes that take no time limit from their connection, as reads, aggregations and findOneAndUpdate do. */
+const WRITES = [
+  "updateOne",
+  "updateMany",
+  "deleteOne",
+  "deleteMany",
+  "replaceOne",
+  "findOneAndDelete",
+  "findOneAndReplace",
+] as const;
 
 /** The first connection has this many times SERVER_SELECTION_MS: the database may be starting too, or the machine be busy. */
 const CONNECT_TRIES = 4;
@@ -60,10 +72,23 @@ function acquire(uri: string): Shared {
     return known;
   }
   const connection = mongoose.createConnection(uri, OPTIONS);
+  connection.set("maxTimeMS", MAX_QUERY_MS);
   connection.on("error", () => undefined); // every operation reports its own failure
   const made = { connection, users: 1, connected: null, clocks: null };
   shared.set(uri, made);
   return made;
+}
+
+const boundedSchemas = new WeakSet<object>();
+
+/** The schema, whose models' writes are bounded too. */
+function bounded<Doc>(schema: Schema<Doc>): Schema<Doc> {
+  if (boundedSchemas.has(schema)) return schema;
+  boundedSchemas.add(schema);
+  schema.pre([...WRITES], { document: false, query: true }, function boundWrite() {
+    if (this.getOptions().maxTimeMS === undefined) this.setOptions({ maxTimeMS: MAX_QUERY_MS });
+  });
+  return schema;
 }
 
 /** Waits for the first connection; asks again where no server answered in time. */
@@ -99,7 +124,8 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
   return {
     model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc> {
       const known = held.connection.models[collection];
-      const model = (known as Model<Doc> | undefined) ?? held.connection.model<Doc>(collection, schema, collection);
+      const model =
+        (known as Model<Doc> | undefined) ?? held.connection.model<Doc>(collection, bounded(schema), collection);
       models.push(model);
       return model;
     },
