@@ -23,7 +23,7 @@ export const ENGINES = ["cascade", "relay", "realtime"] as const;
 /** Points at which a process can be made to kill itself, in the order of a lead's road (shared/crash.ts). */
 export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11"] as const;
 
-/** Every environment variable there is. The README's table, env.example and the compose test are checked against it. */
+/** Every environment variable there is. The table in docs/configuration.md, env.example and docker-compose.yml are checked against it. */
 export const VARIABLES = {
   NODE_ENV: {
     kind: "enum",

@@ -36,7 +36,7 @@ function banner(stack: Stack, sample: Sample): string {
     `  webhook secret       ${sample.webhook_secret}`,
     `  carrier's ledger     ${stack.carrierUrl}/ledger   (simulated: no real phone rings)`,
     "",
-    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (README). Ctrl-C stops everything.`,
+    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C stops everything.`,
     first ? "" : "  no sample template was made",
   ].join("\n");
 }

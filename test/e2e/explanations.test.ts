@@ -11,9 +11,9 @@ const START_MS = 90_000;
 const RUN_MS = 120_000;
 const WAIT_MS = 30_000;
 const TALKING = "05";
-const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+const page = readFileSync(join(ROOT, "docs", "tools.md"), "utf8");
 
-/** Ids and times differ from run to run; the README shows them as `…`. */
+/** Ids and times differ from run to run; the page shows them as `…`. */
 const plain = (text: string): string =>
   text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…").replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "…");
 
@@ -77,7 +77,7 @@ describe("explain, one lead of each kind", () => {
     });
 
   test(
-    "the README shows what it says",
+    "docs/tools.md shows what it says",
     async () => {
       const rows: string[] = [];
       const show = async (kind: string, lead_id: string, wanted: (e: Explanation) => boolean): Promise<void> => {
@@ -138,7 +138,7 @@ describe("explain, one lead of each kind", () => {
       await product.admin.ask("POST", "/merchants/{id}/resume", { path: { id: product.sample.merchant_id } });
       await show("was blacklisted while it waited", paused, (e) => e.status === "FINISHED");
 
-      const missing = rows.filter((row) => !readme.includes(row));
+      const missing = rows.filter((row) => !page.includes(row));
       expect(missing).toEqual([]);
     },
     RUN_MS,

@@ -172,7 +172,7 @@ export type InboundDecision =
 /** How a carrier speaks with our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
 export type SpeechMode = "relay" | "turns";
 
-/** What a carrier can do; the README's table is made from it by the suite's result. */
+/** What a carrier can do; the table in docs/carriers.md is compared with it and with what the suite has shown. */
 export interface Capabilities {
   speech: SpeechMode;
   /** It tells machines from people. */

@@ -22,7 +22,7 @@ const prompts = (suffix: string): string[] =>
     .frames.filter((f: Frame) => f.type === "prompt")
     .map((f) => String(f["voicePrompt"]));
 
-test("the table names every behaviour the README prints", () => {
+test("the table names every behaviour that docs/tools.md lists", () => {
   expect(Object.keys(BEHAVIOURS).sort()).toEqual(Array.from({ length: 19 }, (_, n) => String(n + 1).padStart(2, "0")));
   for (const { name, description } of Object.values(BEHAVIOURS))
     expect(name.length * description.length).toBeGreaterThan(0);
