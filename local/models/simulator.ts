@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerChat } from "./api/chat-endpoint.ts";
-import { Delays } from "./api/delays.ts";
-import type { DelayTimes } from "./api/delays.ts";
+import { Delays, type DelayTimes } from "./api/delays.ts";
 import { Faults } from "./api/faults.ts";
 import { readBytes, readJson, sendError, sendJson } from "./api/json-http.ts";
 import { ApiFault, readRequest } from "./api/chat-request.ts";
@@ -9,9 +8,7 @@ import { Requests } from "./api/request-log.ts";
 import { answerSpeech, readSpeechRequest } from "./api/speech-endpoint.ts";
 import { CREATED } from "./api/chat-response.ts";
 import { answerTranscription, MOST_UPLOAD_BYTES, readTranscriptionRequest } from "./api/transcription-endpoint.ts";
-
-/** What every answer needs to know of the simulator. */
-export type Turn = Readonly<{ faults: Faults; requests: Requests; delays: DelayTimes }>;
+import type { RequestContext } from "./api/request-context.ts";
 
 const DEFAULT_MODEL = "callagent-sim";
 
@@ -20,7 +17,7 @@ export class Simulator {
   readonly #key: string | undefined;
   readonly #models: readonly string[];
   readonly #delays: Delays;
-  readonly turn: Turn;
+  readonly context: RequestContext;
 
   constructor(options: Readonly<{ key?: string; model?: string; delays: Partial<DelayTimes> }>) {
     this.#key = options.key;
@@ -29,7 +26,7 @@ export class Simulator {
       .map((name) => name.trim())
       .filter((name) => name !== "");
     this.#delays = new Delays(options.delays);
-    this.turn = { faults: new Faults(), requests: new Requests(), delays: this.#delays.now };
+    this.context = { faults: new Faults(), requests: new Requests(), delays: this.#delays.now };
   }
 
   /** Answers one HTTP request; every failure ends as an error body in OpenAI's shape. */
@@ -60,12 +57,12 @@ export class Simulator {
     if (route === "POST /v1/chat/completions") {
       const chat = readRequest(await readJson(request));
       this.#checkModel(chat.model, this.#models);
-      return await answerChat(chat, response, this.turn);
+      return await answerChat(chat, response, this.context);
     }
     if (route === "POST /v1/audio/speech") {
       const speech = readSpeechRequest(await readJson(request));
       this.checkSoundModel(speech.model);
-      return await answerSpeech(speech, response, this.turn);
+      return await answerSpeech(speech, response, this.context);
     }
     if (route === "POST /v1/audio/transcriptions") {
       const asked = await readTranscriptionRequest(
@@ -73,18 +70,18 @@ export class Simulator {
         request.headers["content-type"] ?? "",
       );
       this.checkSoundModel(asked.model);
-      return await answerTranscription(asked, response, this.turn);
+      return await answerTranscription(asked, response, this.context);
     }
     throw new ApiFault(404, `Invalid URL (${route})`);
   }
 
   /** What tests ask and order; no key needed. */
   async #control(route: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-    if (route === "POST /faults") this.turn.faults.order(await readJson(request));
+    if (route === "POST /faults") this.context.faults.order(await readJson(request));
     if (route === "POST /delays") this.#delays.order(await readJson(request));
     const body = {
-      "GET /requests": { requests: this.turn.requests.list() },
-      "GET /faults": { faults: this.turn.faults.list() },
+      "GET /requests": { requests: this.context.requests.list() },
+      "GET /faults": { faults: this.context.faults.list() },
       "GET /delays": this.#delays.now,
     };
     const asked = Object.entries(body).find(([path]) => path === route.replace(/^POST \/(?=faults$|delays$)/, "GET /"));

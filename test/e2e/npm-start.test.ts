@@ -154,7 +154,7 @@ describe("a newcomer's first minutes", () => {
       );
       const { stderr } = await promisify(execFile)("bash", [
         "-c",
-        `mkdir -p ${dir}/deploy/local && cp ${join(ROOT, "local/tools/launch.cjs")} ${dir}/deploy/local/ && ${process.execPath} --require ${dir}/old.cjs ${dir}/deploy/local/launch.cjs local/tools/start.ts; test $? = 1`,
+        `mkdir -p ${dir}/local/tools && cp ${join(ROOT, "local/tools/launch.cjs")} ${dir}/local/tools/ && ${process.execPath} --require ${dir}/old.cjs ${dir}/local/tools/launch.cjs local/tools/start.ts; test $? = 1`,
       ]);
       expect(stderr.trim()).toMatch(/^callagent needs Node 24, this is 20\.1\.0\. Run "npm ci"/);
     },

@@ -3,7 +3,6 @@ import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { join } from "node:path";
 import { ROOT } from "../../tools/stack/stack.ts";
 import type { FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
-import { talkTemplate } from "../../../test/fixtures/flow-template.ts";
 import type { FrameTicker } from "./frame-clock.ts";
 import { streamCaller, type StreamCaller } from "./stream-caller.ts";
 import type { Talker } from "./conversation-process.ts";
@@ -21,15 +20,34 @@ const EVER_SECONDS = 3600;
 /** A template whose talks go on until somebody hangs up. */
 export function endlessTemplate(nodes: FlowNode[], over: Partial<TemplateRecord> = {}): TemplateRecord {
   const limits = { max_call_seconds: EVER_SECONDS, idle_seconds: EVER_SECONDS, max_age_seconds: EVER_SECONDS };
-  return talkTemplate({
+  const now = new Date().toISOString();
+  return {
     id: randomUUID(),
-    nodes,
+    version: 1,
+    reseller_id: "bench",
+    merchant_id: null,
+    name: "bench",
+    is_active: true,
+    payload_schema: null,
+    variables: [],
     initial_node: nodes[0]?.name ?? "",
+    nodes,
     global_functions: [],
     greeting: null,
+    voicemail_message: null,
+    voice: null,
+    language: "en-US",
     limits,
+    retry_on: null,
+    engine: null,
+    models: {},
+    evaluators: [],
+    summary: false,
+    evaluation_wait_seconds: 2,
+    created_at: now,
+    updated_at: now,
     ...over,
-  });
+  };
 }
 
 /** The model simulator as a process of its own. */

@@ -1,10 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, availableParallelism } from "node:os";
 import { join } from "node:path";
-import { topFunctions, topOf } from "../figures.ts";
+import { topFunctions, topOf, median, quantile } from "../figures.ts";
 import { frameTicker, type FrameTicker } from "./frame-clock.ts";
-import { pinThisProcess } from "./cpu-affinity.ts";
-import { median, quantile } from "../figures.ts";
 import { busy } from "./result-rows.ts";
 import { words } from "./sounds.ts";
 import { startStubModels, type StubModels } from "./stub-models.ts";
@@ -12,6 +10,7 @@ import { callsOf, endlessTemplate, spread, type Call } from "./answered-calls.ts
 import { startTalker, type Talker } from "./conversation-process.ts";
 import type { Measured } from "./ipc-messages.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import { execFileSync } from "node:child_process";
 
 /** Calls at once, step by step. */
 const COUNTS = [50, 100, 200, 400];
@@ -239,4 +238,16 @@ export async function benchLoad(options: LoadOptions): Promise<LoadStep[]> {
     );
   }
   return steps;
+}
+
+/** Keeps this process, and those it starts, away from a processor. False where the machine has no other, or no taskset. */
+export function pinThisProcess(away: number): boolean {
+  const others = Array.from({ length: availableParallelism() }, (_, n) => n).filter((n) => n !== away);
+  if (others.length === 0) return false;
+  try {
+    execFileSync("taskset", ["-a", "-c", "-p", others.join(","), String(process.pid)], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,5 @@
 import { behaviourOf } from "../../people/behaviours.ts";
-import type { Call } from "./exchange.ts";
+import type { Call } from "./call.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "./simulated-time.ts";
 

@@ -1,4 +1,4 @@
-import type { Call, EndReason } from "./exchange.ts";
+import type { Call, EndReason } from "./call.ts";
 import type { CallRow } from "../ledger/call-rows.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openLine } from "./call-leg.ts";

@@ -1,59 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { behaviourOf } from "../../people/behaviours.ts";
-import { machineTimes, meetPerson, type MachineTimes } from "../../people/person.ts";
+import { machineTimes, meetPerson } from "../../people/person.ts";
 import type { Scripts } from "../../people/step-script.ts";
 import { between } from "./seeded-random.ts";
 import type { Faults } from "./faults.ts";
-import type { EndedBy, Ledger } from "../ledger/ledger.ts";
-import { openLine, type Line } from "./call-leg.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { EndedBy } from "../ledger/entries.ts";
+import { openLine } from "./call-leg.ts";
 import type { SimTime } from "./simulated-time.ts";
-
-/** A call's life; it only moves forward. */
-export type CallPhase = "queued" | "initiated" | "ringing" | "answered" | "ended";
-/** How a call ended, in the words most carriers share. */
-export type EndReason = "completed" | "busy" | "no-answer" | "failed" | "canceled";
-
-/** What a protocol asks for when it places a call. Times are simulated ms. */
-export interface CallOrder {
-  sid: string;
-  account: string;
-  to: string;
-  from: string;
-  /** Something of the caller's own that tells the attempt, for the ledger. */
-  reference: string | null;
-  ringTimeoutMs: number;
-  maxTalkMs: number;
-  /** More for the ledger's `placed` entry. */
-  details: Record<string, unknown>;
-  /** Of a person's call to us: their number is not shown. `from` stays the true one, for the ledger and for how they behave. */
-  withheld?: boolean;
-}
-
-/** A person's call to one of our numbers. */
-export type InboundOrder = Pick<CallOrder, "sid" | "account" | "from" | "to" | "details"> & { withheld: boolean };
-
-/** Who called: the service, or a person. */
-export type Direction = "outbound" | "inbound";
-
-/** One phone call, whatever the protocol that placed it. Dates are wall time. */
-export interface Call {
-  readonly order: CallOrder;
-  readonly direction: Direction;
-  readonly line: Line;
-  /** Aborted when the call ends. */
-  readonly over: AbortSignal;
-  readonly createdAt: Date;
-  phase: CallPhase;
-  startedAt: Date | null;
-  answeredAt: Date | null;
-  endedAt: Date | null;
-  endReason: EndReason | null;
-  endedBy: EndedBy | null;
-  /** SIP status of the far end, null while unknown. */
-  sipCode: number | null;
-  /** Set at the answer when a machine took the call. */
-  machine: MachineTimes | null;
-}
+import { type Call, type CallOrder, type InboundOrder, type EndReason, type Direction, personOf } from "./call.ts";
 
 /** What a carrier's protocol does with a call. */
 export interface Protocol {
@@ -103,10 +58,6 @@ export interface ExchangeParts {
   seed: string;
   scripts?: Scripts;
 }
-
-/** The number of the person on the line, whoever called. */
-export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string =>
-  direction === "inbound" ? order.from : order.to;
 
 function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, over: AbortSignal): Call {
   const { ledger, time } = parts;

@@ -1,4 +1,4 @@
-import type { Call } from "./exchange.ts";
+import type { Call } from "./call.ts";
 import type { Reply, Request } from "../http/messages.ts";
 
 /** Where a carrier turns to when somebody calls a number of the account. In life these are settings at the number or its application. */

@@ -1,5 +1,5 @@
 import { wavHeader } from "../../speech/wav.ts";
-import type { Call } from "./exchange.ts";
+import type { Call } from "./call.ts";
 
 /** What came of recording a line: a stereo file, the person on the left, the agent on the right. `wav` is made when it is read. */
 export interface LineRecording {

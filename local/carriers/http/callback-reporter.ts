@@ -1,4 +1,4 @@
-import { personOf, type Call } from "../exchange/exchange.ts";
+import { personOf, type Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createSender, type Outgoing } from "./callback-sender.ts";

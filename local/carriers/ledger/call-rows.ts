@@ -1,4 +1,4 @@
-import type { EndedBy, Entry } from "./ledger.ts";
+import type { EndedBy, Entry } from "./entries.ts";
 
 /** One line of what was spoken on a call. `agent` is what the person heard, `person` what they said or pressed. */
 export interface TranscriptLine {

@@ -3,7 +3,8 @@ import { BEHAVIOURS } from "../../people/behaviours.ts";
 import type { Scripts } from "../../people/step-script.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Entry } from "./entries.ts";
 
 /** What the simulator's own pages show. */
 export interface Pages {

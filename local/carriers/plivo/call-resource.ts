@@ -1,5 +1,5 @@
 import type { Reply } from "../http/messages.ts";
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import { causeOf, statusOf } from "./hangup-causes.ts";
 import type { PlivoCall } from "./plivo-call.ts";
 

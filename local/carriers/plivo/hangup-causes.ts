@@ -1,4 +1,4 @@
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Cause, PlivoCall } from "./plivo-call.ts";
 
 /** Plivo's table, as far as the simulator ends calls. https://www.plivo.com/docs/voice/troubleshooting/hangup-causes */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Call, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { CAUSES } from "./hangup-causes.ts";

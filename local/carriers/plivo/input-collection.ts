@@ -1,4 +1,4 @@
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { AgentSide } from "../exchange/call-leg.ts";
 import type { Cancel, SimTime } from "../exchange/simulated-time.ts";
 import type { InputSettings, Sound } from "./plivo-xml.ts";

@@ -1,4 +1,4 @@
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { LineRecorder } from "../exchange/leg-recording.ts";
 import type { Hook } from "../http/callback-sender.ts";
 import type { CallParams } from "./params.ts";

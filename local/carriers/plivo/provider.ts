@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Call, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import type { InboundDesk } from "../exchange/inbound-calls.ts";
-import type { EndedBy, Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { EndedBy } from "../ledger/entries.ts";
 import { recallCalls } from "../exchange/earlier-calls.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { detect } from "./amd.ts";

@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { AgentSide } from "../exchange/call-leg.ts";

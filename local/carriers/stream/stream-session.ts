@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import { personOf, type Call } from "../exchange/exchange.ts";
+import { personOf, type Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";

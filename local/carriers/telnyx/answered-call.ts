@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { behaviourOf } from "../../people/behaviours.ts";
-import { personOf, type Exchange } from "../exchange/exchange.ts";
-import type { EndedBy, Ledger } from "../ledger/ledger.ts";
+import { type Exchange } from "../exchange/exchange.ts";
+import { personOf } from "../exchange/call.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { EndedBy } from "../ledger/entries.ts";
 import { bridge, playOut } from "../exchange/bridged-leg.ts";
 import { runRelay, type RelayParts } from "../relay/relay-session.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";

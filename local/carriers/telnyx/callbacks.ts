@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Reporter } from "../http/callback-reporter.ts";
 import type { Signer } from "./signature.ts";
 import type { TelnyxCall, TelnyxEvent } from "./telnyx-call.ts";

@@ -1,4 +1,4 @@
-import type { Call, EndReason } from "../exchange/exchange.ts";
+import type { Call, EndReason } from "../exchange/call.ts";
 
 /** Telnyx's word for how a call ended; a talk that was cut by its limit has one of its own. */
 const CAUSES: Record<EndReason, string> = {

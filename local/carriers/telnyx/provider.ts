@@ -1,4 +1,5 @@
-import type { Call, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";

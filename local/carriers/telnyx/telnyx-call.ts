@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { LineRecorder } from "../exchange/leg-recording.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";
 import type { SoundFormat } from "../stream/audio-format.ts";

@@ -1,6 +1,5 @@
-import type { Call } from "../exchange/exchange.ts";
-import { directionOf, shownFrom } from "./inbound.ts";
-import type { TwilioCall } from "./twilio-call.ts";
+import type { Call } from "../exchange/call.ts";
+import { directionOf, shownFrom, type TwilioCall } from "./twilio-call.ts";
 
 /** The only version of the API. */
 export const API_VERSION = "2010-04-01";

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { createReporter, type ReporterParts } from "../http/callback-reporter.ts";
 import { formTo, type Hook } from "../http/callback-sender.ts";
-import { shownFrom } from "./inbound.ts";
-import { recordingUrl, type TwilioRecording } from "./recordings.ts";
+import { shownFrom, type TwilioCall } from "./twilio-call.ts";
+import { recordingUrl, type TwilioRecording } from "./recording-resource.ts";
 import { API_VERSION, rfc2822, statusOf, talkSeconds } from "./call-resource.ts";
 import type { StatusEvent } from "./params.ts";
 import { sign } from "./signature.ts";
-import type { TwilioCall } from "./twilio-call.ts";
 
 /** Requests to the service: reports, and documents asked for. */
 export interface Callbacks {

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { Call, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { STATUS_EVENTS, type CallParams } from "./params.ts";
 import { parseTwiml } from "./twiml.ts";
-import type { Account, TwilioCall } from "./twilio-call.ts";
+import { shownFrom, type Account, type TwilioCall } from "./twilio-call.ts";
 
 /** What calls to our numbers need. */
 export interface InboundParts {
@@ -15,12 +16,6 @@ export interface InboundParts {
   /** Keeps Twilio's own record of the call. */
   keep(call: Call, account: Account, params: CallParams): void;
 }
-
-/** What Twilio shows of a caller who withholds the number. */
-const WITHHELD = "+266696687";
-
-/** The caller as Twilio shows it. */
-export const shownFrom = ({ order }: Pick<Call, "order">): string => (order.withheld ? WITHHELD : order.from);
 
 /** The parameters of a call that was not asked for over REST: its document comes from the number's voice URL. */
 const paramsOf = (addresses: InboundAddresses, call: Call): CallParams => ({
@@ -84,7 +79,3 @@ export async function followVoiceUrl(exchange: Exchange, callbacks: Callbacks, t
   params.twiml = twiml;
   exchange.answer(call);
 }
-
-/** What Twilio calls a call's direction. */
-export const directionOf = ({ call, parentSid }: TwilioCall): string =>
-  call.direction === "inbound" ? "inbound" : parentSid === null ? "outbound-api" : "outbound-dial";

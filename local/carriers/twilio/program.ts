@@ -1,18 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import type { EndedBy } from "../ledger/ledger.ts";
+import type { EndedBy } from "../ledger/entries.ts";
 import { bridge, playOut } from "../exchange/bridged-leg.ts";
 import type { Hook } from "../http/callback-sender.ts";
 import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayParts } from "../relay/relay-session.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";
 import { runStream } from "../stream/stream-session.ts";
 import type { Callbacks } from "./callbacks.ts";
-import { directionOf, shownFrom } from "./inbound.ts";
+import { directionOf, shownFrom, type RedirectTarget, type TwilioCall } from "./twilio-call.ts";
 import type { RecordParams } from "./params.ts";
 import { sign } from "./signature.ts";
 import { twilioWords, urlComplaint } from "./stream.ts";
 import { parseTwiml, TwimlError, type Verb } from "./twiml.ts";
-import type { RedirectTarget, TwilioCall } from "./twilio-call.ts";
 
 /** What leading a call through its documents needs. */
 export interface ProgramParts extends RelayParts {

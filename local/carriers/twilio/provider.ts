@@ -1,4 +1,5 @@
-import type { Call, CallPhase, Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Call, CallPhase } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import type { InboundDesk } from "../exchange/inbound-calls.ts";
@@ -7,12 +8,12 @@ import type { SimTime } from "../exchange/simulated-time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { createInboundDesk, followVoiceUrl } from "./inbound.ts";
-import { recallTwilioCalls } from "./earlier-calls.ts";
 import type { CallParams, StatusEvent } from "./params.ts";
 import { runProgram } from "./program.ts";
 import { createRecordings } from "./recordings.ts";
 import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
+import { recallCalls } from "../exchange/earlier-calls.ts";
 
 /** Twilio's protocol over the exchange. */
 export interface TwilioProvider {
@@ -146,4 +147,33 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
     },
     close: () => callbacks.close(),
   };
+}
+const NOTHING_TO_DO: Omit<CallParams, "to" | "from"> = {
+  twiml: null,
+  answer: null,
+  fallback: null,
+  status: null,
+  statusEvents: [],
+  timeoutSeconds: 0,
+  timeLimitSeconds: 0,
+  amd: null,
+  record: null,
+};
+
+/** The calls of an earlier run of the carrier, by their sid. */
+function recallTwilioCalls(ledger: Ledger, accounts: readonly Account[]): Map<string, TwilioCall> {
+  const recalled = (account: Account): [string, TwilioCall][] =>
+    recallCalls(ledger, account.sid).map(({ call, row }) => [
+      row.sid,
+      {
+        call,
+        account,
+        params: { ...NOTHING_TO_DO, to: row.to, from: row.from },
+        parentSid: null,
+        answeredBy: row.answered_by,
+        redirect: { leave: new AbortController(), next: null },
+        sequence: 0,
+      },
+    ]);
+  return new Map(accounts.flatMap(recalled));
 }

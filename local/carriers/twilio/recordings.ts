@@ -1,22 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Reply, Request } from "../http/messages.ts";
-import { recordLine, type LineRecording } from "../exchange/leg-recording.ts";
+import { recordLine } from "../exchange/leg-recording.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { twilioError } from "./errors.ts";
 import { recordingParams, type RecordParams } from "./params.ts";
-import { API_VERSION, rfc2822 } from "./call-resource.ts";
+import { API_VERSION } from "./call-resource.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
-
-/** A recording as the REST API knows it. `made` null while it is recorded or made. */
-export interface TwilioRecording {
-  readonly sid: string;
-  readonly twilioCall: TwilioCall;
-  readonly params: RecordParams;
-  readonly startedAt: Date;
-  status: "in-progress" | "processing" | "completed" | "absent";
-  made: LineRecording | null;
-}
+import { resourceOf, type TwilioRecording } from "./recording-resource.ts";
 
 /** The recordings of all accounts. */
 export interface Recordings {
@@ -38,12 +29,6 @@ const MAX_PAGE_SIZE = 1_000;
 const WAV_HEADER_BYTES = 44;
 const FRAME_BYTES = 4;
 
-/** Where a recording is to be had; its ending says in which form. Twilio tells its own host, whatever address it was asked at. */
-const pathOf = ({ sid, twilioCall }: TwilioRecording): string =>
-  `/${API_VERSION}/Accounts/${twilioCall.account.sid}/Recordings/${sid}`;
-/** The address that callbacks and resources name. */
-export const recordingUrl = (recording: TwilioRecording): string => `https://api.twilio.com${pathOf(recording)}`;
-
 /** Both voices in one channel. */
 function mixed(wav: Buffer): Buffer {
   const frames = (wav.length - WAV_HEADER_BYTES) / FRAME_BYTES;
@@ -59,42 +44,6 @@ function mixed(wav: Buffer): Buffer {
     out.writeInt16LE(Math.round((wav.readInt16LE(at) + wav.readInt16LE(at + 2)) / 2), WAV_HEADER_BYTES + n * 2);
   }
   return out;
-}
-
-function resourceOf(recording: TwilioRecording): Record<string, unknown> {
-  const {
-    sid,
-    twilioCall: { call, account },
-    params,
-    startedAt,
-    status,
-    made,
-  } = recording;
-  return {
-    sid,
-    account_sid: account.sid,
-    call_sid: call.order.sid,
-    conference_sid: null,
-    channels: params.channels,
-    source: params.source,
-    track: "both",
-    status,
-    date_created: rfc2822(startedAt),
-    date_updated: rfc2822(call.endedAt ?? startedAt),
-    start_time: rfc2822(startedAt),
-    duration: made ? String(made.seconds) : null,
-    price: null,
-    price_unit: "USD",
-    error_code: null,
-    encryption_details: null,
-    api_version: API_VERSION,
-    media_url: recordingUrl(recording),
-    uri: `${pathOf(recording)}.json`,
-    subresource_uris: {
-      transcriptions: `${pathOf(recording)}/Transcriptions.json`,
-      add_on_results: `${pathOf(recording)}/AddOnResults.json`,
-    },
-  };
 }
 
 function fileOf({ status, made, params }: TwilioRecording, { query }: Request): Reply | null {

@@ -1,4 +1,4 @@
-import type { Call } from "../exchange/exchange.ts";
+import type { Call } from "../exchange/call.ts";
 import type { CallParams } from "./params.ts";
 
 /** An account that may use the API. */
@@ -23,3 +23,12 @@ export interface TwilioCall {
 
 /** Where a call is sent by an update. */
 export type RedirectTarget = { twiml: string } | { url: string; method: "GET" | "POST" };
+/** What Twilio shows of a caller who withholds the number. */
+const WITHHELD = "+266696687";
+
+/** The caller as Twilio shows it. */
+export const shownFrom = ({ order }: Pick<Call, "order">): string => (order.withheld ? WITHHELD : order.from);
+
+/** What Twilio calls a call's direction. */
+export const directionOf = ({ call, parentSid }: TwilioCall): string =>
+  call.direction === "inbound" ? "inbound" : parentSid === null ? "outbound-api" : "outbound-dial";

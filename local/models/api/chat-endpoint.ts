@@ -1,19 +1,17 @@
 import type { ServerResponse } from "node:http";
-import { complete } from "../dialogue/completion.ts";
-import type { Plan } from "../dialogue/completion.ts";
-import { delay } from "./delays.ts";
-import type { DelayTimes } from "./delays.ts";
+import { complete, type Plan } from "../dialogue/completion.ts";
+import { delay, type DelayTimes } from "./delays.ts";
 import { errorOf, garbled } from "./faults.ts";
 import { sendJson } from "./json-http.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import type { Turn } from "../simulator.ts";
+import type { RequestContext } from "./request-context.ts";
 import { watched } from "./request-log.ts";
 import { completionBody, streamEvents } from "./chat-response.ts";
 
 /** Answers a chat completion, as slowly and as badly as was ordered. */
-export async function answerChat(chat: ChatRequest, response: ServerResponse, turn: Turn): Promise<void> {
-  const fault = turn.faults.take("chat");
-  const summary = turn.requests.open({
+export async function answerChat(chat: ChatRequest, response: ServerResponse, context: RequestContext): Promise<void> {
+  const fault = context.faults.take("chat");
+  const summary = context.requests.open({
     kind: "chat",
     model: chat.model,
     messages: chat.messages.length,
@@ -31,8 +29,8 @@ export async function answerChat(chat: ChatRequest, response: ServerResponse, tu
     content: plan.content,
     call: plan.call === null ? null : { name: plan.call.name, arguments: plan.call.arguments },
   };
-  await delay(turn.delays.first_token_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
-  await deliver(plan, chat, response, { cut: fault?.kind === "cut_stream", gone, delays: turn.delays });
+  await delay(context.delays.first_token_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await deliver(plan, chat, response, { cut: fault?.kind === "cut_stream", gone, delays: context.delays });
 }
 
 async function deliver(

@@ -6,7 +6,7 @@ import { delay } from "./delays.ts";
 import { errorOf } from "./faults.ts";
 import { ApiFault } from "./chat-request.ts";
 import { watched } from "./request-log.ts";
-import type { Turn } from "../simulator.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** Speech of a text, streamed faster than it is heard (API reference, "Create speech"). */
 
@@ -86,16 +86,25 @@ function formatOf(value: unknown): SpeechRequest["format"] {
 }
 
 /** Speaks, as slowly and as badly as was ordered. */
-export async function answerSpeech(speech: SpeechRequest, response: ServerResponse, turn: Turn): Promise<void> {
-  const fault = turn.faults.take("speech");
-  const summary = turn.requests.open({ kind: "speech", model: speech.model, stream: true, fault: fault?.kind ?? null });
+export async function answerSpeech(
+  speech: SpeechRequest,
+  response: ServerResponse,
+  context: RequestContext,
+): Promise<void> {
+  const fault = context.faults.take("speech");
+  const summary = context.requests.open({
+    kind: "speech",
+    model: speech.model,
+    stream: true,
+    fault: fault?.kind ?? null,
+  });
   const gone = watched(response, summary);
   const error = errorOf(fault);
   if (error !== null) throw error;
   if (fault?.kind === "hang") return; // The connection stays open until the client or the server closes it.
   summary.reply = { content: speech.input, call: null };
   const pcm = encodeSpeech(speech.input, SPEECH_RATE);
-  await delay(turn.delays.first_audio_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await delay(context.delays.first_audio_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
   response.writeHead(200, { "content-type": speech.format === "wav" ? "audio/wav" : "audio/pcm" });
   // The length is not known to a server that speaks while it thinks; its header says so.
   if (speech.format === "wav") response.write(wavHeader(SPEECH_RATE, 1));

@@ -1,14 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { createDecoder } from "../../speech/modem.ts";
-import { RATES } from "../../speech/tones.ts";
-import type { Rate } from "../../speech/tones.ts";
+import { RATES, type Rate } from "../../speech/tones.ts";
 import { readWav } from "../../speech/wav.ts";
 import { delay } from "./delays.ts";
 import { errorOf } from "./faults.ts";
 import { sendJson } from "./json-http.ts";
 import { ApiFault } from "./chat-request.ts";
 import { watched } from "./request-log.ts";
-import type { Turn } from "../simulator.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** Words of recorded speech (API reference, "Create transcription"). */
 
@@ -104,10 +103,10 @@ function wordsIn(asked: TranscriptionRequest): Word[] {
 export async function answerTranscription(
   asked: TranscriptionRequest,
   response: ServerResponse,
-  turn: Turn,
+  context: RequestContext,
 ): Promise<void> {
-  const fault = turn.faults.take("transcription");
-  const summary = turn.requests.open({
+  const fault = context.faults.take("transcription");
+  const summary = context.requests.open({
     kind: "transcription",
     model: asked.model,
     stream: asked.stream,
@@ -120,9 +119,9 @@ export async function answerTranscription(
   const words = wordsIn(asked);
   const text = words.map(({ word }) => word).join(" ");
   summary.reply = { content: text, call: null };
-  await delay(turn.delays.stt_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await delay(context.delays.stt_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
   const cut = fault?.kind === "cut_stream";
-  if (asked.stream) return await stream(words, response, { cut, gone, token_ms: turn.delays.token_ms });
+  if (asked.stream) return await stream(words, response, { cut, gone, token_ms: context.delays.token_ms });
   if (cut) return void response.destroy();
   if (asked.format === "text") {
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });

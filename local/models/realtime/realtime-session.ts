@@ -1,13 +1,11 @@
 import { delay } from "../api/delays.ts";
 import { errorType } from "../api/json-http.ts";
 import { ApiFault } from "../api/chat-request.ts";
-import type { Turn } from "../simulator.ts";
+import type { RequestContext } from "../api/request-context.ts";
 import { Ear } from "./turn-detection.ts";
-import { Conversation, itemFields, readItem } from "./conversation-items.ts";
-import type { Item } from "./conversation-items.ts";
+import { Conversation, itemFields, readItem, type Item } from "./conversation-items.ts";
 import { Responding } from "./response-queue.ts";
-import { described, fieldsOf, updated } from "./session-settings.ts";
-import type { Dialect, Settings } from "./session-settings.ts";
+import { described, fieldsOf, updated, type Dialect, type Settings } from "./session-settings.ts";
 
 /** One realtime session: events of the client in, events of the server out. Ids are counted, so that the same talk reads the same. */
 
@@ -27,7 +25,7 @@ export class RealtimeSession {
   readonly #line: Line;
   readonly #dialect: Dialect;
   readonly #id: string;
-  readonly #turn: Turn;
+  readonly #context: RequestContext;
   readonly #gone = new AbortController();
   readonly #conversation = new Conversation();
   readonly #responding: Responding;
@@ -37,23 +35,23 @@ export class RealtimeSession {
   #pendingId: string | null = null;
   #wordsTold = 0;
 
-  constructor(o: { line: Line; id: string; dialect: Dialect; settings: Settings; turn: Turn }) {
+  constructor(o: { line: Line; id: string; dialect: Dialect; settings: Settings; context: RequestContext }) {
     this.#line = o.line;
     this.#dialect = o.dialect;
     this.#id = o.id;
-    this.#turn = o.turn;
+    this.#context = o.context;
     this.#settings = o.settings;
     this.#responding = new Responding(
       {
         dialect: o.dialect,
         conversation: this.#conversation,
-        delays: o.turn.delays,
+        delays: o.context.delays,
         send: (event) => this.#send(event),
         itemId: () => this.#count("item"),
         added: (item, previous) => this.#added(item, previous),
         cut: () => o.line.cut(),
       },
-      o.turn,
+      o.context,
       () => this.#count("resp"),
     );
     this.#ear = new Ear(o.settings, {
@@ -219,7 +217,7 @@ export class RealtimeSession {
 
   async #transcribe(item_id: string, words: readonly string[], heard_ms: number): Promise<void> {
     try {
-      await delay(this.#turn.delays.stt_ms, this.#gone.signal);
+      await delay(this.#context.delays.stt_ms, this.#gone.signal);
     } catch {
       return; // Nobody is there to be told.
     }

@@ -31,7 +31,7 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
           id,
           dialect,
           settings: firstSettings(purpose, model),
-          turn: simulator.turn,
+          context: simulator.context,
         });
         client.on("message", (data, binary) => {
           if (!binary) session.receive(textOf(data));
@@ -59,7 +59,7 @@ function admitted(
   const url = new URL(request.url ?? "/", "http://simulator");
   if (url.pathname !== "/v1/realtime") throw new ApiFault(404, `Invalid URL (GET ${url.pathname})`);
   simulator.authorise(request);
-  const error = errorOf(simulator.turn.faults.take("realtime", ["error_500", "error_429"]));
+  const error = errorOf(simulator.context.faults.take("realtime", ["error_500", "error_429"]));
   if (error !== null) throw error;
   const purpose = url.searchParams.get("intent") === "transcription" ? "transcription" : "realtime";
   const model = url.searchParams.get("model");

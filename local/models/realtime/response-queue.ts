@@ -1,13 +1,11 @@
 import { errorType } from "../api/json-http.ts";
 import { ApiFault } from "../api/chat-request.ts";
 import type { RequestSummary } from "../api/request-log.ts";
-import type { Turn } from "../simulator.ts";
+import type { RequestContext } from "../api/request-context.ts";
 import type { Plan } from "../dialogue/completion.ts";
-import { chatOf, planned, tellAnswer, usageOf } from "./response.ts";
-import type { Answer, AnswerHost } from "./response.ts";
+import { chatOf, planned, tellAnswer, usageOf, type Answer, type AnswerHost } from "./response.ts";
 import { itemFields } from "./conversation-items.ts";
-import { fieldsOf, formatFields, modalityOf, toolsOf } from "./session-settings.ts";
-import type { Settings } from "./session-settings.ts";
+import { fieldsOf, formatFields, modalityOf, toolsOf, type Settings } from "./session-settings.ts";
 
 /** The answers of a session: one at a time, from its order to its last event. */
 
@@ -20,14 +18,14 @@ const ANSWER_FAULTS = ["hang", "garbage_tool_call", "cut_stream", "slow", "drop"
 /** Gives answers one at a time. */
 export class Responding {
   readonly #host: AnswerHost;
-  readonly #turn: Turn;
+  readonly #context: RequestContext;
   readonly #responseId: () => string;
   #active: Active | null = null;
   #over: Promise<void> = Promise.resolve();
 
-  constructor(host: AnswerHost, turn: Turn, responseId: () => string) {
+  constructor(host: AnswerHost, context: RequestContext, responseId: () => string) {
     this.#host = host;
-    this.#turn = turn;
+    this.#context = context;
     this.#responseId = responseId;
   }
 
@@ -51,7 +49,7 @@ export class Responding {
       );
     const own = ordered(settings, order, this.#host.dialect === "beta");
     const chat = chatOf(own.settings, this.#host.conversation);
-    const fault = this.#turn.faults.take("realtime", ANSWER_FAULTS);
+    const fault = this.#context.faults.take("realtime", ANSWER_FAULTS);
     const answer: Answer = {
       id: this.#responseId(),
       chat,
@@ -61,7 +59,7 @@ export class Responding {
       fault,
       item: null,
     };
-    const summary = this.#turn.requests.open({
+    const summary = this.#context.requests.open({
       kind: "realtime",
       model: chat.model,
       messages: chat.messages.length,

@@ -1,5 +1,4 @@
-import { encode } from "../bson/bson-writer.ts";
-import type { Reply } from "../bson/bson-writer.ts";
+import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   countArgument,
   deadlineOf,
@@ -10,18 +9,15 @@ import {
   refuseUnknown,
   scopeOf,
 } from "./command-arguments.ts";
-import { sessionOf } from "./context.ts";
-import type { Call } from "./context.ts";
+import { sessionOf, type Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compilePipeline, stageOf } from "../pipeline/pipeline.ts";
-import type { PipelineSite } from "../pipeline/pipeline.ts";
+import type { PipelineSite } from "../pipeline/stage.ts";
 import { mergeTarget, outTarget } from "../pipeline/output-stages.ts";
-import type { Query } from "../planner/planner.ts";
-import { countMatches, prepare } from "../query/query-execution.ts";
-import type { Prepared } from "../query/query-execution.ts";
-import { asNumber, isDoc } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import type { Query } from "../planner/query-plan.ts";
+import { countMatches, prepare, type Prepared } from "../query/query-execution.ts";
+import { asNumber, isDoc, type Doc, type Value } from "../bson/values.ts";
 
 const FIELDS = new Set([
   "aggregate",

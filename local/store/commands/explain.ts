@@ -6,12 +6,10 @@ import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import { findAndModifyCollection } from "./find-and-modify.ts";
 import { indexDocument } from "../indexes/index-definition.ts";
-import type { Plan } from "../planner/planner.ts";
-import { prepare } from "../query/query-execution.ts";
-import type { Prepared } from "../query/query-execution.ts";
+import type { Plan } from "../planner/query-plan.ts";
+import { prepare, type Prepared } from "../query/query-execution.ts";
 import { planFind } from "./reads.ts";
-import { isDoc } from "../bson/values.ts";
-import type { Doc } from "../bson/values.ts";
+import { isDoc, type Doc } from "../bson/values.ts";
 
 const VERBOSITY = new Set(["queryPlanner", "executionStats", "allPlansExecution"]);
 

@@ -1,5 +1,4 @@
-import { encode } from "../bson/bson-writer.ts";
-import type { Reply } from "../bson/bson-writer.ts";
+import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   boolArgument,
   countArgument,
@@ -12,18 +11,15 @@ import {
   scopeOf,
   stringArgument,
 } from "./command-arguments.ts";
-import { sessionOf } from "./context.ts";
-import type { Call } from "./context.ts";
+import { sessionOf, type Call } from "./context.ts";
 import { cursorId } from "./cursors.ts";
 import { StoreError } from "../bson/errors.ts";
 import { encodeKey } from "../indexes/key-encoder.ts";
 import { visitPath } from "../bson/paths.ts";
-import type { Query } from "../planner/planner.ts";
+import type { Query } from "../planner/query-plan.ts";
 import { compileProjection } from "../query/projection.ts";
-import { countMatches, prepare, slice } from "../query/query-execution.ts";
-import type { Prepared } from "../query/query-execution.ts";
-import { asNumber } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import { countMatches, prepare, slice, type Prepared } from "../query/query-execution.ts";
+import { asNumber, type Doc, type Value } from "../bson/values.ts";
 
 const FIND_FIELDS = new Set([
   "find",

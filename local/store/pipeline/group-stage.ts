@@ -2,14 +2,12 @@ import { averageOf, deviationOf, extremeOf, sumOf } from "../expressions/array-e
 import { StoreError } from "../bson/errors.ts";
 import { prepareExpression } from "../expressions/expression-check.ts";
 import { demoteDeep, promote } from "../expressions/expression-values.ts";
-import { compileExpression, storeErrorOf } from "../expressions/expressions.ts";
-import type { Scope } from "../expressions/expressions.ts";
+import { compileExpression, storeErrorOf, type Scope } from "../expressions/expressions.ts";
 import { encodeKey } from "../indexes/key-encoder.ts";
 import { evaluator, MINGO_ACCUMULATORS, PLAIN_CONTEXT } from "../expressions/mingo-core.ts";
 import { setField } from "../bson/paths.ts";
-import type { Stage } from "./pipeline.ts";
-import { isDoc } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import type { Stage } from "./stage.ts";
+import { isDoc, type Doc, type Value } from "../bson/values.ts";
 
 /** Takes what it needs of each document as it passes, and folds that to the group's value at the end. */
 interface Accumulator {

@@ -2,10 +2,8 @@ import { refuseUnknown } from "../commands/command-arguments.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
 import { setField, visitPath } from "../bson/paths.ts";
-import { compilePipeline, subPipeline } from "./pipeline.ts";
-import type { PipelineSite, Stage } from "./pipeline.ts";
-import { isDoc, isTrue, typeAlias } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import { subPipeline, type CompilePipeline, type PipelineSite, type Stage } from "./stage.ts";
+import { isDoc, isTrue, typeAlias, type Doc, type Value } from "../bson/values.ts";
 import { BSONRegExp, Long } from "bson";
 
 const LOOKUP = new Set(["from", "localField", "foreignField", "as", "let", "pipeline"]);
@@ -47,7 +45,7 @@ function joinFilter(doc: Doc, local: string[], foreign: string): Doc {
 }
 
 /** $lookup by equality, by pipeline, or both; the equality goes through the foreign collection's indexes. */
-export function compileLookup(arg: Value, site: PipelineSite): Stage {
+export function compileLookup(arg: Value, site: PipelineSite, compilePipeline: CompilePipeline): Stage {
   if (!isDoc(arg))
     throw new StoreError("FailedToParse", `the $lookup specification must be an object, not ${typeAlias(arg)}`);
   refuseUnknown(arg, "$lookup", LOOKUP, false);
@@ -83,7 +81,7 @@ export function compileLookup(arg: Value, site: PipelineSite): Stage {
 }
 
 /** $unionWith */
-export function compileUnionWith(arg: Value, site: PipelineSite): Stage {
+export function compileUnionWith(arg: Value, site: PipelineSite, compilePipeline: CompilePipeline): Stage {
   const spec: Doc = typeof arg === "string" ? { coll: arg } : isDoc(arg) ? arg : {};
   refuseUnknown(spec, "$unionWith", new Set(["coll", "pipeline"]), false);
   const coll = text(spec, "coll", "$unionWith");

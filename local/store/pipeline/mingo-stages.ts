@@ -5,9 +5,8 @@ import { prepareExpression } from "../expressions/expression-check.ts";
 import { demoteDeep, promote } from "../expressions/expression-values.ts";
 import { storeErrorOf } from "../expressions/expressions.ts";
 import { mingoOptions, PLAIN_CONTEXT } from "../expressions/mingo-core.ts";
-import type { PipelineSite, Stage } from "./pipeline.ts";
-import { isDoc } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import type { PipelineSite, Stage } from "./stage.ts";
+import { isDoc, type Doc, type Value } from "../bson/values.ts";
 
 /** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
 const STAGES: ReadonlyMap<string, ReadonlySet<string>> = new Map([

@@ -1,25 +1,14 @@
 import { StoreError } from "../bson/errors.ts";
-import { compileExpression } from "../expressions/expressions.ts";
-import type { Scope } from "../expressions/expressions.ts";
+import { compileExpression, type Scope } from "../expressions/expressions.ts";
 import { compileFilter } from "../query/matcher.ts";
 import { mingoStage } from "./mingo-stages.ts";
 import { compileGroup } from "./group-stage.ts";
 import { compileLookup, compileUnionWith, unwind } from "./join-stages.ts";
-import type { Query } from "../planner/planner.ts";
 import { slice } from "../query/query-execution.ts";
 import { sortBy } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
-import { asNumber, isDoc, typeAlias } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
-
-/** A stage, or a whole pipeline: documents in, documents out. */
-export type Stage = (docs: Iterable<Doc>) => Iterable<Doc>;
-
-/** Where a pipeline runs: its variables, and other collections of its database. */
-export interface PipelineSite {
-  scope: Scope;
-  read: (collection: string, query: Query) => Iterable<Doc>;
-}
+import { asNumber, isDoc, type Doc, type Value } from "../bson/values.ts";
+import { type Stage, type PipelineSite, subPipeline } from "./stage.ts";
 
 /** MongoDB's bound on stages. */
 const MAX_STAGES = 1000;
@@ -82,13 +71,6 @@ function facet(arg: Value, site: PipelineSite): Stage {
     const all = [...docs];
     return [Object.fromEntries(runs.map(([name, run]) => [name, [...run(all)]]))];
   };
-}
-
-/** A pipeline inside a stage. */
-export function subPipeline(v: Value | undefined, stage: string): Doc[] {
-  if (!Array.isArray(v) || !v.every(isDoc))
-    throw new StoreError("TypeMismatch", `the pipeline in ${stage} must be an array of objects, not ${typeAlias(v)}`);
-  return v;
 }
 
 function sample(arg: Value): Stage {
@@ -155,9 +137,9 @@ function compileStage(name: string, arg: Value, site: PipelineSite, first: boole
     case "$facet":
       return facet(arg, site);
     case "$lookup":
-      return compileLookup(arg, site);
+      return compileLookup(arg, site, compilePipeline);
     case "$unionWith":
-      return compileUnionWith(arg, site);
+      return compileUnionWith(arg, site, compilePipeline);
     case "$documents":
       if (!first) throw new StoreError(40602, "$documents is only valid as the first stage in a pipeline");
       return documents(arg, scope);

@@ -1,12 +1,9 @@
-import { compareBytes } from "../indexes/byte-order.ts";
-import type { Interval } from "../indexes/byte-order.ts";
+import { compareBytes, type Interval } from "../indexes/byte-order.ts";
 import type { Collection, Index, Stored } from "../storage/collection.ts";
 import { StoreError } from "../bson/errors.ts";
-import type { Plan } from "./planner.ts";
-import { outOfBounds } from "./skip-scan.ts";
-import type { Skip } from "./skip-scan.ts";
-import { blob, integer } from "../storage/storage.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Plan } from "./query-plan.ts";
+import { outOfBounds, type Skip } from "./skip-scan.ts";
+import { blob, integer, type Storage } from "../storage/storage.ts";
 
 const FIRST_PAGE = 32;
 const LARGEST_PAGE = 1024;

@@ -1,38 +1,13 @@
-import { boundsOf } from "./index-bounds.ts";
-import type { Bounds } from "./index-bounds.ts";
+import { boundsOf, type Bounds } from "./index-bounds.ts";
 import type { Collection, Index } from "../storage/collection.ts";
 import { identical } from "../bson/comparison.ts";
-import { conjunctsOf, implies } from "./conjuncts.ts";
-import type { Conjunct } from "./conjuncts.ts";
+import { conjunctsOf, implies, type Conjunct } from "./conjuncts.ts";
 import { StoreError } from "../bson/errors.ts";
 import { estimate } from "./index-scan.ts";
-import { sortFields } from "../query/sort.ts";
-import type { SortFields } from "../query/sort.ts";
+import { sortFields, type SortFields } from "../query/sort.ts";
 import type { Storage } from "../storage/storage.ts";
-import { isDoc } from "../bson/values.ts";
-import type { Doc, Value } from "../bson/values.ts";
-
-/** What is asked of the planner. */
-export interface Query {
-  filter: Doc;
-  sort?: Doc;
-  /** Name or key of an index, or {$natural: ±1}. */
-  hint?: Value;
-  /** How many documents are wanted, skip included; absent means all. */
-  wanted?: number;
-}
-
-/** How a query will be run. */
-export interface Plan {
-  /** Absent: the whole collection in order of insertion. */
-  index?: Index;
-  bounds: Bounds;
-  reverse: boolean;
-  /** True when documents come out in the order asked for. */
-  sorted: boolean;
-  /** True when every document that comes out meets the filter, so that none needs to be read for it. */
-  exact: boolean;
-}
+import { isDoc, type Value } from "../bson/values.ts";
+import type { Plan, Query } from "./query-plan.ts";
 
 const NO_BOUNDS: Bounds = {
   intervals: [],

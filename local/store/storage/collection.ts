@@ -2,17 +2,13 @@ import { encode } from "../bson/bson-writer.ts";
 import { decode } from "../bson/bson-reader.ts";
 import { identical } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
-import { indexDocument } from "../indexes/index-definition.ts";
-import type { IndexDefinition } from "../indexes/index-definition.ts";
-import { KeyMaker } from "../indexes/index-keys.ts";
-import type { DocKeys } from "../indexes/index-keys.ts";
-import { EMPTY_ARRAY } from "../indexes/key-encoder.ts";
-import type { KeyPart } from "../indexes/key-encoder.ts";
-import { describeValue } from "../bson/shell-notation.ts";
+import { indexDocument, type IndexDefinition } from "../indexes/index-definition.ts";
+import { KeyMaker, type DocKeys } from "../indexes/index-keys.ts";
+import { EMPTY_ARRAY, type KeyPart } from "../indexes/key-encoder.ts";
 import { field } from "../bson/paths.ts";
-import { blob, integer } from "./storage.ts";
-import type { Storage } from "./storage.ts";
-import type { Doc, Value } from "../bson/values.ts";
+import { blob, integer, type Storage } from "./storage.ts";
+import { isDoc, type Doc, type Value } from "../bson/values.ts";
+import { ObjectId, Double, Decimal128, Binary, Long } from "bson";
 
 /** Documents read at once while an index is built. */
 const BUILD_BATCH = 1000;
@@ -211,4 +207,26 @@ export function duplicateKey(ns: string, definition: IndexDefinition, parts: Key
     `E11000 duplicate key error collection: ${ns} index: ${definition.name} dup key: { ${values} }`,
     { keyPattern: definition.key, keyValue },
   );
+}
+
+/** A value in the mongo shell's notation, as it stands in MongoDB's error messages. */
+function describeValue(v: Value): string {
+  if (v === null) return "null";
+  if (typeof v === "string") return `"${v}"`;
+  if (typeof v === "number" || typeof v === "boolean") return String(v);
+  if (v instanceof Date) return `new Date(${v.getTime()})`;
+  if (v instanceof ObjectId) return `ObjectId('${v.toHexString()}')`;
+  if (v instanceof Double) return Number.isInteger(v.value) ? v.value.toFixed(1) : String(v.value);
+  if (v instanceof Decimal128) return `NumberDecimal("${v.toString()}")`;
+  if (v instanceof Binary)
+    return v.sub_type === Binary.SUBTYPE_UUID && v.position === 16
+      ? `UUID("${v.toUUID().toString()}")`
+      : `BinData(${v.sub_type}, ${v.toString("hex").toUpperCase()})`;
+  if (v instanceof Long) return v.toString();
+  if (Array.isArray(v)) return `[ ${v.map(describeValue).join(", ")} ]`;
+  if (isDoc(v))
+    return `{ ${Object.entries(v)
+      .map(([k, x]) => `${k}: ${describeValue(x)}`)
+      .join(", ")} }`;
+  return String(v);
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { createExchange, type Call } from "../../../local/carriers/exchange/exchange.ts";
+import { createExchange } from "../../../local/carriers/exchange/exchange.ts";
+import { type Call } from "../../../local/carriers/exchange/call.ts";
 import { createFaults } from "../../../local/carriers/exchange/faults.ts";
 import { openLedger } from "../../../local/carriers/ledger/ledger.ts";
 import { recordLine, type LineRecorder } from "../../../local/carriers/exchange/leg-recording.ts";

@@ -1,0 +1,23 @@
+import { StoreError } from "../bson/errors.ts";
+import { typeAlias, isDoc, type Doc, type Value } from "../bson/values.ts";
+import type { Scope } from "../expressions/expressions.ts";
+import type { Query } from "../planner/query-plan.ts";
+
+/** A stage, or a whole pipeline: documents in, documents out. */
+export type Stage = (docs: Iterable<Doc>) => Iterable<Doc>;
+
+/** Where a pipeline runs: its variables, and other collections of its database. */
+export interface PipelineSite {
+  scope: Scope;
+  read: (collection: string, query: Query) => Iterable<Doc>;
+}
+
+/** Compiles a pipeline; stages that hold pipelines of their own are given it. */
+export type CompilePipeline = (pipeline: Doc[], site: PipelineSite) => Stage;
+
+/** A pipeline inside a stage. */
+export function subPipeline(v: Value | undefined, stage: string): Doc[] {
+  if (!Array.isArray(v) || !v.every(isDoc))
+    throw new StoreError("TypeMismatch", `the pipeline in ${stage} must be an array of objects, not ${typeAlias(v)}`);
+  return v;
+}
