@@ -1,8 +1,8 @@
 import type { BrokerOptions } from "moleculer";
-import { processGround } from "./shared/ground.ts";
+import { ownDeps } from "./shared/process-deps.ts";
 import { AjvValidator } from "./shared/validator.ts";
 
-const { env } = processGround();
+const { env } = ownDeps();
 
 const HEARTBEAT_SECONDS = 3;
 const HEARTBEAT_TIMEOUT_SECONDS = 10;

@@ -1,14 +1,14 @@
-import type { Bus, ParamsOf, ServiceGround } from "./bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "./bus.ts";
 import { errorForLog } from "./log.ts";
 
 /** Writes an entry of the audit log after the deed. A failure to write it is logged and does not undo what was done; it never throws. */
 export async function recordAudit(
-  ground: Pick<ServiceGround, "log">,
+  deps: Pick<ServiceDeps, "log">,
   bus: Bus,
   entry: ParamsOf<"auth.record">,
 ): Promise<void> {
   await bus.call("auth.record", entry).catch((error: unknown) => {
-    ground.log.error(
+    deps.log.error(
       {
         event: "audit.lost",
         action: entry.action,

@@ -2,7 +2,7 @@ import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } f
 import type { Contracts } from "./contracts/index.ts";
 import { contracts } from "./contracts/index.ts";
 import type { Static, TSchema } from "./contracts/define.ts";
-import { groundOf, type Ground } from "./ground.ts";
+import { depsOf, type ProcessDeps } from "./process-deps.ts";
 import { openStore, type Store } from "./mongo.ts";
 
 type ServiceName = keyof Contracts;
@@ -42,7 +42,7 @@ export interface Bus {
 }
 
 /** What a service is built on. */
-export interface ServiceGround extends Ground {
+export interface ServiceDeps extends ProcessDeps {
   bus: Bus;
   /** The database; asked for only by services that own a collection. */
   store(): Store;
@@ -106,7 +106,7 @@ export interface ServiceOptions {
 /** Declares a service. `build` runs once per broker, when the service is created; what it returns must cover the contract. */
 export function service<S extends ServiceName>(
   name: S,
-  build: (ground: ServiceGround) => Implementation<S>,
+  build: (deps: ServiceDeps) => Implementation<S>,
   options: ServiceOptions = {},
 ): ServiceSchema {
   const running = new WeakMap<object, Running>();
@@ -148,15 +148,15 @@ export function service<S extends ServiceName>(
       ]),
     ),
     created(this: Service) {
-      const ground = groundOf(this.broker);
+      const deps = depsOf(this.broker);
       const mine: Running = { implementation: null, store: null };
       running.set(this, mine);
       mine.implementation = build({
-        ...ground,
-        log: ground.log.child({ service: name }),
+        ...deps,
+        log: deps.log.child({ service: name }),
         bus: busOf(this.broker),
         nodeId: this.broker.nodeID,
-        store: () => (mine.store ??= openStore(ground.env.MONGODB_URI)),
+        store: () => (mine.store ??= openStore(deps.env.MONGODB_URI)),
       }) as unknown as Implementation<ServiceName>;
     },
     async started(this: Service) {

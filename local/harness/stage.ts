@@ -4,7 +4,7 @@ import { busOf, service, type Bus, type Implementation } from "../../shared/bus.
 import { systemClock, type Clock } from "../../shared/clock.ts";
 import { contracts, type Contracts } from "../../shared/contracts/index.ts";
 import { readEnv, type Env } from "../../shared/env.ts";
-import { provideGround } from "../../shared/ground.ts";
+import { provideDeps } from "../../shared/process-deps.ts";
 import { randomIds } from "../../shared/ids.ts";
 import { rootLog } from "../../shared/log.ts";
 import { AjvValidator } from "../../shared/validator.ts";
@@ -99,7 +99,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   const namespace = `test-${randomUUID()}`;
   const broker = new ServiceBroker(brokerOptions(namespace, "services"));
   const caller = new ServiceBroker(brokerOptions(namespace, "caller"));
-  provideGround(broker, {
+  provideDeps(broker, {
     env,
     clock: options.clock ?? systemClock,
     ids: randomIds,

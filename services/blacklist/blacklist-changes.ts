@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { recordAudit } from "../../shared/audit.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
@@ -23,7 +23,7 @@ const masked = (numbers: readonly string[]): string[] => numbers.slice(0, AUDITE
 
 /** Lists numbers; those listed already are counted. FORBIDDEN, INVALID_PHONE_NUMBER, NUMBER_EXISTS when all of them were, RESELLER_NOT_FOUND. */
 export async function addNumbers(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   blacklist: BlacklistRepository,
   bus: Bus,
   { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.add">,
@@ -58,7 +58,7 @@ export async function addNumbers(
 
 /** Lifts numbers from one list, all that are there. FORBIDDEN, INVALID_PHONE_NUMBER, BLACKLIST_ENTRY_NOT_FOUND, RESELLER_NOT_FOUND. */
 export async function removeNumbers(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   blacklist: BlacklistRepository,
   bus: Bus,
   { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.remove">,

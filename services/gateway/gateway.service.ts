@@ -4,7 +4,7 @@ import ApiGateway, { type Alias, type IncomingRequest, type Route } from "molecu
 import { busOf } from "../../shared/bus.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { Failure } from "../../shared/errors.ts";
-import { groundOf } from "../../shared/ground.ts";
+import { depsOf } from "../../shared/process-deps.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
 import type { Handler } from "./http/exchange.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
@@ -97,7 +97,7 @@ function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: un
 }
 
 function create(self: Self): void {
-  const ground = groundOf(self.broker);
+  const ground = depsOf(self.broker);
   const visible = (): Set<string> =>
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
   self.gateway = buildGateway(
@@ -110,7 +110,7 @@ function create(self: Self): void {
 }
 
 async function start(self: Self): Promise<void> {
-  const { env, ids } = groundOf(self.broker);
+  const { env, ids } = depsOf(self.broker);
   self.http = await openHttpServer({
     host: env.HTTP_HOST,
     port: env.HTTP_PORT,
@@ -128,7 +128,7 @@ async function start(self: Self): Promise<void> {
 }
 
 async function stop(self: Self): Promise<void> {
-  await self.http?.close(Math.min(MAX_GRACE_MS, groundOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * 1000));
+  await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * 1000));
   self.gateway.close();
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../shared/bus.ts";
 import { Failure } from "../../shared/errors.ts";
-import type { Ground } from "../../shared/ground.ts";
+import type { ProcessDeps } from "../../shared/process-deps.ts";
 import { identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
@@ -42,7 +42,7 @@ const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
 });
 const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-function healthHandlers(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
+function healthHandlers(ground: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
   const ready = readiness(ROUTES, bus, ground.clock, visible);
   return {
     ...withHead("/health/live", async ({ res }) => {
@@ -83,7 +83,7 @@ function documentation(base: string): Record<string, Handler> {
 }
 
 /** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
-export function buildGateway(ground: Ground, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
+export function buildGateway(ground: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
   const refused = refuser(ground.log, `${ground.env.PUBLIC_HTTP_URL}/docs`);
   const who = identifier(ground.clock);
   const limits = limitsOf(ground.env, ground.clock);

@@ -2,7 +2,7 @@ import { pipeline } from "node:stream/promises";
 import type { ServerResponse } from "node:http";
 import type { ResultOf } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
-import type { Ground } from "../../shared/ground.ts";
+import type { ProcessDeps } from "../../shared/process-deps.ts";
 import { sha256 } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { ByteRange, Opened } from "../../shared/storage/port.ts";
@@ -22,7 +22,7 @@ const IDLE_MS = 60_000;
 const ETAG_CHARS = 32;
 
 /** Where the dialer keeps recordings, as this gateway sees it. */
-export function storesOf(ground: Ground): RecordingStores {
+export function storesOf(ground: ProcessDeps): RecordingStores {
   const {
     RECORDINGS_DIR,
     UPLOAD_CALL_RECORDINGS_TO_CLOUD,
@@ -49,7 +49,7 @@ async function open(
   { local, cloud }: RecordingStores,
   { key, bytes, where }: Kept,
   range: ByteRange | undefined,
-  log: Ground["log"],
+  log: ProcessDeps["log"],
 ): Promise<Opened> {
   for (const store of where === "local" ? [local, cloud] : [cloud, local]) {
     const opened =
@@ -77,7 +77,7 @@ const headersOf = (kept: Kept, call_sid: string) => ({
 });
 
 /** Sends the bytes as fast as the client takes them; a client that goes closes the source, a source that breaks cuts the client off. */
-async function send(res: ServerResponse, { body }: Opened, log: Ground["log"], request_id: string): Promise<void> {
+async function send(res: ServerResponse, { body }: Opened, log: ProcessDeps["log"], request_id: string): Promise<void> {
   res.setTimeout(IDLE_MS, () => res.destroy());
   try {
     await pipeline(body, res);
@@ -90,7 +90,7 @@ async function send(res: ServerResponse, { body }: Opened, log: Ground["log"], r
 export function recordingEndpoint(
   row: Row,
   parts: EndpointParts,
-  { stores, log }: { stores: RecordingStores; log: Ground["log"] },
+  { stores, log }: { stores: RecordingStores; log: ProcessDeps["log"] },
 ): Handler {
   const reader = paramsReader(row);
   let downloads = 0;

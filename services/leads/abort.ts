@@ -1,5 +1,5 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { LeadStatus } from "../../shared/contracts/lead.ts";
 import { isUuid } from "../../shared/ids.ts";
@@ -34,7 +34,7 @@ const idOf = ({ lead_id }: Item): string => (isUuid(lead_id) ? lead_id.toLowerCa
 
 /** Leads of one write: each waiting lead is moved by its own guard, so that of an abort and a claim one loses; the losers are looked up together. */
 async function abortSome(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   leads: LeadsRepository,
   by: By,
   items: readonly Item[],
@@ -74,7 +74,7 @@ const AUDITED_IDS = 1000;
 
 /** One entry of the audit log for each reseller whose leads were aborted: all of them but for admins are of one. */
 async function audit(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   bus: Bus,
   by: By,
   aborted: readonly FinishedDoc[],
@@ -100,7 +100,7 @@ async function audit(
 
 /** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
 export async function abort(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   leads: LeadsRepository,
   bus: Bus,
   params: ParamsOf<"leads.abort">,

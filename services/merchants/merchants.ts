@@ -1,5 +1,5 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail } from "../../shared/errors.ts";
@@ -23,7 +23,7 @@ export interface Merchants {
 
 /** Manages merchants. */
 export function managingMerchants(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   merchants: MerchantsRepository,
   resellers: ResellersRepository,
 ): Merchants {

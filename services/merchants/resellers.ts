@@ -1,5 +1,5 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
 import { fail } from "../../shared/errors.ts";
@@ -33,7 +33,7 @@ const unknown = (): never =>
 
 /** Manages resellers. */
 export function managingResellers(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   resellers: ResellersRepository,
   merchants: MerchantsRepository,
 ): Resellers {

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ServiceGround } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By, type Scope } from "../../shared/contracts/identity.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/log.ts";
@@ -52,7 +52,7 @@ const busy = (deed: string, forced: string): never =>
 
 /** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_NOT_FOUND. */
 export async function addNumber(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   numbers: NumberRecords,
   bus: Bus,
   by: By,
@@ -81,7 +81,7 @@ export async function addNumber(
 
 /** Changes a number. Live calls go on whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced. */
 export async function changeNumber(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   numbers: NumberRecords,
   bus: Bus,
   { by, number_id, number: asked, force }: ParamsOf<"numbers.update">,
@@ -124,7 +124,7 @@ export async function changeNumber(
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
 export async function removeNumber(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   numbers: NumberRecords,
   { by, number_id, force }: ParamsOf<"numbers.remove">,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ResultOf, ServiceGround } from "../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
 import { inSlices } from "../../shared/in-slices.ts";
 import { countryOf } from "../../shared/phone.ts";
@@ -50,7 +50,7 @@ export const partyOf = (queue: Queue, plan: Plan) => ({
 });
 
 /** The facts over the bus. `ttlMs` 0: every answer is fresh. */
-export function createFacts(ground: ServiceGround, rates: RateWindows, ttlMs: number): FactsOf {
+export function createFacts(ground: ServiceDeps, rates: RateWindows, ttlMs: number): FactsOf {
   const { bus, clock, env } = ground;
   const known = createPlansAndPauses(ground, ttlMs);
   const availability = remembered<Availability>(clock, ttlMs, MAX_REMEMBERED);

@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus.ts";
 import { remembered, type Remembered } from "./memory/short-lived-cache.ts";
 import { createAgenda, type Agenda } from "./memory/queue-schedule.ts";
 import { createFacts, REMEMBERED_MS, type FactsOf } from "./admission-inputs.ts";
@@ -9,7 +9,7 @@ import { createSpokenFor, type SpokenFor } from "./limits/in-flight-reservations
 
 /** What the steps of a pass share. All of it may be lost: it is what this process happens to know. */
 export interface Works {
-  ground: ServiceGround;
+  ground: ServiceDeps;
   rates: RateWindows;
   facts: FactsOf;
   agenda: Agenda;
@@ -32,7 +32,7 @@ const YIELD_MS = 2000;
 const MAX_QUEUES = 50_000;
 
 /** The works of one process. */
-export const createWorks = (ground: ServiceGround, rates: RateWindows): Works => ({
+export const createWorks = (ground: ServiceDeps, rates: RateWindows): Works => ({
   ground,
   rates,
   facts: createFacts(ground, rates, REMEMBERED_MS),

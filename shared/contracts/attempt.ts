@@ -23,7 +23,7 @@ export const ENDED_BY = ["agent", "customer", "timeout", "error"] as const;
 export type EndedBy = (typeof ENDED_BY)[number];
 
 /** What the conversation knows of its talk. `decided` is the template's own outcome word, when one was reached. */
-export const TalkFacts = Type.Object({
+export const ConversationFacts = Type.Object({
   decided: Nullable(Type.String()),
   ended_by: Type.Enum([...ENDED_BY]),
   /** Times the customer said or keyed something. */
@@ -41,7 +41,7 @@ export const TalkFacts = Type.Object({
   variables: Json,
   errors: Type.Array(Json),
 });
-export type TalkFacts = Static<typeof TalkFacts>;
+export type ConversationFacts = Static<typeof ConversationFacts>;
 
 /** What a model made of a talk after it: the template's scores by name, a summary, and what went wrong on the way. */
 export const Evaluation = Type.Object({
@@ -60,7 +60,7 @@ export const AttemptFacts = Type.Object({
   answered_at: Nullable(IsoTime),
   ended_at: Nullable(IsoTime),
   machine: Type.Boolean(),
-  talk: Nullable(TalkFacts),
+  talk: Nullable(ConversationFacts),
   /** What a model made of the talk, where that was known in time; what comes later is annotated. */
   evaluation: Type.Optional(Evaluation),
   /** Why nothing was dialled: one of the closed outcomes. */

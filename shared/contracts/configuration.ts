@@ -1,17 +1,17 @@
-import { EngineWord } from "./models.ts";
+import { EngineEnum } from "./models.ts";
 import { Clearable, E164, IsoTime, Json, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 
 /** The provider words of the contract; the deployment maps them to carriers. */
 export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 /** A provider word as it travels. */
-export const ProviderWord = Type.Enum([...PROVIDERS]);
+export const ProviderEnum = Type.Enum([...PROVIDERS]);
 
 /** What is done when a machine answers: the call ends, the template's message is left after the beep, or the talk goes on as if it were a person. */
 export const VOICEMAIL_ACTIONS = ["hangup", "leave_message", "continue"] as const;
 export type VoicemailAction = (typeof VOICEMAIL_ACTIONS)[number];
 /** One of them as it travels. */
-export const VoicemailActionWord = Type.Enum([...VOICEMAIL_ACTIONS]);
+export const VoicemailActionEnum = Type.Enum([...VOICEMAIL_ACTIONS]);
 
 const HourMinute = Type.String({ pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
 const Offset = Type.Integer({ minimum: 0, maximum: 31_536_000 });
@@ -25,7 +25,7 @@ const requiredFields = {
   call_start_time: HourMinute,
   call_end_time: HourMinute,
   max_retry: Type.Integer({ minimum: 0, maximum: MAX_RETRY_BOUND }),
-  calling_provider: ProviderWord,
+  calling_provider: ProviderEnum,
 };
 
 const otherFields = {
@@ -47,9 +47,9 @@ const otherFields = {
   inbound_caller_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
   /** Calls are recorded; what is done when a machine answers. */
   record_calls: Type.Boolean(),
-  voicemail_action: VoicemailActionWord,
+  voicemail_action: VoicemailActionEnum,
   /** How talks are held where the template names no engine; absent: the deployment's. */
-  engine: EngineWord,
+  engine: EngineEnum,
   enforce_blacklist: Type.Boolean(),
   rate_limit_enabled: Type.Boolean(),
   rate_limit_max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
@@ -85,7 +85,7 @@ export const ConfigurationRecord = Type.Object({
   call_end_time: HourMinute,
   timezone: Type.String(),
   max_retry: Type.Integer(),
-  calling_provider: ProviderWord,
+  calling_provider: ProviderEnum,
   enable_calling: Type.Boolean(),
   enable_international_call: Type.Boolean(),
   enable_inbound: Type.Boolean(),
@@ -99,8 +99,8 @@ export const ConfigurationRecord = Type.Object({
   inbound_max_calls_per_caller: Type.Integer(),
   inbound_caller_window_seconds: Type.Integer(),
   record_calls: Type.Boolean(),
-  voicemail_action: VoicemailActionWord,
-  engine: Nullable(EngineWord),
+  voicemail_action: VoicemailActionEnum,
+  engine: Nullable(EngineEnum),
   enforce_blacklist: Type.Boolean(),
   rate_limit_enabled: Type.Boolean(),
   rate_limit_max_calls: Nullable(Type.Integer()),

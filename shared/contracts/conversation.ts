@@ -1,8 +1,8 @@
 import { action, Json, Nothing, Nullable, Strict, Type, Uuid, type Static } from "./define.ts";
-import { TalkFacts } from "./attempt.ts";
-import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
+import { ConversationFacts } from "./attempt.ts";
+import { ProviderEnum, VoicemailActionEnum } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
-import { EngineWord } from "./models.ts";
+import { EngineEnum } from "./models.ts";
 import { StreamDialect } from "./stream-dialect.ts";
 
 /** What a talk is made ready with. */
@@ -10,18 +10,18 @@ export const Preparation = Strict({
   call_ref: CallRef,
   lead_id: Uuid,
   claim_no: Type.Integer({ minimum: 1 }),
-  provider: ProviderWord,
+  provider: ProviderEnum,
   template_id: Uuid,
   template_version: Type.Integer({ minimum: 1 }),
   payload: Json,
   max_call_seconds: Type.Integer({ minimum: 1 }),
-  voicemail_action: VoicemailActionWord,
+  voicemail_action: VoicemailActionEnum,
   /** The carrier behind the provider word. */
   carrier: Type.Enum(["twilio", "plivo", "telnyx", "none"]),
   /** How the carrier's media stream speaks; absent: no stream of audio is understood. */
   stream: Type.Optional(StreamDialect),
   /** The configuration's engine; null: the deployment's. The template's own wins. */
-  engine: Nullable(EngineWord),
+  engine: Nullable(EngineEnum),
   /** The talk is recorded by us. */
   record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
@@ -46,7 +46,7 @@ export type Prepared = Static<typeof Prepared>;
  * What a call that is led by documents does next: say this, then listen (for speech or keys, `seconds` long), ask again at once (the talk still thinks), wait for a machine's
  * beep and say `message`, or hang up. `nothing`: the talk is over or elsewhere, the document changes nothing.
  */
-export const TurnReply = Type.Object({
+export const XmlTurnReply = Type.Object({
   /** Number of this reply. The address asked next carries it, `/turn/<call_ref>?turn=<number>`: only so a carrier's retry can be told from a customer who says the same again. */
   turn: Type.Integer(),
   say: Type.Array(Type.Object({ text: Type.String(), interruptible: Type.Boolean() })),
@@ -60,12 +60,12 @@ export const TurnReply = Type.Object({
   language: Type.String(),
   voice: Nullable(Type.String()),
 });
-export type TurnReply = Static<typeof TurnReply>;
+export type XmlTurnReply = Static<typeof XmlTurnReply>;
 
 /** A turn of a call that is led by documents. `token` only with the first one, the answer: it admits the call, once. */
-export const Turn = Strict({
+export const XmlTurn = Strict({
   call_ref: CallRef,
-  provider: ProviderWord,
+  provider: ProviderEnum,
   call_id: Type.String(),
   token: Nullable(Type.String({ maxLength: 64 })),
   heard: Nullable(Type.String({ maxLength: 10_000 })),
@@ -73,7 +73,7 @@ export const Turn = Strict({
   /** The reply that this turn follows; null: the answer itself, or not known. */
   follows: Nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
 });
-export type Turn = Static<typeof Turn>;
+export type XmlTurn = Static<typeof XmlTurn>;
 
 /** The talk: prepared before the dial, spoken when media joins, settled once. */
 export const conversation = {
@@ -94,14 +94,14 @@ export const conversation = {
     ),
     /** A turn of a call that is led by documents: what it does next. With a token on any node, which keeps the talk; after that it must be sent to that node.
      *  UNAUTHENTICATED: the token is unknown or used. Unknown calls are answered `nothing`. Answers within 8 s, with `again` when the talk still thinks. */
-    turn: action(Turn, TurnReply, { timeout_ms: 12_000 }),
+    turn: action(XmlTurn, XmlTurnReply, { timeout_ms: 12_000 }),
     /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */
     stop: action(
       Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }),
       Nothing,
     ),
     /** What is known of a talk whose node died; null: nothing was said. */
-    salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(TalkFacts) })),
+    salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(ConversationFacts) })),
   },
   events: {},
 };

@@ -1,9 +1,9 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts } from "./attempt.ts";
-import { ProviderWord, VoicemailActionWord } from "./configuration.ts";
-import { EngineWord } from "./models.ts";
+import { ProviderEnum, VoicemailActionEnum } from "./configuration.ts";
+import { EngineEnum } from "./models.ts";
 import { By, PageParams } from "./identity.ts";
-import { InboundCallRecord, InboundVerdictWord } from "./inbound.ts";
+import { InboundCallRecord, InboundVerdictEnum } from "./inbound.ts";
 import { EXECUTION_MODES } from "./lead.ts";
 import { RateLimit } from "./scheduler.ts";
 
@@ -11,7 +11,7 @@ import { RateLimit } from "./scheduler.ts";
 export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$" });
 
 /** All a dial needs, snapshotted by the scheduler, so that later edits touch only later claims. */
-export const DialOrder = Strict({
+export const DialJob = Strict({
   lead_id: Uuid,
   claim_no: Type.Integer({ minimum: 1 }),
   reseller_id: Text(64),
@@ -22,15 +22,15 @@ export const DialOrder = Strict({
   to: E164,
   from: E164,
   number_id: Uuid,
-  provider: ProviderWord,
+  provider: ProviderEnum,
   payload: Json,
   /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
   dial_until: Nullable(IsoTime),
   /** The carrier records the call; what is done when a machine answers. */
   record: Type.Boolean(),
-  voicemail_action: VoicemailActionWord,
+  voicemail_action: VoicemailActionEnum,
   /** The configuration's way of holding talks; absent: the deployment's. The template's own wins. */
-  engine: Type.Optional(EngineWord),
+  engine: Type.Optional(EngineEnum),
   enforce_blacklist: Type.Boolean(),
   max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
@@ -39,11 +39,11 @@ export const DialOrder = Strict({
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
-export type DialOrder = Static<typeof DialOrder>;
+export type DialJob = Static<typeof DialJob>;
 
 /** A carrier's callback as it came in: the body's exact bytes as text, the path and query as asked for. */
 export const RawCallback = Strict({
-  provider: ProviderWord,
+  provider: ProviderEnum,
   kind: Text(32),
   ref: Text(80),
   method: Type.Enum(["GET", "POST"]),
@@ -69,7 +69,7 @@ export const CallHistory = Type.Object({
   call_ref: CallRef,
   claim_no: Type.Integer(),
   state: Type.String(),
-  provider: Nullable(ProviderWord),
+  provider: Nullable(ProviderEnum),
   call_id: Nullable(Type.String()),
   intended_at: IsoTime,
   placed_at: Nullable(IsoTime),
@@ -115,7 +115,7 @@ export const dialer = {
     /** Takes batons and answers at once, for each whether it was taken; the attempts run on. One that was not, for want of room, is still the caller's. Where the
      *  call itself fails after it was sent (no answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
     dialMany: action(
-      Strict({ orders: Type.Array(DialOrder, { minItems: 1, maxItems: 500 }) }),
+      Strict({ orders: Type.Array(DialJob, { minItems: 1, maxItems: 500 }) }),
       Type.Object({ taken: Type.Array(Type.Boolean()) }),
     ),
     /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
@@ -124,7 +124,7 @@ export const dialer = {
     }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(
-      Strict({ provider: ProviderWord, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }),
+      Strict({ provider: ProviderEnum, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }),
       Type.Object({ valid: Type.Boolean() }),
     ),
     /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
@@ -158,7 +158,7 @@ export const dialer = {
         by: By,
         merchant_id: Type.Optional(Text(64)),
         template_id: Type.Optional(Text(64)),
-        verdict: Type.Optional(InboundVerdictWord),
+        verdict: Type.Optional(InboundVerdictEnum),
         from: Type.Optional(IsoTime),
         to: Type.Optional(IsoTime),
         ...PageParams,

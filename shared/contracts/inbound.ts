@@ -1,11 +1,11 @@
 import { IsoTime, Nullable, Type, Uuid, type Static } from "./define.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderEnum } from "./configuration.ts";
 
 /** What became of a call to one of our numbers. */
 export const INBOUND_VERDICTS = ["ACCEPTED", "REJECTED", "REDIRECTED"] as const;
 export type InboundVerdict = (typeof INBOUND_VERDICTS)[number];
 /** One of them as it travels. */
-export const InboundVerdictWord = Type.Enum([...INBOUND_VERDICTS]);
+export const InboundVerdictEnum = Type.Enum([...INBOUND_VERDICTS]);
 
 /** Why a call was blocked, in the order in which it is judged. */
 export const BLOCK_REASONS = [
@@ -23,7 +23,7 @@ export type BlockReason = (typeof BLOCK_REASONS)[number];
 /** A call to one of our numbers. Times ISO. Nulls: the caller withheld the number; the called number is nobody's; the call was not accepted (lead_id); not judged yet (verdict). */
 export const InboundCallRecord = Type.Object({
   id: Uuid,
-  provider: ProviderWord,
+  provider: ProviderEnum,
   call_id: Type.String(),
   caller_number: Nullable(Type.String()),
   called_number: Type.String(),
@@ -31,7 +31,7 @@ export const InboundCallRecord = Type.Object({
   reseller_id: Nullable(Type.String()),
   merchant_id: Nullable(Type.String()),
   template_id: Nullable(Type.String()),
-  verdict: Nullable(InboundVerdictWord),
+  verdict: Nullable(InboundVerdictEnum),
   reason: Nullable(Type.Enum([...BLOCK_REASONS])),
   lead_id: Nullable(Type.String()),
   created_at: IsoTime,

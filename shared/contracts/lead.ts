@@ -1,6 +1,6 @@
 import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "./define.ts";
 import { RetryPolicy } from "./attempt.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderEnum } from "./configuration.ts";
 
 /** Lead status, section 3.1. */
 export const LEAD_STATUSES = ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const;
@@ -114,7 +114,7 @@ export type DueLead = Static<typeof DueLead>;
 /** What is snapshotted into the attempt when a lead is claimed. */
 export const AttemptPlan = Type.Object({
   number_id: Uuid,
-  provider: ProviderWord,
+  provider: ProviderEnum,
   template_version: Type.Integer(),
   policy: RetryPolicy,
 });

@@ -1,6 +1,6 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { AttemptFacts, Evaluation } from "./attempt.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderEnum } from "./configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
 import { By, PageParams } from "./identity.ts";
 import { Explanation } from "./explanation.ts";
@@ -229,7 +229,7 @@ export const leads = {
       Strict({
         lead_id: Uuid,
         call_id: Text(300),
-        provider: ProviderWord,
+        provider: ProviderEnum,
         number_id: Uuid,
         reseller_id: Text(64),
         merchant_id: Nullable(Text(64)),

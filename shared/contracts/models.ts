@@ -4,7 +4,7 @@ import { ENGINES } from "../variables.ts";
 /** How a talk is held: we do speech around a language model, the carrier does the speech, or one model does all. */
 export type Engine = (typeof ENGINES)[number];
 /** One of them as it travels. */
-export const EngineWord = Type.Enum([...ENGINES]);
+export const EngineEnum = Type.Enum([...ENGINES]);
 
 /** Which model is used: an endpoint the deployment has named in MODEL_ENDPOINTS (absent: its own), and a model there (absent: that endpoint's). */
 export const ModelUse = Strict({

@@ -1,5 +1,5 @@
 import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderEnum } from "./configuration.ts";
 import { By, PageParams } from "./identity.ts";
 
 /** States of a number. IN_USE is derived: all its channels are taken. */
@@ -10,7 +10,7 @@ export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 export const NumberRecord = Type.Object({
   id: Uuid,
   phone_number: Type.String(),
-  provider: ProviderWord,
+  provider: ProviderEnum,
   status: Type.Enum([...NUMBER_STATUSES]),
   channel: Type.String(),
   max_concurrent_calls: Type.Integer(),
@@ -28,7 +28,7 @@ const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
 
 /** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
 export const NumberPatch = Patch({
-  provider: Type.Optional(ProviderWord),
+  provider: Type.Optional(ProviderEnum),
   status: Type.Optional(NumberStatus),
   channel: Type.Optional(Text(32)),
   max_concurrent_calls: Type.Optional(Lines),
@@ -47,7 +47,7 @@ export const numbers = {
       Strict({
         by: By,
         phone_number: Text(32),
-        provider: ProviderWord,
+        provider: ProviderEnum,
         status: Type.Optional(NumberStatus),
         channel: Type.Optional(Text(32)),
         max_concurrent_calls: Type.Optional(Lines),
@@ -60,7 +60,7 @@ export const numbers = {
     list: action(
       Strict({
         by: By,
-        provider: Type.Optional(ProviderWord),
+        provider: Type.Optional(ProviderEnum),
         status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
         phone_number: Type.Optional(Text(32)),
         reseller_id: Type.Optional(Text(64)),
@@ -81,7 +81,7 @@ export const numbers = {
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
     /** Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest. null: nobody's. */
     called: action(
-      Strict({ phone_number: E164, provider: ProviderWord }),
+      Strict({ phone_number: E164, provider: ProviderEnum }),
       Type.Object({
         number: Nullable(
           Type.Object({
@@ -99,13 +99,13 @@ export const numbers = {
       Strict({
         reseller_id: Text(64),
         merchant_id: Nullable(Text(64)),
-        provider: ProviderWord,
+        provider: ProviderEnum,
         lease_seconds: LeaseSeconds,
         same_country: Type.Boolean(),
         wants: Type.Array(Strict({ to: E164, holder: Text(80) }), { minItems: 1, maxItems: 500 }),
       }),
       Type.Object({
-        lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderWord }))),
+        lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderEnum }))),
       }),
     ),
     /** Internal: prolongs the lines taken in these names (`<holder>~…`) to at least this long from now, in order; false: the line's time was over, it may be another's. */
@@ -121,7 +121,7 @@ export const numbers = {
       Strict({
         reseller_id: Text(64),
         merchant_id: Nullable(Text(64)),
-        provider: ProviderWord,
+        provider: ProviderEnum,
         country: Type.Optional(Text(2)),
       }),
       Type.Object({ numbers: Type.Integer(), free_lines: Type.Integer() }),
@@ -132,6 +132,6 @@ export const numbers = {
   },
   events: {
     /** A line became free or a number was added: parked leads may go on. */
-    "numbers.freed": Type.Object({ provider: ProviderWord }),
+    "numbers.freed": Type.Object({ provider: ProviderEnum }),
   },
 };

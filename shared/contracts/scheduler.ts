@@ -1,5 +1,5 @@
 import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
-import { ProviderWord } from "./configuration.ts";
+import { ProviderEnum } from "./configuration.ts";
 import { Explanation } from "./explanation.ts";
 import { WaitingLead } from "./lead.ts";
 
@@ -26,7 +26,7 @@ export const scheduler = {
      */
     grant: action(
       Strict({
-        provider: ProviderWord,
+        provider: ProviderEnum,
         rate_limit: Nullable(RateLimit),
         max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }),
         min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
@@ -41,7 +41,7 @@ export const scheduler = {
       ]),
     ),
     /** Internal: no call goes through this provider's account until then (429 with Retry-After, connection refused, a queue at the carrier). Never shortens a longer pause. */
-    slow: action(Strict({ provider: ProviderWord, until: IsoTime, why: Text(200) }), Nothing),
+    slow: action(Strict({ provider: ProviderEnum, until: IsoTime, why: Text(200) }), Nothing),
     /** Internal, after the lead's scope was checked by its owner: the gates as a pass would judge them now, or at another instant. */
     explain: action(Strict({ lead: WaitingLead, at: Type.Optional(IsoTime) }), Explanation),
   },

@@ -1,4 +1,4 @@
-import { EngineWord, ModelUses } from "./models.ts";
+import { EngineEnum, ModelUses } from "./models.ts";
 import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "./define.ts";
 
 const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
@@ -137,7 +137,7 @@ const others = {
   /** Outcome words that are tried again; absent: the deployment's own list. */
   retry_on: Type.Array(Text(64), { maxItems: 50 }),
   /** How the talk is held; absent: the configuration's, then the deployment's. */
-  engine: EngineWord,
+  engine: EngineEnum,
   models: ModelUses,
   evaluators: Type.Array(Evaluator, { maxItems: 20 }),
   /** A few sentences of what came of the talk are written after it. */
@@ -180,7 +180,7 @@ export const TemplateRecord = Type.Object({
   language: Type.String(),
   limits: Type.Object(LimitsFields),
   retry_on: Nullable(Type.Array(Type.String())),
-  engine: Nullable(EngineWord),
+  engine: Nullable(EngineEnum),
   models: ModelUses,
   evaluators: Type.Array(Evaluator),
   summary: Type.Boolean(),

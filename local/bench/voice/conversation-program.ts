@@ -7,7 +7,7 @@ import { busOf } from "../../../shared/bus.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { readEnv } from "../../../shared/env.ts";
-import { provideGround } from "../../../shared/ground.ts";
+import { provideDeps } from "../../../shared/process-deps.ts";
 import { callRef, randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
@@ -24,7 +24,7 @@ const broker = new ServiceBroker({
   logger: false,
   tracking: { enabled: true },
 });
-provideGround(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
+provideDeps(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
 
 const templates = new Map<string, TemplateRecord>();
 const tell = (told: Told): void => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Expectations } from "./script.ts";
 
 /** One expectation and whether it was met. */
@@ -12,7 +12,7 @@ export interface Check {
 
 /** What came of a talk. `ended_by`, `outcome`: NOT_OVER where the script ran out before the talk did. */
 export interface Result {
-  readonly facts: TalkFacts;
+  readonly facts: ConversationFacts;
   readonly outcome: string;
   readonly ended_by: string;
 }
@@ -44,7 +44,7 @@ function variableChecks(expected: Record<string, unknown>, actual: Record<string
 
 function transcriptChecks(
   { contains = [], not_contains = [] }: NonNullable<Expectations["transcript"]>,
-  { transcription }: TalkFacts,
+  { transcription }: ConversationFacts,
 ): Check[] {
   const lines = transcription.map((line) => line.content);
   const lineWith = (piece: string): string | undefined =>

@@ -1,5 +1,5 @@
 import { ENDED_BY } from "../../../shared/contracts/attempt.ts";
-import { VoicemailActionWord } from "../../../shared/contracts/configuration.ts";
+import { VoicemailActionEnum } from "../../../shared/contracts/configuration.ts";
 import { Json, Strict, Text, Type, type Static } from "../../../shared/contracts/define.ts";
 
 const Words = Text(2000);
@@ -59,7 +59,7 @@ export const Script = Strict({
   /** The template, relative to the script; the command line's own wins. */
   template: Type.Optional(Text(500)),
   payload: Type.Optional(Json),
-  voicemail_action: Type.Optional(VoicemailActionWord),
+  voicemail_action: Type.Optional(VoicemailActionEnum),
   turns: Type.Array(Turn, { maxItems: 200 }),
   /** Answers to web requests, by the function's name; a list is used one after the other, its last one for good. */
   web: Type.Optional(Type.Record(Type.String(), Type.Array(WebAnswer, { minItems: 1, maxItems: 50 }))),

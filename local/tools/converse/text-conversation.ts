@@ -8,7 +8,7 @@ import {
   type TalkState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
-import { noFacts, type TalkFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import { NOT_OVER } from "./expectations.ts";
 import { entriesOf } from "./dtmf-entries.ts";
@@ -73,7 +73,7 @@ export class TextTalk {
   get node(): string {
     return this.#state.node;
   }
-  get facts(): TalkFacts {
+  get facts(): ConversationFacts {
     return talkFacts(this.#state);
   }
   get endedBy(): string {

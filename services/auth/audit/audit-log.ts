@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf } from "../../../shared/contracts/identity.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
@@ -23,7 +23,7 @@ const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAud
 });
 
 /** The audit log over its repository. */
-export function auditing(ground: ServiceGround, audit: AuditRepository): Auditing {
+export function auditing(ground: ServiceDeps, audit: AuditRepository): Auditing {
   const record = async ({
     by,
     action,

@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { emailForm } from "./login.ts";
 import { MIN_PASSWORD, type Passwords } from "./passwords.ts";
 import type { UsersRepository } from "../users/users.repository.ts";
@@ -11,7 +11,7 @@ const EMAIL = /^[^\s@]{1,64}@[^\s@.]{1,63}(?:\.[^\s@.]{1,63}){1,8}$/;
  * starting at once the unique index lets one write. Throws one sentence when the two values can't be used.
  */
 export async function ensureFirstAdmin(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
 ): Promise<void> {

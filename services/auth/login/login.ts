@@ -1,4 +1,4 @@
-import type { Handling, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Handling, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Passwords } from "./passwords.ts";
 import { stands } from "./account-status.ts";
@@ -18,7 +18,7 @@ type Login = (credentials: ParamsOf<"auth.login">, handling: Handling) => Promis
 
 /** POST /login: same answer and same work for a wrong password, an unknown e-mail and whoever is switched off; ten failed tries a minute per e-mail. */
 export function loginWith(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
   tokens: AccessTokens,

@@ -1,4 +1,4 @@
-import type { Bus, Handling, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, Handling, ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs } from "../../../shared/clock.ts";
 import type { By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -26,7 +26,7 @@ export interface Identities {
 }
 
 /** Notes that a token was used: to the minute on the token, and each day's first use in the audit log. A failure to do so keeps nobody out. */
-async function noteUse(ground: ServiceGround, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
+async function noteUse(ground: ServiceDeps, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
   const now = ground.clock.now();
   const since = plusMs(now, -SEEN_EVERY_MS);
   if (token.last_seen_at !== null && token.last_seen_at >= since) return;
@@ -55,7 +55,7 @@ async function noteUse(ground: ServiceGround, { s2s, audit }: Identities, token:
  * not from what the token says, so that a person who was switched off or moved is out within the gateway's few seconds of memory.
  */
 export function identifyWith(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   known: Identities,
 ): (p: { token: string }, handling: Handling) => Promise<By> {
   const stranger = (): never =>

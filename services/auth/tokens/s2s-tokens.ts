@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import type { S2sTokenRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/identity.ts";
@@ -50,7 +50,7 @@ async function checkScope(bus: Bus, { reseller_id, merchant_id }: ParamsOf<"auth
 }
 
 /** Issues, lists and revokes server-to-server tokens; each issue and revocation is in the audit log. */
-export const s2sTokens = (ground: ServiceGround, s2s: S2sTokensRepository, audit: Auditing): S2sTokens => ({
+export const s2sTokens = (ground: ServiceDeps, s2s: S2sTokensRepository, audit: Auditing): S2sTokens => ({
   async issue(params, bus) {
     const { by, name, role, reseller_id, merchant_id = null } = params;
     const refusal = refuseIssue(by, params);

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf, type Scope } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -75,7 +75,7 @@ async function withdrawAdmin(
 
 /** Changes to people, over their repository. */
 export function userChanging(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
   audit: Auditing,

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -54,7 +54,7 @@ export async function checkExists(bus: Bus, { reseller_id, merchant_id }: Place)
 
 /** Makes and reads people; user-changing.ts does the rest. */
 export function userManagement(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
   audit: Auditing,

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { normalised, patched, requireValid } from "../rules/configuration-validation.ts";
@@ -23,7 +23,7 @@ const docToChange = (configurations: ConfigurationsRepository, by: By, id: strin
   toChange(by, (scope) => configurations.find(scope, id), "configuration", configurationNotFound);
 
 async function save(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   configurations: ConfigurationsRepository,
   bus: Bus,
   { by, config_id, configuration: patch }: ParamsOf<"config.updateConfiguration">,
@@ -46,7 +46,7 @@ async function save(
 
 /** Changes a configuration; what comes out is judged as a whole. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, BUSY. */
 export async function changeConfiguration(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   configurations: ConfigurationsRepository,
   bus: Bus,
   params: ParamsOf<"config.updateConfiguration">,
@@ -59,7 +59,7 @@ export async function changeConfiguration(
 
 /** Takes a template's configuration away: its leads wait until it has one again. FORBIDDEN, CONFIGURATION_NOT_FOUND. */
 export async function deleteConfiguration(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   configurations: ConfigurationsRepository,
   bus: Bus,
   { by, config_id }: ParamsOf<"config.deleteConfiguration">,
@@ -71,7 +71,7 @@ export async function deleteConfiguration(
 
 /** Tells everybody what became of a configuration: the log, whoever remembers it, and the audit log. */
 export async function told(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   bus: Bus,
   by: By,
   event: "configuration.created" | "configuration.updated" | "configuration.deleted",

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import { scopeOf } from "../../../shared/contracts/identity.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
@@ -17,7 +17,7 @@ import { mayOwn, mayWrite, requireOwner } from "../tenancy.ts";
 
 /** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID. */
 export async function createTemplate(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   bus: Bus,
   { by, template }: ParamsOf<"config.createTemplate">,
@@ -51,7 +51,7 @@ export async function createTemplate(
 
 /** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, CONFIGURATION_EXISTS. */
 export async function createConfiguration(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   bus: Bus,

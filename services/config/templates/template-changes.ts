@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/template.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -24,7 +24,7 @@ const onlySwitches = (patch: TemplatePatch): boolean => Object.keys(patch).every
 
 /** One try at a new version; null: another save came first. A version whose writer died before it became current is made current on the way. */
 async function tryVersion(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   by: By,
   head: TemplateDoc,
@@ -44,7 +44,7 @@ async function tryVersion(
 }
 
 async function save(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   { by, id, template: patch }: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
@@ -71,7 +71,7 @@ async function save(
  * FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY.
  */
 export async function changeTemplate(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   bus: Bus,
   params: ParamsOf<"config.updateTemplate">,
@@ -100,7 +100,7 @@ export async function changeTemplate(
  * FORBIDDEN, TEMPLATE_NOT_FOUND, RESOURCE_IN_USE while it has unfinished leads.
  */
 export async function deleteTemplate(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   bus: Bus,

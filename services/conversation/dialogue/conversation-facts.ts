@@ -1,9 +1,9 @@
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import { maskedText, maskedVariables } from "./secret-entries.ts";
 import type { TalkState } from "./dialogue-state.ts";
 
 /** What is known of a talk, secrets masked. One that has not ended counts as ended by an error: that is what it is, should nobody go on with it. */
-export const talkFacts = (s: TalkState): TalkFacts => ({
+export const talkFacts = (s: TalkState): ConversationFacts => ({
   decided: s.decided,
   ended_by: s.ended_by ?? "error",
   user_turns: s.user_turns,

@@ -1,7 +1,7 @@
 import { exponentialMs } from "../../../shared/backoff.ts";
 import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import type { Evaluation, TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import type { ChatModel } from "../providers/port.ts";
@@ -25,7 +25,7 @@ export interface Over {
   readonly lead_id: string;
   readonly claim_no: number;
   readonly template: TemplateRecord;
-  readonly talk: TalkFacts;
+  readonly talk: ConversationFacts;
 }
 
 /** What follows a talk: its evaluation, in time or later. */

@@ -1,4 +1,4 @@
-import { MAX_SUMMARY_CHARS, type TalkFacts } from "../../../shared/contracts/attempt.ts";
+import { MAX_SUMMARY_CHARS, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Evaluator, TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { ChatTool } from "../dialogue/chat-messages.ts";
 import type { ChatRequest } from "../providers/port.ts";
@@ -7,7 +7,7 @@ import type { ChatRequest } from "../providers/port.ts";
 export interface EndedTalk
   extends
     Pick<TemplateRecord, "evaluators" | "summary" | "language">,
-    Pick<TalkFacts, "transcription" | "node_traversal" | "decided"> {}
+    Pick<ConversationFacts, "transcription" | "node_traversal" | "decided"> {}
 
 /** The function a model answers with: a number for each evaluator under its name, and the summary. No evaluator's name begins like the summary's. */
 export const ANSWER_TOOL = "report_evaluation";
@@ -33,12 +33,12 @@ export const worthAsking = ({ evaluators, summary, transcription }: EndedTalk): 
   (evaluators.length > 0 || summary) &&
   transcription.some((line) => line.role === "user" && line.content.trim() !== "");
 
-const lineOf = ({ role, content }: TalkFacts["transcription"][number]): string =>
+const lineOf = ({ role, content }: ConversationFacts["transcription"][number]): string =>
   `${role === "user" ? "CUSTOMER" : "AGENT"}: ${content.replace(/\s+/g, " ").trim()}`;
 
 /** The transcript as text, line by line; the middle of a very long one is left out. */
 export function transcriptText(
-  transcription: TalkFacts["transcription"],
+  transcription: ConversationFacts["transcription"],
   most = MAX_TRANSCRIPT_CHARS,
   head = HEAD_CHARS,
 ): string {

@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Provider, VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import type { Preparation } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/models.ts";
@@ -30,7 +30,7 @@ export interface SessionDoc {
   node_id: string | null;
   call_id: string | null;
   /** What is known of the talk so far; null until something was said. */
-  talk: TalkFacts | null;
+  talk: ConversationFacts | null;
   answered_at: Date | null;
   ended_at: Date | null;
   created_at: Date;

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import { plusSeconds } from "../../../shared/clock.ts";
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { insertEach } from "../../../shared/unordered-insert.ts";
 import type { SessionDoc } from "./sessions.model.ts";
@@ -37,9 +37,13 @@ export interface Sessions {
   redeem(token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null>;
   begin(id: string, answered_at: Date, now: Date): Promise<void>;
   /** Keeps what is known so far. */
-  progress(id: string, known: { talk: TalkFacts; call_id: string | null }, now: Date): Promise<void>;
+  progress(id: string, known: { talk: ConversationFacts; call_id: string | null }, now: Date): Promise<void>;
   /** The talk has ended; its facts wait to be settled. */
-  ended(id: string, known: { talk: TalkFacts; call_id: string | null; ended_at: Date }, now: Date): Promise<void>;
+  ended(
+    id: string,
+    known: { talk: ConversationFacts; call_id: string | null; ended_at: Date },
+    now: Date,
+  ): Promise<void>;
   /** Nothing more will come of it: settled, or over before it began. */
   close(id: string, now: Date): Promise<void>;
   find(id: string): Promise<SessionDoc | null>;

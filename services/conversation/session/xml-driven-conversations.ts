@@ -1,7 +1,7 @@
 import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
-import type { Turn, TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import type { VoiceEngine } from "../pipelines/port.ts";
@@ -27,14 +27,14 @@ export interface TurnsParts {
 /** The talks of this process whose carriers ask for a document after each turn. */
 export interface TalksByTurns {
   /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process is going down. */
-  turn(turn: Turn, bus: Bus): Promise<TurnReply>;
+  turn(turn: XmlTurn, bus: Bus): Promise<XmlTurnReply>;
   /** The carrier's side of a call is over: nobody will ask again. */
   over(call_ref: string): void;
   /** Lets no new talk in. */
   refuse(): void;
 }
 
-const NOTHING: TurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
+const NOTHING: XmlTurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
 /** Keeps them. */
 export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }: TurnsParts): TalksByTurns {
@@ -44,7 +44,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
   const paces = new Map<Provider, CarrierTempo>();
   let refusing = false;
 
-  const admit = async ({ call_ref, call_id, provider }: Turn, token: string, bus: Bus): Promise<XmlDrivenLeg> => {
+  const admit = async ({ call_ref, call_id, provider }: XmlTurn, token: string, bus: Bus): Promise<XmlDrivenLeg> => {
     if (refusing || talks.full()) fail("BUSY", "This process holds as many talks as it can.");
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";
 import type { Floor, TextLeg, TextLegEvents } from "./port.ts";
@@ -16,7 +16,7 @@ export interface TurnInput {
 /** A text leg of a carrier that asks for a document at the answer and after each input. */
 export interface XmlDrivenLeg extends TextLeg {
   /** The carrier asks what comes next. */
-  turn(input: TurnInput): Promise<TurnReply>;
+  turn(input: TurnInput): Promise<XmlTurnReply>;
   /** The carrier's side of the call is over. */
   gone(): void;
 }
@@ -55,14 +55,14 @@ const QUIET: TextLegEvents = {
   closed: () => undefined,
 };
 
-type Next = TurnReply["next"];
+type Next = XmlTurnReply["next"];
 interface Waiting {
-  readonly reply: Promise<TurnReply>;
-  resolve(reply: TurnReply): void;
+  readonly reply: Promise<XmlTurnReply>;
+  resolve(reply: XmlTurnReply): void;
   stopPatience(): void;
 }
 interface Delivered {
-  readonly reply: TurnReply;
+  readonly reply: XmlTurnReply;
   readonly at_ms: number;
   readonly said: readonly Utterance[];
 }
@@ -141,7 +141,7 @@ class Turns implements XmlDrivenLeg {
     this.#events.closed();
   }
 
-  turn(input: TurnInput): Promise<TurnReply> {
+  turn(input: TurnInput): Promise<XmlTurnReply> {
     if (this.#waiting) return this.#waiting.reply;
     const last = this.#last;
     if (last && input.follows !== null && input.follows < this.#number) return Promise.resolve(last.reply);
@@ -199,8 +199,8 @@ class Turns implements XmlDrivenLeg {
   }
 
   #wait(): Waiting {
-    let resolve: (reply: TurnReply) => void = () => undefined;
-    const reply = new Promise<TurnReply>((done) => {
+    let resolve: (reply: XmlTurnReply) => void = () => undefined;
+    const reply = new Promise<XmlTurnReply>((done) => {
       resolve = done;
     });
     const waiting: Waiting = {
@@ -243,13 +243,13 @@ class Turns implements XmlDrivenLeg {
     if (!this.#closed) this.#watch(reply);
   }
 
-  #reply(next: Next, say: readonly Utterance[]): TurnReply {
+  #reply(next: Next, say: readonly Utterance[]): XmlTurnReply {
     const { language, voice } = this.#parts;
     return { turn: this.#number, say: [...say], next, language, voice };
   }
 
   /** Lets go of a carrier that never asks again. */
-  #watch({ say, next }: TurnReply): void {
+  #watch({ say, next }: XmlTurnReply): void {
     const patienceMs =
       next.kind === "listen"
         ? next.seconds * MS_PER_SECOND

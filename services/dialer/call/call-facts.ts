@@ -1,5 +1,5 @@
 import { plusSeconds } from "../../../shared/clock.ts";
-import type { AttemptFacts, CarrierEnd, TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts, CarrierEnd, ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { CallDoc, HangUpReason } from "./calls.model.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "./call-deadlines.ts";
 
@@ -49,7 +49,7 @@ function answeredAt(call: CallDoc): Date | null {
 }
 
 /** All that is known of an ended call, for leads to judge. `talk`: what the conversation left, null when nobody joined. */
-export function factsOf(call: CallDoc, talk: TalkFacts | null): AttemptFacts {
+export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptFacts {
   const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
   const cause = call.cause === undefined ? {} : { cause: call.cause };
   return {

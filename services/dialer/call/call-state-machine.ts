@@ -1,7 +1,7 @@
 import { plusMs } from "../../../shared/clock.ts";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { CallDoc, CallState, HangUpReason, KeptOrder, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
@@ -37,7 +37,7 @@ const keptOf = ({
   pre_check_defers: _defers,
   rate_limit: _limit,
   ...order
-}: DialOrder): KeptOrder => order;
+}: DialJob): KeptOrder => order;
 
 /** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
 export const isSame = (a: CallDoc, b: CallDoc): boolean =>
@@ -49,7 +49,7 @@ export const isSame = (a: CallDoc, b: CallDoc): boolean =>
 
 /** The intent record: written, and acknowledged by a majority, before the carrier is asked. */
 export const intent = (
-  order: DialOrder,
+  order: DialJob,
   node: string,
   now: Date,
   deadline_at: Date,

@@ -2,7 +2,7 @@ import { Schema } from "mongoose";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
 import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
 import type { KeptRecording } from "../recordings/recording-state-machine.ts";
@@ -26,7 +26,7 @@ export type HangUpReason =
 export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
-export type KeptOrder = Omit<DialOrder, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+export type KeptOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
 
 /** A call as it is kept: one document per attempt, `_id` its call_ref. Fields are absent until they are known, so that guards and partial indexes can ask for absence. */
 export interface CallDoc {

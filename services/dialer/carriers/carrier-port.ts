@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
-import type { Preparation, Prepared, TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { Preparation, Prepared, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
 
@@ -166,7 +166,7 @@ export type InboundDecision =
       callback_base: string;
       record: boolean;
       talk_seconds: number;
-      greeting: TurnReply | null;
+      greeting: XmlTurnReply | null;
     };
 
 /** How a carrier speaks with our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
@@ -244,7 +244,7 @@ export interface CarrierPort {
   /** VALIDATION_FAILED when the callback lacks what every callback has. */
   translate(kind: CallbackKind, request: SignedRequest): Translated;
   /** What the carrier is answered to a callback of this kind; `reply` for those with a turn. */
-  answerDocument(kind: CallbackKind, reply: TurnReply | null, at: DocumentPlace): AnswerDocument;
+  answerDocument(kind: CallbackKind, reply: XmlTurnReply | null, at: DocumentPlace): AnswerDocument;
   /** Reads a call to one of our numbers; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */

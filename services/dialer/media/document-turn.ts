@@ -1,4 +1,4 @@
-import type { Turn, TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
@@ -10,10 +10,10 @@ const ANY_ORIGIN = "http://localhost";
 const MAX_TURNS = 1_000_000;
 
 /** Ends the call without a word: nobody is there to talk. */
-const HANG_UP: TurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
+const HANG_UP: XmlTurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
 
 /** The address's part in a turn: the token of an answer (`media`), the reply a later turn follows (`turn`). Pure. */
-export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<Turn, "token" | "follows"> {
+export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<XmlTurn, "token" | "follows"> {
   const query = new URL(path, ANY_ORIGIN).searchParams;
   if (kind === "answer") return { token: query.get("media"), follows: 0 };
   const follows = Number(query.get("turn") ?? Number.NaN);
@@ -24,7 +24,7 @@ export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): P
 }
 
 /** Asks the node that holds the talk; an answer that nobody holds yet, any node. */
-async function ask(w: Works, turn: Turn): Promise<TurnReply> {
+async function ask(w: Works, turn: XmlTurn): Promise<XmlTurnReply> {
   const holder = async (): Promise<string | undefined> => (await w.calls.find(turn.call_ref))?.holder;
   const at = await holder();
   if (at !== undefined) return w.bus.call("conversation.turn", { ...turn, token: null }, { node: at });
@@ -45,7 +45,7 @@ export async function nextReply(
   raw: RawCallback,
   call_id: string,
   { heard, digits }: NonNullable<Translated["turn"]>,
-): Promise<TurnReply> {
+): Promise<XmlTurnReply> {
   try {
     return await ask(w, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { runAttempt } from "./attempt.ts";
@@ -15,7 +15,7 @@ const REMEMBERED = 10_000;
 /** The attempts under way in this process. */
 export interface Attempts {
   /** Takes an order and starts its attempt; false: there is no room, or this process is shutting down. One that is under way, or was lately, counts as taken. */
-  take(order: DialOrder): boolean;
+  take(order: DialJob): boolean;
   /** Resolves when every attempt has come to its end, or after `limitMs`. */
   settled(limitMs: number): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function createAttempts(w: Works): Attempts {
     const oldest = over.size > REMEMBERED ? over.values().next().value : undefined;
     if (oldest !== undefined) over.delete(oldest);
   };
-  const start = async (ref: string, order: DialOrder): Promise<void> => {
+  const start = async (ref: string, order: DialJob): Promise<void> => {
     const checks = order.pre_checks.length > 0 ? 1 : 0;
     checking += checks;
     try {

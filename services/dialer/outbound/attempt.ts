@@ -1,5 +1,5 @@
 import { plusMs } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
@@ -18,7 +18,7 @@ import type { Works } from "../deps.ts";
 /** The media address outlives the ring time by this much: the carrier may queue the call for a moment. */
 const MEDIA_MARGIN_SECONDS = 60;
 
-const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Promise<Media> =>
+const prepare = (w: Works, order: DialJob, payload: DialJob["payload"]): Promise<Media> =>
   w.together.prepare({
     call_ref: callRef(order.lead_id, order.claim_no),
     lead_id: order.lead_id,
@@ -36,7 +36,7 @@ const prepare = (w: Works, order: DialOrder, payload: DialOrder["payload"]): Pro
   });
 
 /** Every check before the intent, in order, and the right to place the call last, for it holds for a moment only. */
-async function beforeIntent(w: Works, order: DialOrder, takenMs: number): Promise<Omit<Clearance, "intentMs"> | Stop> {
+async function beforeIntent(w: Works, order: DialJob, takenMs: number): Promise<Omit<Clearance, "intentMs"> | Stop> {
   try {
     const [stop, lineless] = await Promise.all([firstStop(w, order, [carrier, window, blacklist]), line(w, order)]);
     const early = stop ?? lineless;
@@ -69,7 +69,7 @@ async function yieldPlace(w: Works, ref: string): Promise<void> {
 }
 
 /** It is not known whether the intent was written, but for certain that nobody was asked to dial: it is undone, or its place is taken by a tombstone. */
-async function undo(w: Works, order: DialOrder, call: CallDoc, error: unknown): Promise<void> {
+async function undo(w: Works, order: DialJob, call: CallDoc, error: unknown): Promise<void> {
   w.log.warn({ call_ref: call._id, error: errorForLog(error) }, "an intent could not be written; nothing is dialled");
   const now = w.clock.now();
   const release = later(error, now);
@@ -87,7 +87,7 @@ async function undo(w: Works, order: DialOrder, call: CallDoc, error: unknown): 
 }
 
 /** Writes the intent, acknowledged by a majority; false: the call may not be placed, and all that is owed is done. */
-async function writeIntent(w: Works, order: DialOrder, call: CallDoc): Promise<boolean> {
+async function writeIntent(w: Works, order: DialJob, call: CallDoc): Promise<boolean> {
   try {
     if (await w.calls.insert(call)) return true;
   } catch (error) {
@@ -102,7 +102,7 @@ async function writeIntent(w: Works, order: DialOrder, call: CallDoc): Promise<b
  * One attempt in order: checks, pre-checks, media, grant, intent (acknowledged by a majority), carrier asked once, answer written down (reliability.md 3.1).
  * The intent is written while the grant's instant is waited for. Every end gives the lead back or settles it, then frees the number; whatever breaks on the way is found by the sweeps.
  */
-export async function runAttempt(w: Works, order: DialOrder): Promise<void> {
+export async function runAttempt(w: Works, order: DialJob): Promise<void> {
   const clear = await beforeIntent(w, order, w.clock.monotonicMs());
   if ("kind" in clear) {
     await stopEarly(w, order, clear);

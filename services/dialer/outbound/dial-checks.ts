@@ -1,5 +1,5 @@
 import { noFacts } from "../../../shared/contracts/attempt.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { admittedAfter, pausedUntil } from "./carrier-circuit-breaker.ts";
 import { leaving, type Stop } from "./early-stop.ts";
@@ -7,10 +7,10 @@ import { ringSeconds } from "../call/call-deadlines.ts";
 import type { Works } from "../deps.ts";
 
 /** One check of an attempt before its intent; null: it may go on. */
-export type Check = (w: Works, order: DialOrder) => Promise<Stop | null>;
+export type Check = (w: Works, order: DialJob) => Promise<Stop | null>;
 
 /** Runs checks in order; the first stop ends it. */
-export async function firstStop(w: Works, order: DialOrder, checks: readonly Check[]): Promise<Stop | null> {
+export async function firstStop(w: Works, order: DialJob, checks: readonly Check[]): Promise<Stop | null> {
   for (const check of checks) {
     const stop = await check(w, order);
     if (stop) return stop;

@@ -1,4 +1,4 @@
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { GRANT_VALID_MS } from "../../../shared/contracts/scheduler.ts";
 import type { Stop } from "./early-stop.ts";
 import type { Works } from "../deps.ts";
@@ -16,14 +16,14 @@ const GRANT_WAIT_MS = 2000;
 const SENDING_MS = 20;
 
 /** Whether calls of this order are counted at all. */
-const isLimited = ({ env }: Works, { provider, rate_limit }: DialOrder): boolean =>
+const isLimited = ({ env }: Works, { provider, rate_limit }: DialJob): boolean =>
   env[`${provider}_CALLS_PER_SECOND`] > 0 || rate_limit !== null;
 
 /**
  * The right to place this call, taken right before the intent; null: nothing limits it. Grants never go back: one that was not used is lost.
  * The span is by our own monotonic clock and begins with the asking, so that neither a slow bus nor a wrong clock can put a call into another window (reliability.md 3.3).
  */
-export async function takeGrant(w: Works, order: DialOrder): Promise<Grant | Stop | null> {
+export async function takeGrant(w: Works, order: DialJob): Promise<Grant | Stop | null> {
   if (!isLimited(w, order)) return null;
   const { askedMs, answer } = await w.grantPace.inTurn(async () => {
     const askedMs = w.clock.monotonicMs();

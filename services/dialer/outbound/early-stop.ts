@@ -1,6 +1,6 @@
 import { plusSeconds } from "../../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { Works } from "../deps.ts";
@@ -44,7 +44,7 @@ export function stopFor(error: unknown, now: Date): Stop {
 }
 
 /** Ends an attempt of which nothing was written. Should leads be out of reach, its own sweep finds the lead and asks us: never dialled. */
-export async function stopEarly(w: Works, { lead_id, claim_no }: DialOrder, stop: Stop): Promise<void> {
+export async function stopEarly(w: Works, { lead_id, claim_no }: DialJob, stop: Stop): Promise<void> {
   try {
     if (stop.kind === "release") {
       const { due_at, reason, pre_check } = stop;

@@ -1,6 +1,6 @@
 import { plusMs } from "../../../shared/clock.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { lookAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
@@ -44,7 +44,7 @@ function tooLate(w: Works, { grant, intentMs }: Clearance, ring_seconds: number)
   return ring_seconds === 0 ? "the calling window closed" : null;
 }
 
-function requestOf(w: Works, order: DialOrder, call: CallDoc, media: Media, ring_seconds: number): DialRequest {
+function requestOf(w: Works, order: DialJob, call: CallDoc, media: Media, ring_seconds: number): DialRequest {
   return {
     call_ref: call._id,
     to: order.to,
@@ -59,7 +59,7 @@ function requestOf(w: Works, order: DialOrder, call: CallDoc, media: Media, ring
 }
 
 /** Asks the carrier once, within the time a dial request may take. */
-async function askOnce(w: Works, order: DialOrder, request: DialRequest): Promise<DialAnswer> {
+async function askOnce(w: Works, order: DialJob, request: DialRequest): Promise<DialAnswer> {
   const answered = new AbortController();
   const overtime = async (): Promise<DialAnswer> => {
     await w.clock.wait(DIAL_TIMEOUT_MS + DIAL_TIMEOUT_MARGIN_MS, answered.signal);
@@ -77,7 +77,7 @@ async function askOnce(w: Works, order: DialOrder, request: DialRequest): Promis
   }
 }
 
-async function recordPlaced(w: Works, order: DialOrder, call: CallDoc, call_id: string): Promise<void> {
+async function recordPlaced(w: Works, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
   const now = w.clock.now();
   const moved = await w.calls.run(
     place(call._id, call_id, now, dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
@@ -92,7 +92,7 @@ async function recordPlaced(w: Works, order: DialOrder, call: CallDoc, call_id: 
 }
 
 /** Writes down what became of the request, and ends the attempt where it is over. */
-async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAnswer): Promise<void> {
+async function record(w: Works, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
   noteAnswer(w, order.provider, answer);
   const now = w.clock.now();
   if (answer.kind === "placed") {
@@ -125,7 +125,7 @@ async function record(w: Works, order: DialOrder, call: CallDoc, answer: DialAns
 }
 
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
-export async function placeCall(w: Works, order: DialOrder, call: CallDoc, clear: Clearance): Promise<void> {
+export async function placeCall(w: Works, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
   const ring_seconds = ringSeconds(w.clock.now(), w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
   const late = tooLate(w, clear, ring_seconds);
   if (late !== null) {

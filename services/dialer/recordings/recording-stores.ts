@@ -1,8 +1,8 @@
-import type { Ground } from "../../../shared/ground.ts";
+import type { ProcessDeps } from "../../../shared/process-deps.ts";
 import { recordingStores, type RecordingStores } from "../../../shared/storage/recordings.ts";
 
 /** Where this deployment keeps recordings. */
-export function storesOf(ground: Ground): RecordingStores {
+export function storesOf(ground: ProcessDeps): RecordingStores {
   const {
     RECORDINGS_DIR,
     UPLOAD_CALL_RECORDINGS_TO_CLOUD,

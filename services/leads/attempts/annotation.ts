@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
 import { annotate, checked, evaluated, evaluationFields } from "../rules/lead-state-machine.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
@@ -57,11 +57,7 @@ function toldOf(
 }
 
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
-export async function note(
-  ground: ServiceGround,
-  leads: LeadsRepository,
-  p: Noted,
-): Promise<ResultOf<"leads.annotate">> {
+export async function note(ground: ServiceDeps, leads: LeadsRepository, p: Noted): Promise<ResultOf<"leads.annotate">> {
   const { taken, refused } = exportable(p.exported ?? {});
   const fields = fieldsOf(p, taken);
   const told = toldOf(p, taken, refused);

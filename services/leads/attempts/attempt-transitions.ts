@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import { announce } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
@@ -12,7 +12,7 @@ type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "le
 >;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
-export function attempts(ground: ServiceGround, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
+export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
   return {
     async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
       const now = ground.clock.now();

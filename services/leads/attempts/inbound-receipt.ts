@@ -1,4 +1,4 @@
-import type { ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/log.ts";
 import { inboundDocument, type Received } from "./inbound-lead.ts";
@@ -7,7 +7,7 @@ import type { LeadsRepository } from "../leads.repository.ts";
 
 /** Makes the lead of an inbound call, once: its id is the caller's word for the call. STORE_UNAVAILABLE. */
 export async function receive(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   leads: LeadsRepository,
   p: Received,
 ): Promise<ResultOf<"leads.receive">> {

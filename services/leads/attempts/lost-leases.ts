@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs, plusSeconds } from "../../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
 import { REPORTS_AT_ONCE, type Report } from "../../../shared/contracts/webhook.ts";
@@ -28,7 +28,7 @@ const MAX_RECOVERIES = 3;
 
 type Settle = (baton: machine.Baton, facts: AttemptFacts) => Promise<unknown>;
 
-async function recover(ground: ServiceGround, leads: LeadsRepository, lead: LeadDoc, settle: Settle): Promise<void> {
+async function recover(ground: ServiceDeps, leads: LeadsRepository, lead: LeadDoc, settle: Settle): Promise<void> {
   const baton = { lead_id: lead._id, claim_no: lead.claim_no };
   const now = ground.clock.now();
   if (
@@ -67,7 +67,7 @@ async function recover(ground: ServiceGround, leads: LeadsRepository, lead: Lead
 }
 
 /** One pass over leads whose lease ran out. True when there were as many as one pass takes. */
-export async function sweepLost(ground: ServiceGround, leads: LeadsRepository, settle: Settle): Promise<boolean> {
+export async function sweepLost(ground: ServiceDeps, leads: LeadsRepository, settle: Settle): Promise<boolean> {
   const lost = await leads.lostLeases(ground.clock.now(), BATCH);
   await inSlices(lost, PARALLEL, (lead) =>
     recover(ground, leads, lead, settle).catch((error: unknown) => {
@@ -96,7 +96,7 @@ function reportOf(lead: LeadDoc): Report | null {
 const reportBytes = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
 
 /** Hands over all or none. What can't be taken as a whole is handed over one by one, so that one bad report holds up no other. */
-async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: readonly Report[]): Promise<void> {
+async function handOver(ground: ServiceDeps, leads: LeadsRepository, reports: readonly Report[]): Promise<void> {
   const [first, ...others] = reports;
   if (!first) return;
   const ids = reports.map((r) => r.lead_id);
@@ -118,7 +118,7 @@ async function handOver(ground: ServiceGround, leads: LeadsRepository, reports: 
 }
 
 /** One pass over finished leads that still owe their report: handing over is acknowledged, so none is lost. */
-export async function sweepReports(ground: ServiceGround, leads: LeadsRepository): Promise<boolean> {
+export async function sweepReports(ground: ServiceDeps, leads: LeadsRepository): Promise<boolean> {
   const owed = await leads.owedReports(ground.clock.now(), BATCH);
   const reports = owed.map(reportOf).filter((r): r is Report => r !== null);
   await inSlices(packets(reports, reportBytes, MAX_PACKET_BYTES, REPORTS_AT_ONCE), MESSAGES_AT_ONCE, (some) =>

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
@@ -45,7 +45,7 @@ function readable({
 }
 
 /** What people read of leads, always within their scope. */
-export function reading(ground: ServiceGround, leads: LeadsRepository) {
+export function reading(ground: ServiceDeps, leads: LeadsRepository) {
   const mine = async (by: By, lead_id: string) =>
     (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
   return {

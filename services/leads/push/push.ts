@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { PushOutcome } from "../../../shared/contracts/lead-views.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/crash.ts";
@@ -123,7 +123,7 @@ function shaped(board: Board, { by, rows, idempotency_key }: Params): Row[] {
 }
 
 /** Answers the rows that were pushed before; the others remain. */
-async function unanswered(ground: ServiceGround, shelf: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
+async function unanswered(ground: ServiceDeps, shelf: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
   const ids = rows.flatMap((r) => r.key?.id ?? []);
   const earlier = ids.length === 0 ? new Map<string, PushKeyDoc>() : await shelf.keys.find(ids, ground.clock.now());
   if (earlier.size === 0) return [...rows];
@@ -140,7 +140,7 @@ async function unanswered(ground: ServiceGround, shelf: Shelf, board: Board, row
 }
 
 /** Every check that needs others: one question each for the whole batch. */
-async function judged(ground: ServiceGround, bus: Bus, board: Board, by: By, asked: readonly Row[]): Promise<Row[]> {
+async function judged(ground: ServiceDeps, bus: Bus, board: Board, by: By, asked: readonly Row[]): Promise<Row[]> {
   if (asked.length === 0) return [];
   const { results } = await bus.call("config.resolveManyForPush", { pushes: asked.map((r) => questionOf(by, r.lead)) });
   let rows = asked.filter((row, i) => {
@@ -177,7 +177,7 @@ async function judged(ground: ServiceGround, bus: Bus, board: Board, by: By, ask
 }
 
 /** Takes the keys of the rows, which may give their leads other ids; rows whose key stands for something else are refused. */
-async function keyed(ground: ServiceGround, { keys }: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
+async function keyed(ground: ServiceDeps, { keys }: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
   const now = ground.clock.now();
   const wanted = rows.flatMap(({ key, doc }) => (key && doc ? [keyDocument(key, doc, now)] : []));
   if (wanted.length === 0) return [...rows];
@@ -191,7 +191,7 @@ async function keyed(ground: ServiceGround, { keys }: Shelf, board: Board, rows:
 }
 
 /** The durable writes, all in one go; each row is answered by what became of its own. */
-async function write(ground: ServiceGround, { leads }: Shelf, board: Board, rows: readonly Row[]): Promise<void> {
+async function write(ground: ServiceDeps, { leads }: Shelf, board: Board, rows: readonly Row[]): Promise<void> {
   const docs = rows.flatMap((r) => r.doc ?? []);
   if (docs.length === 0) return;
   const written = await leads.insert(docs).catch((error: unknown) => {
@@ -215,7 +215,7 @@ async function write(ground: ServiceGround, { leads }: Shelf, board: Board, rows
 
 /** Bulk push: every row judged by itself, a few questions and writes for all of them. Rejects only where nothing can be said of any row. */
 export async function pushMany(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   shelf: Shelf,
   bus: Bus,
   params: Params,

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -33,7 +33,7 @@ const notWritten = (): never =>
   fail("STORE_UNAVAILABLE", "the lead could not be written and is not queued; push it again");
 
 /** Every check of a push, then its document; nothing is written. `id` names the lead. */
-async function judged(ground: ServiceGround, bus: Bus, { by, lead }: Params, id: string): Promise<LeadDoc> {
+async function judged(ground: ServiceDeps, bus: Bus, { by, lead }: Params, id: string): Promise<LeadDoc> {
   checkAsked(by, lead);
   const resolved = await bus.call("config.resolveForPush", questionOf(by, lead));
   checkTemplate(by, resolved);
@@ -48,7 +48,7 @@ async function judged(ground: ServiceGround, bus: Bus, { by, lead }: Params, id:
 }
 
 /** The durable write: true when this call made the lead, false when it was there already. STORE_UNAVAILABLE. */
-async function write(ground: ServiceGround, { leads }: Shelf, doc: LeadDoc): Promise<boolean> {
+async function write(ground: ServiceDeps, { leads }: Shelf, doc: LeadDoc): Promise<boolean> {
   const [written] = await leads.insert([doc]).catch((error: unknown) => {
     ground.log.error(
       { event: "lead.write_failed", name: error instanceof Error ? error.name : "unknown" },
@@ -91,13 +91,7 @@ export const keyDocument = (push: KeyedPush, doc: LeadDoc, now: Date): PushKeyDo
 });
 
 /** A push under a key: the key is taken first and fixes the lead's id, so that however often it comes, one lead is made. */
-async function pushOnce(
-  ground: ServiceGround,
-  shelf: Shelf,
-  bus: Bus,
-  params: Params,
-  push: KeyedPush,
-): Promise<Pushed> {
+async function pushOnce(ground: ServiceDeps, shelf: Shelf, bus: Bus, params: Params, push: KeyedPush): Promise<Pushed> {
   const earlier = (await shelf.keys.find([push.id], ground.clock.now())).get(push.id);
   if (earlier) {
     checkSameBody(earlier, push);
@@ -113,7 +107,7 @@ async function pushOnce(
 }
 
 /** POST /leads: every check, then one durable write; nothing is changed when a check fails. */
-export async function push(ground: ServiceGround, shelf: Shelf, bus: Bus, params: Params): Promise<Pushed> {
+export async function push(ground: ServiceDeps, shelf: Shelf, bus: Bus, params: Params): Promise<Pushed> {
   const { by, lead, idempotency_key } = params;
   if (idempotency_key !== undefined) return pushOnce(ground, shelf, bus, params, keyedPush(by, idempotency_key, lead));
   const doc = await judged(ground, bus, params, ground.ids.uuid());

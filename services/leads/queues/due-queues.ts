@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/lead.ts";
 import { inSlices } from "../../../shared/in-slices.ts";
 import { drop } from "../rules/lead-state-machine.ts";
@@ -63,7 +63,7 @@ export async function dueOf(
 
 /** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. `onFinished` runs once for each. */
 export async function expire(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository },
   p: ParamsOf<"leads.expire">,
   onFinished: (lead: FinishedDoc) => void,

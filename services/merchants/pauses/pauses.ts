@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -32,7 +32,7 @@ const permitDeployment = (by: By): void => {
 };
 
 /** Pauses and resumes. Whoever switches is written down; every scheduler is told, and reads the truth from here in any case. */
-export function pausing(ground: ServiceGround, merchants: MerchantsRepository, paused: PausesRepository): Pausing {
+export function pausing(ground: ServiceDeps, merchants: MerchantsRepository, paused: PausesRepository): Pausing {
   const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
     at: ground.clock.now(),
     by: `${by.kind}:${by.id}`,

@@ -1,11 +1,11 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/lead.ts";
 import { maskPhone } from "../../../shared/log.ts";
 import type { FactsOf } from "../admission-inputs.ts";
 import type { Facts } from "./gates.ts";
 
 /** Every fact of one lead for an instant, all asked afresh: what a pass collects for many, for explain. */
-export async function factsOfLead(ground: ServiceGround, facts: FactsOf, lead: WaitingLead, at: Date): Promise<Facts> {
+export async function factsOfLead(ground: ServiceDeps, facts: FactsOf, lead: WaitingLead, at: Date): Promise<Facts> {
   const queue = {
     queue: lead.lead_id,
     template_id: lead.template_id,

@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs } from "../../../shared/clock.ts";
 import type { ConfigurationRecord, Provider } from "../../../shared/contracts/configuration.ts";
 import type { Env } from "../../../shared/env.ts";
@@ -52,7 +52,7 @@ const granted = (taken: Extract<Taken, { granted: true }>): Answer => ({
  * a token of the account is not taken in vain; the account's token then lies no sooner than the configuration has room.
  */
 export async function grant(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   rates: RateWindows,
   { provider, rate_limit, max_wait_ms, min_wait_ms = 0 }: ParamsOf<"scheduler.grant">,
 ): Promise<Answer> {

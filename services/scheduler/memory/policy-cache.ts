@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import { inParts } from "../../../shared/packets.ts";
 import type { Queue } from "./queue-schedule.ts";
@@ -26,7 +26,7 @@ const MERCHANTS_AT_ONCE = 1000;
 const DEPLOYMENT = "";
 
 /** The reader over the bus. `ttlMs` 0: every answer is fresh. */
-export function createPlansAndPauses({ bus, clock }: ServiceGround, ttlMs: number): PlansAndPauses {
+export function createPlansAndPauses({ bus, clock }: ServiceDeps, ttlMs: number): PlansAndPauses {
   const plans = remembered<Plan | null>(clock, ttlMs, MAX_REMEMBERED);
   const owns = remembered<Plan | null>(clock, ttlMs, MAX_REMEMBERED);
   const pauses = remembered<Pause>(clock, ttlMs, MAX_REMEMBERED);

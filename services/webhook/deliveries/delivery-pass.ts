@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs } from "../../../shared/clock.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import type { Hosts } from "../hosts/host-slots.ts";
@@ -21,7 +21,7 @@ export type Pass = () => Promise<boolean>;
  * Makes the pass. Hosts are looked for by themselves, then read one by one, each for as many deliveries as it has places:
  * a host that has none costs a look over its name, whatever it has due.
  */
-export function delivering(ground: ServiceGround, deliveries: DeliveriesRepository, hosts: Hosts, work: Trying): Pass {
+export function delivering(ground: ServiceDeps, deliveries: DeliveriesRepository, hosts: Hosts, work: Trying): Pass {
   const { clock } = ground;
   let from: string | null = null;
   let [lookAt, giveUpAt] = [-Infinity, -Infinity];

@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
@@ -30,11 +30,7 @@ export interface Trying {
 }
 
 /** Sends deliveries that were taken. `onRoom` is called when a request ended and others wait for its place. */
-export function trying(
-  ground: ServiceGround,
-  { deliveries, secrets, sender, hosts }: Tools,
-  onRoom: () => void,
-): Trying {
+export function trying(ground: ServiceDeps, { deliveries, secrets, sender, hosts }: Tools, onRoom: () => void): Trying {
   const { clock, log } = ground;
   const underWay = new Set<Promise<void>>();
 

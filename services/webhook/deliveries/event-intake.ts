@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs } from "../../../shared/clock.ts";
 import type { Report } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
@@ -39,7 +39,7 @@ function documentOf(report: Report, place: Place | null, now: Date): DeliveryDoc
  * Writes reports down, all in one insert, and begins to send those whose host has room: they are written as taken, so that the road from finish to receiver
  * needs no second look into the database. A process that dies between leaves them to the end of their lease. The others wait for the loop.
  */
-export async function accept(ground: ServiceGround, desk: Desk, reports: readonly Report[]): Promise<string[]> {
+export async function accept(ground: ServiceDeps, desk: Desk, reports: readonly Report[]): Promise<string[]> {
   const now = ground.clock.now();
   const entries = [...new Map(reports.map((r) => [r.lead_id, r])).values()].map((report) => {
     const place = desk.open() ? desk.hosts.place(hostOf(report.url)) : null;

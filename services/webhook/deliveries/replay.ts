@@ -1,4 +1,4 @@
-import type { ServiceGround } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
@@ -6,7 +6,7 @@ import { again } from "../rules/delivery-state-machine.ts";
 
 /** Sends the report of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
 export async function replay(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   deliveries: DeliveriesRepository,
   lead_id: string,
 ): Promise<DeliveryDoc> {

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceGround } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { inScope, scopeOf } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Owner, Secrets } from "./secrets.repository.ts";
@@ -27,7 +27,7 @@ export async function readSecret(
 
 /** A new signing secret for a merchant or reseller, in the audit log too. */
 export async function rotateSecret(
-  ground: ServiceGround,
+  ground: ServiceDeps,
   bus: Bus,
   secrets: Secrets,
   params: ParamsOf<"webhook.rotateSecret">,

@@ -5,7 +5,7 @@ import { MongoClient, type Db } from "mongodb";
 import { ServiceBroker } from "moleculer";
 import auth from "../../../services/auth/auth.service.ts";
 import { readEnv } from "../../../shared/env.ts";
-import { provideGround } from "../../../shared/ground.ts";
+import { provideDeps } from "../../../shared/process-deps.ts";
 import { randomIds, sha256 } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
@@ -100,7 +100,7 @@ describe("log-in", () => {
       ADMIN_PASSWORD: "quite another password",
       MONGODB_URI: stage.uri,
     });
-    provideGround(replica, { env: second, clock, ids: randomIds, log: rootLog(second), random: Math.random });
+    provideDeps(replica, { env: second, clock, ids: randomIds, log: rootLog(second), random: Math.random });
     replica.createService(auth);
     await replica.start();
     await replica.stop();
@@ -250,7 +250,7 @@ describe("start", () => {
   const create = (over: Record<string, string>): void => {
     const broker = new ServiceBroker({ logger: false, validator: new AjvValidator() });
     const given = readEnv({ LOG_LEVEL: "silent", ...over });
-    provideGround(broker, { env: given, clock, ids: randomIds, log: rootLog(given), random: Math.random });
+    provideDeps(broker, { env: given, clock, ids: randomIds, log: rootLog(given), random: Math.random });
     broker.createService(auth);
   };
   test("is refused with one line when the signing key is missing or no key", () => {

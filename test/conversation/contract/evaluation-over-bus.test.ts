@@ -4,7 +4,7 @@ import { chatModel } from "../../../services/conversation/providers/llm/chat-mod
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import type { Evaluation, TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
@@ -37,7 +37,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-const talk: TalkFacts = {
+const talk: ConversationFacts = {
   decided: "confirmed",
   ended_by: "agent",
   user_turns: 1,

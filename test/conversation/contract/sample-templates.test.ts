@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { startModels } from "../../../local/models/server.ts";
 import { sampleTemplates } from "../../../local/tools/sample/templates.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
@@ -28,7 +28,7 @@ const PAYLOADS: Record<string, Record<string, unknown>> = {
 
 let models: Awaited<ReturnType<typeof startModels>>;
 let stage: Stage;
-const settled = new Map<string, TalkFacts | null>();
+const settled = new Map<string, ConversationFacts | null>();
 const templates = new Map<string, TemplateRecord>();
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ afterAll(async () => {
 }, 30_000);
 
 /** Holds a talk: each line is said after the agent's next question; "#1" presses a key. */
-async function hold(name: string, says: string[]): Promise<{ talk: TalkFacts; heard: readonly string[] }> {
+async function hold(name: string, says: string[]): Promise<{ talk: ConversationFacts; heard: readonly string[] }> {
   const template = [...templates.values()].find((t) => t.name === name)!;
   const lead_id = randomUUID();
   const { media_url } = await prepareOne(stage.bus, {

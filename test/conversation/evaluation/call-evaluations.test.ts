@@ -2,13 +2,13 @@ import { pino } from "pino";
 import { afterCalls, type Over } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import type { Bus, ParamsOf } from "../../../shared/bus.ts";
-import type { Evaluation, TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { talkTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const LEAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
-const facts: TalkFacts = {
+const facts: ConversationFacts = {
   decided: "confirmed",
   ended_by: "agent",
   user_turns: 1,
@@ -24,7 +24,7 @@ const facts: TalkFacts = {
   variables: {},
   errors: [],
 };
-const over = (template: Partial<TemplateRecord> = {}, talk: Partial<TalkFacts> = {}): Over => ({
+const over = (template: Partial<TemplateRecord> = {}, talk: Partial<ConversationFacts> = {}): Over => ({
   lead_id: LEAD,
   claim_no: 2,
   template: talkTemplate({ evaluators: [{ name: "clarity", question: "How clear?" }], ...template }),

@@ -7,7 +7,7 @@ import { salvaged } from "../../../services/conversation/session/recovery.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { Sessions } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
-import type { TalkFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Bus } from "../../../shared/bus.ts";
 import type { Log } from "../../../shared/log.ts";
 import { readEnv } from "../../../shared/env.ts";
@@ -66,7 +66,7 @@ function hold(
   ) as unknown as Log;
   const clock = virtualClock();
   const asked: { name: string; params: Record<string, unknown> }[] = [];
-  const kept: { move: string; talk?: TalkFacts }[] = [];
+  const kept: { move: string; talk?: ConversationFacts }[] = [];
   const answers: Record<string, (params: Record<string, unknown>) => unknown> = {
     "leads.extend": () => ({ done: true }),
     "leads.settle": () => ({ done: true, status: "FINISHED", outcome: "x" }),
@@ -81,10 +81,10 @@ function hold(
     broadcast: () => undefined,
   } as unknown as Bus;
   const sessions = {
-    progress: async (_id: string, known: { talk: TalkFacts }) => {
+    progress: async (_id: string, known: { talk: ConversationFacts }) => {
       kept.push({ move: "progress", talk: known.talk });
     },
-    ended: async (_id: string, known: { talk: TalkFacts }) => {
+    ended: async (_id: string, known: { talk: ConversationFacts }) => {
       kept.push({ move: "ended", talk: known.talk });
     },
     close: async () => {
@@ -294,7 +294,7 @@ test("a fault of our own ends the call instead of leaving somebody on a dead lin
 });
 
 test("what is salvaged: nothing of a talk that never spoke, whole facts of one that ended, cut-off ones of one that did not", () => {
-  const talk: TalkFacts = {
+  const talk: ConversationFacts = {
     decided: "confirmed",
     ended_by: "agent",
     user_turns: 1,

@@ -7,7 +7,7 @@ import {
   type TurnInput,
 } from "../../../services/conversation/transport/xml-driven-leg.ts";
 import { utteranceBuffer } from "../../../services/conversation/transport/utterances.ts";
-import type { TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const FLOOR: Floor = { idle_ms: 8000, keys_only: false };
@@ -41,13 +41,13 @@ function open(react: (leg: ReturnType<typeof xmlDrivenLeg>, name: string, args: 
   };
   leg.listen(events);
   let last = 0;
-  const ask = async (input: Partial<TurnInput> = {}): Promise<TurnReply> => {
+  const ask = async (input: Partial<TurnInput> = {}): Promise<XmlTurnReply> => {
     const reply = await leg.turn({ heard: null, digits: null, follows: last, ...input });
     last = reply.turn;
     return reply;
   };
   /** The first document: a text, then the floor. */
-  const opened = async (text = "Hello.", floor = FLOOR): Promise<TurnReply> => {
+  const opened = async (text = "Hello.", floor = FLOOR): Promise<XmlTurnReply> => {
     leg.say(text, LOOSE);
     leg.giveFloor?.(floor);
     return ask();

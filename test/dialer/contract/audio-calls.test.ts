@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -21,8 +21,8 @@ beforeEach(() => {
 });
 
 /** A dialled call whose carrier says nothing by itself, and the form it was dialled with. */
-async function dialled(over: Partial<DialOrder> = {}): Promise<{
-  order: DialOrder;
+async function dialled(over: Partial<DialJob> = {}): Promise<{
+  order: DialJob;
   form: URLSearchParams;
   tell: (kind: string, fields: Record<string, string>) => Promise<unknown>;
 }> {

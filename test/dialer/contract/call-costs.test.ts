@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Price } from "../../../services/dialer/carriers/carrier-port.ts";
 import { plusMs, plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { asMerchant } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 const pass = () => clock.advance(200);
-const charges = (order: DialOrder): unknown[] =>
+const charges = (order: DialJob): unknown[] =>
   d
     .toldOf(order)
     .filter((t) => t.params["cost_breakdown"] !== undefined)
@@ -41,7 +41,7 @@ async function over(
   cost_looks: number,
   more: Partial<CallDoc> = {},
   to = "+14155550111",
-): Promise<DialOrder> {
+): Promise<DialJob> {
   const order = d.order("01", { to });
   const now = clock.now();
   const { payload: _payload, pre_checks: _checks, pre_check_defers: _defers, rate_limit: _limit, ...kept } = order;
@@ -69,7 +69,7 @@ async function over(
 }
 
 /** A callback that told a price, as it is stored; its receiver died before it acted on it. */
-async function told(order: DialOrder, cost: Price, call_id?: string): Promise<void> {
+async function told(order: DialJob, cost: Price, call_id?: string): Promise<void> {
   const call = await d.calls.findOne({ _id: refOf(order) });
   await d.events.insertOne({
     _id: randomUUID(),
@@ -84,7 +84,7 @@ async function told(order: DialOrder, cost: Price, call_id?: string): Promise<vo
     applied: false,
   });
 }
-const priced = (order: DialOrder, cost: number) => callIs(d, order, "a price", (c) => c.cost === cost, pass);
+const priced = (order: DialJob, cost: number) => callIs(d, order, "a price", (c) => c.cost === cost, pass);
 
 describe("the price table", () => {
   test.each([

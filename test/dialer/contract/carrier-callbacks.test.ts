@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { fail } from "../../../shared/errors.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -19,9 +19,9 @@ beforeEach(() => {
 });
 
 const pass = () => clock.advance(200);
-const dial = (order: DialOrder) => d.dial(order);
+const dial = (order: DialJob) => d.dial(order);
 const send = (raw: ReturnType<DialerStage["callback"]>) => d.stage.bus.call("dialer.carrierEvent", raw);
-const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
+const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
 const NOTHING_MORE_MS = 150;
 const settleDown = () =>
   new Promise((resolve) => {
@@ -29,8 +29,8 @@ const settleDown = () =>
   }); // to see that nothing happens, one has to wait a moment
 
 /** A phone that rings, whose carrier sends nothing by itself: the test speaks for it. */
-async function silentCall(over: Partial<DialOrder> = {}): Promise<{
-  order: DialOrder;
+async function silentCall(over: Partial<DialJob> = {}): Promise<{
+  order: DialJob;
   CallSid: string;
   say: (status: string, sequence: number, more?: object) => ReturnType<DialerStage["callback"]>;
 }> {
@@ -50,7 +50,7 @@ async function silentCall(over: Partial<DialOrder> = {}): Promise<{
       d.callback(order, "status", { CallSid, CallStatus, SequenceNumber: String(sequence), ...more }),
   };
 }
-const applied = (order: DialOrder) =>
+const applied = (order: DialJob) =>
   until(
     "all callbacks to be applied",
     async () => (await d.events.countDocuments({ ref: refOf(order), applied: false })) === 0 || undefined,
@@ -333,7 +333,7 @@ describe("leases", () => {
   test("kept while it rings; taken away, the phone stops ringing; the conversation keeps its own", async () => {
     const [ringing, joined] = [await silentCall(), await silentCall()];
     await d.stage.bus.call("dialer.joined", { call_ref: refOf(joined.order), node_id: "services" });
-    const extends_ = (order: DialOrder) => names(order).filter((n) => n === "leads.extend").length;
+    const extends_ = (order: DialJob) => names(order).filter((n) => n === "leads.extend").length;
     const before = extends_(joined.order);
     await until("the lease to be kept", async () => {
       await clock.advance(1000);

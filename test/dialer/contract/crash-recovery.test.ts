@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -25,7 +25,7 @@ async function dyingAt(
   point: string,
   ending: string,
   faults: string[] = ["lose_callbacks"],
-): Promise<{ d: DialerStage; clock: VirtualClock; order: DialOrder; tick: () => Promise<void> }> {
+): Promise<{ d: DialerStage; clock: VirtualClock; order: DialJob; tick: () => Promise<void> }> {
   const clock = virtualClock(new Date());
   const d = await setDialerStage({ clock, env: { CRASH_AT: point } });
   stage = d;
@@ -35,10 +35,10 @@ async function dyingAt(
   return { d, clock, order, tick: () => clock.advance(500) };
 }
 const crashed = () => until("the crash", () => kill.mock.calls[0]);
-const reconcile = (d: DialerStage, { lead_id, claim_no }: DialOrder) =>
+const reconcile = (d: DialerStage, { lead_id, claim_no }: DialJob) =>
   d.stage.bus.call("dialer.reconcile", { lead_id, claim_no });
-const rings = async (d: DialerStage, order: DialOrder) => (await d.ledger(order)).reduce((n, row) => n + row.rings, 0);
-const names = (d: DialerStage, order: DialOrder) => d.toldOf(order).map((t) => t.what);
+const rings = async (d: DialerStage, order: DialJob) => (await d.ledger(order)).reduce((n, row) => n + row.rings, 0);
+const names = (d: DialerStage, order: DialJob) => d.toldOf(order).map((t) => t.what);
 
 describe("a process that dies", () => {
   test("K3, right to place the call taken, no intent: never dialled, and no late copy of the order can change that", async () => {

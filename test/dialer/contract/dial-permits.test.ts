@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import mongoose from "mongoose";
 import { intent } from "../../../services/dialer/call/call-state-machine.ts";
 import { plusMs, plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -23,9 +23,9 @@ beforeEach(async () => {
   clock.set(new Date());
 });
 
-const dial = (order: DialOrder) => d.dial(order);
-const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
-const told = (order: DialOrder, what: string) =>
+const dial = (order: DialJob) => d.dial(order);
+const dialled = (order: DialJob) => d.dials.filter((to) => to === order.to).length;
+const told = (order: DialJob, what: string) =>
   d
     .toldOf(order)
     .filter((t) => t.what === what)
@@ -34,11 +34,11 @@ const grants = () => d.told.filter((t) => t.what === "scheduler.grant").map((t) 
 const slowed = () => d.told.filter((t) => t.what === "scheduler.slow").map((t) => t.params);
 const RATE = { configuration_id: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff", max_calls: 5, window_seconds: 60 };
 /** An order that needs a grant, and what it is answered. */
-const limited = (send_in_ms: number, over: Partial<DialOrder> = {}): DialOrder => {
+const limited = (send_in_ms: number, over: Partial<DialJob> = {}): DialJob => {
   d.script.grant = () => ({ granted: true, send_in_ms });
   return d.order("06", { rate_limit: RATE, ...over });
 };
-const written = (order: DialOrder) => callIs(d, order, "intent", (c) => c.state === "DIALING");
+const written = (order: DialJob) => callIs(d, order, "intent", (c) => c.state === "DIALING");
 
 describe("the right to place a call", () => {
   test("is asked for where calls are counted, once, after every check; nobody asks where they are not", async () => {
@@ -76,7 +76,7 @@ describe("the right to place a call", () => {
     await toldIs(d, order, "leads.settle");
     expect(dialled(order)).toBe(1);
   });
-  test.each<[string, number, Partial<DialOrder>, number, string]>([
+  test.each<[string, number, Partial<DialJob>, number, string]>([
     ["the process stood still past it", 1500, {}, 1600, "the right to place the call ran out"],
     [
       "stopped between intent and dial for long (SIGSTOP)",

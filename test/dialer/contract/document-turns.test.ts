@@ -6,13 +6,13 @@ import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { CarrierEventDoc } from "../../../services/dialer/call/carrier-events.model.ts";
 import dialer from "../../../services/dialer/dialer.service.ts";
 import { addressed } from "../../../services/dialer/media/document-turn.ts";
-import type { Turn, TurnReply } from "../../../shared/contracts/conversation.ts";
+import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 
 const AUTH = { PLIVO_AUTH_ID: "MATURNS0000000000000", PLIVO_AUTH_TOKEN: "turns-secret" };
-const LISTEN: TurnReply = {
+const LISTEN: XmlTurnReply = {
   turn: 3,
   say: [{ text: "Do you confirm?", interruptible: true }],
   next: { kind: "listen", seconds: 8, keys_only: false },
@@ -25,11 +25,11 @@ let stage: Stage;
 let client: MongoClient;
 let calls: Collection<CallDoc>;
 let events: Collection<CarrierEventDoc>;
-const asked: Turn[] = [];
+const asked: XmlTurn[] = [];
 /** Commands that reached the carrier. */
 const commands: string[] = [];
 let api: Server;
-let answer: (turn: Turn) => TurnReply | Promise<TurnReply> = () => LISTEN;
+let answer: (turn: XmlTurn) => XmlTurnReply | Promise<XmlTurnReply> = () => LISTEN;
 
 beforeAll(async () => {
   api = createServer((request, response) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { intent } from "../../../services/dialer/call/call-state-machine.ts";
 import { plusMs, plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -22,11 +22,11 @@ beforeEach(async () => {
 });
 
 const tick = () => clock.advance(500);
-const dial = (order: DialOrder) => d.dial(order);
-const reconcile = (order: DialOrder) =>
+const dial = (order: DialJob) => d.dial(order);
+const reconcile = (order: DialJob) =>
   d.stage.bus.call("dialer.reconcile", { lead_id: order.lead_id, claim_no: order.claim_no });
-const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
-const rings = async (order: DialOrder) => (await d.ledger(order)).reduce((n, row) => n + row.rings, 0);
+const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
+const rings = async (order: DialJob) => (await d.ledger(order)).reduce((n, row) => n + row.rings, 0);
 const talk = {
   decided: "confirmed",
   ended_by: "error" as const,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { fail, type ErrorCode } from "../../../shared/errors.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -22,9 +22,9 @@ beforeEach(async () => {
 });
 
 const pass = () => clock.advance(200);
-const dial = (order: DialOrder) => d.dial(order);
-const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
-const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
+const dial = (order: DialJob) => d.dial(order);
+const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
+const dialled = (order: DialJob) => d.dials.filter((to) => to === order.to).length;
 
 describe("an attempt in order", () => {
   test("checks, media, intent, dial, answer, hand-over; after the end the conversation settles and the number is freed", async () => {
@@ -253,7 +253,7 @@ describe("attempts that stop before the carrier is asked", () => {
   const failing = (code: ErrorCode) => {
     d.script.prepare = () => fail(code, "out of order");
   };
-  test.each<[string, () => void, Partial<DialOrder>, string[], object]>([
+  test.each<[string, () => void, Partial<DialJob>, string[], object]>([
     [
       "listed since",
       () => {
@@ -366,7 +366,7 @@ describe("attempts that stop before the carrier is asked", () => {
     d.script.prepare = () => clock.advance(11_000);
     await dial(slow);
     await toldIs(d, slow, "numbers.releaseMany");
-    const asked = (order: DialOrder) => names(order).filter((n) => n === "leads.extend");
+    const asked = (order: DialJob) => names(order).filter((n) => n === "leads.extend");
     expect([asked(fresh), asked(slow), dialled(fresh), dialled(slow)]).toEqual([[], ["leads.extend"], 1, 1]);
   });
   test("the same attempt twice makes one call, also where its first run left no trace", async () => {
@@ -394,7 +394,7 @@ describe("attempts that stop before the carrier is asked", () => {
       open = resolve;
     });
     d.script.prepare = () => closed;
-    const many = (orders: DialOrder[]) => d.stage.bus.call("dialer.dialMany", { orders });
+    const many = (orders: DialJob[]) => d.stage.bus.call("dialer.dialMany", { orders });
     const shut = { enforce_blacklist: false, dial_until: plusSeconds(clock.now(), 60).toISOString() };
     const crowd = Array.from({ length: 500 }, () => d.order("06", shut));
     expect(await many(crowd.slice(0, 400))).toEqual({ taken: crowd.slice(0, 400).map(() => true) });

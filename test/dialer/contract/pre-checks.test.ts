@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { plusSeconds } from "../../../shared/clock.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -60,10 +60,10 @@ beforeEach(() => {
   answer = json({ ok: true });
 });
 
-const dial = (order: DialOrder) => d.dial(order);
-const names = (order: DialOrder) => d.toldOf(order).map((t) => t.what);
-const told = (order: DialOrder, what: string) => d.toldOf(order).find((t) => t.what === what)?.params;
-const dialled = (order: DialOrder) => d.dials.filter((to) => to === order.to).length;
+const dial = (order: DialJob) => d.dial(order);
+const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
+const told = (order: DialJob, what: string) => d.toldOf(order).find((t) => t.what === what)?.params;
+const dialled = (order: DialJob) => d.dials.filter((to) => to === order.to).length;
 const check = (more: Record<string, unknown> = {}) => ({
   name: "stock",
   type: "external_api",
@@ -71,7 +71,7 @@ const check = (more: Record<string, unknown> = {}) => ({
   url: `${base}/stock`,
   ...more,
 });
-const checked = (checks: Record<string, unknown>[], over: Partial<DialOrder> = {}) =>
+const checked = (checks: Record<string, unknown>[], over: Partial<DialJob> = {}) =>
   d.order("06", { pre_checks: checks, ...over });
 /** Retries pause by the clock, so it has to move. */
 const moving = () => clock.advance(300);
@@ -222,7 +222,7 @@ describe("a pre-check that does not pass", () => {
       checked([check({ default_on_failure: "defer", defer_seconds: 90, max_defers: 2 })], {
         pre_check_defers: { stock: n },
       }),
-    ) as [DialOrder, DialOrder];
+    ) as [DialJob, DialJob];
     await dial(first);
     expect(await toldIs(d, first, "leads.release")).toMatchObject({
       due_at: plusSeconds(clock.now(), 90).toISOString(),
@@ -257,7 +257,7 @@ describe("a pre-check that does not pass", () => {
 });
 
 describe("what changes while strangers are waited for", () => {
-  test.each<[string, () => unknown, Partial<DialOrder>, string, object | null]>([
+  test.each<[string, () => unknown, Partial<DialJob>, string, object | null]>([
     [
       "the number is listed",
       () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globa
 import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
 import { RULES, type Facts } from "../../../services/scheduler/admission/gates.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
 
@@ -25,10 +25,10 @@ beforeEach(() => {
 const PAUSE_MS = 180_000;
 const REASON =
   "the carrier refuses the credentials (HTTP 401) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT, PROVIDER_TWO_SECRET, TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN";
-const many = (n: number, provider: DialOrder["provider"]): DialOrder[] =>
+const many = (n: number, provider: DialJob["provider"]): DialJob[] =>
   Array.from({ length: n }, () => d.order("06", { provider }));
-const released = (order: DialOrder) => toldIs(d, order, "leads.release");
-const askedOf = (orders: DialOrder[]): number => orders.filter((o) => d.dials.includes(o.to)).length;
+const released = (order: DialJob) => toldIs(d, order, "leads.release");
+const askedOf = (orders: DialJob[]): number => orders.filter((o) => d.dials.includes(o.to)).length;
 
 test("a carrier that refuses our credentials: no attempt is spent, nobody else is dialled through it, and it is said where to look", async () => {
   const first = d.order("06", { provider: "PROVIDER_TWO" });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
-import type { DialOrder } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -16,12 +16,12 @@ beforeEach(() => {
   clock.set(new Date());
 });
 
-type Action = DialOrder["voicemail_action"];
+type Action = DialJob["voicemail_action"];
 
 /** An answered call whose carrier says nothing by itself. */
 async function answeredCall(
   voicemail_action: Action,
-): Promise<{ order: DialOrder; tell: (kind: string, fields: Record<string, string>) => Promise<unknown> }> {
+): Promise<{ order: DialJob; tell: (kind: string, fields: Record<string, string>) => Promise<unknown> }> {
   const order = d.order("07", { voicemail_action });
   await d.fault("lose_callbacks", order);
   await d.dial(order);
@@ -41,8 +41,8 @@ async function answeredCall(
   await tell("status", { CallStatus: "in-progress", SequenceNumber: "2" });
   return { order, tell };
 }
-const join = (order: DialOrder) => d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" });
-const stops = (order: DialOrder) =>
+const join = (order: DialJob) => d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" });
+const stops = (order: DialJob) =>
   d
     .toldOf(order)
     .filter((t) => t.what === "conversation.stop")

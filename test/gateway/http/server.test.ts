@@ -5,7 +5,7 @@ import gateway from "../../../services/gateway/gateway.service.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { readEnv } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
-import { provideGround } from "../../../shared/ground.ts";
+import { provideDeps } from "../../../shared/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
@@ -141,7 +141,7 @@ describe("the server", () => {
   const on = (port: string) => {
     const env = readEnv({ LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: port, SHUTDOWN_GRACE_SECONDS: "1" });
     const broker = new ServiceBroker({ logger: false, validator: new AjvValidator() });
-    provideGround(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
+    provideDeps(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
     broker.createService(gateway);
     return broker;
   };

@@ -1,4 +1,9 @@
-import { noFacts, type AttemptFacts, type Evaluation, type TalkFacts } from "../../../shared/contracts/attempt.ts";
+import {
+  noFacts,
+  type AttemptFacts,
+  type Evaluation,
+  type ConversationFacts,
+} from "../../../shared/contracts/attempt.ts";
 import type { Report } from "../../../shared/contracts/webhook.ts";
 import { asMerchant, until } from "../../../local/harness/stage.ts";
 import { claimSeen, dueLead, leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
@@ -12,7 +17,7 @@ afterAll(() => it.stop());
 const by = asMerchant(R, M);
 const SCORES = { politeness: 8, clarity: 3.5 };
 const FAILED = { code: "EVALUATION_FAILED", reason: "OUT_OF_SCALE", evaluator: "mood" };
-const talk: TalkFacts = {
+const talk: ConversationFacts = {
   decided: null,
   ended_by: "customer",
   user_turns: 1,
@@ -95,7 +100,7 @@ describe("what a model made of a talk", () => {
   });
   test("a later talk takes the place of an earlier one whole; an attempt without a talk leaves it", async () => {
     const first = await claimed();
-    const dropped: TalkFacts = { ...talk, user_turns: 0, transcription: [] };
+    const dropped: ConversationFacts = { ...talk, user_turns: 0, transcription: [] };
     await settle(
       first,
       facts({ ended_at: "2026-11-21T10:00:02.000Z", talk: dropped, evaluation: evaluation({ errors: [FAILED] }) }),

@@ -4,13 +4,13 @@ import {
   ENDED_BY,
   noFacts,
   type AttemptFacts,
-  type TalkFacts,
+  type ConversationFacts,
 } from "../../../shared/contracts/attempt.ts";
 import { droppedEarly, isRetried, OUTCOMES, outcomeOf } from "../../../services/leads/rules/outcomes.ts";
 import { settle } from "../../../services/leads/rules/settlement.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
-const talk = (over: Partial<TalkFacts> = {}): TalkFacts => ({
+const talk = (over: Partial<ConversationFacts> = {}): ConversationFacts => ({
   decided: null,
   ended_by: "agent",
   user_turns: 1,
@@ -26,7 +26,7 @@ const talk = (over: Partial<TalkFacts> = {}): TalkFacts => ({
 });
 const facts = (over: Partial<AttemptFacts>): AttemptFacts => ({ ...noFacts(over.ended ?? "completed"), ...over });
 const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
-const talked = (seconds: number, over: Partial<TalkFacts>): AttemptFacts =>
+const talked = (seconds: number, over: Partial<ConversationFacts>): AttemptFacts =>
   facts({ answered_at: at(0), ended_at: at(seconds), talk: talk(over) });
 
 describe("the outcome is computed from facts alone", () => {

@@ -6,7 +6,7 @@ import numbers from "../../../services/numbers/numbers.service.ts";
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import { provideGround } from "../../../shared/ground.ts";
+import { provideDeps } from "../../../shared/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
@@ -89,7 +89,7 @@ beforeAll(async () => {
     requestTimeout: 10_000,
     registry: { preferLocal: false },
   });
-  provideGround(second, {
+  provideDeps(second, {
     env: stage.env,
     clock: systemClock,
     ids: randomIds,

@@ -6,7 +6,7 @@ import numbers from "../../../services/numbers/numbers.service.ts";
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
 import { readEnv, type Env } from "../../../shared/env.ts";
-import { provideGround } from "../../../shared/ground.ts";
+import { provideDeps } from "../../../shared/process-deps.ts";
 import { SimLeg } from "../actors/media-leg.ts";
 import { Process, simulatedIds } from "./process.ts";
 import type { SimCall } from "../actors/carrier.ts";
@@ -49,7 +49,7 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
     const schema = SERVICES[process.service] as unknown as Runnable;
     const face = bus.face(life);
     const broker = { nodeID: process.name, ...face };
-    provideGround(broker as unknown as ServiceBroker, {
+    provideDeps(broker as unknown as ServiceBroker, {
       env,
       clock: process.clock(stage, life),
       ids: simulatedIds(stage.world),

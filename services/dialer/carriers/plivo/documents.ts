@@ -1,4 +1,4 @@
-import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
+import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import { heardAs, spokenAs } from "./voices.ts";
 
@@ -55,7 +55,7 @@ const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string =>
   `${callback_base}/turn/${call_ref}?turn=${turn}`;
 
 /** Says what may be interrupted while it listens already; what may not, before. */
-function listening(reply: TurnReply, next: TurnReply["next"] & { kind: "listen" }, place: Place): string {
+function listening(reply: XmlTurnReply, next: XmlTurnReply["next"] & { kind: "listen" }, place: Place): string {
   const firmEnd = reply.say.findLastIndex((s) => !s.interruptible) + 1;
   const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) =>
     texts.map(({ text }) => speak(text, reply)).join(""),
@@ -81,7 +81,7 @@ function listening(reply: TurnReply, next: TurnReply["next"] & { kind: "listen" 
 }
 
 /** Cuts what is said to what a document holds. */
-function bounded(reply: TurnReply): TurnReply {
+function bounded(reply: XmlTurnReply): XmlTurnReply {
   let left = MAX_SPOKEN_CHARS;
   const say = reply.say.map(({ text, interruptible }) => {
     const kept = text.slice(0, left);
@@ -91,7 +91,7 @@ function bounded(reply: TurnReply): TurnReply {
   return { ...reply, say };
 }
 
-function insideOf(reply: TurnReply, place: Place): string {
+function insideOf(reply: XmlTurnReply, place: Place): string {
   const { next } = reply;
   const said = (): string => reply.say.map(({ text }) => speak(text, reply)).join("");
   switch (next.kind) {
@@ -109,7 +109,7 @@ function insideOf(reply: TurnReply, place: Place): string {
 }
 
 /** What a talk says and does next (https://www.plivo.com/docs/voice/xml/getinput). */
-export const turnDocument = (reply: TurnReply, place: Place): string =>
+export const turnDocument = (reply: XmlTurnReply, place: Place): string =>
   responseDocument(insideOf(bounded(reply), place));
 
 /** Nothing to do: the answer to a report. */
@@ -152,7 +152,12 @@ export const inboundStreamDocument = (url: string, talk_seconds: number, place: 
   responseDocument(`${element("Hangup", { schedule: String(talk_seconds) })}${streaming(url, place)}`);
 
 /** Takes an inbound call, for so long at most; `greeting` null: it is asked for as with a call we placed. */
-export function connectDocument(greeting: TurnReply | null, talk_seconds: number, token: string, place: Place): string {
+export function connectDocument(
+  greeting: XmlTurnReply | null,
+  talk_seconds: number,
+  token: string,
+  place: Place,
+): string {
   const limit = element("Hangup", { schedule: String(talk_seconds) });
   const answer = `${place.callback_base}/answer/${place.call_ref}?media=${encodeURIComponent(token)}`;
   return responseDocument(`${limit}${greeting === null ? redirect(answer) : insideOf(bounded(greeting), place)}`);

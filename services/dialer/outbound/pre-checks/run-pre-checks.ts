@@ -1,6 +1,6 @@
 import { plusSeconds } from "../../../../shared/clock.ts";
 import { noFacts } from "../../../../shared/contracts/attempt.ts";
-import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { errorForLog } from "../../../../shared/log.ts";
 import { leaving, type Stop } from "../early-stop.ts";
 import type { Works } from "../../deps.ts";
@@ -10,7 +10,7 @@ import { preCheckOf, type PreCheck } from "./pre-check.ts";
 
 /** How the pre-checks let the attempt go on: with this payload. `asked`: time has passed, what was checked before must be checked again. */
 export interface Checked {
-  payload: DialOrder["payload"];
+  payload: DialJob["payload"];
   asked: boolean;
 }
 
@@ -26,7 +26,7 @@ type BrokenOff = "lost" | "leaving" | null;
 /** Keeps the lead's lease alive while strangers are waited for. `signal` aborts when there is no more point in waiting. */
 function keepLease(
   w: Works,
-  { lead_id, claim_no }: DialOrder,
+  { lead_id, claim_no }: DialJob,
 ): { signal: AbortSignal; brokenOff(): BrokenOff; stop(): void } {
   const [done, lost, late] = [new AbortController(), new AbortController(), new AbortController()];
   const keep = async (): Promise<void> => {
@@ -67,7 +67,7 @@ function keepLease(
 /** Asks one check's server and judges what came back. */
 async function run(
   w: Works,
-  order: DialOrder,
+  order: DialJob,
   check: PreCheck,
   exported: Record<string, unknown>,
   signal: AbortSignal,
@@ -82,7 +82,7 @@ async function run(
   return { name: check.name, ...judge(check, answer), duration_ms, at: at.toISOString(), attempt: order.claim_no };
 }
 
-const skipped = (w: Works, order: DialOrder, { name }: PreCheck): PreCheckResult => ({
+const skipped = (w: Works, order: DialJob, { name }: PreCheck): PreCheckResult => ({
   name,
   status: "skipped",
   http_status: null,
@@ -94,7 +94,7 @@ const skipped = (w: Works, order: DialOrder, { name }: PreCheck): PreCheckResult
 });
 
 /** How often this check has put the lead off; its name is anybody's word, `constructor` too. */
-const defersOf = ({ pre_check_defers }: DialOrder, { name }: PreCheck): number =>
+const defersOf = ({ pre_check_defers }: DialJob, { name }: PreCheck): number =>
   Object.hasOwn(pre_check_defers, name) ? (pre_check_defers[name] ?? 0) : 0;
 
 const failed = (results: PreCheckResult[], last: PreCheckResult): Stop => ({
@@ -122,7 +122,7 @@ const putOff = (w: Works, check: PreCheck, results: PreCheckResult[], last: PreC
  * The configuration's pre-checks in order: requests to servers that the client named, whose answers decide whether the phone rings and may add to the payload.
  * They may be asked again for the same lead (after a crash, or in a later attempt), so they should only look things up.
  */
-export async function preChecks(w: Works, order: DialOrder): Promise<Checked | Stop> {
+export async function preChecks(w: Works, order: DialJob): Promise<Checked | Stop> {
   const checks = order.pre_checks.map(preCheckOf);
   if (!checks.some((check) => check.enabled)) return { payload: order.payload, asked: false };
   const results: PreCheckResult[] = [];

@@ -11,7 +11,7 @@ import {
   turnDocument,
 } from "../../../../services/dialer/carriers/plivo/documents.ts";
 import { heardAs, spokenAs } from "../../../../services/dialer/carriers/plivo/voices.ts";
-import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
+import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { plivo, type SdkElement } from "../../../fixtures/carriers/plivo-sdk.ts";
 
 const PLACE = {
@@ -21,7 +21,11 @@ const PLACE = {
 const TURN = `${PLACE.callback_base}/turn/${PLACE.call_ref}?turn=3`;
 const VOICE = { voice: "WOMAN", language: "en-US" };
 
-const reply = (say: [string, boolean][], next: TurnReply["next"], over: Partial<TurnReply> = {}): TurnReply => ({
+const reply = (
+  say: [string, boolean][],
+  next: XmlTurnReply["next"],
+  over: Partial<XmlTurnReply> = {},
+): XmlTurnReply => ({
   turn: 3,
   say: say.map(([text, interruptible]) => ({ text, interruptible })),
   next,
@@ -29,7 +33,7 @@ const reply = (say: [string, boolean][], next: TurnReply["next"], over: Partial<
   voice: null,
   ...over,
 });
-const LISTEN: TurnReply["next"] = { kind: "listen", seconds: 8, keys_only: false };
+const LISTEN: XmlTurnReply["next"] = { kind: "listen", seconds: 8, keys_only: false };
 const INPUT = {
   action: TURN,
   method: "POST",
@@ -63,7 +67,7 @@ const built = (build: (response: SdkElement) => void): XmlElement => {
 const redirect = (r: SdkElement): SdkElement => r.addRedirect(TURN, { method: "POST" });
 
 describe("documents equal what the plivo package builds", () => {
-  test.each<[string, TurnReply, (r: SdkElement) => void]>([
+  test.each<[string, XmlTurnReply, (r: SdkElement) => void]>([
     [
       "listening while it speaks",
       reply([['Hello & <welcome> "you"', true]], LISTEN),
@@ -211,7 +215,7 @@ describe("bounds", () => {
   });
   test("whatever is said, the document can be followed and stays below 100 KB", () => {
     const says = fc.array(fc.tuple(fc.string({ unit: "binary", maxLength: 9000 }), fc.boolean()), { maxLength: 5 });
-    const nexts = fc.constantFrom<TurnReply["next"]>(
+    const nexts = fc.constantFrom<XmlTurnReply["next"]>(
       LISTEN,
       { kind: "again" },
       { kind: "hang_up" },

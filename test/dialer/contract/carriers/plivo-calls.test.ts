@@ -16,8 +16,8 @@ import { callSchema, type CallDoc } from "../../../../services/dialer/call/calls
 import { createCalls } from "../../../../services/dialer/call/calls.repository.ts";
 import dialer from "../../../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
-import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
-import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
+import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { openStore } from "../../../../shared/mongo.ts";
 import { setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
 
@@ -26,7 +26,7 @@ const told: { what: string; params: Record<string, unknown> }[] = [];
 const tell = (what: string, params: object): void => {
   told.push({ what, params: { ...params } });
 };
-const reply = (text: string, next: TurnReply["next"]): TurnReply => ({
+const reply = (text: string, next: XmlTurnReply["next"]): XmlTurnReply => ({
   turn: told.length,
   say: text === "" ? [] : [{ text, interruptible: true }],
   next,
@@ -149,7 +149,7 @@ beforeEach(async () => {
 });
 
 let people = 0;
-const order = (ending: string): DialOrder => ({
+const order = (ending: string): DialJob => ({
   lead_id: randomUUID(),
   claim_no: 1,
   reseller_id: "r",
@@ -171,17 +171,17 @@ const order = (ending: string): DialOrder => ({
   pre_checks: [],
   pre_check_defers: {},
 });
-const dial = async (o: DialOrder): Promise<DialOrder> => {
+const dial = async (o: DialJob): Promise<DialJob> => {
   expect((await stage.bus.call("dialer.dialMany", { orders: [o] })).taken).toEqual([true]);
   return o;
 };
-const fault = (kind: string, o: DialOrder) =>
+const fault = (kind: string, o: DialJob) =>
   fetch(`${carrier.url}/faults`, { method: "POST", body: JSON.stringify({ kind, to: o.to }) });
-const rows = async (o: DialOrder) =>
+const rows = async (o: DialJob) =>
   ((await (await fetch(`${carrier.url}/ledger/calls`)).json()) as { calls: CallRow[] }).calls.filter(
     (c) => c.to === o.to,
   );
-const docOf = (o: DialOrder, what: string, is: (call: CallDoc) => boolean) =>
+const docOf = (o: DialJob, what: string, is: (call: CallDoc) => boolean) =>
   until(
     what,
     async () => {
@@ -190,7 +190,7 @@ const docOf = (o: DialOrder, what: string, is: (call: CallDoc) => boolean) =>
     },
     12_000,
   );
-const facts = async (o: DialOrder) =>
+const facts = async (o: DialJob) =>
   (
     await until(
       `the settling of ${o.to}`,

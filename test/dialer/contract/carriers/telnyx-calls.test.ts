@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { DEFAULT_TELNYX_ACCOUNT } from "../../../../local/carriers/server.ts";
-import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../../fixtures/dialer-stage.ts";
 
@@ -24,14 +24,14 @@ beforeEach(async () => {
 });
 afterAll(() => d.stop());
 
-const order = (ending: string, over: Partial<DialOrder> = {}): DialOrder =>
+const order = (ending: string, over: Partial<DialJob> = {}): DialJob =>
   d.order(ending, { provider: "PROVIDER_THREE", record: false, ...over });
-const dialled = async (ending: string, over: Partial<DialOrder> = {}): Promise<DialOrder> => {
+const dialled = async (ending: string, over: Partial<DialJob> = {}): Promise<DialJob> => {
   const o = order(ending, over);
   await d.dial(o);
   return o;
 };
-const facts = async (o: DialOrder) => (await toldIs(d, o, "leads.settle"))["facts"];
+const facts = async (o: DialJob) => (await toldIs(d, o, "leads.settle"))["facts"];
 
 test("a call is dialled, joined and ended by us, for the relay's end leaves the line open; its price is told", async () => {
   const o = await dialled("05");

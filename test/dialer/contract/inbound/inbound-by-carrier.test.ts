@@ -18,7 +18,7 @@ import dialer from "../../../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
 import type { InboundPlan } from "../../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/configuration.ts";
-import type { TurnReply } from "../../../../shared/contracts/conversation.ts";
+import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { asAdmin, setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
 
@@ -26,7 +26,7 @@ const OURS = "+14155550100";
 const ELSEWHERE = "+14155550111";
 const NUMBER = randomUUID();
 const TEMPLATE = randomUUID();
-const BYE: TurnReply = {
+const BYE: XmlTurnReply = {
   turn: 1,
   say: [{ text: "Good morning and goodbye.", interruptible: false }],
   next: { kind: "hang_up" },

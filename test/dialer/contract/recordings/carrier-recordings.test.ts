@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { KeptRecording } from "../../../../services/dialer/recordings/recording-state-machine.ts";
 import { plusMs } from "../../../../shared/clock.ts";
-import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 const pass = () => clock.advance(200);
-const urls = (stage: DialerStage, order: DialOrder): unknown[] =>
+const urls = (stage: DialerStage, order: DialJob): unknown[] =>
   stage
     .toldOf(order)
     .map((t) => t.params["recording_url"])
@@ -35,11 +35,7 @@ const isIn =
   (state: string) =>
   (c: CallDoc): boolean =>
     c.recording?.state === state;
-const recorded = async (
-  order: DialOrder,
-  state: string,
-  stage = d,
-): Promise<CallDoc & { recording: KeptRecording }> => {
+const recorded = async (order: DialJob, state: string, stage = d): Promise<CallDoc & { recording: KeptRecording }> => {
   const call = await callIs(stage, order, `the recording to be ${state}`, isIn(state), pass);
   if (!call.recording) throw new Error("it has no recording");
   return { ...call, recording: call.recording };
@@ -61,7 +57,7 @@ const answering = (times: number, status: number, headers: Record<string, string
 async function left(
   recording: Partial<KeptRecording> & Pick<KeptRecording, "state">,
   over: Partial<CallDoc> = {},
-): Promise<{ order: DialOrder; call: CallDoc }> {
+): Promise<{ order: DialJob; call: CallDoc }> {
   const order = d.order("01");
   const call: CallDoc = {
     _id: refOf(order),

@@ -8,7 +8,7 @@ import {
 } from "../../../../services/conversation/recording/session-recordings.ts";
 import { WAV_HEADER_BYTES, wavHeader } from "../../../../services/conversation/recording/wav-file.ts";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
-import type { DialOrder } from "../../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { readEnv } from "../../../../shared/env.ts";
 import { rootLog } from "../../../../shared/log.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
@@ -35,7 +35,7 @@ const FRAME = 160;
 const pass = () => clock.advance(200);
 const growing = async (stage = d): Promise<string[]> =>
   readdir(join(stage.stage.env.RECORDINGS_DIR, ".talks")).catch(() => []);
-const urls = (order: DialOrder, stage = d): unknown[] =>
+const urls = (order: DialJob, stage = d): unknown[] =>
   stage
     .toldOf(order)
     .map((t) => t.params["recording_url"])
@@ -48,7 +48,7 @@ const ours = (stage = d): SessionRecordings => {
 };
 
 /** A call whose talk has been held over sound, as the dialer has it. */
-async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: DialOrder; call: CallDoc }> {
+async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: DialJob; call: CallDoc }> {
   const order = stage.order("01");
   const { payload: _p, pre_checks: _c, pre_check_defers: _d, rate_limit: _r, ...kept } = order;
   const call: CallDoc = {
