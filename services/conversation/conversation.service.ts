@@ -9,7 +9,7 @@ import { afterCalls } from "./evaluation/call-evaluations.ts";
 import { keptFlows } from "./session/compiled-templates.ts";
 import { joinedSound, joinedText } from "./session/media-attachment.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
-import { audioLeg } from "./transport/stream-legs.ts";
+import { streamLeg } from "./transport/stream-leg.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
 import { textRelayLeg } from "./transport/text-relay-leg.ts";
 import { deprecationsIn } from "./providers/model-deprecations.ts";
@@ -60,7 +60,7 @@ export default service("conversation", (ground) => {
   const joined = (socket: WebSocket, doc: SessionDoc): Joined =>
     doc.engine === "relay"
       ? joinedText(textRelayLeg(socket), voices.text, clock)
-      : joinedSound(audioLeg(doc.carrier, socket), (ready) => voices.sound(ready, doc), clock);
+      : joinedSound(streamLeg(socket, doc.stream), (ready) => voices.sound(ready, doc), clock);
 
   return {
     actions: {

@@ -19,11 +19,9 @@ export interface Engines {
   /** The carrier does the speech. */
   text(ready: ReadyTemplate): VoiceEngine<TextLeg>;
   /** We do it, by the engine the talk was made ready for. */
-  sound(ready: ReadyTemplate, doc: Pick<SessionDoc, "_id" | "engine" | "carrier" | "record">): VoiceEngine<MediaLeg>;
+  sound(ready: ReadyTemplate, doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">): VoiceEngine<MediaLeg>;
 }
 
-/** Carriers whose stream has no message for keys, but a command that presses them. */
-const COMMANDS_KEYS: readonly SessionDoc["carrier"][] = ["telnyx"];
 /** What the realtime model's server listens with, where the deployment names no model that does. */
 const REALTIME_LISTENER = "gpt-transcribe";
 
@@ -56,13 +54,13 @@ export function engines({
 
   return {
     text: ({ template }) => relayEngine(models.chat(template), clock),
-    sound: (ready, { _id, engine, carrier, record }) =>
+    sound: (ready, { _id, engine, stream, record }) =>
       soundEngine({
         clock,
         metronome: beats,
         mind: mindOf(ready, engine),
         fillers: fillers(ready.template.language),
-        keys: COMMANDS_KEYS.includes(carrier) ? "command" : "sound",
+        keys: stream?.dtmf === "command" ? "command" : "sound",
         ...(record ? { recorder: (rate: number) => recordings.open(_id, rate === 8000 ? 8000 : 16_000) } : {}),
       }),
   };

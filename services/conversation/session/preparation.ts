@@ -66,7 +66,7 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
     held(ready, calls[at]?.engine ?? null, env),
   );
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
-    ({ call_ref, ...call }, at) => {
+    ({ call_ref, stream = null, ...call }, at) => {
       const ready = templates[at];
       if (ready === undefined || !("template" in ready)) return [];
       const token = ids.hex(TOKEN_BYTES);
@@ -81,7 +81,7 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
         language,
         voice,
       };
-      return [{ at, prepared, session: { _id: call_ref, ...call, engine, token_hash: sha256(token) } }];
+      return [{ at, prepared, session: { _id: call_ref, ...call, stream, engine, token_hash: sha256(token) } }];
     },
   );
   const made = await sessions.prepare(

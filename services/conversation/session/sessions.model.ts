@@ -3,6 +3,7 @@ import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Provider, VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import type { Preparation } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/models.ts";
+import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
 
 /** A talk's life: prepared before the dial, talking once media joined, its facts kept until the lead has taken them. */
@@ -19,9 +20,12 @@ export interface SessionDoc {
   payload: Record<string, unknown>;
   max_call_seconds: number;
   voicemail_action: VoicemailAction;
-  /** How the talk is held, and which carrier's stream it comes over. */
+  /** How the talk is held. */
   engine: Engine;
+  /** The carrier's name, for logs. */
   carrier: Preparation["carrier"];
+  /** How the carrier's media stream speaks; null: no stream of audio is understood. */
+  stream: StreamDialect | null;
   /** We record the talk, where it carries sound. */
   record: boolean;
   state: SessionState;
@@ -53,6 +57,7 @@ export const sessionSchema = new Schema<SessionDoc>(
     voicemail_action: { type: String, default: "hangup" },
     engine: { type: String, default: "relay" },
     carrier: { type: String, default: "none" },
+    stream: { type: Schema.Types.Mixed, default: null },
     record: { type: Boolean, default: false },
     state: { type: String, required: true },
     token_hash: { type: String },

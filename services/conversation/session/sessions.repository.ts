@@ -24,6 +24,7 @@ export type NewSession = Pick<
   | "voicemail_action"
   | "engine"
   | "carrier"
+  | "stream"
   | "record"
 > & { token_hash: string; ttl_seconds: number };
 
@@ -70,7 +71,7 @@ const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): Session
 });
 
 /** What documents of an older version lack: there was one way of talking. */
-const LATER_FIELDS = { engine: "relay", carrier: "none", record: false } as const;
+const LATER_FIELDS = { engine: "relay", carrier: "none", stream: null, record: false } as const;
 const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
 
 /** The repository on its model. */

@@ -1,87 +1,62 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { silentFrame } from "../audio/frame-pool.ts";
 import type { Pcm } from "../audio/port.ts";
+import { PlayoutQueue, type PartSpec, type QueuedFrame } from "./playout-queue.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";
-import { spokenPrefix } from "../audio/spoken-prefix.ts";
-import { speechMs } from "../audio/speech-duration.ts";
 
-/** Sound is handed to the carrier at most this much before it is due, so that a pause or a cut takes hold at once (voice.md 0: at most 200 ms). */
+/** Audio is sent to the carrier at most this long before it is due, so that a pause or a cut takes effect at once. */
 export const LEAD_MS = 200;
-/** Below this lead more than one frame a beat is handed over. In between is room for beats that are a little early or late, and change nothing. */
+/** Below this lead more than one frame is sent a tick. The room in between absorbs ticks that are a little early or late. */
 const REFILL_MS = LEAD_MS - 2.5 * FRAME_MS;
-/** A mark that does not come back this long after its sound must have been played counts as come. */
-const MARK_PATIENCE_MS = 1000;
+/** A mark that does not return this long after its audio must have been played counts as returned. */
+const MARK_TIMEOUT_MS = 1000;
 const MS_PER_SECOND = 1000;
 
-/** What a part of our speech is: `group` ties the parts of one utterance together; `aside` is sound that is no words of the talk (a filler, keys). */
-export interface PartSpec {
-  readonly text: string;
-  readonly group: number;
-  readonly interruptible: boolean;
-  readonly aside: boolean;
-}
-
-/** What was heard when speech was cut: the words of the utterance it was cut in ("" where nothing of any was heard), and how much of each group that was not done with. */
+/** What the caller heard when speech was cut: the words of the interrupted utterance ("" where none was heard), and how much of each unfinished group, ms. */
 export interface Cut {
   readonly spoken: string;
   readonly unfinished: readonly { group: number; heard_ms: number }[];
 }
 
-/** A part being filled with sound. */
+/** Takes the audio of one part. */
 export interface PartSink {
   push(pcm: Pcm): void;
-  /** More words of the part, where its text is known only with its sound. */
+  /** Adds text to the part, for speech whose text arrives with its audio. */
   addText(text: string): void;
   end(): void;
 }
 
-/** Our speech on its way to the caller's ear: paced, in order, and known to the millisecond in what was heard of it. */
+/** Our speech on its way to the caller: paced, in order, with an exact account of what was heard. */
 export interface AudioPlayout {
-  /** A part at the end of the queue. */
+  /** Appends a part to the queue. */
   add(part: PartSpec): PartSink;
-  /** Hands over what is due. To be called every FRAME_MS. */
+  /** Sends the frames that are due. To be called every FRAME_MS. */
   tick(): void;
   /** Falls silent at once and keeps what was not heard. */
   pause(): void;
-  /** Goes on where the caller stopped hearing. */
+  /** Continues where the caller stopped hearing. */
   resume(): void;
   readonly paused: boolean;
-  /** Falls silent for good. */
+  /** Falls silent and drops the queue. */
   flush(): Cut;
-  /** What was heard so far is settled: a later cut is about what comes now. */
+  /** Closes the account of what was heard so far: a later cut covers later speech only. */
   commitHeard(): void;
-  /** What was heard so far of the utterance that is heard last. */
+  /** The words heard so far of the utterance heard last. */
   readonly spoken: string;
-  /** Sound is queued, on its way or being heard, or a part still waits for it. */
+  /** Audio is queued, in flight or awaited. */
   readonly busy: boolean;
-  /** Sound has begun to be heard of what is in the queue. */
+  /** Audio of the queued parts was heard or is in flight. */
   readonly audible: boolean;
-  /** What is left to be heard, ms; Infinity while more is announced. */
+  /** Audio not heard yet, ms; Infinity while a part has not ended. */
   readonly leftMs: number;
-  /** May what is in the queue be talked over? */
+  /** Every queued part may be interrupted. */
   readonly interruptible: boolean;
-  /** The carrier says that a mark's sound was played, or thrown away. */
+  /** The carrier returned a mark, played or cleared. */
   markReturned(name: string): void;
-  /** The monotonic instant the first frame since the last silence was handed over; null: silent. */
+  /** Monotonic time at which the first frame since the last silence was sent; null: silent. */
   readonly audibleSince: number | null;
 }
 
-interface Part extends Omit<PartSpec, "text"> {
-  text: string;
-  chunks: Pcm[];
-  /** Samples before the first chunk: heard and let go. */ base: number;
-  received: number;
-  sent: number;
-  heard: number;
-  ended: boolean;
-}
-interface Flight {
-  readonly at_ms: number;
-  readonly pcm: Pcm;
-  readonly pieces: readonly { part: Part; samples: number }[];
-}
-
-/** How a playout is made. `played` is told of every frame as the caller hears it, for the recorder. */
+/** Dependencies of a playout. `played` gets every frame when the caller hears it, for the recorder. */
 export interface AudioPlayoutDeps {
   leg: Pick<MediaLeg, "write" | "mark" | "clear">;
   clock: Clock;
@@ -90,63 +65,63 @@ export interface AudioPlayoutDeps {
   played?(pcm: Pcm, at_ms: number): void;
 }
 
+/** A frame at the carrier, due to be heard at `at_ms`. */
+interface FrameInFlight extends QueuedFrame {
+  readonly at_ms: number;
+}
+
 class PacedPlayout implements AudioPlayout {
-  readonly #o: AudioPlayoutDeps;
-  readonly #frame: number;
-  #queue: Part[] = [];
-  /** Parts heard to their end since the last settling, for telling what was heard. */
-  #done: Part[] = [];
-  #flight: Flight[] = [];
-  /** When the carrier will have played all it was given. */
+  readonly #deps: AudioPlayoutDeps;
+  readonly #frameSamples: number;
+  readonly #queue: PlayoutQueue;
+  #inFlight: FrameInFlight[] = [];
+  /** When the carrier will have played all it was sent. */
   #until = 0;
   #paused = false;
-  #soundingSince: number | null = null;
+  #audibleSince: number | null = null;
   #marks = 0;
-  /** Sound was handed over after the last mark. */
+  /** Audio was sent after the last mark. */
   #markDue = false;
-  #awaited: { name: string; until: number } | null = null;
+  #awaitedMark: { name: string; until: number } | null = null;
 
-  constructor(o: AudioPlayoutDeps) {
-    this.#o = o;
-    this.#frame = (o.rate * FRAME_MS) / MS_PER_SECOND;
+  constructor(deps: AudioPlayoutDeps) {
+    this.#deps = deps;
+    this.#frameSamples = (deps.rate * FRAME_MS) / MS_PER_SECOND;
+    this.#queue = new PlayoutQueue(deps.rate, this.#frameSamples);
   }
 
   get paused(): boolean {
     return this.#paused;
   }
   get audibleSince(): number | null {
-    return this.#soundingSince;
+    return this.#audibleSince;
   }
   get busy(): boolean {
-    return this.#queue.length > 0 || this.#flight.length > 0 || this.#awaited !== null;
+    return !this.#queue.isEmpty || this.#inFlight.length > 0 || this.#awaitedMark !== null;
   }
   get spoken(): string {
-    this.#settleFlight(this.#o.clock.monotonicMs());
-    return this.#spoken();
+    this.#hearDue(this.#deps.clock.monotonicMs());
+    return this.#queue.spoken();
   }
   get audible(): boolean {
-    return this.#flight.length > 0 || this.#queue.some((p) => p.heard > 0);
+    return this.#inFlight.length > 0 || this.#queue.begun;
   }
   get leftMs(): number {
-    return this.#queue.reduce(
-      (ms, p) => ms + (p.ended ? ((p.received - p.heard) * MS_PER_SECOND) / this.#o.rate : Infinity),
-      0,
-    );
+    return this.#queue.leftMs;
   }
   get interruptible(): boolean {
-    return this.#queue.every((p) => p.interruptible);
+    return this.#queue.interruptible;
   }
 
   add(spec: PartSpec): PartSink {
-    const part: Part = { ...spec, chunks: [], base: 0, received: 0, sent: 0, heard: 0, ended: false };
-    this.#queue.push(part);
+    const part = this.#queue.add(spec);
     return {
       push: (pcm) => {
         if (part.ended || pcm.length === 0) return;
         part.chunks.push(pcm);
         part.received += pcm.length;
-        // who is silent does not wait for the beat: on average that is half a frame sooner
-        if (this.#flight.length === 0) this.tick();
+        // after silence the next tick is not awaited: half a frame sooner on average
+        if (this.#inFlight.length === 0) this.tick();
       },
       addText: (text) => {
         part.text += text;
@@ -158,22 +133,22 @@ class PacedPlayout implements AudioPlayout {
   }
 
   tick(): void {
-    const now = this.#o.clock.monotonicMs();
-    this.#settleFlight(now);
+    const now = this.#deps.clock.monotonicMs();
+    this.#hearDue(now);
     if (this.#paused) return;
     for (let most = LEAD_MS - FRAME_MS; this.#until - now <= most; most = REFILL_MS) {
-      const frame = this.#next();
+      const frame = this.#queue.nextFrame();
       if (!frame) break;
       const at_ms = Math.max(this.#until, now);
       this.#until = at_ms + FRAME_MS;
-      this.#soundingSince ??= now;
-      this.#flight.push({ at_ms, ...frame });
-      this.#o.leg.write(this.#o.encode(frame.pcm));
+      this.#audibleSince ??= now;
+      this.#inFlight.push({ at_ms, ...frame });
+      this.#deps.leg.write(this.#deps.encode(frame.pcm));
       this.#markDue = true;
     }
-    if (this.#markDue && this.#queue.every((p) => p.ended && p.sent === p.received)) this.#mark();
-    if (this.#awaited && now >= this.#awaited.until) this.#awaited = null;
-    if (!this.busy) this.#soundingSince = null;
+    if (this.#markDue && this.#queue.allSent) this.#mark();
+    if (this.#awaitedMark && now >= this.#awaitedMark.until) this.#awaitedMark = null;
+    if (!this.busy) this.#audibleSince = null;
   }
 
   pause(): void {
@@ -184,161 +159,64 @@ class PacedPlayout implements AudioPlayout {
 
   resume(): void {
     this.#paused = false;
-    this.#soundingSince = null;
+    this.#audibleSince = null;
   }
 
   flush(): Cut {
     this.#stop();
     this.#paused = false;
-    const cut = {
-      spoken: this.#spoken(),
-      unfinished: this.#queue.map((p) => ({
-        group: p.group,
-        heard_ms: Math.floor((p.heard * MS_PER_SECOND) / this.#o.rate),
-      })),
-    };
-    this.#queue = [];
-    this.#done = [];
-    this.#soundingSince = null;
+    const cut = { spoken: this.#queue.spoken(), unfinished: this.#queue.unfinished };
+    this.#queue.clear();
+    this.#audibleSince = null;
     return cut;
   }
 
   commitHeard(): void {
-    this.#done = [];
+    this.#queue.commitHeard();
   }
 
   markReturned(name: string): void {
-    if (this.#awaited?.name === name) this.#awaited = null;
+    if (this.#awaitedMark?.name === name) this.#awaitedMark = null;
   }
 
   #mark(): void {
     this.#markDue = false;
     const name = `m${++this.#marks}`;
-    this.#awaited = { name, until: this.#until + MARK_PATIENCE_MS };
-    this.#o.leg.mark(name);
+    this.#awaitedMark = { name, until: this.#until + MARK_TIMEOUT_MS };
+    this.#deps.leg.mark(name);
   }
 
-  /** The next frame: of one part, or over the seam of two, so that nothing gaps; null: nothing to say yet. */
-  #next(): Omit<Flight, "at_ms"> | null {
-    const ready = this.#ready();
-    if (ready === 0) {
-      this.#dropEmpty();
-      return null;
-    }
-    // a frame that isn't full waits for more, unless there is no more
-    if (ready < this.#frame && this.#queue.some((p) => !p.ended)) return null;
-    const pcm = silentFrame(this.#frame);
-    const pieces: { part: Part; samples: number }[] = [];
-    let filled = 0;
-    for (const part of this.#queue) {
-      const samples = Math.min(this.#frame - filled, part.received - part.sent);
-      if (samples > 0) {
-        copyFrom(part, part.sent, pcm.subarray(filled, filled + samples));
-        part.sent += samples;
-        pieces.push({ part, samples });
-        filled += samples;
-      }
-      if (filled === this.#frame || !part.ended) break;
-    }
-    return { pcm, pieces };
-  }
-
-  /** Samples that can be handed over now without a gap among them, as far as a frame's worth is concerned. */
-  #ready(): number {
-    let ready = 0;
-    for (const part of this.#queue) {
-      ready += part.received - part.sent;
-      if (ready >= this.#frame || !part.ended) break;
-    }
-    return ready;
-  }
-
-  /** Parts without sound are over when it is their turn. */
-  #dropEmpty(): void {
-    for (let first = this.#queue[0]; first?.ended && first.heard >= first.received; first = this.#queue[0])
-      this.#done.push(...this.#queue.splice(0, 1));
-  }
-
-  /** Frames whose time is over were heard. */
-  #settleFlight(now: number): void {
-    let first = this.#flight[0];
-    for (; first && first.at_ms + FRAME_MS <= now; first = this.#flight[0]) {
-      this.#flight.shift();
-      this.#hear(first, this.#frame);
+  /** Counts the frames whose time is over as heard. */
+  #hearDue(now: number): void {
+    let first = this.#inFlight[0];
+    for (; first && first.at_ms + FRAME_MS <= now; first = this.#inFlight[0]) {
+      this.#inFlight.shift();
+      this.#hear(first, this.#frameSamples);
     }
   }
 
-  #hear(flight: Flight, samples: number): void {
-    this.#o.played?.(samples === flight.pcm.length ? flight.pcm : flight.pcm.subarray(0, samples), flight.at_ms);
-    let left = samples;
-    for (const piece of flight.pieces) {
-      const heard = Math.min(left, piece.samples);
-      piece.part.heard += heard;
-      left -= heard;
-      letGo(piece.part);
-    }
-    this.#dropEmpty();
+  #hear(frame: FrameInFlight, samples: number): void {
+    const { pcm, at_ms } = frame;
+    this.#deps.played?.(samples === pcm.length ? pcm : pcm.subarray(0, samples), at_ms);
+    this.#queue.hear(frame, samples);
   }
 
-  /** Silence at the carrier; what it had and did not play is ours again. */
+  /** Clears the carrier's buffer; audio in it that was not heard is queued again. */
   #stop(): void {
-    const now = this.#o.clock.monotonicMs();
-    this.#settleFlight(now);
-    const [current] = this.#flight;
+    const now = this.#deps.clock.monotonicMs();
+    this.#hearDue(now);
+    const [current] = this.#inFlight;
     if (current && current.at_ms < now)
-      this.#hear(current, Math.floor(((now - current.at_ms) * this.#frame) / FRAME_MS));
-    const cleared = this.#flight.length > 0 || this.#awaited !== null;
-    this.#flight = [];
-    this.#awaited = null;
+      this.#hear(current, Math.floor(((now - current.at_ms) * this.#frameSamples) / FRAME_MS));
+    const cleared = this.#inFlight.length > 0 || this.#awaitedMark !== null;
+    this.#inFlight = [];
+    this.#awaitedMark = null;
     this.#markDue = false;
-    for (const part of this.#queue) part.sent = part.heard;
+    this.#queue.rewind();
     this.#until = now;
-    if (cleared) this.#o.leg.clear();
-  }
-
-  /** What was heard of the last utterance of which anything was. */
-  #spoken(): string {
-    const parts = [...this.#done, ...this.#queue].filter(
-      (p) => !p.aside && (p.heard > 0 || (p.ended && p.received === 0 && this.#done.includes(p))),
-    );
-    const group = parts.at(-1)?.group;
-    return parts
-      .filter((p) => p.group === group)
-      .map((p) => spokenPrefix(p.text, share(p, this.#o.rate)))
-      .filter((t) => t !== "")
-      .join(" ");
-  }
-}
-
-/** The part of a part's sound that was heard, 0 to 1; its length is reckoned from the text while its sound still comes. */
-function share(part: Part, rate: number): number {
-  if (part.ended && part.heard >= part.received) return 1;
-  const total = part.ended ? part.received : Math.max(part.received, (speechMs(part.text) * rate) / MS_PER_SECOND);
-  return total === 0 ? 0 : part.heard / total;
-}
-
-function copyFrom(part: Part, from: number, to: Pcm): void {
-  let at = part.base;
-  let filled = 0;
-  for (const chunk of part.chunks) {
-    const begin = Math.max(0, from + filled - at);
-    if (begin < chunk.length) {
-      const some = chunk.subarray(begin, begin + to.length - filled);
-      to.set(some, filled);
-      filled += some.length;
-      if (filled === to.length) return;
-    }
-    at += chunk.length;
-  }
-}
-
-/** Sound that was heard is kept no longer. */
-function letGo(part: Part): void {
-  for (let first = part.chunks[0]; first && part.base + first.length <= part.heard; first = part.chunks[0]) {
-    part.chunks.shift();
-    part.base += first.length;
+    if (cleared) this.#deps.leg.clear();
   }
 }
 
 /** A playout that is silent. */
-export const audioPlayout = (o: AudioPlayoutDeps): AudioPlayout => new PacedPlayout(o);
+export const audioPlayout = (deps: AudioPlayoutDeps): AudioPlayout => new PacedPlayout(deps);

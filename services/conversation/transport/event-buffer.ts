@@ -1,42 +1,43 @@
-import type { MediaLegEvents } from "./port.ts";
+/** An event of a leg, as the call that delivers it. */
+export type LegEvent<Events> = (events: Events) => void;
 
-/** Something that happened on a leg, to be told to whoever listens. */
-export type Happening = (events: MediaLegEvents) => void;
-
-/** Tells a leg's receiver what happens, what came before there was one first; `closed` once and last. */
-export interface Mailbox {
-  listen(events: MediaLegEvents): void;
-  tell(what: Happening): void;
+/** Delivers the events of a leg in order; keeps those that come before the receiver does. */
+export interface EventBuffer<Events> {
+  /** Sets the receiver and delivers what was kept. Once only. */
+  listen(events: Events): void;
+  /** Delivers an event, or keeps it; nothing after `close`. */
+  emit(event: LegEvent<Events>): void;
+  /** Delivers `closed`, once and last. */
   close(): void;
   isOpen(): boolean;
 }
 
-/** Events kept until somebody listens, the closing included. */
-const MAX_EARLY_EVENTS = 100;
+/** Events kept before there is a receiver, `closed` included; further ones are dropped. */
+const MAX_KEPT_EVENTS = 100;
 
-/** One for each leg. */
-export function mailbox(): Mailbox {
-  let receiver: MediaLegEvents | null = null;
-  let early: Happening[] = [];
+/** A buffer without a receiver. One for each leg. */
+export function eventBuffer<Events extends { closed(): void }>(): EventBuffer<Events> {
+  let receiver: Events | null = null;
+  let kept: LegEvent<Events>[] = [];
   let isOpen = true;
-  const give = (what: Happening, most: number): void => {
-    if (receiver) what(receiver);
-    else if (early.length < most) early.push(what);
+  const deliver = (event: LegEvent<Events>, most: number): void => {
+    if (receiver) event(receiver);
+    else if (kept.length < most) kept.push(event);
   };
   return {
     listen(events) {
       receiver = events;
-      const waiting = early;
-      early = [];
-      for (const what of waiting) what(events);
+      const early = kept;
+      kept = [];
+      for (const event of early) event(events);
     },
-    tell: (what) => {
-      if (isOpen) give(what, MAX_EARLY_EVENTS - 1);
+    emit: (event) => {
+      if (isOpen) deliver(event, MAX_KEPT_EVENTS - 1);
     },
     close() {
       if (!isOpen) return;
       isOpen = false;
-      give((e) => e.closed(), MAX_EARLY_EVENTS);
+      deliver((events) => events.closed(), MAX_KEPT_EVENTS);
     },
     isOpen: () => isOpen,
   };

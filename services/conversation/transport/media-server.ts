@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { PROVIDERS, type Provider } from "../../../shared/contracts/configuration.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
-import { MAX_FRAME_BYTES } from "./text-relay-leg.ts";
+import { MAX_FRAME_BYTES } from "./leg-socket.ts";
 
 /** An upgrade as it was asked for. */
 export interface UpgradeRequest {

@@ -31,6 +31,7 @@ const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
   voicemail_action: "hangup",
   engine: "relay",
   carrier: "twilio",
+  stream: null,
   record: false,
   state: "REDEEMED",
   token_expires_at: new Date(0),

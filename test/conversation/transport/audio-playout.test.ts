@@ -1,5 +1,5 @@
 import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
-import { spokenPrefix } from "../../../services/conversation/audio/spoken-prefix.ts";
+import { spokenPrefix } from "../../../services/conversation/audio/speech-duration.ts";
 import { LEAD_MS, audioPlayout } from "../../../services/conversation/transport/audio-playout.ts";
 import { FRAME_MS } from "../../../services/conversation/transport/port.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

@@ -1,11 +1,7 @@
 import { EventEmitter } from "node:events";
+import { MAX_FRAME_BYTES, type LegSocket } from "../../../services/conversation/transport/leg-socket.ts";
 import type { TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import {
-  MAX_FRAME_BYTES,
-  readRelayFrame,
-  textRelayLeg,
-  type LegSocket,
-} from "../../../services/conversation/transport/text-relay-leg.ts";
+import { readRelayFrame, textRelayLeg } from "../../../services/conversation/transport/text-relay-leg.ts";
 import {
   upgradeRequestOf,
   mediaPath,

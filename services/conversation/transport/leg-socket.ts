@@ -1,0 +1,39 @@
+import { isRecord } from "../../../shared/json.ts";
+
+/** What a leg needs of a WebSocket (the `ws` package's fits). */
+export interface LegSocket {
+  /** Unsent bytes. */
+  readonly bufferedAmount: number;
+  send(data: string): void;
+  close(code?: number): void;
+  terminate(): void;
+  on(event: "message", listener: (data: { toString(): string }, isBinary: boolean) => void): unknown;
+  on(event: "close" | "error", listener: () => void): unknown;
+}
+
+/** A JSON object from the carrier; its content is not trusted. */
+export type Frame = Readonly<Record<string, unknown>>;
+
+/** Largest frame that is read, bytes. */
+export const MAX_FRAME_BYTES = 65_536;
+/** Unsent bytes at which the other side counts as gone. */
+const MAX_BUFFERED_BYTES = 1_048_576;
+/** Close code of a leg that has done its work (RFC 6455, 7.4.1). */
+export const NORMAL_CLOSURE = 1000;
+
+/** The message as an object; null for any other JSON and for a message that is too large. */
+export function parseFrame(message: string): Frame | null {
+  if (Buffer.byteLength(message) > MAX_FRAME_BYTES) return null;
+  try {
+    const frame: unknown = JSON.parse(message);
+    return isRecord(frame) ? frame : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Sends a frame; drops the connection of a side that no longer reads. */
+export function sendFrame(socket: LegSocket, frame: string): void {
+  if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.terminate();
+  else socket.send(frame);
+}
