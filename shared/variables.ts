@@ -63,7 +63,7 @@ export const VARIABLES = {
   TRUST_PROXY: {
     kind: "boolean",
     default: false,
-    doc: "a proxy of ours stands before the gateway: believe the last address of its X-Forwarded-For",
+    doc: "the gateway is behind a trusted proxy: take the client address from the last entry of X-Forwarded-For",
   },
   CORS_ORIGINS: {
     kind: "text",
@@ -88,7 +88,7 @@ export const VARIABLES = {
   DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
   DEFAULT_COUNTRY: {
     kind: "text",
-    doc: "ISO country for telling international calls apart where the caller number can't",
+    doc: "ISO country that decides what is international where the calling number does not tell",
   },
   COST_CURRENCY: { kind: "text", default: "USD", doc: "currency of lead cost" },
   PROVIDER_ONE: { kind: "enum", values: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
@@ -124,18 +124,18 @@ export const VARIABLES = {
   PROVIDER_THREE_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_THREE" },
   CALL_PRICES: {
     kind: "text",
-    doc: "price of a talk minute by country called, where the carrier sends no price, in COST_CURRENCY: US=0.014,GB=0.02,*=0.05",
+    doc: "price of a call minute by country called, where the carrier sends no price, in COST_CURRENCY: US=0.014,GB=0.02,*=0.05",
   },
   RECORDINGS_DIR: {
     kind: "text",
     default: ".callagent/recordings",
-    doc: "folder that recordings are kept in; gateway and dialer, and the conversation where it records, must see the same one",
+    doc: "folder for recordings; gateway, dialer and, where it records, conversation must share it",
   },
   RECORDING_SOURCE: {
     kind: "enum",
     values: ["carrier", "own"],
     default: "carrier",
-    doc: "who records talks that carry audio: the carrier, or the conversation service itself",
+    doc: "who records conversations over audio: the carrier, or the conversation service itself",
   },
   UPLOAD_CALL_RECORDINGS_TO_CLOUD: {
     kind: "boolean",
@@ -154,12 +154,12 @@ export const VARIABLES = {
   ENGINE_DEFAULT: {
     kind: "enum",
     values: ENGINES,
-    doc: "how talks are held where template and configuration name no engine; default cascade where STT_BASE_URL and TTS_BASE_URL are set, else relay",
+    doc: "pipeline of conversations where template and configuration name no engine; default cascade where STT_BASE_URL and TTS_BASE_URL are set, else relay",
   },
   PREEMPTIVE_GENERATION: {
     kind: "boolean",
     default: true,
-    doc: "the model is asked while the caller may still go on: faster answers, a few of them for nothing",
+    doc: "ask the model before the caller's turn is certainly over: faster answers, some requests cancelled",
   },
   OPENAI_FALLBACK_BASE_URL: {
     kind: "url",
@@ -171,12 +171,12 @@ export const VARIABLES = {
   STT_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
   STT_MODEL: {
     kind: "text",
-    doc: "its model; required with STT_BASE_URL: hosted names are shut down, so none is taken for granted",
+    doc: "its model; required with STT_BASE_URL: hosted models are retired, so there is no default",
   },
   STT_STREAMING: {
     kind: "boolean",
     default: false,
-    doc: "the endpoint transcribes while somebody speaks (a realtime transcription session); else speech is sent part by part",
+    doc: "the endpoint transcribes while the caller speaks (a realtime transcription session); else speech is sent in segments",
   },
   STT_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for transcription" },
   STT_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
@@ -207,7 +207,7 @@ export const VARIABLES = {
     kind: "enum",
     values: ["ga", "beta"],
     default: "ga",
-    doc: "names of events that the endpoint is sent; both are understood",
+    doc: "event names sent to the endpoint; both are understood",
   },
   MODEL_ENDPOINTS: {
     kind: "text",
@@ -229,14 +229,14 @@ export const VARIABLES = {
     min: 5,
     max: 300,
     default: 30,
-    doc: "how long a holder of a lead may stay silent before the sweep looks into it",
+    doc: "lease of a lead: its owner renews it; without renewal for this long, a sweep recovers the lead",
   },
   SWEEP_INTERVAL_MS: {
     kind: "integer",
     min: 100,
     max: 60_000,
     default: 2000,
-    doc: "pause between sweeps for lost leads, calls and reports",
+    doc: "pause between sweeps for lost leads, calls and webhook events",
   },
   CRASH_AT: {
     kind: "enum",

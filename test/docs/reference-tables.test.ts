@@ -2,7 +2,17 @@ import { BEHAVIOURS } from "../../local/people/behaviours.ts";
 import { withMatrix } from "../../services/gateway/docs/role-matrix.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
 import { VARIABLES, type Variable } from "../../shared/variables.ts";
+import { collectionsOf } from "../house/rules.ts";
+import { readProject } from "../house/sources.ts";
 import { pageAt } from "./pages.ts";
+
+const services = readProject().filter((file) => file.path.startsWith("services/") && file.path.endsWith(".ts"));
+
+/** The words in inline code of one cell of a table's row; the row is known by its first cell. */
+const namesIn = (page: string, row: string, cell: number): string[] => {
+  const line = page.split("\n").find((l) => l.startsWith(`| ${row} |`)) ?? "";
+  return [...(line.split("|")[cell] ?? "").matchAll(/`([^`]+)`/g)].map((m) => m[1] ?? "");
+};
 
 describe("docs/configuration.md", () => {
   const page = pageAt("docs/configuration.md");
@@ -32,5 +42,28 @@ describe("docs/api.md", () => {
       expect(page).toMatch(
         new RegExp(`^\\| \`${row.path.replaceAll(/[{}]/g, String.raw`\$&`)}\`.*\\b${row.method}\\b`, "m"),
       );
+  });
+});
+
+describe("docs/architecture.md", () => {
+  test("names the owner of every collection", () => {
+    const page = pageAt("docs/architecture.md");
+    const owned = Map.groupBy(collectionsOf(services), (c) => c.service);
+    for (const [service, collections] of owned)
+      expect([service, namesIn(page, service, 3).sort()]).toEqual([
+        service,
+        collections.map((c) => c.collection).sort(),
+      ]);
+  });
+});
+
+describe("docs/operations.md", () => {
+  test("names log events that are written", () => {
+    const page = pageAt("docs/operations.md");
+    const named = [...page.matchAll(/^\| (`[a-z_]+\.[a-z_]+`[^|]*)\|/gm)].flatMap((m) =>
+      [...(m[1] ?? "").matchAll(/`([^`]+)`/g)].map((n) => n[1] ?? ""),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((event) => !services.some((file) => file.text.includes(`"${event}"`)))).toEqual([]);
   });
 });
