@@ -4,10 +4,10 @@ import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { VARIABLES } from "../../shared/variables.ts";
-import { engines } from "./pipelines/pipeline-factory.ts";
-import { afterCalls } from "./evaluation/call-evaluations.ts";
-import { keptFlows } from "./session/compiled-templates.ts";
-import { joinedSound, joinedText } from "./session/media-attachment.ts";
+import { pipelines } from "./pipelines/pipeline-factory.ts";
+import { callEvaluations } from "./evaluation/call-evaluations.ts";
+import { compiledTemplates } from "./session/compiled-templates.ts";
+import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 import { streamLeg } from "./transport/stream-leg.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
@@ -16,12 +16,12 @@ import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { deploymentModels } from "./providers/deployment-models.ts";
 import { webRequester } from "./providers/web-request.ts";
 import { prepareMany } from "./session/preparation.ts";
-import { salvaged } from "./session/recovery.ts";
+import { recoveredFacts } from "./session/recovery.ts";
 import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
-import { sessionsOn } from "./session/sessions.repository.ts";
-import { liveTalks, type Joined } from "./session/live-conversations.ts";
-import { talksByTurns } from "./session/xml-driven-conversations.ts";
-import { warming } from "./pipelines/cascaded/speech-cache-warmer.ts";
+import { sessionsRepository } from "./session/sessions.repository.ts";
+import { liveConversations, type MediaAttachment } from "./session/live-conversations.ts";
+import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
+import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
 
 /** Talks one process holds at most. */
 const MAX_TALKS = 400;
@@ -41,38 +41,54 @@ export default service("conversation", (ground) => {
   const { env, clock, ids, log, bus, nodeId } = ground;
   if (env.OPENAI_MODEL === undefined)
     fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
-  const sessions = sessionsOn(ground.store().model("conversation_sessions", sessionSchema));
-  const flows = keptFlows();
+  const sessions = sessionsRepository(ground.store().model("conversation_sessions", sessionSchema));
+  const templates = compiledTemplates();
   const models = deploymentModels({ env, clock, log });
   const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
-  const after = afterCalls({ bus, clock, log, model: (template) => models.evaluation(template) });
+  const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
-  const voices = engines({ env, clock, models, recordings });
-  const shop = { bus, clock, log, sessions, web, after, env };
-  const talks = liveTalks({ bus, clock, log, node_id: nodeId, sessions, flows, shop, most: MAX_TALKS });
-  const byTurns = talksByTurns({ clock, node_id: nodeId, sessions, flows, talks, engine: voices.text });
+  const voicePipelines = pipelines({ env, clock, models, recordings });
+  const sessionDeps = { bus, clock, log, sessions, web, evaluations, env };
+  const conversations = liveConversations({
+    bus,
+    clock,
+    log,
+    node_id: nodeId,
+    sessions,
+    templates,
+    sessionDeps,
+    most: MAX_TALKS,
+  });
+  const xmlDriven = xmlDrivenConversations({
+    clock,
+    node_id: nodeId,
+    sessions,
+    templates,
+    conversations,
+    engine: voicePipelines.textRelay,
+  });
   let server: MediaServer | null = null;
   let leftovers: Loop | null = null;
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, server?.port ?? env.MEDIA_PORT);
-  const warm = warming({ clock, speech: (template) => models.cascade(template).speech });
-  const parts = { env, clock, ids, sessions, flows, warm, url };
+  const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
+  const parts = { env, clock, ids, sessions, templates, warmer, url };
 
-  const joined = (socket: WebSocket, doc: SessionDoc): Joined =>
+  const attach = (socket: WebSocket, doc: SessionDoc): MediaAttachment =>
     doc.engine === "relay"
-      ? joinedText(textRelayLeg(socket), voices.text, clock)
-      : joinedSound(streamLeg(socket, doc.stream), (ready) => voices.sound(ready, doc), clock);
+      ? attachTextLeg(textRelayLeg(socket), voicePipelines.textRelay, clock)
+      : attachAudioLeg(streamLeg(socket, doc.stream), (ready) => voicePipelines.audio(ready, doc), clock);
 
   return {
     actions: {
       prepareMany: async ({ calls }, handling) => ({ results: await prepareMany(parts, handling.bus, calls) }),
-      turn: (turn, handling) => byTurns.turn(turn, handling.bus),
+      turn: (turn, handling) => xmlDriven.turn(turn, handling.bus),
       stop({ call_ref, reason }) {
-        talks.stop(call_ref, reason);
-        if (reason === "carrier_ended") byTurns.over(call_ref);
+        conversations.signal(call_ref, reason);
+        if (reason === "carrier_ended") xmlDriven.carrierEnded(call_ref);
         return {};
       },
       async salvage({ call_ref }) {
-        return { talk: salvaged(await sessions.find(call_ref)) };
+        return { talk: recoveredFacts(await sessions.find(call_ref)) };
       },
     },
     async started() {
@@ -86,9 +102,9 @@ export default service("conversation", (ground) => {
         port: env.MEDIA_PORT,
         log,
         most: MAX_TALKS,
-        admit: talks.admit,
+        admit: conversations.admit,
         onSocket: (socket, doc) => {
-          void talks.hold(joined(socket, doc), doc);
+          void conversations.run(attach(socket, doc), doc);
         },
       });
       leftovers = startLoop({
@@ -106,12 +122,15 @@ export default service("conversation", (ground) => {
     },
     async stopped() {
       server?.refuse();
-      byTurns.refuse();
-      warm.close();
-      after.hurry();
+      xmlDriven.refuse();
+      warmer.close();
+      evaluations.stopWaiting();
       const talking = env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS;
-      await talks.drain(Math.max(0, talking) * MS_PER_SECOND, talking > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
-      await Promise.all([server?.close(), after.close(), leftovers?.stop()]);
+      await conversations.drain(
+        Math.max(0, talking) * MS_PER_SECOND,
+        talking > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0,
+      );
+      await Promise.all([server?.close(), evaluations.close(), leftovers?.stop()]);
     },
   };
 });

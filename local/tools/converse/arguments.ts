@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { ConverseFault, saidBy } from "./user-error.ts";
+import { UserError, errorMessage } from "./user-error.ts";
 
 /** What answers the brain's questions: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
 export type ModelChoice =
@@ -7,7 +7,7 @@ export type ModelChoice =
   | { readonly kind: "recorded"; readonly file: string };
 
 /** What was asked for. `scripts` empty: a talk at the keyboard. */
-export interface Asked {
+export interface Arguments {
   readonly template: string | null;
   readonly scripts: readonly string[];
   readonly model: ModelChoice;
@@ -48,28 +48,28 @@ function parsed(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new ConverseFault(`${saidBy(error).split(". ")[0]}. See npm run converse -- --help.`);
+    throw new UserError(`${errorMessage(error).split(". ")[0]}. See npm run converse -- --help.`);
   }
 }
 
 const isScript = (name: string): boolean => /\.ya?ml$/i.test(name) || name.includes("*") || /[/\\]$/.test(name);
 
 /** The command line; null: help was asked for. `isFolder` tells folders of scripts from names of templates. ConverseFault. */
-export function readArguments(argv: readonly string[], isFolder: (name: string) => boolean): Asked | null {
+export function readArguments(argv: readonly string[], isFolder: (name: string) => boolean): Arguments | null {
   const { values: v, positionals } = parsed(argv);
   if (v.help) return null;
   const scripts = positionals.filter((name) => isScript(name) || isFolder(name));
   const [template = null, another] = positionals.filter((name) => !scripts.includes(name));
   if (another !== undefined)
-    throw new ConverseFault(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
+    throw new UserError(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
   if (template === null && scripts.length === 0)
-    throw new ConverseFault(
+    throw new UserError(
       "Name a template: npm run converse -- order-confirmation talks with a sample. See npm run converse -- --help.",
     );
   if (v.answers !== undefined && (v.real || v.record !== undefined))
-    throw new ConverseFault("--answers asks no model, so it goes neither with --real nor with --record.");
+    throw new UserError("--answers asks no model, so it goes neither with --real nor with --record.");
   if (v.payload !== undefined && scripts.length > 0)
-    throw new ConverseFault("--payload is for a talk at the keyboard; a script holds its own payload.");
+    throw new UserError("--payload is for a talk at the keyboard; a script holds its own payload.");
   const model: ModelChoice =
     v.answers === undefined ? { kind: v.real ? "real" : "simulator" } : { kind: "recorded", file: v.answers };
   return {

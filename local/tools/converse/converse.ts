@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { readArguments, USAGE, type Asked } from "./arguments.ts";
-import { ConverseFault, isAboutFile, saidBy } from "./user-error.ts";
-import { talkAtKeyboard, type Keyboard } from "./keyboard-conversation.ts";
+import { readArguments, USAGE, type Arguments } from "./arguments.ts";
+import { UserError, isFileError, errorMessage } from "./user-error.ts";
+import { runKeyboardConversation, type Keyboard } from "./keyboard-conversation.ts";
 import { openModel, type Model } from "./models.ts";
 import { play, type Played } from "./play-script.ts";
 import {
   isFolder,
-  madeUpPayload,
+  examplePayload,
   readPayload,
   readScripts,
   readTemplate,
@@ -17,7 +17,7 @@ import {
 import { heading, lineText, resultOf, summary, table, traceOf } from "./report.ts";
 
 /** What the command runs on. `env`: the environment, for --real. */
-export interface Ground {
+export interface CommandDeps {
   readonly argv: readonly string[];
   readonly env: Record<string, string | undefined>;
   readonly keyboard: Keyboard;
@@ -27,7 +27,7 @@ const MET = 0;
 const NOT_MET = 1;
 const UNUSABLE = 2;
 
-async function playAll(asked: Asked, model: Model, print: (line: string) => void): Promise<number> {
+async function playAll(asked: Arguments, model: Model, print: (line: string) => void): Promise<number> {
   const say = asked.json ? (): void => undefined : print;
   // every file is read before the first talk begins
   const scripts = readScripts(asked.scripts).map((named) => ({ named, ready: templateFor(named, asked.template) }));
@@ -46,21 +46,21 @@ async function playAll(asked: Asked, model: Model, print: (line: string) => void
   return played.every((p) => p.passed) ? MET : NOT_MET;
 }
 
-async function atKeyboard(asked: Asked, template: string, model: Model, keyboard: Keyboard): Promise<number> {
+async function atKeyboard(asked: Arguments, template: string, model: Model, keyboard: Keyboard): Promise<number> {
   const ready = readTemplate(template, process.cwd());
-  const payload = asked.payload === null ? madeUpPayload(ready) : readPayload(asked.payload);
+  const payload = asked.payload === null ? examplePayload(ready) : readPayload(asked.payload);
   requirePayload(
     asked.payload ?? "the payload made up from payload_schema; give your own with --payload",
     ready,
     payload,
   );
   if (asked.payload === null) keyboard.print(`payload (made up; --payload gives your own): ${JSON.stringify(payload)}`);
-  const trace = await talkAtKeyboard(ready, payload, model, keyboard);
+  const trace = await runKeyboardConversation(ready, payload, model, keyboard);
   if (asked.trace !== null) writeFileSync(asked.trace, `${JSON.stringify(trace, null, 1)}\n`);
   return MET;
 }
 
-async function run(asked: Asked, { env, keyboard }: Ground): Promise<number> {
+async function run(asked: Arguments, { env, keyboard }: CommandDeps): Promise<number> {
   const model = await openModel(asked, env);
   try {
     if (asked.scripts.length > 0) return await playAll(asked, model, (line) => keyboard.print(line));
@@ -71,15 +71,15 @@ async function run(asked: Asked, { env, keyboard }: Ground): Promise<number> {
 }
 
 /** Runs the command; its exit code: 0, 1 for an expectation that was not met, 2 for what the person can mend. */
-export async function converse(ground: Ground): Promise<number> {
+export async function converse(ground: CommandDeps): Promise<number> {
   try {
     const asked = readArguments(ground.argv, isFolder);
     if (asked) return await run(asked, ground);
     ground.keyboard.print(USAGE);
     return MET;
   } catch (error) {
-    if (!(error instanceof ConverseFault) && !isAboutFile(error)) throw error;
-    ground.keyboard.print(saidBy(error));
+    if (!(error instanceof UserError) && !isFileError(error)) throw error;
+    ground.keyboard.print(errorMessage(error));
     return UNUSABLE;
   }
 }

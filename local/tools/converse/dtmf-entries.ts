@@ -1,7 +1,7 @@
-import type { Collection } from "../../../services/conversation/dialogue/flow.ts";
+import type { DtmfCollection } from "../../../services/conversation/dialogue/flow.ts";
 
 /** The entries that keys pressed one after the other make, as the engines gather them: each key by itself, or up to the end key, the length or the last key. */
-export function entriesOf(keys: string, collection: Collection | null): string[] {
+export function entriesOf(keys: string, collection: DtmfCollection | null): string[] {
   if (!collection) return [...keys];
   const entries: string[] = [];
   let entry = "";

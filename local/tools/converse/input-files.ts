@@ -9,7 +9,7 @@ import { flowOf, type Flow } from "../../../services/conversation/dialogue/flow.
 import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/template.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
-import { ConverseFault, faultIn } from "./user-error.ts";
+import { UserError, fileError } from "./user-error.ts";
 import { Script, writtenOut } from "./script.ts";
 
 /** Reads templates, scripts and payloads; every fault says what, where, and what to do. */
@@ -26,7 +26,7 @@ const templateShape = issueChecker(TemplateInput);
 const scriptShape = issueChecker(Script);
 
 /** A template ready for talking. `file`: null for a sample. */
-export interface Ready {
+export interface LoadedTemplate {
   readonly name: string;
   readonly file: string | null;
   readonly template: TemplateRecord;
@@ -47,10 +47,10 @@ const shown = (path: string): string => {
 };
 
 function textOf(file: string, what: string): string {
-  if (!existsSync(file)) throw new ConverseFault(`${shown(file)}: there is no such file. Name ${what}.`);
-  if (!statSync(file).isFile()) throw new ConverseFault(`${shown(file)} is no file. Name ${what}.`);
+  if (!existsSync(file)) throw new UserError(`${shown(file)}: there is no such file. Name ${what}.`);
+  if (!statSync(file).isFile()) throw new UserError(`${shown(file)} is no file. Name ${what}.`);
   if (statSync(file).size > MAX_FILE_BYTES)
-    throw new ConverseFault(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
+    throw new UserError(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
   return readFileSync(file, "utf8");
 }
 
@@ -61,7 +61,7 @@ function valuesOf(text: string, file: string): unknown {
   const [error] = doc.errors;
   if (error) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new ConverseFault(
+    throw new UserError(
       `${shown(file)}:${line}:${col} is no valid ${file.endsWith(".json") ? "JSON" : "YAML"}: ${error.message}`,
     );
   }
@@ -71,7 +71,7 @@ function valuesOf(text: string, file: string): unknown {
         value.value = value.source;
     },
   });
-  if (!isMap(doc.contents)) throw new ConverseFault(`${shown(file)} holds no fields. See npm run converse -- --help.`);
+  if (!isMap(doc.contents)) throw new UserError(`${shown(file)} holds no fields. See npm run converse -- --help.`);
   return doc.toJS({ maxAliasCount: 100 });
 }
 
@@ -86,22 +86,22 @@ const asWritten = (value: Record<string, unknown>): Record<string, unknown> => (
 
 const isTemplate = (value: unknown): value is TemplateInput => templateShape(value).length === 0;
 
-function readyOf(name: string, file: string | null, value: unknown): Ready {
+function readyOf(name: string, file: string | null, value: unknown): LoadedTemplate {
   const written = isFields(value) ? asWritten(value) : value;
-  if (!isTemplate(written)) throw faultIn(name, "this is no template. Mend these:", templateShape(written));
+  if (!isTemplate(written)) throw fileError(name, "this is no template. Mend these:", templateShape(written));
   const faults = templateFaults(written);
-  if (faults.length > 0) throw faultIn(name, "the template can't work as it is. Mend these:", faults);
+  if (faults.length > 0) throw fileError(name, "the template can't work as it is. Mend these:", faults);
   const template = newRecord(RECORD_ID, written, RECORD_TIME);
   return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };
 }
 
 /** A template by its file, or a sample by its name. ConverseFault. */
-export function readTemplate(name: string, folder: string): Ready {
+export function readTemplate(name: string, folder: string): LoadedTemplate {
   const file = resolve(folder, name);
   const sample = sampleTemplates.find((s) => s.name === name);
   if (sample && !existsSync(file)) return readyOf(name, null, structuredClone(sample));
   if (!sample && !existsSync(file))
-    throw new ConverseFault(
+    throw new UserError(
       `${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`,
     );
   return readyOf(shown(file), file, valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
@@ -113,7 +113,7 @@ function scriptFiles(name: string): string[] {
   const found = globSync(pattern)
     .filter((file) => /\.ya?ml$/i.test(file))
     .sort();
-  if (found.length === 0) throw new ConverseFault(`${name}: there is no script in it. Scripts end with .yaml.`);
+  if (found.length === 0) throw new UserError(`${name}: there is no script in it. Scripts end with .yaml.`);
   return found;
 }
 
@@ -121,7 +121,7 @@ const isScript = (value: unknown): value is Script => scriptShape(value).length 
 
 function readScript(file: string): NamedScript {
   const value = writtenOut(valuesOf(textOf(file, "a script: YAML with turns and expect"), file));
-  if (!isScript(value)) throw faultIn(shown(file), "this is no script. Mend these:", scriptShape(value));
+  if (!isScript(value)) throw fileError(shown(file), "this is no script. Mend these:", scriptShape(value));
   return { file: shown(file), script: value };
 }
 
@@ -129,23 +129,23 @@ function readScript(file: string): NamedScript {
 export function readScripts(names: readonly string[]): NamedScript[] {
   const files = [...new Set(names.flatMap(scriptFiles))];
   if (files.length > MAX_SCRIPTS)
-    throw new ConverseFault(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
+    throw new UserError(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
   return files.map(readScript);
 }
 
 /** The template of a script: the command line's, else its own. ConverseFault. */
-export function templateFor({ file, script }: NamedScript, asked: string | null): Ready {
+export function templateFor({ file, script }: NamedScript, asked: string | null): LoadedTemplate {
   if (asked !== null) return readTemplate(asked, process.cwd());
   if (script.template === undefined)
-    throw new ConverseFault(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
+    throw new UserError(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
   return readTemplate(script.template, dirname(file));
 }
 
 /** Refuses a payload that the template's schema would not take. ConverseFault. */
-export function requirePayload(where: string, { template }: Ready, payload: Record<string, unknown>): void {
+export function requirePayload(where: string, { template }: LoadedTemplate, payload: Record<string, unknown>): void {
   const faults = payloadCheck(template.payload_schema)(payload);
   if (faults.length > 0)
-    throw faultIn(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
+    throw fileError(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
 }
 
 /** A payload file. ConverseFault. */
@@ -155,7 +155,7 @@ export function readPayload(file: string): Record<string, unknown> {
 }
 
 /** A payload out of the schema: examples and defaults where it has them, else the names themselves. */
-export function madeUpPayload({ template }: Ready): Record<string, unknown> {
+export function examplePayload({ template }: LoadedTemplate): Record<string, unknown> {
   const properties = template.payload_schema?.["properties"];
   if (!isFields(properties)) return {};
   const valueOf = (name: string, schema: unknown): unknown => {

@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Model } from "./models.ts";
-import type { Ready } from "./input-files.ts";
+import type { LoadedTemplate } from "./input-files.ts";
 import { lineText } from "./report.ts";
 import type { Turn } from "./script.ts";
-import { TextTalk, type Traced, type WebResult } from "./text-conversation.ts";
+import { TextConversation, type Traced, type WebResult } from "./text-conversation.ts";
 
 /** A talk at the keyboard: somebody types as the customer. */
 
@@ -66,7 +66,7 @@ export function commandOf(line: string, wordsLately: number): Command {
 const answerTyped = (typed: string | null): WebResult =>
   typed === null || typed.trim() === "" ? { ok: false, result: "HTTP_503" } : { ok: true, result: typed };
 
-function state(talk: TextTalk): string[] {
+function state(talk: TextConversation): string[] {
   const { facts } = talk;
   return [
     `  node ${talk.node} · path ${facts.node_traversal.join(" → ")}`,
@@ -76,15 +76,15 @@ function state(talk: TextTalk): string[] {
 }
 
 /** A talk with all that a script of it needs. */
-interface Held {
-  readonly ready: Ready;
+interface KeyboardState {
+  readonly ready: LoadedTemplate;
   readonly payload: Record<string, unknown>;
-  readonly talk: TextTalk;
+  readonly talk: TextConversation;
   readonly turns: Turn[];
   readonly web: Record<string, { status?: number; body?: string }[]>;
 }
 
-function scriptOf({ ready, payload, talk, turns, web }: Held, file: string): string {
+function scriptOf({ ready, payload, talk, turns, web }: KeyboardState, file: string): string {
   const { facts } = talk;
   return stringify({
     template: ready.file === null ? ready.name : relative(dirname(resolve(file)), ready.file),
@@ -101,13 +101,13 @@ function scriptOf({ ready, payload, talk, turns, web }: Held, file: string): str
   });
 }
 
-function save(held: Held, file: string, print: (line: string) => void): void {
+function save(held: KeyboardState, file: string, print: (line: string) => void): void {
   writeFileSync(file, scriptOf(held, file));
   print(`  saved as ${file}`);
 }
 
 /** The talk has gone by: it can still become a test. */
-async function afterwards(held: Held, { line, print }: Keyboard): Promise<void> {
+async function afterwards(held: KeyboardState, { line, print }: Keyboard): Promise<void> {
   for (let typed = await line("> "); typed !== null && typed.trim() !== ""; typed = await line("> ")) {
     const command = commandOf(typed.trim(), 0);
     if ("save" in command) save(held, command.save, print);
@@ -116,15 +116,15 @@ async function afterwards(held: Held, { line, print }: Keyboard): Promise<void> 
 }
 
 /** Holds the talk until it or the lines end; a customer who has no more lines hangs up. Gives what happened. */
-export async function talkAtKeyboard(
-  ready: Ready,
+export async function runKeyboardConversation(
+  ready: LoadedTemplate,
   payload: Record<string, unknown>,
   model: Model,
   keyboard: Keyboard,
 ): Promise<readonly Traced[]> {
   const { print } = keyboard;
-  const web: Held["web"] = {};
-  const talk = new TextTalk(ready, payload, ON_MACHINE, {
+  const web: KeyboardState["web"] = {};
+  const talk = new TextConversation(ready, payload, ON_MACHINE, {
     model,
     transfers: () => true,
     told: (line) => print(lineText(line)),
@@ -134,7 +134,7 @@ export async function talkAtKeyboard(
       return typed;
     },
   });
-  const held: Held = { ready, payload, talk, turns: [], web };
+  const held: KeyboardState = { ready, payload, talk, turns: [], web };
   print(HELP);
   await talk.start();
   while (!talk.ended) {

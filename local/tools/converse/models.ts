@@ -9,8 +9,8 @@ import { Strict, Type, type Static } from "../../../shared/contracts/define.ts";
 import { EnvironmentError, readEnv } from "../../../shared/env.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { startModels } from "../../models/server.ts";
-import type { Asked } from "./arguments.ts";
-import { ConverseFault, faultIn, saidBy } from "./user-error.ts";
+import type { Arguments } from "./arguments.ts";
+import { UserError, fileError, errorMessage } from "./user-error.ts";
 
 /** What a model answers: words, calls, or why there was no answer. */
 export type Answer =
@@ -94,7 +94,7 @@ function real(variables: Record<string, string | undefined>): Model {
       OPENAI_MODEL: variables["OPENAI_MODEL"],
     });
     if (env.OPENAI_MODEL === undefined)
-      throw new ConverseFault(
+      throw new UserError(
         "--real needs OPENAI_MODEL in the environment, and OPENAI_BASE_URL or OPENAI_API_KEY to go with it.",
       );
     return onSocket({
@@ -104,14 +104,14 @@ function real(variables: Record<string, string | undefined>): Model {
       check: "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL",
     });
   } catch (error) {
-    throw error instanceof EnvironmentError ? new ConverseFault(error.message) : error;
+    throw error instanceof EnvironmentError ? new UserError(error.message) : error;
   }
 }
 
 function readRecording(file: string): Recording {
-  if (!existsSync(file)) throw new ConverseFault(`${file}: there is no such file; write it with --record ${file}.`);
+  if (!existsSync(file)) throw new UserError(`${file}: there is no such file; write it with --record ${file}.`);
   const value = jsonOf(file);
-  if (!isRecording(value)) throw faultIn(file, "this is no file of recorded answers:", recordingShape(value));
+  if (!isRecording(value)) throw fileError(file, "this is no file of recorded answers:", recordingShape(value));
   return value;
 }
 
@@ -119,7 +119,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new ConverseFault(`${file} is no valid JSON: ${saidBy(error)}`);
+    throw new UserError(`${file} is no valid JSON: ${errorMessage(error)}`);
   }
 }
 
@@ -165,7 +165,7 @@ function recording(model: Model, file: string): Model {
 
 /** The model that was asked for. `variables`: the environment. ConverseFault. */
 export async function openModel(
-  { model, record }: Pick<Asked, "model" | "record">,
+  { model, record }: Pick<Arguments, "model" | "record">,
   variables: Record<string, string | undefined>,
 ): Promise<Model> {
   if (model.kind === "recorded") return replayed(model.file);

@@ -1,15 +1,15 @@
 import { checksOf, type Check, type Result } from "./expectations.ts";
 import { NoRecording, type Model } from "./models.ts";
-import { requirePayload, titleOf, type NamedScript, type Ready } from "./input-files.ts";
+import { requirePayload, titleOf, type NamedScript, type LoadedTemplate } from "./input-files.ts";
 import type { Script, WebAnswer } from "./script.ts";
-import { TextTalk, type TalkLine, type Traced, type WebResult } from "./text-conversation.ts";
+import { TextConversation, type ShownLine, type Traced, type WebResult } from "./text-conversation.ts";
 
 /** A script that was played. `lines`: the talk as it was held. */
 export interface Played extends Result {
   readonly file: string;
   readonly title: string;
   readonly template: string;
-  readonly lines: readonly TalkLine[];
+  readonly lines: readonly ShownLine[];
   readonly checks: readonly Check[];
   readonly trace: readonly Traced[];
   readonly passed: boolean;
@@ -42,7 +42,7 @@ function cannedWeb(web: Script["web"], missing: Check[]): (called: string, url: 
 }
 
 /** Plays the turns; a check that fails where the talk and the script do not go together. */
-async function playTurns(talk: TextTalk, { turns }: Script): Promise<Check[]> {
+async function playTurns(talk: TextConversation, { turns }: Script): Promise<Check[]> {
   try {
     await talk.start();
     for (const [i, turn] of turns.entries()) {
@@ -69,17 +69,17 @@ async function playTurns(talk: TextTalk, { turns }: Script): Promise<Check[]> {
 /** Plays a script against a template and judges it. `tell` hears the talk as it happens. ConverseFault where the payload does not fit. */
 export async function play(
   named: NamedScript,
-  ready: Ready,
+  ready: LoadedTemplate,
   model: Model,
-  tell: (line: TalkLine) => void,
+  tell: (line: ShownLine) => void,
 ): Promise<Played> {
   const { file, script } = named;
   const payload = script.payload ?? {};
   requirePayload(file, ready, payload);
-  const lines: TalkLine[] = [];
+  const lines: ShownLine[] = [];
   const missing: Check[] = [];
   const web = cannedWeb(script.web, missing);
-  const talk = new TextTalk(ready, payload, script.voicemail_action ?? "hangup", {
+  const talk = new TextConversation(ready, payload, script.voicemail_action ?? "hangup", {
     model,
     transfers: () => script.transfer !== "fails",
     web: async ({ url }, called) => web(called, url),

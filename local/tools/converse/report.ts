@@ -1,12 +1,12 @@
 import type { Check } from "./expectations.ts";
 import type { Played } from "./play-script.ts";
-import type { TalkLine } from "./text-conversation.ts";
+import type { ShownLine } from "./text-conversation.ts";
 
 const WHO_WIDTH = 10;
 const MAX_COLUMN = 60;
 
 /** A line of a talk as it is shown. */
-export const lineText = ({ who, text }: TalkLine): string =>
+export const lineText = ({ who, text }: ShownLine): string =>
   who === "talk" ? `  ${" ".repeat(WHO_WIDTH)}· ${text}` : `  ${who.padEnd(WHO_WIDTH)}${text}`;
 
 /** Expectations as a table; what came instead stands where one was not met. */

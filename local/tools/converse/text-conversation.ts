@@ -2,18 +2,18 @@ import { outcomeOf } from "../../../services/leads/rules/outcomes.ts";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
 import {
-  newTalk,
+  newDialogue,
   type Effect,
-  type TalkEvent,
-  type TalkState,
+  type DialogueEvent,
+  type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import { NOT_OVER } from "./expectations.ts";
 import { entriesOf } from "./dtmf-entries.ts";
 import type { Model } from "./models.ts";
-import type { Ready } from "./input-files.ts";
+import type { LoadedTemplate } from "./input-files.ts";
 import type { Turn } from "./script.ts";
 
 /** What a web request is answered with. */
@@ -24,23 +24,23 @@ export interface WebResult {
 type Http = Extract<Effect, { type: "http" }>;
 
 /** The world around a talk. */
-export interface World {
+export interface ConversationWorld {
   readonly model: Model;
   web(asked: Http, called: string): Promise<WebResult>;
   transfers(): boolean;
   /** Tells what happens, as it happens. */
-  told(line: TalkLine): void;
+  told(line: ShownLine): void;
 }
 
 /** Something that happened in a talk, for people. */
-export interface TalkLine {
+export interface ShownLine {
   readonly who: "agent" | "customer" | "talk";
   readonly text: string;
 }
 
 /** One event and what it led to. */
 export interface Traced {
-  readonly event: TalkEvent;
+  readonly event: DialogueEvent;
   readonly effects: readonly Effect[];
   readonly node: string;
   readonly mode: string;
@@ -52,19 +52,24 @@ const MAX_STEPS = 5000;
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
 
 /** A talk without sound: the brain's effects are carried out at once, then it is the customer's turn. */
-export class TextTalk {
+export class TextConversation {
   readonly trace: Traced[] = [];
-  readonly #ready: Ready;
-  readonly #world: World;
-  #state: TalkState;
+  readonly #ready: LoadedTemplate;
+  readonly #world: ConversationWorld;
+  #state: DialogueState;
   /** What was said since the customer's last turn. */
   #lately: { text: string; interruptible: boolean }[] = [];
-  #queue: TalkEvent[] = [];
+  #queue: DialogueEvent[] = [];
 
-  constructor(ready: Ready, payload: Record<string, unknown>, on_machine: VoicemailAction, world: World) {
+  constructor(
+    ready: LoadedTemplate,
+    payload: Record<string, unknown>,
+    on_machine: VoicemailAction,
+    world: ConversationWorld,
+  ) {
     this.#ready = ready;
     this.#world = world;
-    this.#state = newTalk(payload, on_machine);
+    this.#state = newDialogue(payload, on_machine);
   }
 
   get ended(): boolean {
@@ -74,7 +79,7 @@ export class TextTalk {
     return this.#state.node;
   }
   get facts(): ConversationFacts {
-    return talkFacts(this.#state);
+    return conversationFacts(this.#state);
   }
   get endedBy(): string {
     return this.ended ? this.facts.ended_by : NOT_OVER;
@@ -87,7 +92,7 @@ export class TextTalk {
           ...noFacts("completed"),
           answered_at: null,
           ended_at: null,
-          machine: this.#state.machine,
+          machine: this.#state.voicemail,
           talk: this.facts,
         });
   }
@@ -154,7 +159,7 @@ export class TextTalk {
   }
 
   /** An event and everything that follows from it, until the customer is waited for or the talk is over. */
-  async #happen(event: TalkEvent): Promise<void> {
+  async #happen(event: DialogueEvent): Promise<void> {
     if (event.type === "heard" || event.type === "dtmf" || event.type === "interrupted") this.#lately = [];
     this.#queue.push(event);
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
@@ -227,12 +232,12 @@ export class TextTalk {
   }
 
   /** Nodes that were entered, and variables that were set. */
-  #tellMoves(before: TalkState, event: TalkEvent): void {
+  #tellMoves(before: DialogueState, event: DialogueEvent): void {
     for (const node of this.#state.traversal.slice(before.traversal.length))
       this.#world.told({ who: "talk", text: `node ${node}` });
     if (event.type === "started") return;
-    const now = talkFacts(this.#state).variables;
-    const was = talkFacts(before).variables;
+    const now = conversationFacts(this.#state).variables;
+    const was = conversationFacts(before).variables;
     for (const [name, value] of Object.entries(now))
       if (JSON.stringify(was[name]) !== JSON.stringify(value))
         this.#world.told({ who: "talk", text: `${name} = ${JSON.stringify(value)}` });

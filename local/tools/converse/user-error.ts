@@ -1,27 +1,23 @@
 /** A fault that the person at the keyboard can mend: shown as it is, without a stack. */
-export class ConverseFault extends Error {}
+export class UserError extends Error {}
 
 const MAX_FAULTS_SHOWN = 20;
 
 /** Faults of a file with where they are, as one sentence and a list. */
-export function faultIn(
-  file: string,
-  what: string,
-  faults: readonly { path: string; message: string }[],
-): ConverseFault {
+export function fileError(file: string, what: string, faults: readonly { path: string; message: string }[]): UserError {
   const shown = faults
     .slice(0, MAX_FAULTS_SHOWN)
     .map((f) => `\n  ${f.path === "" ? "(all of it)" : f.path} ${f.message}`);
   const more = faults.length > MAX_FAULTS_SHOWN ? `\n  and ${faults.length - MAX_FAULTS_SHOWN} more` : "";
-  return new ConverseFault(`${file}: ${what}${shown.join("")}${more}`);
+  return new UserError(`${file}: ${what}${shown.join("")}${more}`);
 }
 
 const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** What an error says, whoever made it. */
-export const saidBy = (error: unknown): string =>
+export const errorMessage = (error: unknown): string =>
   isFields(error) && typeof error["message"] === "string" ? error["message"] : String(error);
 
 /** Whether an error is about a file that the person named. */
-export const isAboutFile = (error: unknown): boolean =>
+export const isFileError = (error: unknown): boolean =>
   isFields(error) && typeof error["code"] === "string" && typeof error["path"] === "string";

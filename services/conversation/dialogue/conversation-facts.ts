@@ -1,15 +1,15 @@
 import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import { maskedText, maskedVariables } from "./secret-entries.ts";
-import type { TalkState } from "./dialogue-state.ts";
+import type { DialogueState } from "./dialogue-state.ts";
 
 /** What is known of a talk, secrets masked. One that has not ended counts as ended by an error: that is what it is, should nobody go on with it. */
-export const talkFacts = (s: TalkState): ConversationFacts => ({
+export const conversationFacts = (s: DialogueState): ConversationFacts => ({
   decided: s.decided,
   ended_by: s.ended_by ?? "error",
   user_turns: s.user_turns,
   idle_out: s.idle_out,
   time_limit: s.time_limit,
-  machine: s.machine,
+  machine: s.voicemail,
   message_left: s.message_left,
   transcription: s.transcript.map(({ role, content }) => ({ role, content: maskedText(s, content) })),
   node_traversal: [...s.traversal],

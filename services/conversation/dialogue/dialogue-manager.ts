@@ -1,70 +1,85 @@
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
 import type { Flow } from "./flow.ts";
-import { addPending, addSpoken, cutSpeech } from "./transcript.ts";
-import { after, enter, finish, listen, noteError, say, think, withoutModel } from "./dialogue-steps.ts";
-import { phrasesFor } from "./phrases.ts";
-import { keyed, rememberEntry, words } from "./secret-entries.ts";
+import { addPending, addSpoken, truncateSpeech } from "./transcript.ts";
 import {
-  MAX_FAILURES,
-  MAX_FAULTS,
+  prependEffects,
+  enterNode,
+  endConversation,
+  listen,
+  noteError,
+  say,
+  think,
+  continueWithoutModel,
+} from "./dialogue-steps.ts";
+import { phrasesFor } from "./phrases.ts";
+import { dtmfInput, rememberSecret, speechInput } from "./secret-entries.ts";
+import {
+  MAX_MODEL_FAILURES,
+  MAX_UNUSABLE_ANSWERS,
   MAX_REPROMPTS,
   type Effect,
   type Step,
   type StopReason,
-  type TalkEvent,
-  type TalkState,
-  type Uttered,
+  type DialogueEvent,
+  type DialogueState,
+  type CallerInput,
 } from "./dialogue-state.ts";
-import { inVoicemail, machineAnswered } from "./voicemail.ts";
+import { duringVoicemail, voicemailDetected } from "./voicemail.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The brain: state and event in, state and effects out. It knows no audio, no carrier, no clock; every engine shares it. */
 
-const none = (state: TalkState): Step => ({ state, effects: [] });
+const none = (state: DialogueState): Step => ({ state, effects: [] });
 
 /** The greeting comes first; the initial node follows at once, unless the greeting asks something: then the answer is awaited. */
-function begin(flow: Flow, s: TalkState): Step {
+function begin(flow: Flow, s: DialogueState): Step {
   if (s.node !== "") return none(s);
-  if (flow.greeting === null) return enter(flow, s, flow.initial_node);
+  if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
   const text = render(flow.greeting, [s.payload]);
   const greeted = say(flow, s, text);
-  const entered = enter(flow, greeted.state, flow.initial_node);
+  const entered = enterNode(flow, greeted.state, flow.initial_node);
   const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
-  if (!awaitsAnswer) return after(greeted.effects, entered);
-  return after([...greeted.effects, ...entered.effects.filter((e) => e.type !== "think")], listen(flow, entered.state));
+  if (!awaitsAnswer) return prependEffects(greeted.effects, entered);
+  return prependEffects(
+    [...greeted.effects, ...entered.effects.filter((e) => e.type !== "think")],
+    listen(flow, entered.state),
+  );
 }
 
 /** The customer said or keyed something. */
-function heard(flow: Flow, before: TalkState, uttered: Uttered, said: string): Step {
+function heard(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
   if (s.closing !== "no") return none(s);
   // words already on their way are let out; before the first one, the thought begins anew
   const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
-  return attends ? think(flow, { ...s, chain: 0, faults: 0 }) : none(s);
+  return attends ? think(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
 }
 
 /** The customer talked over us: history and transcript keep what they heard; the thought under way is void. */
-function interrupted(flow: Flow, before: TalkState, spoken: string, said: string): Step {
-  const s = cutSpeech(before, spoken, before.mode === "thinking" ? said : "");
+function interrupted(flow: Flow, before: DialogueState, spoken: string, said: string): Step {
+  const s = truncateSpeech(before, spoken, before.mode === "thinking" ? said : "");
   if (s.mode !== "thinking") return none(s);
-  const silenced: TalkState = { ...s, turn: s.turn + 1 };
-  return silenced.closing === "no" ? listen(flow, silenced) : finish(silenced, "agent", { at_once: true });
+  const silenced: DialogueState = { ...s, turn: s.turn + 1 };
+  return silenced.closing === "no" ? listen(flow, silenced) : endConversation(silenced, "agent", { at_once: true });
 }
 
 /** Output that can't be used: tried again at most twice, then the talk goes on without it. */
-const again = (flow: Flow, s: TalkState): Step =>
-  s.faults > MAX_FAULTS ? withoutModel(flow, { ...s, faults: 0 }) : think(flow, s);
+const again = (flow: Flow, s: DialogueState): Step =>
+  s.unusable_answers > MAX_UNUSABLE_ANSWERS
+    ? continueWithoutModel(flow, { ...s, unusable_answers: 0 })
+    : think(flow, s);
 
-function answered(flow: Flow, before: TalkState, text: string, calls: readonly ModelCall[]): Step {
-  const s: TalkState = { ...before, failures: 0 };
+function answered(flow: Flow, before: DialogueState, text: string, calls: readonly ModelCall[]): Step {
+  const s: DialogueState = { ...before, model_failures: 0 };
   const speech = text.trim();
-  if (s.closing !== "no") return speech === "" ? withoutModel(flow, s) : finish(addSpoken(s, speech), "agent");
+  if (s.closing !== "no")
+    return speech === "" ? continueWithoutModel(flow, s) : endConversation(addSpoken(s, speech), "agent");
   if (calls.length === 0) {
     if (speech !== "") return listen(flow, addSpoken(s, speech));
-    const noted = noteError({ ...s, faults: s.faults + 1 }, "EMPTY_ANSWER");
-    return after(noted.effects, again(flow, noted.state));
+    const noted = noteError({ ...s, unusable_answers: s.unusable_answers + 1 }, "EMPTY_ANSWER");
+    return prependEffects(noted.effects, again(flow, noted.state));
   }
   let state = s;
   const effects: Effect[] = [];
@@ -74,73 +89,74 @@ function answered(flow: Flow, before: TalkState, text: string, calls: readonly M
     effects.push(...done.effects);
     if (!stays) return { state, effects };
   }
-  return after(effects, again(flow, state));
+  return prependEffects(effects, again(flow, state));
 }
 
 /** The model gave nothing: an apology once, a goodbye when it happens again. */
-function failed(flow: Flow, before: TalkState, code: string, said: string): Step {
-  const noted = noteError(addSpoken({ ...before, failures: before.failures + 1 }, said), code);
+function failed(flow: Flow, before: DialogueState, code: string, said: string): Step {
+  const noted = noteError(addSpoken({ ...before, model_failures: before.model_failures + 1 }, said), code);
   const s = noted.state;
-  if (s.closing !== "no") return after(noted.effects, withoutModel(flow, s));
-  if (s.failures > MAX_FAILURES)
-    return after(noted.effects, finish(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
-  return after(noted.effects, withoutModel(flow, s));
+  if (s.closing !== "no") return prependEffects(noted.effects, continueWithoutModel(flow, s));
+  if (s.model_failures > MAX_MODEL_FAILURES)
+    return prependEffects(noted.effects, endConversation(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
+  return prependEffects(noted.effects, continueWithoutModel(flow, s));
 }
 
-function idle(flow: Flow, s: TalkState): Step {
+function idle(flow: Flow, s: DialogueState): Step {
   if (s.mode !== "listening") return none(s);
   const phrases = phrasesFor(flow.language);
   if (s.reprompts >= MAX_REPROMPTS)
-    return finish({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
+    return endConversation({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
   return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
 }
 
 const FAULT_OF = { lease_lost: "LEASE_LOST", media_failed: "MEDIA_FAILED", speech_failed: "SPEECH_FAILED" } as const;
 
-function stopped(flow: Flow, s: TalkState, reason: StopReason): Step {
+function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
   const phrases = phrasesFor(flow.language);
   switch (reason) {
     case "hung_up":
     case "carrier_ended":
       // a transfer closes our socket before the carrier has said that it worked
-      if (s.mode === "transferring" && s.awaiting) return none({ ...s, awaiting: { ...s.awaiting, line_gone: true } });
-      return finish(s, "customer", { at_once: true });
+      if (s.mode === "transferring" && s.awaiting)
+        return none({ ...s, awaiting: { ...s.awaiting, media_closed: true } });
+      return endConversation(s, "customer", { at_once: true });
     case "window_closed":
-      return finish(s, "agent", { goodbye: phrases.time_up });
+      return endConversation(s, "agent", { goodbye: phrases.time_up });
     case "shutdown": {
       const noted = noteError(s, "SHUTDOWN");
-      return after(noted.effects, finish(noted.state, "error", { goodbye: phrases.trouble }));
+      return prependEffects(noted.effects, endConversation(noted.state, "error", { goodbye: phrases.trouble }));
     }
     case "shutdown_now": {
       const noted = noteError(s, "SHUTDOWN");
-      return after(noted.effects, finish(noted.state, "error", { at_once: true }));
+      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
     }
     default: {
       const noted = noteError(s, FAULT_OF[reason]);
-      return after(noted.effects, finish(noted.state, "error", { at_once: true }));
+      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
     }
   }
 }
 
-const isAwaited = (s: TalkState, call_id: string): boolean => s.awaiting?.call_id === call_id;
+const isAwaited = (s: DialogueState, call_id: string): boolean => s.awaiting?.call_id === call_id;
 
 /** One step of the talk. After the end there are no effects; what was heard of the goodbye is still corrected. */
-export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
+export function step(flow: Flow, state: DialogueState, event: DialogueEvent): Step {
   const said = event.said ?? "";
   if (state.mode === "ended")
-    return event.type === "interrupted" ? none(cutSpeech(state, event.spoken, "")) : none(state);
-  if (state.mode === "voicemail") return inVoicemail(flow, state, event);
+    return event.type === "interrupted" ? none(truncateSpeech(state, event.spoken, "")) : none(state);
+  if (state.mode === "voicemail") return duringVoicemail(flow, state, event);
   /** The state with what had already been said of the thought that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
     case "started":
       return begin(flow, state);
     case "heard":
-      return heard(flow, state, words(flow, state, event.text), said);
+      return heard(flow, state, speechInput(flow, state, event.text), said);
     case "unheard":
       return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
     case "dtmf":
-      return heard(flow, rememberEntry(flow, state, event.digits), keyed(flow, state, event.digits), said);
+      return heard(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);
     case "interrupted":
       return interrupted(flow, state, event.spoken, said);
     case "model_answered":
@@ -166,9 +182,11 @@ export function step(flow: Flow, state: TalkState, event: TalkEvent): Step {
     case "idle":
       return idle(flow, state);
     case "time_up":
-      return finish({ ...cutOff, time_limit: true }, "timeout", { goodbye: phrasesFor(flow.language).time_up });
+      return endConversation({ ...cutOff, time_limit: true }, "timeout", {
+        goodbye: phrasesFor(flow.language).time_up,
+      });
     case "machine":
-      return state.on_machine === "continue" ? none(state) : machineAnswered(flow, cutOff);
+      return state.voicemail_action === "continue" ? none(state) : voicemailDetected(flow, cutOff);
     case "beep":
     case "message_handed":
       return none(state);

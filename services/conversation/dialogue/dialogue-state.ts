@@ -6,7 +6,7 @@ import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages
 export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
 
 /** A message of the history; `seq` ties it to the transcript line it was spoken as. */
-export type Said =
+export type HistoryMessage =
   | { readonly role: "user"; readonly content: string }
   | {
       readonly role: "assistant";
@@ -17,36 +17,36 @@ export type Said =
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
 
 /** One line of the transcript. */
-export interface Line {
+export interface TranscriptLine {
   readonly seq: number;
   readonly role: "user" | "assistant";
   readonly content: string;
 }
 
 /** Something the customer said or keyed. `shown`: what the transcript says of it. `keys`: the entry and the node it was made in; null for words. */
-export interface Uttered {
+export interface CallerInput {
   readonly content: string;
   readonly shown: string;
-  readonly keys: { readonly digits: string; readonly node: string } | null;
+  readonly dtmf: { readonly digits: string; readonly node: string } | null;
 }
 
 /** A function call whose answer comes from outside (http, transfer). `line_gone`: the socket closed meanwhile. */
-export interface Awaiting {
+export interface AwaitedResult {
   readonly call_id: string;
   readonly node: string;
   readonly function: string;
-  readonly line_gone: boolean;
+  readonly media_closed: boolean;
 }
 
 /** A fault of the talk, fit for metaData.errors: never a secret, never a transcript. */
-export interface TalkError {
+export interface DialogueError {
   readonly code: string;
   readonly node: string;
   readonly detail?: string;
 }
 
 /** The whole state of a talk: immutable plain JSON. */
-export interface TalkState {
+export interface DialogueState {
   readonly mode: Mode;
   /** Name of the current node, empty before the start. */
   readonly node: string;
@@ -59,21 +59,21 @@ export interface TalkState {
   /** Function calls, and rules followed, since the customer last spoke. */
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
-  readonly faults: number;
+  readonly unusable_answers: number;
   /** Thoughts in a row that gave nothing. */
-  readonly failures: number;
+  readonly model_failures: number;
   readonly reprompts: number;
   /** What the customer said while it could not be attended to. */
-  readonly pending: readonly Uttered[];
-  readonly awaiting: Awaiting | null;
+  readonly pending: readonly CallerInput[];
+  readonly awaiting: AwaitedResult | null;
   readonly payload: Readonly<Record<string, unknown>>;
   /** Variables the talk itself set. */
   readonly extracted: Readonly<Record<string, unknown>>;
   /** Names of variables whose values are nobody's business, and what was keyed where it is so. */
   readonly secret_variables: readonly string[];
   readonly secret_entries: readonly string[];
-  readonly history: readonly Said[];
-  readonly transcript: readonly Line[];
+  readonly history: readonly HistoryMessage[];
+  readonly transcript: readonly TranscriptLine[];
   /** Lines of ours that may not have been heard to their end: an interruption cuts among them. */
   readonly open: readonly number[];
   readonly seq: number;
@@ -84,10 +84,10 @@ export interface TalkState {
   readonly idle_out: boolean;
   readonly time_limit: boolean;
   /** What is done about a machine. */
-  readonly on_machine: VoicemailAction;
-  readonly machine: boolean;
+  readonly voicemail_action: VoicemailAction;
+  readonly voicemail: boolean;
   readonly message_left: boolean;
-  readonly errors: readonly TalkError[];
+  readonly errors: readonly DialogueError[];
 }
 
 /** Why a talk is ended from outside. */
@@ -102,7 +102,7 @@ export type StopReason =
   | "speech_failed";
 
 /** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
-export type TalkEvent = { readonly said?: string } & (
+export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "started" }
   | { readonly type: "heard"; readonly text: string }
   /** The customer said something that could not be made out: the model that listens failed. */
@@ -163,7 +163,7 @@ export type Effect =
 
 /** A new state and what it asks for, in order. */
 export interface Step {
-  readonly state: TalkState;
+  readonly state: DialogueState;
   readonly effects: readonly Effect[];
 }
 
@@ -178,25 +178,25 @@ export const MAX_SECRET_ENTRIES = 50;
 /** Function calls and rules followed in a row without a word from the customer. */
 export const MAX_CHAIN = 8;
 /** Times bad output is told back to the model before the talk goes on without it. */
-export const MAX_FAULTS = 2;
+export const MAX_UNUSABLE_ANSWERS = 2;
 /** Thoughts in a row that may fail; the next one ends the talk. */
-export const MAX_FAILURES = 1;
+export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */
 export const MAX_REPROMPTS = 2;
 
 /** The state before anything happened. */
-export const newTalk = (
+export const newDialogue = (
   payload: Readonly<Record<string, unknown>>,
   on_machine: VoicemailAction = "hangup",
-): TalkState => ({
+): DialogueState => ({
   mode: "listening",
   node: "",
   role: "",
   closing: "no",
   turn: 0,
   chain: 0,
-  faults: 0,
-  failures: 0,
+  unusable_answers: 0,
+  model_failures: 0,
   reprompts: 0,
   pending: [],
   awaiting: null,
@@ -214,8 +214,8 @@ export const newTalk = (
   ended_by: null,
   idle_out: false,
   time_limit: false,
-  on_machine,
-  machine: false,
+  voicemail_action: on_machine,
+  voicemail: false,
   message_left: false,
   errors: [],
 });

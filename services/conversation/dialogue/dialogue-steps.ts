@@ -4,21 +4,21 @@ import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./transcript.ts";
 import { phrasesFor } from "./phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
-import { forgetTaken, setVariables } from "./secret-entries.ts";
-import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type TalkState } from "./dialogue-state.ts";
-import { lookAtRules, onward, type Ruled } from "./transitions.ts";
+import { maskConsumed, setVariables } from "./secret-entries.ts";
+import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
+import { applyTransitions, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The few moves a talk is made of. Each gives a state and the effects that lead to it. Pure. */
 
 /** Effects put before those of a step. */
-export const after = (effects: readonly Effect[], step: Step): Step => ({
+export const prependEffects = (effects: readonly Effect[], step: Step): Step => ({
   state: step.state,
   effects: [...effects, ...step.effects],
 });
 
 /** Records a fault of the talk. */
-export function noteError(s: TalkState, code: string, detail?: string): Step {
+export function noteError(s: DialogueState, code: string, detail?: string): Step {
   const error = { code, node: s.node, ...(detail === undefined ? {} : { detail }) };
   return {
     state: s.errors.length >= MAX_ERRORS ? s : { ...s, errors: [...s.errors, error] },
@@ -27,7 +27,7 @@ export function noteError(s: TalkState, code: string, detail?: string): Step {
 }
 
 /** Speaks a fixed text; the mode stays. */
-export function say(flow: Flow, s: TalkState, text: string): Step {
+export function say(flow: Flow, s: DialogueState, text: string): Step {
   const spoken = addSpoken(s, text);
   return spoken === s
     ? { state: s, effects: [] }
@@ -35,8 +35,8 @@ export function say(flow: Flow, s: TalkState, text: string): Step {
 }
 
 /** Ends the talk; what was pending is kept in the transcript. */
-export function finish(
-  s: TalkState,
+export function endConversation(
+  s: DialogueState,
   ended_by: EndedBy,
   how: { goodbye?: string; at_once?: boolean; transferred?: boolean } = {},
 ): Step {
@@ -50,29 +50,29 @@ export function finish(
 }
 
 /** Waits for the customer, or attends to what they said meanwhile. */
-export function listen(flow: Flow, s: TalkState): Step {
-  if (s.pending.length > 0) return think(flow, { ...s, chain: 0, faults: 0 });
+export function listen(flow: Flow, s: DialogueState): Step {
+  if (s.pending.length > 0) return think(flow, { ...s, chain: 0, unusable_answers: 0 });
   return { state: { ...s, mode: "listening", awaiting: null }, effects: [] };
 }
 
 /** Goes on without the model: asks the customer to say it again, or says goodbye where the talk was closing. */
-export function withoutModel(flow: Flow, s: TalkState): Step {
+export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
   const phrases = phrasesFor(flow.language);
-  if (s.closing !== "no") return finish(s, "agent", { goodbye: phrases.goodbye });
+  if (s.closing !== "no") return endConversation(s, "agent", { goodbye: phrases.goodbye });
   const asked = say(flow, s, phrases.say_again);
-  return after(asked.effects, listen(flow, asked.state));
+  return prependEffects(asked.effects, listen(flow, asked.state));
 }
 
 /** Asks the model what to say or do next; too many function calls in a row end in a question to the customer. */
-export function think(flow: Flow, before: TalkState): Step {
+export function think(flow: Flow, before: DialogueState): Step {
   const ruled = byKeys(flow, takePending(before), before.pending);
-  if (ruled.to !== null) return follow(flow, ruled.state, ruled.to);
+  if (ruled.nextNode !== null) return followTransition(flow, ruled.state, ruled.nextNode);
   const s = ruled.state;
   if (s.chain > MAX_CHAIN) {
     const noted = noteError(s, "TOO_MANY_CALLS");
-    return after(noted.effects, withoutModel(flow, { ...noted.state, chain: 0 }));
+    return prependEffects(noted.effects, continueWithoutModel(flow, { ...noted.state, chain: 0 }));
   }
-  const state: TalkState = { ...s, mode: "thinking", awaiting: null, turn: s.turn + 1 };
+  const state: DialogueState = { ...s, mode: "thinking", awaiting: null, turn: s.turn + 1 };
   return {
     state,
     effects: [
@@ -88,24 +88,24 @@ export function think(flow: Flow, before: TalkState): Step {
 }
 
 /** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
-function byKeys(flow: Flow, s: TalkState, attended: TalkState["pending"]): Ruled {
-  let ruled: Ruled = { state: s, to: null, took: false };
+function byKeys(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
+  let ruled: TransitionResult = { state: s, nextNode: null, matchedDtmf: false };
   for (const uttered of s.closing === "no" ? attended : []) {
-    if (ruled.to !== null || uttered.keys?.node !== s.node) continue;
-    ruled = lookAtRules(flow, ruled.state, uttered.keys.digits);
-    if (ruled.took) ruled = { ...ruled, state: forgetTaken(ruled.state, uttered) };
+    if (ruled.nextNode !== null || uttered.dtmf?.node !== s.node) continue;
+    ruled = applyTransitions(flow, ruled.state, uttered.dtmf.digits);
+    if (ruled.matchedDtmf) ruled = { ...ruled, state: maskConsumed(ruled.state, uttered) };
   }
   return ruled;
 }
 
 /** Goes where a rule leads; rules that lead on and on end in a question to the customer. */
-export function follow(flow: Flow, s: TalkState, to: string): Step {
-  if (s.chain < MAX_CHAIN) return enter(flow, { ...s, chain: s.chain + 1 }, to);
+export function followTransition(flow: Flow, s: DialogueState, to: string): Step {
+  if (s.chain < MAX_CHAIN) return enterNode(flow, { ...s, chain: s.chain + 1 }, to);
   const noted = noteError(s, "TOO_MANY_TRANSITIONS");
-  return after(noted.effects, withoutModel(flow, { ...noted.state, chain: 0 }));
+  return prependEffects(noted.effects, continueWithoutModel(flow, { ...noted.state, chain: 0 }));
 }
 
-function actOne(flow: Flow, s: TalkState, action: NodeAction): TalkState {
+function actOne(flow: Flow, s: DialogueState, action: NodeAction): DialogueState {
   switch (action.type) {
     case "end_call":
       return { ...s, closing: "node" };
@@ -116,37 +116,41 @@ function actOne(flow: Flow, s: TalkState, action: NodeAction): TalkState {
   }
 }
 
-const act = (flow: Flow, s: TalkState, actions: readonly NodeAction[] | undefined): TalkState =>
+const act = (flow: Flow, s: DialogueState, actions: readonly NodeAction[] | undefined): DialogueState =>
   (actions ?? []).reduce((now, action) => actOne(flow, now, action), s);
 
 /** Says a node's fixed text, then waits, goes on or ends. */
-function recite(flow: Flow, s: TalkState, text: string): Step {
+function recite(flow: Flow, s: DialogueState, text: string): Step {
   const said = say(flow, s, render(text, [s.extracted, s.payload]));
-  if (s.closing !== "no") return after(said.effects, finish(said.state, "agent"));
-  const { state, to } = onward(flow, said.state);
-  return after(said.effects, to === null ? listen(flow, state) : follow(flow, state, to));
+  if (s.closing !== "no") return prependEffects(said.effects, endConversation(said.state, "agent"));
+  const { state, nextNode } = unconditionalTransition(flow, said.state);
+  return prependEffects(
+    said.effects,
+    nextNode === null ? listen(flow, state) : followTransition(flow, state, nextNode),
+  );
 }
 
 /** Leaves the current node and enters another: actions, rules, then fixed text or a thought; a node that ends the call does so once it has spoken. */
-export function enter(flow: Flow, s: TalkState, name: string): Step {
+export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
   const node = flow.nodes.get(name);
   if (!node) {
     const noted = noteError(s, "NODE_UNKNOWN", name);
-    return after(noted.effects, withoutModel(flow, noted.state));
+    return prependEffects(noted.effects, continueWithoutModel(flow, noted.state));
   }
   const left = act(flow, s, flow.nodes.get(s.node)?.on_exit);
-  const moved: TalkState = {
+  const moved: DialogueState = {
     ...left,
     node: name,
     role: node.role_prompt ?? left.role,
     traversal: left.traversal.length >= MAX_TRAVERSAL ? left.traversal : [...left.traversal, name],
   };
   const acted = act(flow, moved, node.on_enter);
-  const { state: here, to } = acted.closing === "no" ? lookAtRules(flow, acted, null) : { state: acted, to: null };
-  if (to !== null) return follow(flow, here, to);
+  const { state: here, nextNode } =
+    acted.closing === "no" ? applyTransitions(flow, acted, null) : { state: acted, nextNode: null };
+  if (nextNode !== null) return followTransition(flow, here, nextNode);
   if (node.say !== undefined) return recite(flow, here, node.say);
   if (node.prompt !== undefined) return think(flow, here);
   if (here.closing !== "no") return think(flow, { ...here, closing: "farewell" });
-  const next = onward(flow, here);
-  return next.to === null ? think(flow, here) : follow(flow, next.state, next.to);
+  const next = unconditionalTransition(flow, here);
+  return next.nextNode === null ? think(flow, here) : followTransition(flow, next.state, next.nextNode);
 }

@@ -37,7 +37,7 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;
 
 /** How the keys of an entry are gathered. `end_key` null: only length and pause end it. */
-export interface Collection {
+export interface DtmfCollection {
   readonly max_digits: number;
   readonly end_key: string | null;
   readonly pause_ms: number;
@@ -51,7 +51,7 @@ const END_KEY = "#";
 const MS_PER_SECOND = 1000;
 
 /** How a node gathers keys to one entry; null: each key counts by itself. */
-export function collectionOf(flow: Flow, name: string): Collection | null {
+export function collectionOf(flow: Flow, name: string): DtmfCollection | null {
   const node = flow.nodes.get(name);
   if (node?.collect !== "dtmf") return null;
   const { max_digits, end_key = END_KEY, pause_seconds, secret } = node.collection ?? {};

@@ -2,10 +2,10 @@ import type { FlowFunction } from "../../../shared/contracts/template.ts";
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./transcript.ts";
-import { after, enter, finish, follow, noteError, think } from "./dialogue-steps.ts";
+import { prependEffects, enterNode, endConversation, followTransition, noteError, think } from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
-import { MAX_TURN_CHARS, type Step, type TalkState } from "./dialogue-state.ts";
-import { lookAtRules } from "./transitions.ts";
+import { MAX_TURN_CHARS, type Step, type DialogueState } from "./dialogue-state.ts";
+import { applyTransitions } from "./transitions.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
@@ -31,7 +31,7 @@ export function readArguments(text: string): Arguments | string {
   }
 }
 
-function takeArguments(flow: Flow, s: TalkState, called: FlowFunction, args: Arguments): TalkState {
+function takeArguments(flow: Flow, s: DialogueState, called: FlowFunction, args: Arguments): DialogueState {
   const given = Object.entries(called.set ?? {}).filter(([, argument]) => Object.hasOwn(args, argument));
   const clipped = (value: unknown): unknown => (typeof value === "string" ? value.slice(0, MAX_TURN_CHARS) : value);
   return setVariables(
@@ -42,43 +42,55 @@ function takeArguments(flow: Flow, s: TalkState, called: FlowFunction, args: Arg
 }
 
 /** A call's step, and whether the model is to go on in the same place: only then are further calls of the same answer looked at. */
-export interface Called {
+export interface FunctionResult {
   readonly step: Step;
   readonly stays: boolean;
 }
 
-const stays = (state: TalkState, effects: Step["effects"] = []): Called => ({ step: { state, effects }, stays: true });
-const leaves = (step: Step): Called => ({ step, stays: false });
+const stays = (state: DialogueState, effects: Step["effects"] = []): FunctionResult => ({
+  step: { state, effects },
+  stays: true,
+});
+const leaves = (step: Step): FunctionResult => ({ step, stays: false });
 
 /** Tells the model that its call can't be used. */
-function refuse(s: TalkState, id: string, error: string): Called {
+function refuse(s: DialogueState, id: string, error: string): FunctionResult {
   const noted = noteError(s, "BAD_CALL");
-  return stays(addResult({ ...noted.state, faults: s.faults + 1 }, id, { error }), noted.effects);
+  return stays(addResult({ ...noted.state, unusable_answers: s.unusable_answers + 1 }, id, { error }), noted.effects);
 }
 
 /** Done as called: outcome, then the next node, the end, where the node's rules lead now, or on in the same node. */
 function carryOut(
   flow: Flow,
-  s: TalkState,
+  s: DialogueState,
   id: string,
   called: FlowFunction,
   result: Arguments,
   spoke: boolean,
-): Called {
+): FunctionResult {
   const told = addResult({ ...s, decided: called.outcome ?? s.decided }, id, result);
   if (called.action === "end_call") {
-    if (called.next_node !== undefined) return leaves(enter(flow, { ...told, closing: "node" }, called.next_node));
-    return leaves(spoke ? finish(told, "agent") : think(flow, { ...told, closing: "farewell" }));
+    if (called.next_node !== undefined) return leaves(enterNode(flow, { ...told, closing: "node" }, called.next_node));
+    return leaves(spoke ? endConversation(told, "agent") : think(flow, { ...told, closing: "farewell" }));
   }
-  if (called.next_node !== undefined) return leaves(enter(flow, told, called.next_node));
-  const { state, to } = lookAtRules(flow, told, null);
-  return to === null ? stays(state) : leaves(follow(flow, state, to));
+  if (called.next_node !== undefined) return leaves(enterNode(flow, told, called.next_node));
+  const { state, nextNode } = applyTransitions(flow, told, null);
+  return nextNode === null ? stays(state) : leaves(followTransition(flow, state, nextNode));
 }
 
-function askWeb(s: TalkState, id: string, called: FlowFunction, http: NonNullable<FlowFunction["http"]>): Called {
+function askWeb(
+  s: DialogueState,
+  id: string,
+  called: FlowFunction,
+  http: NonNullable<FlowFunction["http"]>,
+): FunctionResult {
   const sources = [s.extracted, s.payload];
   return leaves({
-    state: { ...s, mode: "fetching", awaiting: { call_id: id, node: s.node, function: called.name, line_gone: false } },
+    state: {
+      ...s,
+      mode: "fetching",
+      awaiting: { call_id: id, node: s.node, function: called.name, media_closed: false },
+    },
     effects: [
       {
         type: "http",
@@ -91,30 +103,30 @@ function askWeb(s: TalkState, id: string, called: FlowFunction, http: NonNullabl
   });
 }
 
-function handOver(s: TalkState, id: string, called: FlowFunction): Called {
+function handOver(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
   const to = render(called.transfer_to ?? "", [s.payload]).trim();
   if (!E164.test(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
   return leaves({
     state: {
       ...s,
       mode: "transferring",
-      awaiting: { call_id: id, node: s.node, function: called.name, line_gone: false },
+      awaiting: { call_id: id, node: s.node, function: called.name, media_closed: false },
     },
     effects: [{ type: "transfer", call_id: id, to }],
   });
 }
 
 /** Keys go out before anything is said about them. What they are is told to nobody: they may be somebody's secret. */
-function pressKeys(flow: Flow, s: TalkState, id: string, called: FlowFunction, spoke: boolean): Called {
+function pressKeys(flow: Flow, s: DialogueState, id: string, called: FlowFunction, spoke: boolean): FunctionResult {
   const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
   if (!DIGITS.test(digits))
     return refuse(s, id, "the keys can't be pressed: at most 32 of 0-9, *, # and w (half a second's wait)");
   const { step, stays: on } = carryOut(flow, s, id, called, { ok: true }, spoke);
-  return { step: after([{ type: "keys", digits }], step), stays: on };
+  return { step: prependEffects([{ type: "keys", digits }], step), stays: on };
 }
 
 /** Does one call of the model's answer; `text` is what it said beside it, already spoken. */
-export function callFunction(flow: Flow, before: TalkState, call: ModelCall, text: string): Called {
+export function callFunction(flow: Flow, before: DialogueState, call: ModelCall, text: string): FunctionResult {
   const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
   const args = readArguments(call.arguments);
   // what is kept must be JSON: some servers refuse a history with broken arguments in it
@@ -123,7 +135,7 @@ export function callFunction(flow: Flow, before: TalkState, call: ModelCall, tex
     type: "function",
     function: { name: call.name, arguments: typeof args === "string" ? "{}" : JSON.stringify(args) },
   };
-  const s: TalkState = { ...addSpoken(before, text, kept), chain: before.chain + 1 };
+  const s: DialogueState = { ...addSpoken(before, text, kept), chain: before.chain + 1 };
   if (!called)
     return refuse(
       s,
@@ -144,19 +156,19 @@ export function callFunction(flow: Flow, before: TalkState, call: ModelCall, tex
   return carryOut(flow, set, call.id, called, { ok: true }, text !== "");
 }
 
-const awaited = (flow: Flow, s: TalkState): FlowFunction | undefined =>
+const awaited = (flow: Flow, s: DialogueState): FlowFunction | undefined =>
   functionsIn(flow, s.awaiting?.node ?? "").find((f) => f.name === s.awaiting?.function);
 
 /** The web request of a call has ended. Outcome and next node hold only when it went well. */
-export function httpDone(flow: Flow, s: TalkState, call_id: string, ok: boolean, result: string): Step {
+export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: boolean, result: string): Step {
   const called = awaited(flow, s);
   const answer = result.slice(0, MAX_RESULT_CHARS);
   if (ok && called) {
     const { step, stays: on } = carryOut(flow, s, call_id, called, { ok: true, answer }, false);
-    return on ? after(step.effects, think(flow, step.state)) : step;
+    return on ? prependEffects(step.effects, think(flow, step.state)) : step;
   }
   const noted = noteError(s, "HTTP_FAILED", answer);
-  return after(
+  return prependEffects(
     noted.effects,
     think(
       flow,
@@ -169,20 +181,24 @@ export function httpDone(flow: Flow, s: TalkState, call_id: string, ok: boolean,
 const TRANSFERRED = "transferred";
 
 /** The carrier has the call now. */
-export const transferDone = (flow: Flow, s: TalkState, call_id: string): Step =>
-  finish(addResult({ ...s, decided: awaited(flow, s)?.outcome ?? TRANSFERRED }, call_id, { ok: true }), "agent", {
-    transferred: true,
-  });
+export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Step =>
+  endConversation(
+    addResult({ ...s, decided: awaited(flow, s)?.outcome ?? TRANSFERRED }, call_id, { ok: true }),
+    "agent",
+    {
+      transferred: true,
+    },
+  );
 
 /** The carrier did not take the call over: the talk goes on, if there is still somebody to talk to. */
-export function transferFailed(flow: Flow, s: TalkState, call_id: string, code: string): Step {
+export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {
   const noted = noteError(
     addResult(s, call_id, { error: "the transfer did not work; tell them and go on" }),
     "TRANSFER_FAILED",
     code,
   );
-  return after(
+  return prependEffects(
     noted.effects,
-    s.awaiting?.line_gone ? finish(noted.state, "customer", { at_once: true }) : think(flow, noted.state),
+    s.awaiting?.media_closed ? endConversation(noted.state, "customer", { at_once: true }) : think(flow, noted.state),
   );
 }

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatTool } from "./chat-messages.ts";
 import { functionsIn, type Flow } from "./flow.ts";
-import type { TalkState } from "./dialogue-state.ts";
+import type { DialogueState } from "./dialogue-state.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** Rules of every talk, worded as conduct: nothing in them is to be spoken. */
@@ -11,7 +11,7 @@ const conduct = (language: string): string =>
 const FAREWELL = "Say goodbye in one short sentence.";
 
 /** The one system message: role, then the node's task, then conduct. It stays the same for a whole node, so that servers can cache it. */
-export function systemPrompt(flow: Flow, s: TalkState): string {
+export function systemPrompt(flow: Flow, s: DialogueState): string {
   const sources = [s.extracted, s.payload];
   const task = s.closing === "farewell" ? FAREWELL : (flow.nodes.get(s.node)?.prompt ?? "");
   return [render(s.role, sources), render(task, sources), conduct(flow.language)]
@@ -20,7 +20,7 @@ export function systemPrompt(flow: Flow, s: TalkState): string {
 }
 
 /** All the model is told. */
-export const messagesFor = (flow: Flow, s: TalkState): readonly ChatMessage[] => [
+export const messagesFor = (flow: Flow, s: DialogueState): readonly ChatMessage[] => [
   { role: "system", content: systemPrompt(flow, s) },
   ...s.history.map((m): ChatMessage =>
     m.role === "assistant"
@@ -32,7 +32,7 @@ export const messagesFor = (flow: Flow, s: TalkState): readonly ChatMessage[] =>
 const NO_PARAMETERS = { type: "object", properties: {} } as const;
 
 /** The functions on offer; none once the talk closes. */
-export const toolsFor = (flow: Flow, s: TalkState): readonly ChatTool[] =>
+export const toolsFor = (flow: Flow, s: DialogueState): readonly ChatTool[] =>
   s.closing === "no"
     ? functionsIn(flow, s.node).map((f) => ({
         type: "function",

@@ -1,5 +1,5 @@
 import { collectionOf, type Flow } from "./flow.ts";
-import { MAX_SECRET_ENTRIES, type TalkState, type Uttered } from "./dialogue-state.ts";
+import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
 
 /**
  * What is keyed in a node with a secret collection. Variables get it, and the model unless a rule has taken it, because the talk needs it; transcript and reported
@@ -16,21 +16,21 @@ const SPOKEN_DIGITS = /\d(?:[\s.-]*\d){2,}/g;
 const isSecret = (flow: Flow, node: string): boolean => collectionOf(flow, node)?.secret ?? false;
 
 /** The customer's words. Where a secret is asked for, digits among them are not shown. */
-export const words = (flow: Flow, s: TalkState, text: string): Uttered => ({
+export const speechInput = (flow: Flow, s: DialogueState, text: string): CallerInput => ({
   content: text,
   shown: isSecret(flow, s.node) ? text.replace(SPOKEN_DIGITS, MASK) : text,
-  keys: null,
+  dtmf: null,
 });
 
 /** The customer's keys, as the model and the transcript know them. */
-export const keyed = (flow: Flow, s: TalkState, digits: string): Uttered => ({
+export const dtmfInput = (flow: Flow, s: DialogueState, digits: string): CallerInput => ({
   content: `[keypad] ${digits}`,
   shown: `[keypad] ${isSecret(flow, s.node) ? MASK : digits}`,
-  keys: { digits, node: s.node },
+  dtmf: { digits, node: s.node },
 });
 
 /** What the model is told of an entry that a rule has taken: of a secret, no more than the transcript. */
-export const forgetTaken = (s: TalkState, { content, shown }: Uttered): TalkState =>
+export const maskConsumed = (s: DialogueState, { content, shown }: CallerInput): DialogueState =>
   content === shown
     ? s
     : {
@@ -39,7 +39,7 @@ export const forgetTaken = (s: TalkState, { content, shown }: Uttered): TalkStat
       };
 
 /** Remembers what is a secret; what is too short to be looked for is left out. */
-const remember = (s: TalkState, entries: readonly string[]): TalkState => {
+const remember = (s: DialogueState, entries: readonly string[]): DialogueState => {
   const fresh = entries.filter((entry) => entry.length >= MIN_TRACED_DIGITS && !s.secret_entries.includes(entry));
   return fresh.length === 0
     ? s
@@ -47,17 +47,17 @@ const remember = (s: TalkState, entries: readonly string[]): TalkState => {
 };
 
 /** Remembers an entry that is a secret. */
-export const rememberEntry = (flow: Flow, s: TalkState, digits: string): TalkState =>
+export const rememberSecret = (flow: Flow, s: DialogueState, digits: string): DialogueState =>
   isSecret(flow, s.node) ? remember(s, [digits]) : s;
 
 /** Digits in a value, whatever it is: a secret may have been said instead of keyed. */
 const digitsIn = (value: unknown): readonly string[] => (JSON.stringify(value) ?? "").match(/\d+/g) ?? [];
 
 /** Sets variables; those that get their values in a node with a secret are secret from then on. */
-export function setVariables(flow: Flow, s: TalkState, values: Readonly<Record<string, unknown>>): TalkState {
+export function setVariables(flow: Flow, s: DialogueState, values: Readonly<Record<string, unknown>>): DialogueState {
   const names = Object.keys(values);
   if (names.length === 0) return s;
-  const set: TalkState = { ...s, extracted: { ...s.extracted, ...values } };
+  const set: DialogueState = { ...s, extracted: { ...s.extracted, ...values } };
   if (!isSecret(flow, s.node)) return set;
   return remember(
     { ...set, secret_variables: [...new Set([...s.secret_variables, ...names])] },
@@ -66,10 +66,10 @@ export function setVariables(flow: Flow, s: TalkState, values: Readonly<Record<s
 }
 
 /** A text without the secrets of the talk. */
-export const maskedText = (s: TalkState, text: string): string =>
+export const maskedText = (s: DialogueState, text: string): string =>
   s.secret_entries.reduce((now, entry) => now.replaceAll(entry, MASK), text);
 
-function masked(s: TalkState, value: unknown): unknown {
+function masked(s: DialogueState, value: unknown): unknown {
   if (typeof value === "string") return maskedText(s, value);
   if (typeof value === "number") return maskedText(s, String(value)) === String(value) ? value : MASK;
   if (Array.isArray(value)) return value.map((inner) => masked(s, inner));
@@ -79,7 +79,7 @@ function masked(s: TalkState, value: unknown): unknown {
 }
 
 /** The variables the talk has set, secrets masked. */
-export const maskedVariables = (s: TalkState): Record<string, unknown> =>
+export const maskedVariables = (s: DialogueState): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(s.extracted).map(([name, value]) => [
       name,

@@ -4,9 +4,9 @@ import {
   MAX_PENDING,
   MAX_TRANSCRIPT_TURNS,
   MAX_TURN_CHARS,
-  type Said,
-  type TalkState,
-  type Uttered,
+  type HistoryMessage,
+  type DialogueState,
+  type CallerInput,
 } from "./dialogue-state.ts";
 
 /** Pure: what was said and heard. History and transcript hold what the customer said, and of our words only what they may have heard. */
@@ -14,18 +14,18 @@ import {
 const clip = (text: string): string => text.trim().slice(0, MAX_TURN_CHARS);
 
 /** The latest messages; never starting with a tool's answer whose call is gone. */
-function bounded(history: readonly Said[]): readonly Said[] {
+function bounded(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
   if (history.length <= MAX_HISTORY_MESSAGES) return history;
   const kept = history.slice(-MAX_HISTORY_MESSAGES);
   const first = kept.findIndex((m) => m.role !== "tool");
   return first < 0 ? [] : kept.slice(first);
 }
 
-const withLine = (s: TalkState, role: "user" | "assistant", content: string): TalkState["transcript"] =>
+const withLine = (s: DialogueState, role: "user" | "assistant", content: string): DialogueState["transcript"] =>
   s.transcript.length >= MAX_TRANSCRIPT_TURNS ? s.transcript : [...s.transcript, { seq: s.seq, role, content }];
 
 /** The customer said something: everything of ours before it counts as heard. */
-function addHeard(s: TalkState, { content, shown }: Uttered): TalkState {
+function addHeard(s: DialogueState, { content, shown }: CallerInput): DialogueState {
   return {
     ...s,
     seq: s.seq + 1,
@@ -36,17 +36,17 @@ function addHeard(s: TalkState, { content, shown }: Uttered): TalkState {
 }
 
 /** Keeps what the customer said until it is attended to. */
-export const addPending = (s: TalkState, uttered: Uttered): TalkState =>
+export const addPending = (s: DialogueState, uttered: CallerInput): DialogueState =>
   clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, uttered] };
 
 /** Attends to what was kept. */
-export const takePending = (s: TalkState): TalkState => ({ ...s.pending.reduce(addHeard, s), pending: [] });
+export const takePending = (s: DialogueState): DialogueState => ({ ...s.pending.reduce(addHeard, s), pending: [] });
 
 /** We said something, perhaps with a call of a function. */
-export function addSpoken(s: TalkState, text: string, call?: ToolCall): TalkState {
+export function addSpoken(s: DialogueState, text: string, call?: ToolCall): DialogueState {
   const content = clip(text);
   if (content === "" && !call) return s;
-  const message: Said = {
+  const message: HistoryMessage = {
     role: "assistant",
     seq: s.seq,
     content: content === "" ? null : content,
@@ -63,7 +63,11 @@ export function addSpoken(s: TalkState, text: string, call?: ToolCall): TalkStat
 }
 
 /** What a function gave back to the model. */
-export const addResult = (s: TalkState, call_id: string, result: Readonly<Record<string, unknown>>): TalkState => ({
+export const addResult = (
+  s: DialogueState,
+  call_id: string,
+  result: Readonly<Record<string, unknown>>,
+): DialogueState => ({
   ...s,
   history: bounded([...s.history, { role: "tool", tool_call_id: call_id, content: JSON.stringify(result) }]),
 });
@@ -75,7 +79,7 @@ const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
  * The carrier reports from the start of an utterance; which of the texts that was is told by the words, the latest first.
  * Words that fit nowhere replace the last text: the carrier heard what it heard.
  */
-export function heardOf(texts: readonly string[], spoken: string): readonly string[] {
+export function heardTexts(texts: readonly string[], spoken: string): readonly string[] {
   const heard = spoken.trim();
   if (heard === "" || texts.length === 0) return [];
   for (let at = texts.length - 1; at >= 0; at--) {
@@ -85,18 +89,18 @@ export function heardOf(texts: readonly string[], spoken: string): readonly stri
 }
 
 /** Cuts what we said since the customer last spoke to what they heard of it. `said` is the running thought's part. */
-export function cutSpeech(state: TalkState, spoken: string, said: string): TalkState {
+export function truncateSpeech(state: DialogueState, spoken: string, said: string): DialogueState {
   const s = addSpoken(state, said);
   if (s.open.length === 0) return s;
   const textOf = new Map<number, string>();
   for (const m of s.history) if (m.role === "assistant" && m.content !== null) textOf.set(m.seq, m.content);
   for (const l of s.transcript) textOf.set(l.seq, l.content);
-  const heard = heardOf(
+  const heard = heardTexts(
     s.open.map((seq) => textOf.get(seq) ?? ""),
     spoken,
   );
   const now = new Map(s.open.map((seq, i) => [seq, heard[i]]));
-  const history = s.history.flatMap((m): Said[] => {
+  const history = s.history.flatMap((m): HistoryMessage[] => {
     if (m.role !== "assistant" || !now.has(m.seq)) return [m];
     const content = now.get(m.seq);
     if (content !== undefined) return [{ ...m, content }];

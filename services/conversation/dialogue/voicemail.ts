@@ -1,21 +1,21 @@
 import { render } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
-import { addSpoken, cutSpeech } from "./transcript.ts";
-import { finish, noteError, after } from "./dialogue-steps.ts";
-import type { Step, TalkEvent, TalkState } from "./dialogue-state.ts";
+import { addSpoken, truncateSpeech } from "./transcript.ts";
+import { endConversation, noteError, prependEffects } from "./dialogue-steps.ts";
+import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
 
 /** A machine took the call: what the configuration wants done about it. Pure. */
 
-const none = (state: TalkState): Step => ({ state, effects: [] });
+const none = (state: DialogueState): Step => ({ state, effects: [] });
 
-const messageOf = (flow: Flow, s: TalkState): string =>
+const messageOf = (flow: Flow, s: DialogueState): string =>
   render(flow.voicemail_message ?? "", [s.extracted, s.payload]).trim();
 
 /** The verdict came. Where a message is to be left the talk falls silent until the beep; without a message there is nothing to stay for. */
-export function machineAnswered(flow: Flow, s: TalkState): Step {
-  const machine: TalkState = { ...s, machine: true };
-  const message = s.on_machine === "leave_message" ? messageOf(flow, s) : "";
-  if (message === "") return finish(machine, "agent", { at_once: true });
+export function voicemailDetected(flow: Flow, s: DialogueState): Step {
+  const machine: DialogueState = { ...s, voicemail: true };
+  const message = s.voicemail_action === "leave_message" ? messageOf(flow, s) : "";
+  if (message === "") return endConversation(machine, "agent", { at_once: true });
   return {
     state: { ...machine, mode: "voicemail", awaiting: null, pending: [] },
     effects: [{ type: "await_beep", message }],
@@ -23,22 +23,22 @@ export function machineAnswered(flow: Flow, s: TalkState): Step {
 }
 
 /** What happens while a message is being left: nobody is talked with, nothing else is said. */
-export function inVoicemail(flow: Flow, s: TalkState, event: TalkEvent): Step {
+export function duringVoicemail(flow: Flow, s: DialogueState, event: DialogueEvent): Step {
   switch (event.type) {
     case "beep":
       return s.message_left
-        ? finish(s, "agent", { at_once: true })
-        : finish({ ...s, message_left: true }, "agent", { goodbye: messageOf(flow, s) });
+        ? endConversation(s, "agent", { at_once: true })
+        : endConversation({ ...s, message_left: true }, "agent", { goodbye: messageOf(flow, s) });
     case "interrupted":
-      return none(s.message_left ? s : cutSpeech(s, event.spoken, ""));
+      return none(s.message_left ? s : truncateSpeech(s, event.spoken, ""));
     case "message_handed":
       return none({ ...addSpoken(s, messageOf(flow, s)), message_left: true });
     case "time_up":
-      return finish({ ...s, time_limit: true }, "timeout", { at_once: true });
+      return endConversation({ ...s, time_limit: true }, "timeout", { at_once: true });
     case "stopped": {
       if (event.reason === "hung_up" || event.reason === "carrier_ended")
-        return finish(s, s.message_left ? "agent" : "customer", { at_once: true });
-      if (event.reason === "window_closed") return finish(s, "agent", { at_once: true });
+        return endConversation(s, s.message_left ? "agent" : "customer", { at_once: true });
+      if (event.reason === "window_closed") return endConversation(s, "agent", { at_once: true });
       const noted = noteError(
         s,
         event.reason === "lease_lost"
@@ -49,7 +49,7 @@ export function inVoicemail(flow: Flow, s: TalkState, event: TalkEvent): Step {
               ? "SPEECH_FAILED"
               : "SHUTDOWN",
       );
-      return after(noted.effects, finish(noted.state, "error", { at_once: true }));
+      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
     }
     default:
       return none(s);

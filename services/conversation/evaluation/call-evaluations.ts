@@ -5,9 +5,9 @@ import type { Evaluation, ConversationFacts } from "../../../shared/contracts/at
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import type { ChatModel } from "../providers/port.ts";
-import { evaluateTalk } from "./evaluate-conversation.ts";
-import { nothingBut } from "./evaluation-result.ts";
-import { worthAsking, type EndedTalk } from "./evaluation-prompt.ts";
+import { evaluateConversation } from "./evaluate-conversation.ts";
+import { failedEvaluation } from "./evaluation-result.ts";
+import { isEvaluable, type EvaluationInput } from "./evaluation-prompt.ts";
 
 /** Evaluations under way in one process, at most; talks beyond that are not judged. */
 const MOST_AT_ONCE = 200;
@@ -21,7 +21,7 @@ const TELL_MAX_MS = 2000;
 const MS_PER_SECOND = 1000;
 
 /** A talk that is over. */
-export interface Over {
+export interface EvaluatedCall {
   readonly lead_id: string;
   readonly claim_no: number;
   readonly template: TemplateRecord;
@@ -29,20 +29,20 @@ export interface Over {
 }
 
 /** What follows a talk: its evaluation, in time or later. */
-export interface AfterCalls {
+export interface CallEvaluations {
   /**
    * Begins to evaluate the talk, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
    * once `settle` has told that the attempt is settled. Gives what `settle` gives; rejects only as it does.
    */
-  settle(over: Over, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
+  settle(over: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
   /** From now on no talk waits for its evaluation, which is added later: the process goes down. */
-  hurry(): void;
+  stopWaiting(): void;
   /** Ends what is under way: answers that are not there within 2 s are given up, and their leads are told so. */
   close(): Promise<void>;
 }
 
 /** What evaluations are made with. `model`: the one that judges talks of this template. `most`: evaluations under way at once. */
-export interface AfterParts {
+export interface CallEvaluationsDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
@@ -50,7 +50,7 @@ export interface AfterParts {
   most?: number;
 }
 
-const questionAbout = ({ template, talk }: Over): EndedTalk => ({
+const questionAbout = ({ template, talk }: EvaluatedCall): EvaluationInput => ({
   evaluators: template.evaluators,
   summary: template.summary,
   language: template.language,
@@ -60,8 +60,8 @@ const questionAbout = ({ template, talk }: Over): EndedTalk => ({
 });
 
 /** True when the talk was held with a person, and its template wants it judged. */
-const isJudged = (over: Over): boolean =>
-  !over.talk.machine && over.talk.user_turns > 0 && worthAsking(questionAbout(over));
+const isJudged = (over: EvaluatedCall): boolean =>
+  !over.talk.machine && over.talk.user_turns > 0 && isEvaluable(questionAbout(over));
 
 /** An answer, or null when it is not there after `ms`, or once nobody waits any more. */
 async function within(
@@ -81,15 +81,16 @@ async function within(
 
 /** Has one talk judged, and says so in the log: counts, never a word. Never rejects. */
 async function judge(
-  { clock, log, model }: Pick<AfterParts, "clock" | "log" | "model">,
-  over: Over,
+  { clock, log, model }: Pick<CallEvaluationsDeps, "clock" | "log" | "model">,
+  over: EvaluatedCall,
   closing: AbortSignal,
 ): Promise<Evaluation> {
   const { lead_id, claim_no, template } = over;
   const began = clock.monotonicMs();
   try {
     const evaluation =
-      (await evaluateTalk({ model: model(template), clock }, questionAbout(over), closing)) ?? nothingBut("NO_ANSWER");
+      (await evaluateConversation({ model: model(template), clock }, questionAbout(over), closing)) ??
+      failedEvaluation("NO_ANSWER");
     const { trace_scores, summary, errors } = evaluation;
     log.info(
       {
@@ -110,14 +111,14 @@ async function judge(
       { event: "talk.not_evaluated", lead_id, claim_no, error: errorForLog(error) },
       "The talk could not be judged.",
     );
-    return nothingBut("INTERNAL");
+    return failedEvaluation("INTERNAL");
   }
 }
 
 /** Adds a late answer to its lead. Never rejects. */
 async function tell(
-  { bus, clock, log }: Pick<AfterParts, "bus" | "clock" | "log">,
-  { lead_id, claim_no }: Over,
+  { bus, clock, log }: Pick<CallEvaluationsDeps, "bus" | "clock" | "log">,
+  { lead_id, claim_no }: EvaluatedCall,
   evaluation: Evaluation,
   closed: AbortSignal,
 ): Promise<void> {
@@ -145,7 +146,7 @@ async function tell(
 }
 
 /** Keeps the evaluations of a process. */
-export function afterCalls(parts: AfterParts): AfterCalls {
+export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
   const { clock, most = MOST_AT_ONCE } = parts;
   const late = new Set<Promise<void>>();
   const hurried = new AbortController();
@@ -153,9 +154,9 @@ export function afterCalls(parts: AfterParts): AfterCalls {
   const closed = new AbortController();
   let underWay = 0;
 
-  const begin = async (over: Over): Promise<Evaluation> => {
-    if (closing.signal.aborted) return nothingBut("SHUTDOWN");
-    if (underWay >= most) return nothingBut("TOO_MANY");
+  const begin = async (over: EvaluatedCall): Promise<Evaluation> => {
+    if (closing.signal.aborted) return failedEvaluation("SHUTDOWN");
+    if (underWay >= most) return failedEvaluation("TOO_MANY");
     underWay++;
     try {
       return await judge(parts, over, closing.signal);
@@ -179,7 +180,7 @@ export function afterCalls(parts: AfterParts): AfterCalls {
       }
       return settled;
     },
-    hurry: () => hurried.abort(),
+    stopWaiting: () => hurried.abort(),
     async close() {
       hurried.abort();
       const enough = new AbortController();

@@ -2,8 +2,8 @@ import type { Evaluation } from "../../../shared/contracts/attempt.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
 import { startTimer } from "../timer.ts";
-import { argumentsIn, judgementOf, nothingBut } from "./evaluation-result.ts";
-import { questionOf, worthAsking, type EndedTalk } from "./evaluation-prompt.ts";
+import { argumentsIn, evaluationOf, failedEvaluation } from "./evaluation-result.ts";
+import { evaluationPrompt, isEvaluable, type EvaluationInput } from "./evaluation-prompt.ts";
 
 /** Longest evaluation of one talk. */
 export const EVALUATION_LIMIT_MS = 60_000;
@@ -11,17 +11,17 @@ export const EVALUATION_LIMIT_MS = 60_000;
 const ASKED_AT_MOST = 2;
 
 /** What a talk is judged with. */
-export interface Judge {
+export interface EvaluationDeps {
   readonly model: ChatModel;
   readonly clock: Clock;
 }
 
-async function ask(model: ChatModel, talk: EndedTalk, signal: AbortSignal): Promise<Evaluation> {
-  const question = questionOf(talk);
+async function ask(model: ChatModel, talk: EvaluationInput, signal: AbortSignal): Promise<Evaluation> {
+  const question = evaluationPrompt(talk);
   for (let times = 1; ; times++) {
     const given = argumentsIn(await model.answer(question, { signal, onText: () => undefined }));
-    if (given) return judgementOf(talk, given);
-    if (times >= ASKED_AT_MOST) return nothingBut("NO_ANSWER");
+    if (given) return evaluationOf(talk, given);
+    if (times >= ASKED_AT_MOST) return failedEvaluation("NO_ANSWER");
   }
 }
 
@@ -29,20 +29,20 @@ async function ask(model: ChatModel, talk: EndedTalk, signal: AbortSignal): Prom
  * Has a model answer a template's evaluators and sum up, in one question. Never rejects: what could not be answered is in `errors`.
  * null: nothing is asked of this talk, or nobody said anything in it; then no model is asked.
  */
-export async function evaluateTalk(
-  { model, clock }: Judge,
-  talk: EndedTalk,
+export async function evaluateConversation(
+  { model, clock }: EvaluationDeps,
+  talk: EvaluationInput,
   signal: AbortSignal,
 ): Promise<Evaluation | null> {
-  if (!worthAsking(talk)) return null;
+  if (!isEvaluable(talk)) return null;
   const late = new AbortController();
   const stopTimer = startTimer(clock, EVALUATION_LIMIT_MS, () => late.abort());
   try {
     return await ask(model, talk, AbortSignal.any([signal, late.signal]));
   } catch (error) {
-    if (signal.aborted) return nothingBut("SHUTDOWN");
-    if (late.signal.aborted) return nothingBut("TOO_LATE");
-    return nothingBut(error instanceof ModelError ? error.code : "INTERNAL");
+    if (signal.aborted) return failedEvaluation("SHUTDOWN");
+    if (late.signal.aborted) return failedEvaluation("TOO_LATE");
+    return failedEvaluation(error instanceof ModelError ? error.code : "INTERNAL");
   } finally {
     stopTimer();
   }

@@ -4,7 +4,7 @@ import type { ChatTool } from "../dialogue/chat-messages.ts";
 import type { ChatRequest } from "../providers/port.ts";
 
 /** What is asked about a talk that is over, and what is known of it. */
-export interface EndedTalk
+export interface EvaluationInput
   extends
     Pick<TemplateRecord, "evaluators" | "summary" | "language">,
     Pick<ConversationFacts, "transcription" | "node_traversal" | "decided"> {}
@@ -29,7 +29,7 @@ export const scaleOf = ({ scale = DEFAULT_SCALE }: Evaluator): { min: number; ma
 });
 
 /** True when there is something to ask, and somebody said something it can be asked about. */
-export const worthAsking = ({ evaluators, summary, transcription }: EndedTalk): boolean =>
+export const isEvaluable = ({ evaluators, summary, transcription }: EvaluationInput): boolean =>
   (evaluators.length > 0 || summary) &&
   transcription.some((line) => line.role === "user" && line.content.trim() !== "");
 
@@ -54,7 +54,7 @@ export function transcriptText(
   return [...lines.slice(0, from), `[${to - from} lines left out]`, ...lines.slice(to)].join("\n");
 }
 
-function toolOf({ evaluators, summary, language }: EndedTalk): ChatTool {
+function toolOf({ evaluators, summary, language }: EvaluationInput): ChatTool {
   const scores = evaluators.map((e) => {
     const { min, max } = scaleOf(e);
     return [
@@ -84,7 +84,7 @@ const TASK = [
 ].join("\n");
 
 /** The one question about a talk: all evaluators and the summary together. */
-export function questionOf(talk: EndedTalk): ChatRequest {
+export function evaluationPrompt(talk: EvaluationInput): ChatRequest {
   const { transcription, node_traversal, decided } = talk;
   const known = [
     `Steps of the call: ${node_traversal.slice(-MAX_NODES).join(", ") || "none"}.`,

@@ -1,6 +1,6 @@
 import { MAX_SUMMARY_CHARS, type Evaluation } from "../../../shared/contracts/attempt.ts";
 import type { ModelAnswer } from "../providers/port.ts";
-import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EndedTalk } from "./evaluation-prompt.ts";
+import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EvaluationInput } from "./evaluation-prompt.ts";
 
 /** Why an answer is missing: the model's fault code, or ours. */
 export type EvaluationReason =
@@ -13,17 +13,17 @@ export type EvaluationReason =
   | (string & {});
 
 /** An entry of an evaluation's errors; `evaluator` absent: it is about all that was asked. */
-export const failed = (reason: EvaluationReason, evaluator?: string): Record<string, unknown> => ({
+export const evaluationError = (reason: EvaluationReason, evaluator?: string): Record<string, unknown> => ({
   code: "EVALUATION_FAILED",
   reason,
   ...(evaluator === undefined ? {} : { evaluator }),
 });
 
 /** An evaluation of which nothing came. */
-export const nothingBut = (reason: EvaluationReason): Evaluation => ({
+export const failedEvaluation = (reason: EvaluationReason): Evaluation => ({
   trace_scores: {},
   summary: null,
-  errors: [failed(reason)],
+  errors: [evaluationError(reason)],
 });
 
 /** JSON in an answer of words: alone, or in a fence. */
@@ -52,8 +52,8 @@ const numberOf = (value: unknown): number | null => {
 };
 
 /** Scores and summary out of what a model answered: what is missing or off its scale is an error, never a score. */
-export function judgementOf(
-  { evaluators, summary }: Pick<EndedTalk, "evaluators" | "summary">,
+export function evaluationOf(
+  { evaluators, summary }: Pick<EvaluationInput, "evaluators" | "summary">,
   given: Readonly<Record<string, unknown>>,
 ): Evaluation {
   const of = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
@@ -62,12 +62,12 @@ export function judgementOf(
   for (const evaluator of evaluators) {
     const score = numberOf(of(evaluator.name));
     const { min, max } = scaleOf(evaluator);
-    if (score === null) errors.push(failed("MISSING", evaluator.name));
-    else if (score < min || score > max) errors.push(failed("OUT_OF_SCALE", evaluator.name));
+    if (score === null) errors.push(evaluationError("MISSING", evaluator.name));
+    else if (score < min || score > max) errors.push(evaluationError("OUT_OF_SCALE", evaluator.name));
     else scores.set(evaluator.name, score);
   }
   const told = of(SUMMARY_ARGUMENT);
   const words = summary && typeof told === "string" ? told.trim().slice(0, MAX_SUMMARY_CHARS) : "";
-  if (summary && words === "") errors.push(failed("MISSING", SUMMARY_ARGUMENT));
+  if (summary && words === "") errors.push(evaluationError("MISSING", SUMMARY_ARGUMENT));
   return { trace_scores: Object.fromEntries(scores), summary: words === "" ? null : words, errors };
 }

@@ -9,14 +9,14 @@ import { codecFor } from "../audio/g711.ts";
 import type { BeepDetector, VoiceActivity } from "../audio/port.ts";
 import { isBackchannel } from "../audio/endpointing.ts";
 import { beepWait, type BeepWait } from "./beep-wait.ts";
-import { keypad, type Keypad } from "./dtmf-collector.ts";
-import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "./port.ts";
+import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
+import type { SpeechEffect, PipelineHost, VoicePipeline, PipelineFactory } from "./port.ts";
 import { bargeIn, type BargeIn } from "./barge-in.ts";
-import type { Mind, MindEvents, MindGround } from "./voice-processor.ts";
-import { turnClock, type TurnClock } from "./turn-latency.ts";
+import type { VoiceProcessor, ProcessorEvents, ProcessorContext } from "./voice-processor.ts";
+import { latencyMeter, type LatencyMeter } from "./turn-latency.ts";
 
 /** Longest wait for our own speech to end before the call goes on without it. */
-export const MAX_QUIET_MS = 20_000;
+export const MAX_PLAYOUT_WAIT_MS = 20_000;
 /** The carrier gets this long to close the leg after we closed it. */
 const CLOSE_MS = 2000;
 /** The recording gets this long to be kept before the talk is settled without waiting for it. */
@@ -31,36 +31,36 @@ const MS_PER_SECOND = 1000;
 const ASKS = /[?？؟]/u;
 
 /** What talks over sound are held with. `fillers`: short texts for pauses, one at most is said in a turn. `keys`: how keys are pressed where the leg has no message for it. */
-export interface SoundParts {
+export interface AudioPipelineOptions {
   clock: Clock;
   metronome: FrameClock;
-  mind(ground: MindGround): Mind;
+  processor(ground: ProcessorContext): VoiceProcessor;
   fillers: readonly string[];
-  keys: "sound" | "command";
+  dtmf: "sound" | "command";
   recorder?(rate: number): Recorder;
 }
 
 /** What exists once the leg's format is known. */
-interface Works {
+interface AudioParts {
   readonly rate: number;
   readonly decode: (frame: Uint8Array) => Int16Array;
   readonly playout: AudioPlayout;
-  readonly mind: Mind;
-  readonly barge: BargeIn;
+  readonly processor: VoiceProcessor;
+  readonly bargeIn: BargeIn;
   readonly recorder: Recorder | null;
   readonly beeps: BeepDetector;
 }
 
 /** One talk over a leg of sound: who speaks when, what is cut, what silence means. The mind does the rest. */
-class SoundVoice implements Voice {
-  readonly over: Promise<void>;
-  readonly #o: SoundParts;
+class AudioPipeline implements VoicePipeline {
+  readonly closed: Promise<void>;
+  readonly #o: AudioPipelineOptions;
   readonly #leg: MediaLeg;
-  readonly #host: TalkHost;
-  readonly #keypad: Keypad;
-  readonly #turns: TurnClock = turnClock();
+  readonly #host: PipelineHost;
+  readonly #keypad: DtmfCollector;
+  readonly #turns: LatencyMeter = latencyMeter();
   readonly #gone = new AbortController();
-  #works: Works | null = null;
+  #works: AudioParts | null = null;
   #leave: () => void = () => undefined;
   #beep: BeepWait | null = null;
   #ended = false;
@@ -72,13 +72,15 @@ class SoundVoice implements Voice {
   #fillerAt: number | null = null;
   #fillers = 0;
 
-  constructor(leg: MediaLeg, host: TalkHost, o: SoundParts) {
+  constructor(leg: MediaLeg, host: PipelineHost, o: AudioPipelineOptions) {
     this.#leg = leg;
     this.#host = host;
     this.#o = o;
     this.#quietSince = this.#now();
-    this.#keypad = keypad(o.clock, (digits) => this.#heard({ type: "dtmf", digits }));
-    this.over = new Promise((resolve) => this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }));
+    this.#keypad = dtmfCollector(o.clock, (digits) => this.#heard({ type: "dtmf", digits }));
+    this.closed = new Promise((resolve) =>
+      this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
   }
 
   /** Begins to listen; what came before is delivered at once. */
@@ -93,7 +95,7 @@ class SoundVoice implements Voice {
       },
       digit: (digit) => this.#digit(digit),
       mark: (name) => this.#works?.playout.markReturned(name),
-      fault: () => this.#host.fault("MEDIA_REFUSED_FRAME"),
+      fault: () => this.#host.recordError("MEDIA_REFUSED_FRAME"),
       closed: () => this.#closed(),
     });
   }
@@ -102,10 +104,10 @@ class SoundVoice implements Voice {
     if (this.#ended) return;
     switch (effect.type) {
       case "say":
-        this.#works?.mind.say(effect.text, { interruptible: effect.interruptible });
+        this.#works?.processor.say(effect.text, { interruptible: effect.interruptible });
         return;
       case "think":
-        this.#works?.mind.think(effect);
+        this.#works?.processor.generate(effect);
         return;
       case "keys":
         this.#press(effect.digits);
@@ -118,25 +120,25 @@ class SoundVoice implements Voice {
     }
   }
 
-  said(): string {
-    return this.#works?.mind.said() ?? "";
+  spokenText(): string {
+    return this.#works?.processor.spokenText() ?? "";
   }
 
-  waits(): void {
+  externalWaitStarted(): void {
     this.#fillerAt = this.#now() + WEB_FILLER_AFTER_MS;
   }
 
-  hush(): void {
+  interrupt(): void {
     if (!this.#ended && this.#sounding()) this.#interrupt();
   }
 
-  async quiet(): Promise<void> {
-    const until = this.#now() + MAX_QUIET_MS;
+  async playedOut(): Promise<void> {
+    const until = this.#now() + MAX_PLAYOUT_WAIT_MS;
     while (!this.#gone.signal.aborted && this.#sounding() && this.#now() < until)
       await this.#o.clock.wait(FRAME_MS, this.#gone.signal);
   }
 
-  cut(): void {
+  closeLeg(): void {
     this.#leg.close();
     this.#leg.close();
   }
@@ -147,7 +149,7 @@ class SoundVoice implements Voice {
 
   /** Something of ours is to be heard still, or is being thought of. */
   #sounding(): boolean {
-    return this.#works !== null && (this.#works.playout.busy || this.#works.mind.speaking);
+    return this.#works !== null && (this.#works.playout.busy || this.#works.processor.speaking);
   }
 
   #ready(call_id: string | null, format: AudioFormat): void {
@@ -163,7 +165,7 @@ class SoundVoice implements Voice {
       encode: codec.encode,
       ...(recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {}),
     });
-    const mind = this.#o.mind({
+    const mind = this.#o.processor({
       host: this.#host,
       playout,
       format,
@@ -173,50 +175,58 @@ class SoundVoice implements Voice {
     const barge = bargeIn({
       playout,
       now: () => this.#now(),
-      cut: () => this.#interrupt(),
-      undecided: () => mind.attentive,
-      ignores: (text) => isBackchannel(text, this.#host.manner.language) && !ASKS.test(playout.spoken),
+      interrupt: () => this.#interrupt(),
+      transcribing: () => mind.hasPendingSpeech,
+      isBackchannel: (text) => isBackchannel(text, this.#host.speechSettings.language) && !ASKS.test(playout.spoken),
     });
-    this.#works = { rate, decode: codec.decode, playout, mind, barge, recorder, beeps: beepDetector(rate) };
+    this.#works = {
+      rate,
+      decode: codec.decode,
+      playout,
+      processor: mind,
+      bargeIn: barge,
+      recorder,
+      beeps: beepDetector(rate),
+    };
     this.#leave = this.#o.metronome.subscribe(() => this.#beat());
     this.#host.ready(call_id);
   }
 
-  #mindEvents(): MindEvents {
+  #mindEvents(): ProcessorEvents {
     return {
-      words: (text) => this.#works?.barge.words(text),
-      nothing: () => this.#works?.barge.nothing(),
-      turn: (text, timing) => this.#turn(text, timing),
-      deaf: (code) => {
-        this.#host.fault(code);
-        this.#works?.barge.nothing();
-        if (!this.#ended && !this.#beep) this.#host.tell({ type: "unheard", code });
+      partialTranscript: (text) => this.#works?.bargeIn.partialTranscript(text),
+      noSpeech: () => this.#works?.bargeIn.noSpeech(),
+      turnEnded: (text, timing) => this.#turn(text, timing),
+      sttFailed: (code) => {
+        this.#host.recordError(code);
+        this.#works?.bargeIn.noSpeech();
+        if (!this.#ended && !this.#beep) this.#host.dispatch({ type: "unheard", code });
       },
-      mute: (code) => {
-        this.#host.fault(code);
-        this.#host.tell({ type: "stopped", reason: "speech_failed" });
+      ttsFailed: (code) => {
+        this.#host.recordError(code);
+        this.#host.dispatch({ type: "stopped", reason: "speech_failed" });
       },
-      speechAsked: () => this.#turns.speechAsked(this.#now()),
-      speechCame: () => this.#turns.speechCame(this.#now()),
+      synthesisRequested: () => this.#turns.synthesisRequested(this.#now()),
+      synthesisStarted: () => this.#turns.synthesisStarted(this.#now()),
     };
   }
 
-  #hear(works: Works, pcm: Int16Array, frame: Uint8Array | null): void {
+  #hear(works: AudioParts, pcm: Int16Array, frame: Uint8Array | null): void {
     // silence that nobody sent would push out of the recording what was merely late
     if (frame !== null) works.recorder?.heard(pcm, this.#now());
-    if (this.#beep && !this.#host.tells_beep && works.beeps.push(pcm)) {
+    if (this.#beep && !this.#host.signals_beep && works.beeps.push(pcm)) {
       this.#beeped();
       return;
     }
-    this.#watch(works, works.mind.hear(pcm, frame));
+    this.#watch(works, works.processor.pushAudio(pcm, frame));
   }
 
-  #watch(works: Works, hearing: VoiceActivity): void {
+  #watch(works: AudioParts, hearing: VoiceActivity): void {
     if (hearing.speaking !== this.#speaking) {
       this.#speaking = hearing.speaking;
-      this.#beep?.speaks(hearing.speaking);
+      this.#beep?.speechChanged(hearing.speaking);
     }
-    if (!this.#ended && this.#beep === null) works.barge.hearing(hearing, works.mind.speaking);
+    if (!this.#ended && this.#beep === null) works.bargeIn.voiceActivity(hearing, works.processor.speaking);
   }
 
   #beat(): void {
@@ -225,32 +235,32 @@ class SoundVoice implements Voice {
     const now = this.#now();
     // beats are counted, not time: after a stand-still of our own its frames are here at once
     if (++this.#missed > DTX_BEATS) this.#hear(works, new Int16Array((works.rate * FRAME_MS) / MS_PER_SECOND), null);
-    works.barge.tick();
-    works.mind.tick();
+    works.bargeIn.tick();
+    works.processor.tick();
     works.playout.tick();
     if (works.playout.audibleSince !== null) {
       this.#fillerAt = null;
-      this.#turns.sounded(works.playout.audibleSince, works.mind.first_token_ms, this.#host);
+      this.#turns.firstAudio(works.playout.audibleSince, works.processor.first_token_ms, this.#host);
     }
-    if (works.mind.said() !== "") this.#fillerAt = null;
+    if (works.processor.spokenText() !== "") this.#fillerAt = null;
     if (this.#fillerAt !== null && now >= this.#fillerAt) this.#fill(works);
     this.#watchIdle(works, now);
   }
 
-  #fill({ mind }: Works): void {
+  #fill({ processor: mind }: AudioParts): void {
     this.#fillerAt = null;
     const text = this.#o.fillers[this.#fillers++ % Math.max(1, this.#o.fillers.length)];
     if (text !== undefined && !this.#ended && this.#beep === null) mind.say(text, { interruptible: true, aside: true });
   }
 
   /** The caller's silence counts from the end of our speech. */
-  #watchIdle({ mind }: Works, now: number): void {
+  #watchIdle({ processor: mind }: AudioParts, now: number): void {
     if (
       this.#ended ||
       this.#sounding() ||
       this.#speaking ||
-      mind.attentive ||
-      mind.thinking ||
+      mind.hasPendingSpeech ||
+      mind.generating ||
       !this.#host.listening()
     ) {
       this.#quietSince = now;
@@ -259,17 +269,17 @@ class SoundVoice implements Voice {
     if (now - this.#quietSince < this.#host.idle_ms) return;
     this.#quietSince = now;
     this.#works?.playout.commitHeard();
-    this.#host.tell({ type: "idle" });
+    this.#host.dispatch({ type: "idle" });
   }
 
   #turn(text: string, timing: { eou_ms: number; stt_ms: number }): void {
     const works = this.#works;
     if (!works || this.#ended || this.#beep) return;
-    if (works.barge.turn(text)) {
-      works.mind.forget();
+    if (works.bargeIn.turnEnded(text)) {
+      works.processor.discardTurn();
       return;
     }
-    this.#turns.ended(this.#now() - timing.eou_ms, timing);
+    this.#turns.turnEnded(this.#now() - timing.eou_ms, timing);
     this.#keypad.flush();
     this.#heard({ type: "heard", text });
   }
@@ -280,52 +290,52 @@ class SoundVoice implements Voice {
     if (this.#sounding() && this.#works?.playout.interruptible) this.#interrupt();
     this.#works?.playout.commitHeard();
     this.#fillerAt = this.#now() + FILLER_AFTER_MS;
-    this.#host.tell(event);
-    if (!this.#works?.mind.thinking) this.#fillerAt = null;
+    this.#host.dispatch(event);
+    if (!this.#works?.processor.generating) this.#fillerAt = null;
   }
 
   #digit(digit: string): void {
     if (this.#ended || !this.#works) return;
     if (this.#sounding() && this.#works.playout.interruptible) this.#interrupt();
     this.#quietSince = this.#now();
-    this.#keypad.press(digit, this.#host.collection());
+    this.#keypad.push(digit, this.#host.dtmfCollection());
   }
 
   /** The caller talks over us and means it: silence, and the talk is told what they heard. */
   #interrupt(): void {
-    this.#works?.mind.interrupt((spoken) => this.#host.tell({ type: "interrupted", spoken }));
+    this.#works?.processor.interrupt((spoken) => this.#host.dispatch({ type: "interrupted", spoken }));
   }
 
   #press(digits: string): void {
     if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
-    else if (this.#o.keys === "command") this.#host.press(digits);
-    else if (this.#works) this.#works.mind.sound(dtmfTones(digits, this.#works.rate));
+    else if (this.#o.dtmf === "command") this.#host.sendDtmf(digits);
+    else if (this.#works) this.#works.processor.playAudio(dtmfTones(digits, this.#works.rate));
   }
 
   #awaitBeep(): void {
     this.#keypad.stop();
     // what is cut here was not said either
     if (this.#sounding()) this.#interrupt();
-    else this.#works?.mind.interrupt(() => undefined);
-    this.#works?.mind.forget();
-    this.#beep = beepWait(this.#o.clock, this.#host.tells_beep, () => this.#host.tell({ type: "beep" }));
-    this.#beep.speaks(this.#speaking);
+    else this.#works?.processor.interrupt(() => undefined);
+    this.#works?.processor.discardTurn();
+    this.#beep = beepWait(this.#o.clock, this.#host.signals_beep, () => this.#host.dispatch({ type: "beep" }));
+    this.#beep.speechChanged(this.#speaking);
   }
 
   #beeped(): void {
     this.#beep?.stop();
-    this.#host.tell({ type: "beep" });
+    this.#host.dispatch({ type: "beep" });
   }
 
   async #end(effect: Extract<SpeechEffect, { type: "end" }>): Promise<void> {
     this.#ended = true;
     this.#keypad.stop();
     this.#beep?.stop();
-    this.#works?.mind.dropThought();
-    this.#works?.mind.forget();
+    this.#works?.processor.cancelGeneration();
+    this.#works?.processor.discardTurn();
     this.#works?.playout.resume();
-    if (effect.goodbye !== null) this.#works?.mind.say(effect.goodbye, { interruptible: false });
-    if (!effect.at_once) await this.quiet();
+    if (effect.goodbye !== null) this.#works?.processor.say(effect.goodbye, { interruptible: false });
+    if (!effect.at_once) await this.playedOut();
     this.#leg.close();
     await this.#o.clock.wait(CLOSE_MS, this.#gone.signal);
     if (!this.#gone.signal.aborted) this.#leg.close();
@@ -335,11 +345,11 @@ class SoundVoice implements Voice {
     this.#leave();
     this.#keypad.stop();
     this.#beep?.stop();
-    this.#works?.mind.forget();
+    this.#works?.processor.discardTurn();
     // what nobody heard was not said
     if (this.#sounding()) this.#interrupt();
-    this.#works?.mind.close();
-    this.#host.tell({ type: "stopped", reason: "hung_up" });
+    this.#works?.processor.close();
+    this.#host.dispatch({ type: "stopped", reason: "hung_up" });
     void this.#letGo();
   }
 
@@ -355,9 +365,9 @@ class SoundVoice implements Voice {
 }
 
 /** An engine for legs that carry sound; what it thinks with is the mind's matter. */
-export const soundEngine = (o: SoundParts): VoiceEngine<MediaLeg> => ({
+export const audioPipeline = (o: AudioPipelineOptions): PipelineFactory<MediaLeg> => ({
   open(leg, host) {
-    const voice = new SoundVoice(leg, host, o);
+    const voice = new AudioPipeline(leg, host, o);
     voice.start();
     return voice;
   },

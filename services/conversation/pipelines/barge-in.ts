@@ -12,28 +12,34 @@ const ANSWER_MS = 1000;
 /** Decides what speech over ours is: an interruption, a sound of assent, or nothing. */
 export interface BargeIn {
   /** After each frame of the caller. `more`: we have something to say that is not sound yet. */
-  hearing(hearing: VoiceActivity, more: boolean): void;
+  voiceActivity(hearing: VoiceActivity, more: boolean): void;
   /** Words of the caller, so far. */
-  words(text: string): void;
+  partialTranscript(text: string): void;
   /** Their sound held no words. */
-  nothing(): void;
+  noSpeech(): void;
   /** Their turn is over; true: it was a sound of assent while we spoke, and is no turn. */
-  turn(text: string): boolean;
+  turnEnded(text: string): boolean;
   /** Looks at the clock. */
   tick(): void;
 }
 
 /** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
-export interface BargeInParts {
+export interface BargeInOptions {
   playout: AudioPlayout;
   now(): number;
-  cut(): void;
-  /** What they said is still being made out. */ undecided(): boolean;
-  ignores(text: string): boolean;
+  interrupt(): void;
+  /** What they said is still being made out. */ transcribing(): boolean;
+  isBackchannel(text: string): boolean;
 }
 
 /** Nobody speaks over us yet. */
-export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts): BargeIn {
+export function bargeIn({
+  playout,
+  now,
+  interrupt: cut,
+  transcribing: undecided,
+  isBackchannel: ignores,
+}: BargeInOptions): BargeIn {
   /** Since when we are silent for the caller's sake; null: we are not. */
   let since: number | null = null;
   let speaking = false;
@@ -48,20 +54,20 @@ export function bargeIn({ playout, now, cut, undecided, ignores }: BargeInParts)
   };
 
   return {
-    hearing(hearing, more) {
+    voiceActivity(hearing, more) {
       speaking = hearing.speaking;
       if (since !== null || !hearing.speaking || hearing.speech_ms < BARGE_IN_MS || !playout.interruptible) return;
       if (!playout.busy && !more) return;
       since = now();
       playout.pause();
     },
-    words(text) {
+    partialTranscript(text) {
       if (since !== null && !ignores(text)) interrupted();
     },
-    nothing() {
+    noSpeech() {
       if (since !== null) goOn();
     },
-    turn(text) {
+    turnEnded(text) {
       if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && ignores(text);
       if (!ignores(text)) {
         interrupted();

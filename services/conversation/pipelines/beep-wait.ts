@@ -12,7 +12,7 @@ const MS_PER_SECOND = 1000;
 /** The wait for a machine's greeting to end. */
 export interface BeepWait {
   /** The machine began or ended to speak. */
-  speaks(now: boolean): void;
+  speechChanged(now: boolean): void;
   stop(): void;
 }
 
@@ -34,7 +34,7 @@ export function beepWait(clock: Clock, tells_beep: boolean, over: () => void): B
   };
   if (!tells_beep) after(UNTOLD_MS);
   return {
-    speaks(now) {
+    speechChanged(now) {
       if (tells_beep) return;
       if (now) cancel();
       else after(SILENCE_MS);

@@ -1,18 +1,18 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { Collection } from "../dialogue/flow.ts";
+import type { DtmfCollection } from "../dialogue/flow.ts";
 import { startTimer } from "../timer.ts";
 
 /** Gathers keys to entries, as the node wants it: an end key, a length or a pause ends one. */
-export interface Keypad {
+export interface DtmfCollector {
   /** A key; `collection` null: it counts by itself. */
-  press(digit: string, collection: Collection | null): void;
+  push(digit: string, collection: DtmfCollection | null): void;
   /** Gives what has been gathered so far. */
   flush(): void;
   stop(): void;
 }
 
 /** `entered` gets each entry, without its end key. */
-export function keypad(clock: Clock, entered: (digits: string) => void): Keypad {
+export function dtmfCollector(clock: Clock, entered: (digits: string) => void): DtmfCollector {
   let digits = "";
   let cancel = (): void => undefined;
   const flush = (): void => {
@@ -22,7 +22,7 @@ export function keypad(clock: Clock, entered: (digits: string) => void): Keypad 
     if (entry !== "") entered(entry);
   };
   return {
-    press(digit, collection) {
+    push(digit, collection) {
       cancel();
       if (!collection) {
         digits += digit;

@@ -5,13 +5,13 @@ import type { Env } from "../../../shared/env.ts";
 import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
 
 /** What of the deployment decides how talks can be held. */
-export type EngineEnv = Pick<
+export type PipelineEnv = Pick<
   Env,
   "ENGINE_DEFAULT" | "STT_BASE_URL" | "TTS_BASE_URL" | "REALTIME_BASE_URL" | "MODEL_ENDPOINTS"
 >;
 
 /** How a talk is held, or why it can't be: a sentence for people. */
-export type Choice = { engine: Engine } | { refused: string };
+export type PipelineChoice = { engine: Engine } | { refused: string };
 
 /** Which models each way of talking needs beside the deployment's language model, and where the deployment's own are named. */
 const NEEDS: Record<
@@ -35,21 +35,21 @@ const USES: Record<Engine, readonly (keyof ModelUses)[]> = {
   realtime: ["realtime"],
 };
 
-const defaultOf = (env: EngineEnv): Engine =>
+const defaultOf = (env: PipelineEnv): Engine =>
   env.ENGINE_DEFAULT ?? (env.STT_BASE_URL !== undefined && env.TTS_BASE_URL !== undefined ? "cascade" : "relay");
 
 /** How a talk travels: where the carrier does the speech as text, else as sound. */
-export const kindOf = (engine: Engine): Prepared["kind"] => (engine === "relay" ? "text" : "audio");
+export const mediaKindOf = (engine: Engine): Prepared["kind"] => (engine === "relay" ? "text" : "audio");
 
 /**
  * How talks of a template are held: as it says, else its configuration, else the deployment. Refused where a model that this needs is nowhere: falling back to another way
  * would change who hears the call and what it costs without anybody having asked for it. Pure.
  */
-export function chooseEngine(
+export function choosePipeline(
   { engine: wanted, models }: Pick<TemplateRecord, "engine" | "models">,
   configured: Engine | null,
-  env: EngineEnv,
-): Choice {
+  env: PipelineEnv,
+): PipelineChoice {
   const engine = wanted ?? configured ?? defaultOf(env);
   const missing = NEEDS[engine].flatMap(([use, variable]) =>
     models[use]?.endpoint === undefined && env[variable] === undefined ? [variable] : [],

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Env } from "../../../shared/env.ts";
-import type { ReadyTemplate } from "../session/compiled-templates.ts";
+import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import { frameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
@@ -8,25 +8,28 @@ import { fillers } from "../providers/tts/fillers.ts";
 import type { DeploymentModels } from "../providers/deployment-models.ts";
 import type { SessionDoc } from "../session/sessions.model.ts";
 import { ruleBasedEndpointing } from "../audio/endpointing.ts";
-import { cascadeMind } from "./cascaded/cascaded-processor.ts";
-import type { VoiceEngine } from "./port.ts";
-import { realtimeMind } from "./realtime/realtime-processor.ts";
-import { relayEngine } from "./text-relay/text-relay-pipeline.ts";
-import { soundEngine, type SoundParts } from "./audio-pipeline.ts";
+import { cascadedProcessor } from "./cascaded/cascaded-processor.ts";
+import type { PipelineFactory } from "./port.ts";
+import { realtimeProcessor } from "./realtime/realtime-processor.ts";
+import { textRelayPipeline } from "./text-relay/text-relay-pipeline.ts";
+import { audioPipeline, type AudioPipelineOptions } from "./audio-pipeline.ts";
 
 /** The engines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
-export interface Engines {
+export interface Pipelines {
   /** The carrier does the speech. */
-  text(ready: ReadyTemplate): VoiceEngine<TextLeg>;
+  textRelay(ready: CompiledTemplate): PipelineFactory<TextLeg>;
   /** We do it, by the engine the talk was made ready for. */
-  sound(ready: ReadyTemplate, doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">): VoiceEngine<MediaLeg>;
+  audio(
+    ready: CompiledTemplate,
+    doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">,
+  ): PipelineFactory<MediaLeg>;
 }
 
 /** What the realtime model's server listens with, where the deployment names no model that does. */
 const REALTIME_LISTENER = "gpt-transcribe";
 
 /** Engines with the deployment's models. */
-export function engines({
+export function pipelines({
   env,
   clock,
   models,
@@ -36,31 +39,31 @@ export function engines({
   clock: Clock;
   models: DeploymentModels;
   recordings: Pick<SessionRecordings, "open">;
-}): Engines {
+}): Pipelines {
   const beats = frameClock(clock);
   const judge = ruleBasedEndpointing();
   const preemptive = env.PREEMPTIVE_GENERATION;
 
-  const mindOf = ({ template }: ReadyTemplate, engine: SessionDoc["engine"]): SoundParts["mind"] => {
+  const mindOf = ({ template }: CompiledTemplate, engine: SessionDoc["engine"]): AudioPipelineOptions["processor"] => {
     if (engine === "realtime") {
       const { base_url, key, model, voice } = models.realtime(template);
       const address = { base_url: base_url ?? "", key, model, voice, dialect: env.REALTIME_DIALECT };
       return (ground) =>
-        realtimeMind({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
+        realtimeProcessor({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
     }
     const parts = { models: models.cascade(template), judge, preemptive };
-    return (ground) => cascadeMind(parts, ground);
+    return (ground) => cascadedProcessor(parts, ground);
   };
 
   return {
-    text: ({ template }) => relayEngine(models.chat(template), clock),
-    sound: (ready, { _id, engine, stream, record }) =>
-      soundEngine({
+    textRelay: ({ template }) => textRelayPipeline(models.chat(template), clock),
+    audio: (ready, { _id, engine, stream, record }) =>
+      audioPipeline({
         clock,
         metronome: beats,
-        mind: mindOf(ready, engine),
+        processor: mindOf(ready, engine),
         fillers: fillers(ready.template.language),
-        keys: stream?.dtmf === "command" ? "command" : "sound",
+        dtmf: stream?.dtmf === "command" ? "command" : "sound",
         ...(record ? { recorder: (rate: number) => recordings.open(_id, rate === 8000 ? 8000 : 16_000) } : {}),
       }),
   };

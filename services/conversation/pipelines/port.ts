@@ -1,12 +1,12 @@
-import type { Effect, TalkEvent } from "../dialogue/dialogue-state.ts";
-import type { Collection } from "../dialogue/flow.ts";
+import type { Effect, DialogueEvent } from "../dialogue/dialogue-state.ts";
+import type { DtmfCollection } from "../dialogue/flow.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 
 /** The effects of the brain that an engine carries out; the session does the others. */
 export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "keys" | "await_beep" | "end" }>;
 
 /** One turn's times in milliseconds, null where a part did not happen. */
-export interface TurnTiming {
+export interface TurnLatency {
   /** Silence until the turn counted as over. */
   readonly eou_ms: number | null;
   readonly stt_ms: number | null;
@@ -17,51 +17,51 @@ export interface TurnTiming {
 }
 
 /** The talk as an engine sees it. */
-export interface TalkHost {
+export interface PipelineHost {
   /** The carrier is there; `call_id` is its own name of the call. */
   ready(call_id: string | null): void;
   /** Something happened. What it leads to comes back through `perform`. */
-  tell(event: TalkEvent): void;
+  dispatch(event: DialogueEvent): void;
   /** True while the talk waits for the customer. */
   listening(): boolean;
   /** How keys are gathered to one entry now; null: each counts by itself. */
-  collection(): Collection | null;
+  dtmfCollection(): DtmfCollection | null;
   /** Presses keys where the leg can't. */
-  press(digits: string): void;
+  sendDtmf(digits: string): void;
   /** Whether the carrier tells when a machine's greeting is over. */
-  readonly tells_beep: boolean;
+  readonly signals_beep: boolean;
   /** Silence of the customer, after our speech, that counts as idle. */
   readonly idle_ms: number;
   /** What the talk would do if this happened now; nothing happens. For thoughts begun before it is certain that the caller has ended. */
-  foresee(event: TalkEvent): readonly Effect[];
+  preview(event: DialogueEvent): readonly Effect[];
   /** What the talk is about, for recognition and voice. */
-  readonly manner: { readonly language: string; readonly voice: string | null };
+  readonly speechSettings: { readonly language: string; readonly voice: string | null };
   /** How long the parts of a turn took, for the log. */
-  timed(turn: TurnTiming): void;
+  recordLatency(turn: TurnLatency): void;
   /** A thought's cost, for the log. */
-  thought(answer: ModelAnswer): void;
+  recordAnswer(answer: ModelAnswer): void;
   /** Something of the engine's own went wrong; a code only. */
-  fault(code: string): void;
+  recordError(code: string): void;
 }
 
 /** A running engine. */
-export interface Voice {
+export interface VoicePipeline {
   perform(effect: SpeechEffect): void;
   /** What of the running thought has been handed to speech. */
-  said(): string;
+  spokenText(): string;
   /** The talk waits for something outside (a web request): the engine may say so. */
-  waits?(): void;
+  externalWaitStarted?(): void;
   /** Ends what is being said now, and tells what was heard of it; engines that can. */
-  hush?(): void;
+  interrupt?(): void;
   /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
-  quiet(): Promise<void>;
+  playedOut(): Promise<void>;
   /** Closes the leg now, whatever is being said on it. */
-  cut(): void;
+  closeLeg(): void;
   /** Resolves when the leg is closed and everything is let go. */
-  readonly over: Promise<void>;
+  readonly closed: Promise<void>;
 }
 
 /** A way of talking: it listens and speaks on a leg, the brain decides. Engines differ in who does recognition and synthesis. */
-export interface VoiceEngine<Leg> {
-  open(leg: Leg, host: TalkHost): Voice;
+export interface PipelineFactory<Leg> {
+  open(leg: Leg, host: PipelineHost): VoicePipeline;
 }

@@ -1,37 +1,37 @@
-import type { TalkHost } from "./port.ts";
+import type { PipelineHost } from "./port.ts";
 
 /** Measures one turn after the other, from the end of the caller's speech to our first sound. */
-export interface TurnClock {
+export interface LatencyMeter {
   /** The caller's speech ended at this instant. */
-  ended(at_ms: number, timing: { eou_ms: number; stt_ms: number }): void;
-  speechAsked(at_ms: number): void;
-  speechCame(at_ms: number): void;
+  turnEnded(at_ms: number, timing: { eou_ms: number; stt_ms: number }): void;
+  synthesisRequested(at_ms: number): void;
+  synthesisStarted(at_ms: number): void;
   /** Our sound is on its way since this instant; told once a turn. */
-  sounded(since_ms: number, first_token_ms: number | null, host: Pick<TalkHost, "timed">): void;
+  firstAudio(since_ms: number, first_token_ms: number | null, host: Pick<PipelineHost, "recordLatency">): void;
 }
 
 /** Nothing to measure yet. */
-export function turnClock(): TurnClock {
+export function latencyMeter(): LatencyMeter {
   let turn: { at: number; eou_ms: number; stt_ms: number } | null = null;
   let asked: number | null = null;
   let came: number | null = null;
   return {
-    ended(at, timing) {
+    turnEnded(at, timing) {
       turn = { at, ...timing };
       asked = null;
       came = null;
     },
-    speechAsked(at) {
+    synthesisRequested(at) {
       asked ??= at;
     },
-    speechCame(at) {
+    synthesisStarted(at) {
       came ??= at;
     },
-    sounded(since, first_token_ms, host) {
+    firstAudio(since, first_token_ms, host) {
       if (!turn || since < turn.at) return;
       const { at, eou_ms, stt_ms } = turn;
       turn = null;
-      host.timed({
+      host.recordLatency({
         eou_ms,
         stt_ms,
         first_token_ms,

@@ -14,7 +14,7 @@ const MAX_SETTLE_TRIES = 20;
 const MS_PER_SECOND = 1000;
 
 /** The baton of one attempt as its holder keeps it. */
-export interface Baton {
+export interface AttemptLease {
   /** Ends the attempt. True: it is settled, by us or by somebody else; false: it could not be done while the lease lived. */
   settle(facts: AttemptFacts): Promise<boolean>;
   /** Stops renewing. */
@@ -22,7 +22,7 @@ export interface Baton {
 }
 
 /** What the baton is kept with. */
-export interface BatonParts {
+export interface AttemptLeaseDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
@@ -33,7 +33,15 @@ export interface BatonParts {
 }
 
 /** Keeps the lease alive from now on. A renewal that fails is tried again; only the answer `done: false` means that the baton is lost. */
-export function holdBaton({ bus, clock, log, lead_id, claim_no, lease_seconds, onLost }: BatonParts): Baton {
+export function holdAttemptLease({
+  bus,
+  clock,
+  log,
+  lead_id,
+  claim_no,
+  lease_seconds,
+  onLost,
+}: AttemptLeaseDeps): AttemptLease {
   const dropped = new AbortController();
   let leaseEnds = clock.monotonicMs() + lease_seconds * MS_PER_SECOND;
 

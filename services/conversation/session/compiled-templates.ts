@@ -5,18 +5,18 @@ import { argumentChecks } from "../dialogue/argument-checks.ts";
 import { flowOf, type Flow } from "../dialogue/flow.ts";
 
 /** A template version ready for talking. */
-export interface ReadyTemplate {
+export interface CompiledTemplate {
   template: TemplateRecord;
   flow: Flow;
 }
 /** Gives template versions, compiled once: a version never changes. */
-export interface Flows {
-  get(bus: Bus, template_id: string, version: number): Promise<ReadyTemplate>;
+export interface CompiledTemplates {
+  get(bus: Bus, template_id: string, version: number): Promise<CompiledTemplate>;
 }
 
 const MAX_KEPT = 500;
 
-function ready(template: TemplateRecord): ReadyTemplate {
+function ready(template: TemplateRecord): CompiledTemplate {
   try {
     return { template, flow: flowOf(template, argumentChecks(template)) };
   } catch (error) {
@@ -28,8 +28,8 @@ function ready(template: TemplateRecord): ReadyTemplate {
 }
 
 /** Keeps the versions used last. */
-export function keptFlows(): Flows {
-  const kept = new Map<string, ReadyTemplate>();
+export function compiledTemplates(): CompiledTemplates {
+  const kept = new Map<string, CompiledTemplate>();
   return {
     async get(bus, template_id, version) {
       const key = `${template_id}:${version}`;

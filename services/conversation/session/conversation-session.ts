@@ -5,18 +5,24 @@ import { crashPoint } from "../../../shared/crash.ts";
 import type { Env } from "../../../shared/env.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
-import type { AfterCalls } from "../evaluation/call-evaluations.ts";
-import { holdBaton, type Baton } from "./attempt-lease.ts";
-import type { SpeechEffect, TalkHost, TurnTiming, Voice } from "../pipelines/port.ts";
+import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
+import { holdAttemptLease, type AttemptLease } from "./attempt-lease.ts";
+import type { SpeechEffect, PipelineHost, TurnLatency, VoicePipeline } from "../pipelines/port.ts";
 import { step } from "../dialogue/dialogue-manager.ts";
-import { collectionOf, type Collection } from "../dialogue/flow.ts";
-import { newTalk, type Effect, type StopReason, type TalkEvent, type TalkState } from "../dialogue/dialogue-state.ts";
-import { talkFacts } from "../dialogue/conversation-facts.ts";
-import type { ReadyTemplate } from "./compiled-templates.ts";
+import { collectionOf, type DtmfCollection } from "../dialogue/flow.ts";
+import {
+  newDialogue,
+  type Effect,
+  type StopReason,
+  type DialogueEvent,
+  type DialogueState,
+} from "../dialogue/dialogue-state.ts";
+import { conversationFacts } from "../dialogue/conversation-facts.ts";
+import type { CompiledTemplate } from "./compiled-templates.ts";
 import type { WebRequester } from "../providers/web-request.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import type { SessionDoc } from "./sessions.model.ts";
-import type { Sessions } from "./sessions.repository.ts";
+import type { SessionsRepository } from "./sessions.repository.ts";
 import { startTimer } from "../timer.ts";
 
 /** The carrier's session must be ready this long after its socket opened. */
@@ -26,59 +32,59 @@ const LAST_WORDS_MS = 4000;
 const MS_PER_SECOND = 1000;
 
 /** What talks are held with. */
-export interface Workshop {
+export interface SessionDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
-  sessions: Sessions;
+  sessions: SessionsRepository;
   web: WebRequester;
-  after: Pick<AfterCalls, "settle">;
+  evaluations: Pick<CallEvaluations, "settle">;
   env: Env;
 }
 
 /** Begins to talk on media that has come; never throws. */
-export type Opening = (host: TalkHost) => Voice;
+export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
 
 /** What came from outside about a talk: it is to end, or who or what has answered. */
-export type Word = StopReason | "machine" | "beep";
+export type SessionSignal = StopReason | "machine" | "beep";
 
 /** How the call was answered: when, what the carrier had told by then of a machine, and whether it will tell of a beep. */
-export interface Answered {
+export interface AnsweredCall {
   at: Date;
-  machine: boolean;
+  voicemail: boolean;
   beep: boolean;
-  tells_beep: boolean;
+  signals_beep: boolean;
 }
 
 /** A live talk. */
-export interface Session {
+export interface ConversationSession {
   readonly call_ref: string;
   /** Tells the talk something from outside. */
-  stop(reason: Word): void;
+  signal(reason: SessionSignal): void;
   /** Closes its leg now: whoever was stopped and is still saying goodbye says no more. */
-  cut(): void;
+  closeLeg(): void;
   /** Resolves when the talk is over and its facts are settled, or left to the sweep. */
-  readonly over: Promise<void>;
+  readonly ended: Promise<void>;
 }
 
 /** One talk: runs the brain's effects against the ports, keeps the lease alive, settles exactly once. */
-class Talk implements Session, TalkHost {
+class Talk implements ConversationSession, PipelineHost {
   readonly call_ref: string;
   readonly idle_ms: number;
-  readonly tells_beep: boolean;
-  readonly manner: TalkHost["manner"];
-  readonly over: Promise<void>;
-  readonly #shop: Workshop;
-  readonly #ready: ReadyTemplate;
+  readonly signals_beep: boolean;
+  readonly speechSettings: PipelineHost["speechSettings"];
+  readonly ended: Promise<void>;
+  readonly #shop: SessionDeps;
+  readonly #ready: CompiledTemplate;
   readonly #attempt: { lead_id: string; claim_no: number };
   readonly #answered_at: Date;
   readonly #log: Log;
-  readonly #baton: Baton;
+  readonly #baton: AttemptLease;
   readonly #progress: Progress;
   readonly #ended = new AbortController();
-  #state: TalkState;
-  #queue: TalkEvent[] = [];
-  #voice: Voice | null = null;
+  #state: DialogueState;
+  #queue: DialogueEvent[] = [];
+  #voice: VoicePipeline | null = null;
   #call_id: string | null = null;
   #transferred = false;
   #isReady = false;
@@ -87,21 +93,21 @@ class Talk implements Session, TalkHost {
   #leaseLost = false;
   #cancelTimers: (() => void)[] = [];
 
-  constructor(shop: Workshop, doc: SessionDoc, ready: ReadyTemplate, answered: Answered, open: Opening) {
+  constructor(shop: SessionDeps, doc: SessionDoc, ready: CompiledTemplate, answered: AnsweredCall, open: OpenPipeline) {
     this.#shop = shop;
     this.#ready = ready;
     this.#attempt = { lead_id: doc.lead_id, claim_no: doc.claim_no };
     this.#answered_at = answered.at;
-    this.tells_beep = answered.tells_beep;
-    this.manner = { language: ready.template.language, voice: ready.template.voice };
-    this.#early = [...(answered.machine ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
+    this.signals_beep = answered.signals_beep;
+    this.speechSettings = { language: ready.template.language, voice: ready.template.voice };
+    this.#early = [...(answered.voicemail ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
     this.call_ref = doc._id;
     this.idle_ms = ready.template.limits.idle_seconds * MS_PER_SECOND;
-    this.#state = newTalk(doc.payload, doc.voicemail_action);
+    this.#state = newDialogue(doc.payload, doc.voicemail_action);
     this.#log = shop.log.child({ lead_id: doc.lead_id, claim_no: doc.claim_no });
     this.#progress = progressWriter(this.#log, { call_ref: doc._id });
     const { bus, clock, env } = shop;
-    this.#baton = holdBaton({
+    this.#baton = holdAttemptLease({
       bus,
       clock,
       lease_seconds: env.LEASE_SECONDS,
@@ -110,35 +116,35 @@ class Talk implements Session, TalkHost {
       claim_no: doc.claim_no,
       onLost: () => {
         this.#leaseLost = true;
-        this.tell({ type: "stopped", reason: "lease_lost" });
+        this.dispatch({ type: "stopped", reason: "lease_lost" });
       },
     });
     const max_ms = doc.max_call_seconds * MS_PER_SECOND;
     this.#cancelTimers = [
       startTimer(clock, SETUP_MS, () => {
-        if (!this.#isReady) this.tell({ type: "stopped", reason: "media_failed" });
+        if (!this.#isReady) this.dispatch({ type: "stopped", reason: "media_failed" });
       }),
       startTimer(clock, max_ms - Math.min(LAST_WORDS_MS, max_ms / 2), () => {
-        this.#voice?.hush?.();
-        this.tell({ type: "time_up" });
+        this.#voice?.interrupt?.();
+        this.dispatch({ type: "time_up" });
       }),
       // where the carrier speaks for us its own limit cuts: our last words may be on their way to it
       startTimer(clock, max_ms, () => {
-        if (this.#voice?.hush) this.cut();
+        if (this.#voice?.interrupt) this.closeLeg();
       }),
     ];
     this.#voice = open(this);
-    this.over = this.#run(this.#voice);
+    this.ended = this.#run(this.#voice);
     this.#drain();
   }
 
-  cut(): void {
-    this.#voice?.cut();
+  closeLeg(): void {
+    this.#voice?.closeLeg();
   }
 
-  stop(reason: Word): void {
-    if (reason !== "machine" && reason !== "beep") this.tell({ type: "stopped", reason });
-    else if (this.#isReady || this.#state.on_machine !== "leave_message") this.tell({ type: reason });
+  signal(reason: SessionSignal): void {
+    if (reason !== "machine" && reason !== "beep") this.dispatch({ type: "stopped", reason });
+    else if (this.#isReady || this.#state.voicemail_action !== "leave_message") this.dispatch({ type: reason });
     else this.#early.push(reason);
   }
 
@@ -147,11 +153,11 @@ class Talk implements Session, TalkHost {
     this.#isReady = true;
     this.#call_id = call_id;
     // a machine that was known before is not greeted
-    for (const type of this.#early) this.tell({ type });
-    this.tell({ type: "started" });
+    for (const type of this.#early) this.dispatch({ type });
+    this.dispatch({ type: "started" });
   }
 
-  press(digits: string): void {
+  sendDtmf(digits: string): void {
     // what was pressed may be somebody's secret: it is never logged
     void this.#shop.bus
       .call("dialer.sendDtmf", { call_ref: this.call_ref, digits })
@@ -163,8 +169,8 @@ class Talk implements Session, TalkHost {
       );
   }
 
-  tell(event: TalkEvent): void {
-    this.#queue.push(event.said === undefined && this.#voice ? { ...event, said: this.#voice.said() } : event);
+  dispatch(event: DialogueEvent): void {
+    this.#queue.push(event.said === undefined && this.#voice ? { ...event, said: this.#voice.spokenText() } : event);
     if (this.#queue.length === 1) this.#drain();
   }
 
@@ -172,19 +178,20 @@ class Talk implements Session, TalkHost {
     return this.#state.mode === "listening" && this.#state.node !== "";
   }
 
-  collection(): Collection | null {
+  dtmfCollection(): DtmfCollection | null {
     return collectionOf(this.#ready.flow, this.#state.node);
   }
 
-  foresee(event: TalkEvent): readonly Effect[] {
-    return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.said() ?? "" }).effects;
+  preview(event: DialogueEvent): readonly Effect[] {
+    return step(this.#ready.flow, this.#state, { ...event, said: event.said ?? this.#voice?.spokenText() ?? "" })
+      .effects;
   }
 
-  timed(turn: TurnTiming): void {
+  recordLatency(turn: TurnLatency): void {
     this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered.");
   }
 
-  thought(answer: Parameters<TalkHost["thought"]>[0]): void {
+  recordAnswer(answer: Parameters<PipelineHost["recordAnswer"]>[0]): void {
     const { text, calls, ...figures } = answer;
     this.#log.info(
       { event: "talk.thought", ...figures, chars: text.length, calls: calls.length },
@@ -192,7 +199,7 @@ class Talk implements Session, TalkHost {
     );
   }
 
-  fault(code: string): void {
+  recordError(code: string): void {
     this.#log.warn({ event: "talk.fault", code }, "Something at the talk's media or models did not go as it should.");
   }
 
@@ -220,7 +227,7 @@ class Talk implements Session, TalkHost {
   }
 
   /** Our own fault: nobody is left on a line that no longer answers. */
-  #breakOff(voice: Voice, error: unknown): void {
+  #breakOff(voice: VoicePipeline, error: unknown): void {
     this.#log.error({ event: "talk.broken", error: errorForLog(error) }, "A step of a talk failed; the call is ended.");
     if (this.#ended.signal.aborted) return;
     this.#state = {
@@ -233,7 +240,7 @@ class Talk implements Session, TalkHost {
     voice.perform({ type: "end", ended_by: "error", goodbye: null, at_once: true, transferred: false });
   }
 
-  #perform(voice: Voice, effect: Effect): void {
+  #perform(voice: VoicePipeline, effect: Effect): void {
     switch (effect.type) {
       case "http":
         void this.#ask(effect);
@@ -257,28 +264,28 @@ class Talk implements Session, TalkHost {
   }
 
   async #ask(effect: Extract<Effect, { type: "http" }>): Promise<void> {
-    this.#voice?.waits?.();
+    this.#voice?.externalWaitStarted?.();
     const { ok, result } = await this.#shop.web(effect, this.#ended.signal);
-    this.tell({ type: "http_done", call_id: effect.call_id, ok, result });
+    this.dispatch({ type: "http_done", call_id: effect.call_id, ok, result });
   }
 
-  async #transfer(voice: Voice, effect: Extract<Effect, { type: "transfer" }>): Promise<void> {
+  async #transfer(voice: VoicePipeline, effect: Extract<Effect, { type: "transfer" }>): Promise<void> {
     const { call_id, to } = effect;
     try {
-      await voice.quiet();
+      await voice.playedOut();
       await this.#shop.bus.call("dialer.transfer", { call_ref: this.call_ref, to });
-      this.tell({ type: "transfer_done", call_id });
+      this.dispatch({ type: "transfer_done", call_id });
     } catch (error) {
       this.#log.warn(
         { event: "talk.not_transferred", error: errorForLog(error) },
         "The call could not be transferred; the talk goes on.",
       );
-      this.tell({ type: "transfer_failed", call_id, code: codeOf(error) });
+      this.dispatch({ type: "transfer_failed", call_id, code: codeOf(error) });
     }
   }
 
-  #keep(before: TalkState): void {
-    const known = { talk: talkFacts(this.#state), call_id: this.#call_id };
+  #keep(before: DialogueState): void {
+    const known = { talk: conversationFacts(this.#state), call_id: this.#call_id };
     const now = this.#shop.clock.now();
     this.#progress.save(async () => {
       await this.#shop.sessions.progress(this.call_ref, known, now);
@@ -294,8 +301,8 @@ class Talk implements Session, TalkHost {
     }
   }
 
-  async #run(voice: Voice): Promise<void> {
-    await voice.over;
+  async #run(voice: VoicePipeline): Promise<void> {
+    await voice.closed;
     for (const cancel of this.#cancelTimers) cancel();
     // the engine has told that the leg is gone; a transfer under way may still have to say how it went
     await this.#untilEnded();
@@ -311,7 +318,7 @@ class Talk implements Session, TalkHost {
   async #settle(): Promise<void> {
     const { sessions, clock, bus } = this.#shop;
     const ended_at = clock.now();
-    const talk = talkFacts(this.#state);
+    const talk = conversationFacts(this.#state);
     this.#log.info(
       {
         event: "talk.ended",
@@ -338,7 +345,7 @@ class Talk implements Session, TalkHost {
         talk,
       };
       const over = { ...this.#attempt, template: this.#ready.template, talk };
-      const settled = await this.#shop.after.settle(over, (evaluation) =>
+      const settled = await this.#shop.evaluations.settle(over, (evaluation) =>
         this.#baton.settle(evaluation === null ? facts : { ...facts, evaluation }),
       );
       if (settled) await this.#quietly("close", sessions.close(this.call_ref, clock.now()));
@@ -360,9 +367,9 @@ class Talk implements Session, TalkHost {
 
 /** Starts a talk on its media; the baton must have been taken. */
 export const startSession = (
-  shop: Workshop,
+  shop: SessionDeps,
   doc: SessionDoc,
-  ready: ReadyTemplate,
-  answered: Answered,
-  open: Opening,
-): Session => new Talk(shop, doc, ready, answered, open);
+  ready: CompiledTemplate,
+  answered: AnsweredCall,
+  open: OpenPipeline,
+): ConversationSession => new Talk(shop, doc, ready, answered, open);

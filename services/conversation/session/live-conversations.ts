@@ -3,18 +3,18 @@ import type { Clock } from "../../../shared/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
-import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
+import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
 import {
   startSession,
-  type Answered,
-  type Opening,
-  type Session,
-  type Word,
-  type Workshop,
+  type AnsweredCall,
+  type OpenPipeline,
+  type ConversationSession,
+  type SessionSignal,
+  type SessionDeps,
 } from "./conversation-session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
-import type { Sessions } from "./sessions.repository.ts";
+import type { SessionsRepository } from "./sessions.repository.ts";
 
 /** Tries to ask whether the attempt goes on, and the pause between them. */
 const JOIN_TRIES = 3;
@@ -23,21 +23,21 @@ const JOIN_PAUSE_MS = 500;
 const AT_ONCE_MS = 1000;
 
 /** Media that has come for a talk. */
-export interface Joined {
+export interface MediaAttachment {
   /** How one begins to talk on it. NOT_AVAILABLE where the deployment lacks what that needs. */
-  engine(ready: ReadyTemplate): Opening;
+  openPipeline(ready: CompiledTemplate): OpenPipeline;
   /** Turns it away, politely and within a bound. */
   dismiss(): Promise<void>;
 }
 
 /** All live talks of this process. */
-export interface Talks {
+export interface LiveConversations {
   /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
   admit(knock: UpgradeRequest): Promise<SessionDoc | null>;
   /** Holds the talk on media that was admitted; never rejects. */
-  hold(media: Joined, doc: SessionDoc): Promise<void>;
+  run(media: MediaAttachment, doc: SessionDoc): Promise<void>;
   /** Tells a talk something from outside, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
-  stop(call_ref: string, reason: Word): void;
+  signal(call_ref: string, reason: SessionSignal): void;
   /** True when there is room for no more talks. */
   full(): boolean;
   /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
@@ -45,20 +45,20 @@ export interface Talks {
 }
 
 /** What the talks are made with. */
-export interface TalksParts {
+export interface LiveConversationsDeps {
   bus: Bus;
   clock: Clock;
   log: Log;
   node_id: string;
-  sessions: Sessions;
-  flows: Flows;
-  shop: Workshop;
+  sessions: SessionsRepository;
+  templates: CompiledTemplates;
+  sessionDeps: SessionDeps;
   /** Talks held at once, at most. */ most: number;
 }
 
 /** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
 async function join(
-  { bus, clock, node_id }: Pick<TalksParts, "bus" | "clock" | "node_id">,
+  { bus, clock, node_id }: Pick<LiveConversationsDeps, "bus" | "clock" | "node_id">,
   call_ref: string,
 ): Promise<ResultOf<"dialer.joined">> {
   for (let tries = 1; ; tries++) {
@@ -82,17 +82,26 @@ async function allOver(held: ReadonlySet<Promise<void>>, clock: Clock, ms: numbe
 }
 
 /** Keeps the talks of a process. */
-export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, most }: TalksParts): Talks {
-  const live = new Map<string, Session>();
+export function liveConversations({
+  bus,
+  clock,
+  log,
+  node_id,
+  sessions,
+  templates: flows,
+  sessionDeps: shop,
+  most,
+}: LiveConversationsDeps): LiveConversations {
+  const live = new Map<string, ConversationSession>();
   /** Talks the dialler has handed over or is handing over, with what was told before they could begin. */
-  const joining = new Map<string, Word[]>();
+  const joining = new Map<string, SessionSignal[]>();
   const held = new Set<Promise<void>>();
   const full = (): boolean => held.size >= most;
 
-  const talk = async (media: Joined, doc: SessionDoc): Promise<void> => {
+  const talk = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
     // the template first: once the baton is taken nothing may stand in the way of settling
     const ready = await flows.get(bus, doc.template_id, doc.template_version);
-    const open = media.engine(ready);
+    const open = media.openPipeline(ready);
     joining.set(doc._id, []);
     const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch(
       (error: unknown) => {
@@ -111,15 +120,15 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       await sessions.close(doc._id, clock.now());
       return;
     }
-    const answered: Answered = {
+    const answered: AnsweredCall = {
       at: answered_at === null ? clock.now() : new Date(answered_at),
-      machine,
+      voicemail: machine,
       beep,
-      tells_beep,
+      signals_beep: tells_beep,
     };
     const session = startSession(shop, doc, ready, answered, open);
     live.set(doc._id, session);
-    for (const word of told) session.stop(word);
+    for (const word of told) session.signal(word);
     log.info(
       { event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no },
       "Media has joined; the talk begins.",
@@ -132,7 +141,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
           "The beginning of a talk could not be written.",
         ),
       );
-    await session.over;
+    await session.ended;
     live.delete(doc._id);
   };
 
@@ -145,7 +154,7 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },
-    async hold(media, doc) {
+    async run(media, doc) {
       const work = talk(media, doc).catch(async (error: unknown) => {
         log.error(
           { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
@@ -157,17 +166,17 @@ export function liveTalks({ bus, clock, log, node_id, sessions, flows, shop, mos
       await work;
       held.delete(work);
     },
-    stop(call_ref, reason) {
+    signal(call_ref, reason) {
       const session = live.get(call_ref);
-      if (session) session.stop(reason);
+      if (session) session.signal(reason);
       else joining.get(call_ref)?.push(reason);
     },
     full,
     async drain(grace_ms, goodbye_ms) {
       await allOver(held, clock, grace_ms);
-      for (const session of live.values()) session.stop(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
+      for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
       await allOver(held, clock, Math.max(goodbye_ms, AT_ONCE_MS));
-      for (const session of live.values()) session.cut();
+      for (const session of live.values()) session.closeLeg();
       while (held.size > 0) await Promise.all(held);
     },
   };

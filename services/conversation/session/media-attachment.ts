@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { VoiceEngine } from "../pipelines/port.ts";
-import type { ReadyTemplate } from "./compiled-templates.ts";
+import type { PipelineFactory } from "../pipelines/port.ts";
+import type { CompiledTemplate } from "./compiled-templates.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
-import type { Joined } from "./live-conversations.ts";
+import type { MediaAttachment } from "./live-conversations.ts";
 
 /** The carrier gets this long to close a leg that no talk is held on. */
 const DISMISS_MS = 3000;
@@ -10,13 +10,13 @@ const DISMISS_MS = 3000;
 const ignore = (): void => undefined;
 
 /** A leg with the engine of its talk. `farewell`: tells the other side that it is over, and listens for `closed` alone. */
-const joined = <Leg extends { close(): void }>(
+const attachLeg = <Leg extends { close(): void }>(
   leg: Leg,
-  engine: (ready: ReadyTemplate) => VoiceEngine<Leg>,
+  engine: (ready: CompiledTemplate) => PipelineFactory<Leg>,
   clock: Clock,
   farewell: (closed: () => void) => void,
-): Joined => ({
-  engine(ready) {
+): MediaAttachment => ({
+  openPipeline(ready) {
     const chosen = engine(ready);
     return (host) => chosen.open(leg, host);
   },
@@ -29,12 +29,12 @@ const joined = <Leg extends { close(): void }>(
 });
 
 /** A leg that carries text, for the engine of its talk. */
-export const joinedText = (
+export const attachTextLeg = (
   leg: TextLeg,
-  engine: (ready: ReadyTemplate) => VoiceEngine<TextLeg>,
+  engine: (ready: CompiledTemplate) => PipelineFactory<TextLeg>,
   clock: Clock,
-): Joined =>
-  joined(leg, engine, clock, (closed) => {
+): MediaAttachment =>
+  attachLeg(leg, engine, clock, (closed) => {
     leg.listen({
       ready: ignore,
       prompt: ignore,
@@ -50,12 +50,12 @@ export const joinedText = (
   });
 
 /** A leg that carries sound, for the engine of its talk. */
-export const joinedSound = (
+export const attachAudioLeg = (
   leg: MediaLeg,
-  engine: (ready: ReadyTemplate) => VoiceEngine<MediaLeg>,
+  engine: (ready: CompiledTemplate) => PipelineFactory<MediaLeg>,
   clock: Clock,
-): Joined =>
-  joined(leg, engine, clock, (closed) => {
+): MediaAttachment =>
+  attachLeg(leg, engine, clock, (closed) => {
     leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
     leg.close();
   });

@@ -4,23 +4,23 @@ import type { Preparation, Prepared } from "../../../shared/contracts/conversati
 import type { Engine } from "../../../shared/contracts/models.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { sha256, type Ids } from "../../../shared/ids.ts";
-import { chooseEngine, kindOf, type Choice, type EngineEnv } from "../pipelines/pipeline-choice.ts";
-import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
+import { choosePipeline, mediaKindOf, type PipelineChoice, type PipelineEnv } from "../pipelines/pipeline-choice.ts";
+import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
 import { mediaPath } from "../transport/media-server.ts";
-import type { NewSession, Sessions } from "./sessions.repository.ts";
-import type { Warming } from "../pipelines/cascaded/speech-cache-warmer.ts";
+import type { NewSession, SessionsRepository } from "./sessions.repository.ts";
+import type { SpeechCacheWarmer } from "../pipelines/cascaded/speech-cache-warmer.ts";
 
 type Result = ResultOf<"conversation.prepareMany">["results"][number];
 type Refusal = NonNullable<Result["refusal"]>;
 
 /** What talks are made ready with. `url`: where carriers find the media server. */
-export interface PreparingParts {
-  env: EngineEnv;
+export interface PreparationDeps {
+  env: PipelineEnv;
   clock: Clock;
   ids: Ids;
-  sessions: Sessions;
-  flows: Flows;
-  warm: Pick<Warming, "talk">;
+  sessions: SessionsRepository;
+  templates: CompiledTemplates;
+  warmer: Pick<SpeechCacheWarmer, "warm">;
   url(): string;
 }
 
@@ -33,11 +33,11 @@ const refusalOf = (error: unknown): Refusal => ({
 
 /** Each template version once, whatever the number of calls; what can't be had is a refusal for its calls only. */
 async function templatesOf(
-  { flows }: PreparingParts,
+  { templates: flows }: PreparationDeps,
   bus: Bus,
   calls: readonly Preparation[],
-): Promise<(ReadyTemplate | Refusal)[]> {
-  const asked = new Map<string, Promise<ReadyTemplate | Refusal>>();
+): Promise<(CompiledTemplate | Refusal)[]> {
+  const asked = new Map<string, Promise<CompiledTemplate | Refusal>>();
   return Promise.all(
     calls.map(({ template_id, template_version }) => {
       const key = `${template_id}:${template_version}`;
@@ -50,18 +50,18 @@ async function templatesOf(
 
 /** A template with the way its talk is held; the deployment may not have what that needs. */
 function held(
-  ready: ReadyTemplate | Refusal,
+  ready: CompiledTemplate | Refusal,
   configured: Engine | null,
-  env: EngineEnv,
-): (ReadyTemplate & { engine: Engine }) | Refusal {
+  env: PipelineEnv,
+): (CompiledTemplate & { engine: Engine }) | Refusal {
   if (!("template" in ready)) return ready;
-  const choice: Choice = chooseEngine(ready.template, configured, env);
+  const choice: PipelineChoice = choosePipeline(ready.template, configured, env);
   return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
 }
 
 /** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
-export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
-  const { ids, sessions, clock, url, env, warm } = parts;
+export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
+  const { ids, sessions, clock, url, env, warmer: warm } = parts;
   const templates = (await templatesOf(parts, bus, calls)).map((ready, at) =>
     held(ready, calls[at]?.engine ?? null, env),
   );
@@ -77,7 +77,7 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
       const prepared = {
         media_url: `${url()}${mediaPath(call.provider, token)}`,
         token,
-        kind: kindOf(engine),
+        kind: mediaKindOf(engine),
         language,
         voice,
       };
@@ -97,7 +97,7 @@ export async function prepareMany(parts: PreparingParts, bus: Bus, calls: readon
   ] of wanted.entries()) {
     const ready = templates[at];
     if (made[i] === true && engine === "cascade" && ready !== undefined && "template" in ready)
-      warm.talk(ready.template, payload);
+      warm.warm(ready.template, payload);
   }
   const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));
   return calls.map(({ call_ref }, at): Result => {

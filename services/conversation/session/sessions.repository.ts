@@ -29,7 +29,7 @@ export type NewSession = Pick<
 > & { token_hash: string; ttl_seconds: number };
 
 /** The talks' documents. Every move is one guarded write. */
-export interface Sessions {
+export interface SessionsRepository {
   /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the talk has begun already. */
   prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]>;
   /** The session an unused, unexpired token stands for; leaves it unused. */
@@ -75,7 +75,7 @@ const LATER_FIELDS = { engine: "relay", carrier: "none", stream: null, record: f
 const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
 
 /** The repository on its model. */
-export const sessionsOn = (model: Model<SessionDoc>): Sessions => ({
+export const sessionsRepository = (model: Model<SessionDoc>): SessionsRepository => ({
   async prepare(sessions, now) {
     if (sessions.length === 0) return [];
     const written = await insertEach(

@@ -4,32 +4,32 @@ import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import type { VoiceEngine } from "../pipelines/port.ts";
-import { kindOf } from "../pipelines/pipeline-choice.ts";
-import type { Flows, ReadyTemplate } from "./compiled-templates.ts";
-import { joinedText } from "./media-attachment.ts";
+import type { PipelineFactory } from "../pipelines/port.ts";
+import { mediaKindOf } from "../pipelines/pipeline-choice.ts";
+import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
+import { attachTextLeg } from "./media-attachment.ts";
 import { carrierTempo, type CarrierTempo } from "../transport/carrier-tempo.ts";
 import type { TextLeg } from "../transport/port.ts";
 import { xmlDrivenLeg, type XmlDrivenLeg } from "../transport/xml-driven-leg.ts";
-import type { Sessions } from "./sessions.repository.ts";
-import type { Talks } from "./live-conversations.ts";
+import type { SessionsRepository } from "./sessions.repository.ts";
+import type { LiveConversations } from "./live-conversations.ts";
 
 /** What talks led by documents are held with. */
-export interface TurnsParts {
+export interface XmlDrivenDeps {
   clock: Clock;
   node_id: string;
-  sessions: Sessions;
-  flows: Flows;
-  talks: Talks;
-  engine(ready: ReadyTemplate): VoiceEngine<TextLeg>;
+  sessions: SessionsRepository;
+  templates: CompiledTemplates;
+  conversations: LiveConversations;
+  engine(ready: CompiledTemplate): PipelineFactory<TextLeg>;
 }
 
 /** The talks of this process whose carriers ask for a document after each turn. */
-export interface TalksByTurns {
+export interface XmlDrivenConversations {
   /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process is going down. */
   turn(turn: XmlTurn, bus: Bus): Promise<XmlTurnReply>;
   /** The carrier's side of a call is over: nobody will ask again. */
-  over(call_ref: string): void;
+  carrierEnded(call_ref: string): void;
   /** Lets no new talk in. */
   refuse(): void;
 }
@@ -37,7 +37,14 @@ export interface TalksByTurns {
 const NOTHING: XmlTurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
 /** Keeps them. */
-export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }: TurnsParts): TalksByTurns {
+export function xmlDrivenConversations({
+  clock,
+  node_id,
+  sessions,
+  templates: flows,
+  conversations: talks,
+  engine,
+}: XmlDrivenDeps): XmlDrivenConversations {
   const legs = new Map<string, XmlDrivenLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
   const admitting = new Map<string, Promise<XmlDrivenLeg>>();
@@ -50,7 +57,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
     const found = await sessions.peek(hash, provider, clock.now());
     // the template before the token is used up: without it there would be nothing to say
     const ready =
-      found?._id === call_ref && kindOf(found.engine) === "text"
+      found?._id === call_ref && mediaKindOf(found.engine) === "text"
         ? await flows.get(bus, found.template_id, found.template_version)
         : null;
     const doc = ready && (await sessions.redeem(hash, provider, node_id, clock.now()));
@@ -60,7 +67,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
     paces.set(provider, known);
     const leg = xmlDrivenLeg({ clock, call_id, language, voice, tempo: known });
     legs.set(call_ref, leg);
-    void talks.hold(joinedText(leg, engine, clock), doc).finally(() => {
+    void talks.run(attachTextLeg(leg, engine, clock), doc).finally(() => {
       if (legs.get(call_ref) === leg) legs.delete(call_ref);
     });
     return leg;
@@ -77,7 +84,7 @@ export function talksByTurns({ clock, node_id, sessions, flows, talks, engine }:
       admitting.set(call_ref, admitted);
       return (await admitted).turn(input);
     },
-    over: (call_ref) => legs.get(call_ref)?.gone(),
+    carrierEnded: (call_ref) => legs.get(call_ref)?.gone(),
     refuse() {
       refusing = true;
     },

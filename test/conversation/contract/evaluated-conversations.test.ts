@@ -1,15 +1,15 @@
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { startScriptedModel, type Question, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, type Stage } from "../../../local/harness/stage.ts";
-import { obedient, opened, World } from "../fixtures/conversation-world.ts";
+import { obedient, opened, ConversationWorld } from "../fixtures/conversation-world.ts";
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   stage = await setStage({
     services: [conversation, ...world.services],
     env: {

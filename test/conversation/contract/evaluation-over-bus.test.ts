@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterCalls, type AfterCalls } from "../../../services/conversation/evaluation/call-evaluations.ts";
+import { callEvaluations, type CallEvaluations } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
@@ -9,11 +9,11 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
-import { talkTemplate } from "../../fixtures/flow-template.ts";
+import { flowTemplate } from "../../fixtures/flow-template.ts";
 
 let model: ScriptedModel;
 let stage: Stage;
-let after: AfterCalls;
+let after: CallEvaluations;
 const annotated: ParamsOf<"leads.annotate">[] = [];
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
     ],
   });
   const chat = chatModel(openAiChat({ base_url: model.url, key: "k", model: "judge" }), systemClock);
-  after = afterCalls({ bus: stage.bus, clock: systemClock, log: rootLog(stage.env), model: () => chat });
+  after = callEvaluations({ bus: stage.bus, clock: systemClock, log: rootLog(stage.env), model: () => chat });
 });
 afterAll(async () => {
   await after?.close();
@@ -64,7 +64,7 @@ const end = async (over: Partial<TemplateRecord> = {}): Promise<{ lead_id: strin
   const lead_id = randomUUID();
   let settled: Evaluation | null = null;
   await after.settle(
-    { lead_id, claim_no: 3, template: talkTemplate({ ...wanted, ...over }), talk },
+    { lead_id, claim_no: 3, template: flowTemplate({ ...wanted, ...over }), talk },
     async (evaluation) => {
       settled = evaluation;
       return true;

@@ -2,16 +2,16 @@ import conversation from "../../../services/conversation/conversation.service.ts
 import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
-import { obedient, opened, refused, World } from "../fixtures/conversation-world.ts";
+import { obedient, opened, refused, ConversationWorld } from "../fixtures/conversation-world.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   stage = await setStage({
     services: [conversation, ...world.services],
     env: {

@@ -5,15 +5,15 @@ import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { PAYLOAD } from "../../fixtures/flow-template.ts";
-import { obedient, opened, prepareOne, refused, World } from "../fixtures/conversation-world.ts";
+import { obedient, opened, prepareOne, refused, ConversationWorld } from "../fixtures/conversation-world.ts";
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   stage = await setStage({
     services: [conversation, ...world.services],
     env: {
@@ -262,7 +262,7 @@ describe("the baton", () => {
     caller.speak("Well.");
     await caller.hears("I see.");
     const other = await setStage({
-      services: [conversation, ...new World().services],
+      services: [conversation, ...new ConversationWorld().services],
       env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", MONGODB_URI: stage.uri },
     });
     const salvage = async () => (await other.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk;

@@ -3,18 +3,18 @@ import { WebSocket } from "ws";
 import { startModels, type RequestSummary } from "../../../local/models/server.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
-import { World } from "../fixtures/conversation-world.ts";
+import { ConversationWorld } from "../fixtures/conversation-world.ts";
 
 /** Before the phone is answered its first words are spoken already: at the answer nobody waits for the model that speaks. */
 
 let models: Awaited<ReturnType<typeof startModels>>;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 const log: string[] = [];
 
 beforeAll(async () => {
   models = await startModels({ port: 0 });
-  world = new World();
+  world = new ConversationWorld();
   const at = (kind: string): Record<string, string> => ({
     [`${kind}_BASE_URL`]: models.url,
     [`${kind}_MODEL`]: "callagent-sim",

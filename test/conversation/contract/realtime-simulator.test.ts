@@ -1,25 +1,25 @@
 import { startModels } from "../../../local/models/server.ts";
 import { createDecoder, encodeSpeech } from "../../../local/speech/modem.ts";
-import type { TalkHost, Voice } from "../../../services/conversation/pipelines/port.ts";
-import { realtimeMind } from "../../../services/conversation/pipelines/realtime/realtime-processor.ts";
-import { soundEngine } from "../../../services/conversation/pipelines/audio-pipeline.ts";
+import type { PipelineHost, VoicePipeline } from "../../../services/conversation/pipelines/port.ts";
+import { realtimeProcessor } from "../../../services/conversation/pipelines/realtime/realtime-processor.ts";
+import { audioPipeline } from "../../../services/conversation/pipelines/audio-pipeline.ts";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import {
-  newTalk,
+  newDialogue,
   type Effect,
-  type TalkEvent,
-  type TalkState,
+  type DialogueEvent,
+  type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { memoryLeg } from "../fixtures/memory-leg.ts";
 import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import { PAYLOAD, talkFlow } from "../../fixtures/flow-template.ts";
+import { PAYLOAD, testFlow } from "../../fixtures/flow-template.ts";
 
 const RATE = 8000;
 const FRAME = RATE / 50;
 const FORMAT = { codec: "pcmu", rate: RATE } as const;
-const FLOW = talkFlow({
+const FLOW = testFlow({
   greeting: "Hello!",
   global_functions: [],
   initial_node: "ask",
@@ -40,17 +40,20 @@ const FLOW = talkFlow({
 async function talked(
   address: { base_url: string; key: string; dialect: "ga" | "beta" },
   lines: readonly [string, string][],
-): Promise<{ state: TalkState; heard: string; faults: string[] }> {
-  let state = newTalk(PAYLOAD);
+): Promise<{ state: DialogueState; heard: string; faults: string[] }> {
+  let state = newDialogue(PAYLOAD);
   const faults: string[] = [];
   const { leg, far } = memoryLeg("CA1", FORMAT);
   const words: string[] = [];
   const ear = createDecoder(RATE, { heard: (word) => words.push(word) });
   const mouth: Int16Array[] = [];
   const left = [...lines];
-  const queue: TalkEvent[] = [];
-  let voice: Voice | null = null;
-  const withSaid = (event: TalkEvent): TalkEvent => ({ ...event, said: event.said ?? voice?.said() ?? "" });
+  const queue: DialogueEvent[] = [];
+  let voice: VoicePipeline | null = null;
+  const withSaid = (event: DialogueEvent): DialogueEvent => ({
+    ...event,
+    said: event.said ?? voice?.spokenText() ?? "",
+  });
   const perform = (effect: Effect): void => {
     if (effect.type === "note_error") faults.push(effect.code);
     else if (effect.type !== "http" && effect.type !== "transfer") voice?.perform(effect);
@@ -64,22 +67,22 @@ async function talked(
       queue.shift();
     }
   };
-  const tell = (event: TalkEvent): void => {
+  const tell = (event: DialogueEvent): void => {
     if (queue.push(withSaid(event)) === 1) drain();
   };
-  const host: TalkHost = {
+  const host: PipelineHost = {
     ready: () => tell({ type: "started" }),
-    tell,
+    dispatch: tell,
     listening: () => state.mode === "listening" && state.node !== "",
-    collection: () => null,
-    press: () => undefined,
-    tells_beep: true,
+    dtmfCollection: () => null,
+    sendDtmf: () => undefined,
+    signals_beep: true,
     idle_ms: 8000,
-    foresee: (event) => step(FLOW, state, withSaid(event)).effects,
-    manner: { language: "en-US", voice: null },
-    timed: () => undefined,
-    thought: () => undefined,
-    fault: (code) => {
+    preview: (event) => step(FLOW, state, withSaid(event)).effects,
+    speechSettings: { language: "en-US", voice: null },
+    recordLatency: () => undefined,
+    recordAnswer: () => undefined,
+    recordError: (code) => {
       faults.push(code);
     },
   };
@@ -89,12 +92,12 @@ async function talked(
     transcription_model: "callagent-sim",
     preemptive: true,
   };
-  voice = soundEngine({
+  voice = audioPipeline({
     clock: systemClock,
     metronome: beats,
-    keys: "sound",
+    dtmf: "sound",
     fillers: [],
-    mind: (ground) => realtimeMind(parts, ground),
+    processor: (ground) => realtimeProcessor(parts, ground),
   }).open(leg, host);
   drain();
   const leave = beats.subscribe(() => {
@@ -112,7 +115,7 @@ async function talked(
     }
     far.speak(muLaw.encode(mouth.shift() ?? new Int16Array(FRAME)));
   });
-  await voice.over;
+  await voice.closed;
   leave();
   return { state, heard: words.join(" "), faults };
 }

@@ -5,7 +5,7 @@ import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { startScriptedModel, type Question, type Reply, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { NODES, PAYLOAD } from "../../fixtures/flow-template.ts";
-import { opened, refused, World } from "../fixtures/conversation-world.ts";
+import { opened, refused, ConversationWorld } from "../fixtures/conversation-world.ts";
 
 const KEY = "sk-very-secret-0815";
 const SECOND_KEY = "sk-endpoint-secret-4711";
@@ -38,13 +38,13 @@ const NODES_WITH_PIN = NODES.map((n) =>
 ).concat(PIN_NODE);
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 const lines: string[] = [];
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   world.transferFails = true;
   stage = await setStage({
     services: [conversation, ...world.services],

@@ -4,17 +4,17 @@ import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { NODES } from "../../fixtures/flow-template.ts";
-import { obedient, opened, World, type Prepared } from "../fixtures/conversation-world.ts";
+import { obedient, opened, ConversationWorld, type Prepared } from "../fixtures/conversation-world.ts";
 import { TurnsCaller } from "../fixtures/xml-caller.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   stage = await setStage({
     services: [conversation, ...world.services],
     env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5" },

@@ -2,17 +2,17 @@ import conversation from "../../../services/conversation/conversation.service.ts
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { NODES } from "../../fixtures/flow-template.ts";
-import { obedient, World, type Prepared } from "../fixtures/conversation-world.ts";
+import { obedient, ConversationWorld, type Prepared } from "../fixtures/conversation-world.ts";
 import { TurnsCaller } from "../fixtures/xml-caller.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
-let world: World;
+let world: ConversationWorld;
 let stage: Stage;
 
 beforeAll(async () => {
   model = await startScriptedModel();
-  world = new World();
+  world = new ConversationWorld();
   stage = await setStage({
     services: [conversation, ...world.services],
     env: {
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const prepare = (
   on: Stage,
-  ...[template, order]: [Parameters<World["prepare"]>[1]?, Parameters<World["prepare"]>[2]?]
+  ...[template, order]: [Parameters<ConversationWorld["prepare"]>[1]?, Parameters<ConversationWorld["prepare"]>[2]?]
 ): Promise<Prepared> => world.prepare(on, template, { provider: "PROVIDER_TWO", ...order });
 const over = (p: Prepared): Promise<unknown> =>
   stage.bus.call("conversation.stop", { call_ref: p.call_ref, reason: "carrier_ended" });

@@ -1,14 +1,19 @@
-import { newTalk, type Effect, type TalkEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
+import {
+  newDialogue,
+  type Effect,
+  type DialogueEvent,
+} from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
-import { answer, call, failure, heard, NODES, play, started, talkFlow } from "../../fixtures/flow-template.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { answer, call, failure, heard, NODES, play, started, testFlow } from "../../fixtures/flow-template.ts";
 
-const flow = talkFlow();
+const flow = testFlow();
 const types = (effects: Effect[]) => effects.map((e) => e.type);
 const ofType = <T extends Effect["type"]>(effects: Effect[], type: T) =>
   effects.find((e): e is Extract<Effect, { type: T }> => e.type === type);
 const OPENED: Parameters<typeof play>[1] = [started, answer("Ada, do you confirm order A-17?")];
-const lines = (s: ReturnType<typeof play>["state"]) => talkFacts(s).transcription.map((l) => `${l.role}: ${l.content}`);
+const lines = (s: ReturnType<typeof play>["state"]) =>
+  conversationFacts(s).transcription.map((l) => `${l.role}: ${l.content}`);
 
 describe("the opening", () => {
   test("the greeting is spoken and the initial node follows at once", () => {
@@ -18,16 +23,16 @@ describe("the opening", () => {
     expect(state.traversal).toEqual(["ask"]);
   });
   test("a greeting that asks something waits for the answer", () => {
-    const { last, state } = play(talkFlow({ greeting: "Is this Ada?" }), [started]);
+    const { last, state } = play(testFlow({ greeting: "Is this Ada?" }), [started]);
     expect(types(last)).toEqual(["say"]);
     expect(state.mode).toBe("listening");
-    expect(types(play(talkFlow({ greeting: "Is this Ada?" }), [started, heard("Speaking.")]).last)).toEqual(["think"]);
+    expect(types(play(testFlow({ greeting: "Is this Ada?" }), [started, heard("Speaking.")]).last)).toEqual(["think"]);
   });
   test("without a greeting the initial node opens; a fixed text needs no model", () => {
-    expect(types(play(talkFlow({ greeting: null }), [started]).last)).toEqual(["think"]);
+    expect(types(play(testFlow({ greeting: null }), [started]).last)).toEqual(["think"]);
     expect(
       types(
-        play(talkFlow({ greeting: null, nodes: [{ name: "ask", say: "Hello {{customer}}." }, ...NODES.slice(1)] }), [
+        play(testFlow({ greeting: null, nodes: [{ name: "ask", say: "Hello {{customer}}." }, ...NODES.slice(1)] }), [
           started,
         ]).last,
       ),
@@ -202,7 +207,7 @@ describe("function calls", () => {
       answer("", [call("set_day", { day: "Friday" })]),
       answer("Bye."),
     ]);
-    expect(talkFacts(state)).toMatchObject({
+    expect(conversationFacts(state)).toMatchObject({
       variables: { new_day: "Friday", asked: "yes, Ada" },
       node_traversal: ["ask", "ask_day", "moved"],
       ended_by: "agent",
@@ -298,7 +303,7 @@ describe("web requests and transfers", () => {
     expect(done.state.decided).toBe("transferred");
   });
   test("the socket closing during a transfer is part of it; a failed one goes on, or ends with the customer gone", () => {
-    const closed: TalkEvent = { type: "stopped", reason: "hung_up" };
+    const closed: DialogueEvent = { type: "stopped", reason: "hung_up" };
     expect(play(flow, [...handed, closed]).last).toEqual([]);
     expect(play(flow, [...handed, closed, { type: "transfer_done", call_id: "c_agent" }]).state).toMatchObject({
       ended_by: "agent",
@@ -314,7 +319,7 @@ describe("web requests and transfers", () => {
   });
   test("a number that is none, or came from the model, is not called", () => {
     expect(types(play(flow, handed, { customer: "Ada", desk: "911" }).last)).toEqual(["note_error", "think"]);
-    const spoken = talkFlow({
+    const spoken = testFlow({
       nodes: [
         {
           ...NODES[0]!,
@@ -422,10 +427,15 @@ describe("interruptions", () => {
 
 describe("silence, length, machines, faults", () => {
   test("two reprompts, then the goodbye", () => {
-    const idle: TalkEvent = { type: "idle" };
+    const idle: DialogueEvent = { type: "idle" };
     const { effects, state } = play(flow, [...OPENED, idle, idle, idle]);
     expect(effects.slice(2).map(types)).toEqual([["say"], ["say"], ["end"]]);
-    expect(talkFacts(state)).toMatchObject({ ended_by: "timeout", idle_out: true, user_turns: 0, decided: null });
+    expect(conversationFacts(state)).toMatchObject({
+      ended_by: "timeout",
+      idle_out: true,
+      user_turns: 0,
+      decided: null,
+    });
     expect(types(play(flow, [...OPENED, idle, idle, heard("Yes?"), answer("Well?"), idle]).last)).toEqual(["say"]);
   });
   test("silence counts only while the customer is waited for", () =>
@@ -441,7 +451,7 @@ describe("silence, length, machines, faults", () => {
         transferred: false,
       },
     ]);
-    expect(talkFacts(state)).toMatchObject({ time_limit: true, ended_by: "timeout" });
+    expect(conversationFacts(state)).toMatchObject({ time_limit: true, ended_by: "timeout" });
     expect(lines(state)[1]).toBe("assistant: Ada, do");
   });
   test.each([
@@ -461,10 +471,10 @@ describe("silence, length, machines, faults", () => {
       { at_once: false },
     ],
     ["a lost lease", { type: "stopped", reason: "lease_lost" }, { ended_by: "error" }, { at_once: true }],
-  ] as [string, TalkEvent, object, object][])("%s", (_name, event, facts, end) => {
+  ] as [string, DialogueEvent, object, object][])("%s", (_name, event, facts, end) => {
     const { last, state } = play(flow, [...OPENED, event]);
     expect(ofType(last, "end")).toMatchObject(end);
-    expect(talkFacts(state)).toMatchObject(facts);
+    expect(conversationFacts(state)).toMatchObject(facts);
   });
   test("a model that fails: an apology once, a goodbye when it happens again", () => {
     const once = play(flow, [...OPENED, heard("Yes."), failure()]);
@@ -485,7 +495,7 @@ describe("silence, length, machines, faults", () => {
       "assistant: Ada, do you",
     ));
   test("a talk that has not ended is reported as cut off", () =>
-    expect(talkFacts(play(flow, OPENED).state).ended_by).toBe("error"));
+    expect(conversationFacts(play(flow, OPENED).state).ended_by).toBe("error"));
   test("after the end nothing happens, but an interrupted goodbye is corrected", () => {
     const { effects, state } = play(flow, [
       ...OPENED,
@@ -500,9 +510,9 @@ describe("silence, length, machines, faults", () => {
     expect(lines(state).at(-1)).toBe("assistant: I am sorry, I");
   });
   test("the service's own sentences follow the language", () => {
-    const { last } = play(talkFlow({ language: "de-DE" }), [...OPENED, { type: "idle" }]);
+    const { last } = play(testFlow({ language: "de-DE" }), [...OPENED, { type: "idle" }]);
     expect(ofType(last, "say")?.text).toBe("Sind Sie noch da?");
-    expect(ofType(play(talkFlow({ language: "xx" }), [...OPENED, { type: "idle" }]).last, "say")?.text).toBe(
+    expect(ofType(play(testFlow({ language: "xx" }), [...OPENED, { type: "idle" }]).last, "say")?.text).toBe(
       "Are you still there?",
     );
   });
@@ -524,7 +534,7 @@ test("memory is bounded: 500 lines of 2,000 characters, 80 messages that start w
 });
 
 test("a template without a node it names does not break the talk", () => {
-  const broken = talkFlow({ nodes: NODES.filter((n) => n.name !== "ask_day") });
+  const broken = testFlow({ nodes: NODES.filter((n) => n.name !== "ask_day") });
   const { last, state } = play(broken, [...OPENED, heard("No."), answer("", [call("another_day")])]);
   expect(types(last)).toEqual(["note_error", "say"]);
   expect(state.node).toBe("ask");
@@ -538,14 +548,14 @@ test("the state is plain JSON and never changed in place", () => {
     }
     return value;
   };
-  let state = deepFreeze(newTalk({ customer: "Ada" }));
+  let state = deepFreeze(newDialogue({ customer: "Ada" }));
   for (const event of [
     started,
     heard("Yes"),
     { type: "interrupted", spoken: "G" },
     { type: "idle" },
     { type: "time_up" },
-  ] as TalkEvent[]) {
+  ] as DialogueEvent[]) {
     state = deepFreeze(step(flow, state, event).state);
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   }

@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import { functionsIn } from "../../../services/conversation/dialogue/flow.ts";
-import { heardOf } from "../../../services/conversation/dialogue/transcript.ts";
+import { heardTexts } from "../../../services/conversation/dialogue/transcript.ts";
 import {
   MAX_TRANSCRIPT_TURNS,
-  newTalk,
+  newDialogue,
   type Effect,
-  type TalkEvent,
-  type TalkState,
+  type DialogueEvent,
+  type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import { render, renderJson, valueText } from "../../../shared/placeholders.ts";
 import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
 import { readArguments } from "../../../services/conversation/dialogue/function-calls.ts";
@@ -21,11 +21,11 @@ import {
   PAYLOAD,
   play,
   started,
-  talkFlow,
-  talkTemplate,
+  testFlow,
+  flowTemplate,
 } from "../../fixtures/flow-template.ts";
 
-const flow = talkFlow({ voicemail_message: "Please call back, {{customer}}." });
+const flow = testFlow({ voicemail_message: "Please call back, {{customer}}." });
 const NAMES = [
   "confirm",
   "another_day",
@@ -45,7 +45,7 @@ const aCall = fc.record({
   arguments: fc.constantFrom("{}", "{oops", '{"day":"Friday"}', '{"day":1}', '{"text":"x"}', "[]"),
 });
 /** Events as they may come, also stale ones and ones that do not fit. */
-const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
+const anEvent: fc.Arbitrary<(s: DialogueState) => DialogueEvent> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({ text: words, said: words }).map((e) => () => ({ type: "heard", ...e }) as const),
@@ -54,14 +54,14 @@ const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ text: words, calls: fc.array(aCall, { maxLength: 3 }), stale: fc.boolean() }).map(
       ({ text, calls, stale }) =>
-        (s: TalkState) =>
+        (s: DialogueState) =>
           ({ type: "model_answered", turn: stale ? s.turn - 1 : s.turn, text, calls }) as const,
     ),
   },
   {
     weight: 1,
     arbitrary: words.map(
-      (said) => (s: TalkState) => ({ type: "model_failed", turn: s.turn, code: "MODEL_ERROR", said }) as const,
+      (said) => (s: DialogueState) => ({ type: "model_failed", turn: s.turn, code: "MODEL_ERROR", said }) as const,
     ),
   },
   {
@@ -72,14 +72,14 @@ const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .record({ ok: fc.boolean(), result: words })
-      .map((e) => (s: TalkState) => ({ type: "http_done", call_id: s.awaiting?.call_id ?? "none", ...e }) as const),
+      .map((e) => (s: DialogueState) => ({ type: "http_done", call_id: s.awaiting?.call_id ?? "none", ...e }) as const),
   },
   {
     weight: 1,
     arbitrary: fc
       .boolean()
       .map(
-        (ok) => (s: TalkState) =>
+        (ok) => (s: DialogueState) =>
           ok
             ? ({ type: "transfer_done", call_id: s.awaiting?.call_id ?? "" } as const)
             : ({ type: "transfer_failed", call_id: s.awaiting?.call_id ?? "", code: "X" } as const),
@@ -88,13 +88,13 @@ const anEvent: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .constantFrom<TalkEvent>({ type: "idle" }, { type: "dtmf", digits: "1" }, { type: "started" })
+      .constantFrom<DialogueEvent>({ type: "idle" }, { type: "dtmf", digits: "1" }, { type: "started" })
       .map((e) => () => e),
   },
   {
     weight: 1,
     arbitrary: fc
-      .constantFrom<TalkEvent>(
+      .constantFrom<DialogueEvent>(
         { type: "time_up", said: "Ada" },
         { type: "machine" },
         { type: "beep" },
@@ -109,10 +109,10 @@ const aTalk = fc.array(anEvent, { maxLength: 40 }).map((events) => [() => starte
 
 /** Runs a talk, calling `look` after each step. */
 function run(
-  script: ((s: TalkState) => TalkEvent)[],
-  look: (before: TalkState, event: TalkEvent, after: TalkState, effects: readonly Effect[]) => void,
-): TalkState {
-  let state = newTalk(PAYLOAD, script.length % 2 === 0 ? "leave_message" : "hangup");
+  script: ((s: DialogueState) => DialogueEvent)[],
+  look: (before: DialogueState, event: DialogueEvent, after: DialogueState, effects: readonly Effect[]) => void,
+): DialogueState {
+  let state = newDialogue(PAYLOAD, script.length % 2 === 0 ? "leave_message" : "hangup");
   for (const make of script) {
     const event = make(state);
     const { state: after, effects } = step(flow, state, event);
@@ -142,7 +142,7 @@ test("nodes are left only by an edge of the template, and reported in order", ()
   );
   fc.assert(
     fc.property(aTalk, (script) => {
-      const path = talkFacts(run(script, () => undefined)).node_traversal;
+      const path = conversationFacts(run(script, () => undefined)).node_traversal;
       expect(path[0]).toBe("ask");
       for (const [i, node] of path.slice(1).entries()) expect(edges.get(path[i]!)).toContain(node);
     }),
@@ -249,18 +249,18 @@ test("what was heard is a beginning of what was said, and ends in exactly the wo
       const from = a % texts.length;
       const whole = texts.slice(from).join(" ");
       const spoken = whole.slice(0, 1 + (b % whole.length));
-      const kept = heardOf(texts, spoken);
+      const kept = heardTexts(texts, spoken);
       expect(kept.at(-1)).toBe(spoken.trim());
       expect(kept.length).toBeLessThanOrEqual(texts.length);
       expect(texts.slice(0, kept.length - 1)).toEqual(kept.slice(0, -1));
     }),
   );
-  expect(heardOf(["One.", "Two three."], "Two")).toEqual(["One.", "Two"]);
-  expect(heardOf(["One two.", "Three."], "One")).toEqual(["One"]);
-  expect(heardOf(["One.", "Two."], "One. Two")).toEqual(["One. Two"]);
-  expect(heardOf(["One.", "Two."], "something else")).toEqual(["One.", "something else"]);
-  expect(heardOf(["One."], "")).toEqual([]);
-  expect(heardOf([], "One")).toEqual([]);
+  expect(heardTexts(["One.", "Two three."], "Two")).toEqual(["One.", "Two"]);
+  expect(heardTexts(["One two.", "Three."], "One")).toEqual(["One"]);
+  expect(heardTexts(["One.", "Two."], "One. Two")).toEqual(["One. Two"]);
+  expect(heardTexts(["One.", "Two."], "something else")).toEqual(["One.", "something else"]);
+  expect(heardTexts(["One."], "")).toEqual([]);
+  expect(heardTexts([], "One")).toEqual([]);
 });
 
 describe("variables", () => {
@@ -303,7 +303,7 @@ describe("arguments", () => {
     expect(typeof readArguments(text)).toBe("string"),
   );
   test("faults name the argument; a parameter schema that is none is refused", () => {
-    const check = argumentChecks(talkTemplate());
+    const check = argumentChecks(flowTemplate());
     const setDay = NODES[1]!.functions![0]!;
     expect(check(setDay, { day: "Friday" })).toEqual([]);
     expect(check(setDay, { day: "F", other: 1 })).toEqual(
@@ -312,7 +312,7 @@ describe("arguments", () => {
     expect(check(setDay, {})).toEqual(["day is required"]);
     expect(() =>
       argumentChecks(
-        talkTemplate({
+        flowTemplate({
           global_functions: [{ name: "x", description: "d", parameters: { properties: { a: { type: "wat" } } } }],
         }),
       ),
@@ -331,7 +331,7 @@ test("a whole talk reads as it was held", () => {
     answer("", [call("set_day", { day: "Friday" })]),
     answer("Thank you, Friday it is. Goodbye!"),
   ]);
-  expect(talkFacts(state)).toEqual({
+  expect(conversationFacts(state)).toEqual({
     decided: "rescheduled",
     ended_by: "agent",
     user_turns: 2,

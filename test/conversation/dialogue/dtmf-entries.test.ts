@@ -1,7 +1,7 @@
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
-import { newTalk } from "../../../services/conversation/dialogue/dialogue-state.ts";
+import { newDialogue } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import type { FlowFunction } from "../../../shared/contracts/template.ts";
-import { answer, call, heard, NODES, PAYLOAD, play, started, talkFlow } from "../../fixtures/flow-template.ts";
+import { answer, call, heard, NODES, PAYLOAD, play, started, testFlow } from "../../fixtures/flow-template.ts";
 
 const KEY = { type: "object", properties: { key: { type: "string" } } };
 const functions: FlowFunction[] = [
@@ -23,7 +23,7 @@ const functions: FlowFunction[] = [
     outcome: "reached",
   },
 ];
-const flow = talkFlow({ nodes: NODES.map((n) => (n.name === "ask" ? { ...n, functions } : n)) });
+const flow = testFlow({ nodes: NODES.map((n) => (n.name === "ask" ? { ...n, functions } : n)) });
 const OPENED = [started, answer("Hello."), heard("Press 2 for sales.")];
 const pressing = (name: string, args: unknown = {}, payload: Record<string, unknown> = PAYLOAD) =>
   play(flow, [...OPENED, answer("", [call(name, args)])], payload);
@@ -56,7 +56,7 @@ test("nothing is pressed after the end", () =>
   expect(
     step(
       flow,
-      { ...newTalk({}), mode: "ended" },
+      { ...newDialogue({}), mode: "ended" },
       { type: "model_answered", turn: 0, text: "", calls: [call("branch")] },
     ).effects,
   ).toEqual([]));

@@ -3,14 +3,14 @@ import { step } from "../../../services/conversation/dialogue/dialogue-manager.t
 import { flowOf, functionsIn, type Flow } from "../../../services/conversation/dialogue/flow.ts";
 import {
   MAX_CHAIN,
-  newTalk,
+  newDialogue,
   type Effect,
-  type TalkEvent,
-  type TalkState,
+  type DialogueEvent,
+  type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import type { Condition, FlowNode, Transition } from "../../../shared/contracts/template.ts";
-import { talkTemplate } from "../../fixtures/flow-template.ts";
+import { flowTemplate } from "../../fixtures/flow-template.ts";
 
 /** Any template of rules, any events: what must hold whatever somebody writes. */
 
@@ -53,14 +53,14 @@ const nodes: fc.Arbitrary<FlowNode[]> = fc.tuple(
       })),
   ),
 );
-const event: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
+const event: fc.Arbitrary<(s: DialogueState) => DialogueEvent> = fc.oneof(
   fc
     .record({ digits: fc.constantFrom("1", "2", SECRET), said: fc.constantFrom("", "Hello") })
     .map((e) => () => ({ type: "dtmf", ...e }) as const),
   fc.constantFrom("Yes.", `It is ${SECRET}`).map((text) => () => ({ type: "heard", text, said: "" }) as const),
   fc.record({ text: fc.constantFrom("", "Well."), v: fc.option(fc.constantFrom("1", SECRET)) }).map(
     ({ text, v }) =>
-      (s: TalkState) =>
+      (s: DialogueState) =>
         ({
           type: "model_answered",
           turn: s.turn,
@@ -69,7 +69,7 @@ const event: fc.Arbitrary<(s: TalkState) => TalkEvent> = fc.oneof(
         }) as const,
   ),
   fc
-    .constantFrom<TalkEvent>(
+    .constantFrom<DialogueEvent>(
       { type: "idle" },
       { type: "interrupted", spoken: "Hello" },
       { type: "stopped", reason: "hung_up" },
@@ -80,17 +80,17 @@ const talk = fc.record({ nodes, events: fc.array(event, { maxLength: 25 }) });
 
 /** Schemas are not what is looked at here: compiling them would take most of the time. */
 const flowWith = (written: FlowNode[]): Flow =>
-  flowOf(talkTemplate({ greeting: null, global_functions: [], initial_node: "a", nodes: written }), () => []);
+  flowOf(flowTemplate({ greeting: null, global_functions: [], initial_node: "a", nodes: written }), () => []);
 
 function run(
   written: FlowNode[],
-  events: ((s: TalkState) => TalkEvent)[],
-): { states: TalkState[]; effects: (readonly Effect[])[]; trace: string } {
+  events: ((s: DialogueState) => DialogueEvent)[],
+): { states: DialogueState[]; effects: (readonly Effect[])[]; trace: string } {
   const flow = flowWith(written);
-  let state = newTalk({});
-  const states: TalkState[] = [];
+  let state = newDialogue({});
+  const states: DialogueState[] = [];
   const effects: (readonly Effect[])[] = [];
-  for (const make of [(): TalkEvent => ({ type: "started" }), ...events]) {
+  for (const make of [(): DialogueEvent => ({ type: "started" }), ...events]) {
     const done = step(flow, state, make(state));
     state = done.state;
     states.push(state);
@@ -145,7 +145,7 @@ test("nodes are left only by a rule or a function of the template", () => {
 test("what is keyed as a secret is in no transcript, variable or error that is told", () => {
   fc.assert(
     fc.property(talk, ({ nodes: written, events }) => {
-      for (const s of run(written, events).states) expect(JSON.stringify(talkFacts(s))).not.toContain(SECRET);
+      for (const s of run(written, events).states) expect(JSON.stringify(conversationFacts(s))).not.toContain(SECRET);
     }),
     { numRuns: 150 },
   );

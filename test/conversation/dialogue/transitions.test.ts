@@ -1,18 +1,18 @@
 import { templateFaults } from "../../../services/config/rules/template-validation.ts";
 import { patternFault } from "../../../services/config/rules/pattern-validation.ts";
 import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
-import type { TalkEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import type { FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
-import { answer, call, heard, play, started, talkFlow, talkTemplate } from "../../fixtures/flow-template.ts";
+import { answer, call, heard, play, started, testFlow, flowTemplate } from "../../fixtures/flow-template.ts";
 
 const TEXT = { type: "object", properties: { plan: { type: "string" }, pin: { type: "string" } } };
 const set = { name: "set_plan", description: "d", parameters: TEXT, set: { plan: "plan" } };
-const keyed = (digits: string, said = ""): TalkEvent => ({ type: "dtmf", digits, said });
+const keyed = (digits: string, said = ""): DialogueEvent => ({ type: "dtmf", digits, said });
 
 /** A talk whose first node has these rules; it goes to gold, basic or wrong. */
 const flow = (transitions: Transition[], over: Partial<FlowNode> = {}) =>
-  talkFlow({
+  testFlow({
     greeting: null,
     global_functions: [],
     initial_node: "ask",
@@ -79,7 +79,7 @@ describe("rules on variables", () => {
       transitions: [{ when: { variable: "plan", exists: false }, next_node }],
     });
     const { state, last } = play(
-      talkFlow({ greeting: null, initial_node: "a", nodes: [chase("a", "b"), chase("b", "a")] }),
+      testFlow({ greeting: null, initial_node: "a", nodes: [chase("a", "b"), chase("b", "a")] }),
       [started],
     );
     expect(last.map((e) => e.type)).toEqual(["note_error", "say"]);
@@ -90,7 +90,7 @@ describe("rules on variables", () => {
 
 describe("rules without a condition", () => {
   const notice = (over: Partial<FlowNode>, greeting: string | null = null) =>
-    talkFlow({
+    testFlow({
       greeting,
       initial_node: "notice",
       nodes: [
@@ -175,7 +175,7 @@ describe("collections", () => {
     expect(last).toMatchObject([
       { type: "think", messages: expect.arrayContaining([{ role: "user", content: "[keypad] 47" }]) },
     ]);
-    expect(talkFacts(state).transcription.at(-1)).toEqual({ role: "user", content: "[keypad] ****" });
+    expect(conversationFacts(state).transcription.at(-1)).toEqual({ role: "user", content: "[keypad] ****" });
   });
   test("one that a rule takes reaches the variables, but neither model nor transcript nor report", () => {
     const { state, last } = play(vault, [
@@ -188,13 +188,13 @@ describe("collections", () => {
     expect(state.extracted).toEqual({ pin: "4711", plan: "pin is 4711" });
     expect(last).toEqual([]);
     expect(state.history.filter((m) => m.role === "user")).toEqual([{ role: "user", content: "[keypad] ****" }]);
-    const facts = talkFacts(state);
+    const facts = conversationFacts(state);
     expect(JSON.stringify(facts)).not.toContain("4711");
     expect(facts.transcription).toContainEqual({ role: "user", content: "[keypad] ****" });
     expect(facts.variables).toEqual({ pin: "****", plan: "****" });
   });
   test("a secret that is said instead is not shown either; short entries are not looked for elsewhere", () => {
-    const facts = talkFacts(
+    const facts = conversationFacts(
       play(vault, [
         started,
         answer("Your PIN?"),
@@ -213,7 +213,7 @@ describe("collections", () => {
     ]);
   });
   test("a secret set elsewhere in the talk is masked by its digits, in whatever it stands", () => {
-    const facts = talkFacts({
+    const facts = conversationFacts({
       ...play(vault, [started, answer("Your PIN?"), keyed("4711")]).state,
       secret_variables: [],
       extracted: { a: ["x4711"], b: { c: 14_711 }, d: 5, e: true, f: null },
@@ -337,11 +337,11 @@ describe("patterns", () => {
 });
 
 test("a talk by rules alone is the same twice, and is plain JSON", () => {
-  const template = talkTemplate();
+  const template = flowTemplate();
   const held = () =>
     JSON.stringify(
       play(
-        talkFlow({
+        testFlow({
           nodes: template.nodes.map((n) =>
             n.name === "ask"
               ? { ...n, transitions: [{ when: { digits: "1" }, next_node: "confirmed", outcome: "confirmed" }] }

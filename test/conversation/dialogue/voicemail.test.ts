@@ -1,47 +1,47 @@
 import { beepWait } from "../../../services/conversation/pipelines/beep-wait.ts";
-import { relayEngine } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
-import type { TalkHost } from "../../../services/conversation/pipelines/port.ts";
+import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
+import type { PipelineHost } from "../../../services/conversation/pipelines/port.ts";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import {
-  newTalk,
+  newDialogue,
   type Effect,
   type StopReason,
-  type TalkEvent,
-  type TalkState,
+  type DialogueEvent,
+  type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { talkFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import { outcomeOf, isRetried } from "../../../services/leads/rules/outcomes.ts";
 import { noFacts } from "../../../shared/contracts/attempt.ts";
-import { answer, heard, PAYLOAD, started, talkFlow } from "../../fixtures/flow-template.ts";
+import { answer, heard, PAYLOAD, started, testFlow } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const MESSAGE = "Hello {{customer}}, please call {{shop}} back.";
 const SAID = "Hello Ada, please call Northwind back.";
-const flow = talkFlow({ voicemail_message: MESSAGE });
-const MACHINE: TalkEvent = { type: "machine" };
-const BEEP: TalkEvent = { type: "beep" };
-type Script = (TalkEvent | ((s: TalkState) => TalkEvent))[];
+const flow = testFlow({ voicemail_message: MESSAGE });
+const MACHINE: DialogueEvent = { type: "machine" };
+const BEEP: DialogueEvent = { type: "beep" };
+type Script = (DialogueEvent | ((s: DialogueState) => DialogueEvent))[];
 
-function play(policy: VoicemailAction, script: Script, on = flow): { state: TalkState; last: readonly Effect[] } {
-  return script.reduce<{ state: TalkState; last: readonly Effect[] }>(
+function play(policy: VoicemailAction, script: Script, on = flow): { state: DialogueState; last: readonly Effect[] } {
+  return script.reduce<{ state: DialogueState; last: readonly Effect[] }>(
     ({ state }, entry) => {
       const done = step(on, state, typeof entry === "function" ? entry(state) : entry);
       return { state: done.state, last: done.effects };
     },
-    { state: newTalk(PAYLOAD, policy), last: [] },
+    { state: newDialogue(PAYLOAD, policy), last: [] },
   );
 }
 const OPENED: Script = [started, answer("Ada, do you confirm order A-17?")];
-const outcome = (state: TalkState): string =>
-  outcomeOf({ ...noFacts("completed"), machine: true, talk: talkFacts(state) });
+const outcome = (state: DialogueState): string =>
+  outcomeOf({ ...noFacts("completed"), machine: true, talk: conversationFacts(state) });
 
 describe("a machine", () => {
   test("hangup: the call ends at once", () => {
     const { state, last } = play("hangup", [...OPENED, MACHINE]);
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: null, at_once: true, transferred: false }]);
-    expect([talkFacts(state).message_left, outcome(state)]).toEqual([false, "voicemail"]);
+    expect([conversationFacts(state).message_left, outcome(state)]).toEqual([false, "voicemail"]);
   });
   test("continue: nothing changes, a thought under way least of all", () => {
     const before = play("continue", [started]).state;
@@ -57,7 +57,7 @@ describe("a machine", () => {
       { type: "idle" },
       MACHINE,
       started,
-    ] satisfies TalkEvent[]) {
+    ] satisfies DialogueEvent[]) {
       expect(step(flow, waiting.state, event)).toEqual({ state: waiting.state, effects: [] });
     }
     const cut = step(flow, waiting.state, { type: "interrupted", spoken: "Good" });
@@ -68,7 +68,7 @@ describe("a machine", () => {
     ]);
     const { state, last } = play("leave_message", [...OPENED, MACHINE, heard("Leave a message."), BEEP]);
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: SAID, at_once: false, transferred: false }]);
-    expect(talkFacts(state)).toMatchObject({
+    expect(conversationFacts(state)).toMatchObject({
       machine: true,
       message_left: true,
       ended_by: "agent",
@@ -76,7 +76,7 @@ describe("a machine", () => {
       transcription: [{}, {}, { role: "assistant", content: SAID }],
     });
     expect(outcome(state)).toBe("voicemail");
-    expect(isRetried({ ...noFacts("completed"), machine: true, talk: talkFacts(state) }, null)).toBe(false);
+    expect(isRetried({ ...noFacts("completed"), machine: true, talk: conversationFacts(state) }, null)).toBe(false);
   });
   test("known before the talk began: nobody is greeted", () => {
     const { state, last } = play("leave_message", [MACHINE, started]);
@@ -86,7 +86,7 @@ describe("a machine", () => {
   test.each([[null], ["{{customer}}"]])(
     "leave_message with the message %j and nothing to fill it in: as hangup",
     (voicemail_message) =>
-      expect(step(talkFlow({ voicemail_message }), newTalk({}, "leave_message"), MACHINE).effects).toMatchObject([
+      expect(step(testFlow({ voicemail_message }), newDialogue({}, "leave_message"), MACHINE).effects).toMatchObject([
         { type: "end", goodbye: null, at_once: true },
       ]),
   );
@@ -95,10 +95,10 @@ describe("a machine", () => {
       { type: "stopped", reason: "carrier_ended" },
       { type: "stopped", reason: "hung_up" },
       BEEP,
-    ] satisfies TalkEvent[]) {
+    ] satisfies DialogueEvent[]) {
       const { state, last } = play("leave_message", [...OPENED, MACHINE, { type: "message_handed" }, end]);
       expect(last).toMatchObject([{ type: "end", goodbye: null, at_once: true }]);
-      expect(talkFacts(state)).toMatchObject({ message_left: true, ended_by: "agent", machine: true });
+      expect(conversationFacts(state)).toMatchObject({ message_left: true, ended_by: "agent", machine: true });
     }
   });
   test.each<[StopReason, string, string[]]>([
@@ -112,7 +112,7 @@ describe("a machine", () => {
   ])("before the beep, %s: ended by %s, without a word on the machine", (reason, ended_by, codes) => {
     const { state, last } = play("leave_message", [...OPENED, MACHINE, { type: "stopped", reason }]);
     expect(last.at(-1)).toMatchObject({ type: "end", goodbye: null, at_once: true });
-    expect(talkFacts(state)).toMatchObject({
+    expect(conversationFacts(state)).toMatchObject({
       ended_by,
       message_left: false,
       machine: true,
@@ -143,8 +143,8 @@ describe("what counts as a beep", () => {
   };
   test("a carrier that tells it is waited for, half a minute at most", async () => {
     const t = wait(true);
-    t.beep.speaks(true);
-    t.beep.speaks(false);
+    t.beep.speechChanged(true);
+    t.beep.speechChanged(false);
     await t.clock.advance(29_900);
     expect(t.over()).toBe(0);
     await t.clock.advance(200);
@@ -152,12 +152,12 @@ describe("what counts as a beep", () => {
   });
   test("else 1.2 s of silence after the machine's last word, or 5 s where nothing is told of it", async () => {
     const t = wait(false);
-    t.beep.speaks(true);
+    t.beep.speechChanged(true);
     await t.clock.advance(10_000);
-    t.beep.speaks(false);
+    t.beep.speechChanged(false);
     await t.clock.advance(1100);
-    t.beep.speaks(true);
-    t.beep.speaks(false);
+    t.beep.speechChanged(true);
+    t.beep.speechChanged(false);
     await t.clock.advance(1100);
     expect(t.over()).toBe(0);
     await t.clock.advance(200);
@@ -177,7 +177,7 @@ describe("the engine at a machine", () => {
   function open(over: Partial<TextLeg> = {}, tells_beep = false) {
     const clock = virtualClock();
     const did: string[] = [];
-    const told: TalkEvent[] = [];
+    const told: DialogueEvent[] = [];
     const pressed: string[] = [];
     let events: TextLegEvents | null = null;
     const leg: TextLeg = {
@@ -192,22 +192,22 @@ describe("the engine at a machine", () => {
       },
       ...over,
     };
-    const host: TalkHost = {
+    const host: PipelineHost = {
       ready: () => undefined,
-      tell: (e) => told.push(e),
+      dispatch: (e) => told.push(e),
       listening: () => false,
-      collection: () => null,
+      dtmfCollection: () => null,
       idle_ms: 4000,
-      tells_beep,
-      press: (keys) => pressed.push(keys),
-      thought: () => undefined,
-      fault: () => undefined,
-      foresee: () => [],
-      manner: { language: "en-US", voice: null },
-      timed: () => undefined,
+      signals_beep: tells_beep,
+      sendDtmf: (keys) => pressed.push(keys),
+      recordAnswer: () => undefined,
+      recordError: () => undefined,
+      preview: () => [],
+      speechSettings: { language: "en-US", voice: null },
+      recordLatency: () => undefined,
     };
     const aborted: string[] = [];
-    const voice = relayEngine(
+    const voice = textRelayPipeline(
       {
         answer: (_request, { signal, onText }) =>
           new Promise(() => {

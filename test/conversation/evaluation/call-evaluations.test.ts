@@ -1,10 +1,10 @@
 import { pino } from "pino";
-import { afterCalls, type Over } from "../../../services/conversation/evaluation/call-evaluations.ts";
+import { callEvaluations, type EvaluatedCall } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import type { Bus, ParamsOf } from "../../../shared/bus.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import { talkTemplate } from "../../fixtures/flow-template.ts";
+import { flowTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const LEAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
@@ -24,10 +24,10 @@ const facts: ConversationFacts = {
   variables: {},
   errors: [],
 };
-const over = (template: Partial<TemplateRecord> = {}, talk: Partial<ConversationFacts> = {}): Over => ({
+const over = (template: Partial<TemplateRecord> = {}, talk: Partial<ConversationFacts> = {}): EvaluatedCall => ({
   lead_id: LEAD,
   claim_no: 2,
-  template: talkTemplate({ evaluators: [{ name: "clarity", question: "How clear?" }], ...template }),
+  template: flowTemplate({ evaluators: [{ name: "clarity", question: "How clear?" }], ...template }),
   talk: { ...facts, ...talk },
 });
 const SCORED: Evaluation = { trace_scores: { clarity: 7 }, summary: null, errors: [] };
@@ -76,7 +76,7 @@ function set({ busFails = 0, most, model }: { busFails?: number; most?: number; 
     emit: () => undefined,
     broadcast: () => undefined,
   };
-  const after = afterCalls({
+  const after = callEvaluations({
     bus,
     clock,
     log: pino(
@@ -207,7 +207,7 @@ describe("bounds", () => {
     const t = set();
     const waits = t.after.settle(over({ evaluation_wait_seconds: 30 }), t.settle);
     await turnOver();
-    t.after.hurry();
+    t.after.stopWaiting();
     await waits;
     await t.after.settle(over(), t.settle);
     expect(t.settled).toEqual([null, null]);

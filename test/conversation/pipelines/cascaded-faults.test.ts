@@ -1,13 +1,13 @@
-import { soundCall, type SimReply, type SoundCallOptions } from "../fixtures/audio-call.ts";
-import { talkFlow } from "../../fixtures/flow-template.ts";
+import { audioCall, type SimReply, type AudioCallOptions } from "../fixtures/audio-call.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
-const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) =>
-  soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
+const onTheLine = (reply: AudioCallOptions["reply"], more: Partial<AudioCallOptions> = {}) =>
+  audioCall({ flow: testFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
 const answering =
   (...texts: string[]) =>
   (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
-const quiet = (c: ReturnType<typeof soundCall>) => () => !c.far.waiting() && c.heard() !== "";
+const quiet = (c: ReturnType<typeof audioCall>) => () => !c.far.waiting() && c.heard() !== "";
 
 describe("what fails", () => {
   test("a voice that gives nothing ends the call with an error that says so", async () => {
@@ -60,7 +60,7 @@ describe("what fails", () => {
 test.each(["greeting", "quiet"])("nothing is left running after %s", async () => {
   const c = onTheLine(answering("Well?"));
   await c.until(quiet(c));
-  c.voice.cut();
+  c.voice.closeLeg();
   await c.pass(3000);
-  await c.voice.over;
+  await c.voice.closed;
 });

@@ -1,10 +1,10 @@
 import { beepPcm, coughPcm } from "../../../local/speech/noises.ts";
-import { soundCall, type SimReply, type SoundCallOptions } from "../fixtures/audio-call.ts";
-import { call, talkFlow } from "../../fixtures/flow-template.ts";
+import { audioCall, type SimReply, type AudioCallOptions } from "../fixtures/audio-call.ts";
+import { call, testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
-const onTheLine = (reply: SoundCallOptions["reply"], more: Partial<SoundCallOptions> = {}) =>
-  soundCall({ flow: talkFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
+const onTheLine = (reply: AudioCallOptions["reply"], more: Partial<AudioCallOptions> = {}) =>
+  audioCall({ flow: testFlow({ greeting: "Good day. Do you hear me?" }), reply, ...more });
 const answering =
   (...texts: string[]) =>
   (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
@@ -42,7 +42,7 @@ describe("a talk over sound", () => {
 });
 
 describe("the end of a turn", () => {
-  const turnAfter = async (more: Partial<SoundCallOptions>): Promise<number> => {
+  const turnAfter = async (more: Partial<AudioCallOptions>): Promise<number> => {
     const c = onTheLine(answering("Certainly, Ada, that is fine."), {
       delays: { stt: 100, first_token: 250, first_audio: 120 },
       ...more,
@@ -155,13 +155,13 @@ describe("barge-in", () => {
   });
 
   test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
-    const flow = talkFlow({
+    const flow = testFlow({
       greeting: "Good day. Do you hear me?",
       nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],
       initial_node: "ask",
       global_functions: [],
     });
-    const c = soundCall({ flow, reply: answering(LONG, "As I said.") });
+    const c = audioCall({ flow, reply: answering(LONG, "As I said.") });
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Go on.");
     await c.until(() => c.heard().includes("on its way"));
@@ -192,7 +192,7 @@ describe("silence", () => {
 });
 
 /** Calls the function, and says so when it is back. */
-function pressing(): SoundCallOptions["reply"] {
+function pressing(): AudioCallOptions["reply"] {
   let asked = 0;
   return () => (asked++ === 0 ? { calls: [call("press")] } : { text: "Done." });
 }
@@ -204,7 +204,7 @@ describe("the longest talk", () => {
     await c.say("Where is it?");
     await c.until(() => c.heard().includes("on its way"));
     const at = c.clock.monotonicMs();
-    c.voice.hush?.();
+    c.voice.interrupt?.();
     c.tell({ type: "time_up" });
     await c.until(() => c.far.isClosed());
     expect(c.clock.monotonicMs() - at).toBeLessThanOrEqual(5000);
@@ -247,7 +247,7 @@ describe("keys", () => {
   });
 
   test("keys towards the callee go as the leg's own message", async () => {
-    const flow = talkFlow({
+    const flow = testFlow({
       greeting: null,
       nodes: [
         {
@@ -259,7 +259,7 @@ describe("keys", () => {
       initial_node: "ask",
       global_functions: [],
     });
-    const c = soundCall({ flow, reply: pressing() });
+    const c = audioCall({ flow, reply: pressing() });
     await c.until(() => c.heard().includes("Done."));
     expect(c.far.keys()).toEqual(["12#"]);
   });
@@ -267,8 +267,8 @@ describe("keys", () => {
 
 describe("a machine", () => {
   test("silence until its beep, then the message, to its end, and the line is closed", async () => {
-    const flow = talkFlow({ voicemail_message: "This is Northwind. Please call us back." });
-    const c = soundCall({ flow, reply: answering("Do you confirm?"), voicemail: "leave_message", tells_beep: false });
+    const flow = testFlow({ voicemail_message: "This is Northwind. Please call us back." });
+    const c = audioCall({ flow, reply: answering("Do you confirm?"), voicemail: "leave_message", tells_beep: false });
     await c.until(() => c.heard().includes("Good day"));
     c.tell({ type: "machine" });
     const clears = c.far.clears();
@@ -282,7 +282,7 @@ describe("a machine", () => {
     expect((c.firstSoundAfter(beeped) ?? Infinity) - beeped).toBeLessThanOrEqual(1000);
     await c.until(() => c.far.isClosed());
     expect(c.heard()).toContain("This is Northwind. Please call us back.");
-    expect(c.state()).toMatchObject({ message_left: true, machine: true });
+    expect(c.state()).toMatchObject({ message_left: true, voicemail: true });
     expect(clears).toBeGreaterThanOrEqual(0);
   });
 });

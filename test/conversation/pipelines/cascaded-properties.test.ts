@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { coughPcm } from "../../../local/speech/noises.ts";
 import { encodeSpeech } from "../../../local/speech/modem.ts";
-import { soundCall } from "../fixtures/audio-call.ts";
-import { talkFlow } from "../../fixtures/flow-template.ts";
+import { audioCall } from "../fixtures/audio-call.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 
 const ANSWERS = [
   "Certainly.",
@@ -33,8 +33,8 @@ async function talk(
   times: { stt: number; first_token: number; token: number; first_audio: number },
   preemptive: boolean,
 ) {
-  const c = soundCall({
-    flow: talkFlow({
+  const c = audioCall({
+    flow: testFlow({
       greeting: "Good day. Do you hear me?",
       nodes: [{ name: "ask", prompt: "Help them." }],
       initial_node: "ask",
@@ -53,7 +53,7 @@ async function talk(
   await c.pass(6000);
   c.far.hangUp();
   await c.pass(3000);
-  await c.voice.over;
+  await c.voice.closed;
   return c;
 }
 

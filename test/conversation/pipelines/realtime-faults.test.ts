@@ -1,27 +1,32 @@
 import { inTurn, silence } from "../fixtures/sound.ts";
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { beepPcm } from "../../../local/speech/noises.ts";
-import { soundCall, type SoundCall, type SoundCallOptions } from "../fixtures/audio-call.ts";
+import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
 import { ScriptedRealtime, type RealtimeScript } from "../fixtures/scripted-realtime-model.ts";
-import { call, talkFlow } from "../../fixtures/flow-template.ts";
+import { call, testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
 const GREETING = "Good day. Do you hear me?";
 
 function onTheLine(
   script: Partial<RealtimeScript>,
-  more: Partial<SoundCallOptions> = {},
-): SoundCall & { server: ScriptedRealtime } {
+  more: Partial<AudioCallOptions> = {},
+): AudioCall & { server: ScriptedRealtime } {
   const server = new ScriptedRealtime({ reply: () => ({ text: "Yes?" }), ...script });
   return {
-    ...soundCall({ flow: talkFlow({ greeting: GREETING }), reply: () => ({ text: "" }), mind: server.mind, ...more }),
+    ...audioCall({
+      flow: testFlow({ greeting: GREETING }),
+      reply: () => ({ text: "" }),
+      processor: server.mind,
+      ...more,
+    }),
     server,
   };
 }
 const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({
   reply: (n) => ({ text: texts[n - 1] ?? "Yes?" }),
 });
-const greeted = (c: SoundCall) => () => c.heard().includes("hear me?");
+const greeted = (c: AudioCall) => () => c.heard().includes("hear me?");
 const creates = (c: { server: ScriptedRealtime }): number => c.server.sentOf("response.create").length;
 
 describe("answers that are taken back", () => {
@@ -250,7 +255,7 @@ describe("beside the talk", () => {
   });
 
   test("a machine: silence until its beep, then the message to its end", async () => {
-    const flow = talkFlow({ voicemail_message: "This is Northwind. Please call us back." });
+    const flow = testFlow({ voicemail_message: "This is Northwind. Please call us back." });
     const c = onTheLine(answering("Do you confirm?"), { flow, voicemail: "leave_message", tells_beep: false });
     await c.until(() => c.heard().includes("Good day"));
     c.tell({ type: "machine" });
@@ -265,7 +270,7 @@ describe("beside the talk", () => {
   });
 
   test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
-    const flow = talkFlow({
+    const flow = testFlow({
       greeting: GREETING,
       nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],
       initial_node: "ask",

@@ -1,23 +1,23 @@
 import { coughPcm } from "../../../local/speech/noises.ts";
-import { soundCall, type SoundCall, type SoundCallOptions } from "../fixtures/audio-call.ts";
+import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
 import { ScriptedRealtime, type RealtimeScript } from "../fixtures/scripted-realtime-model.ts";
-import { call, talkFlow } from "../../fixtures/flow-template.ts";
+import { call, testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
 const GREETING = "Good day. Do you hear me?";
-const FLOW = talkFlow({ greeting: GREETING });
+const FLOW = testFlow({ greeting: GREETING });
 
 function onTheLine(
   script: Partial<RealtimeScript>,
-  more: Partial<SoundCallOptions> = {},
-): SoundCall & { server: ScriptedRealtime } {
+  more: Partial<AudioCallOptions> = {},
+): AudioCall & { server: ScriptedRealtime } {
   const server = new ScriptedRealtime({ reply: () => ({ text: "Yes?" }), ...script });
-  return { ...soundCall({ flow: FLOW, reply: () => ({ text: "" }), mind: server.mind, ...more }), server };
+  return { ...audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.mind, ...more }), server };
 }
 const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({
   reply: (n) => ({ text: texts[n - 1] ?? "Yes?" }),
 });
-const greeted = (c: SoundCall) => () => c.heard().includes("hear me?");
+const greeted = (c: AudioCall) => () => c.heard().includes("hear me?");
 
 describe.each(["ga", "beta"] as const)("a talk with one model, dialect %s", (dialect) => {
   test("greeting, words, answer, function: both sides know the same", async () => {
@@ -60,7 +60,7 @@ describe("what the server is told", () => {
       { name: "ask", prompt: "Ask.", functions: [{ name: "next", description: "Go on.", next_node: "then" }] },
       { name: "then", prompt: "Say the rest." },
     ];
-    const flow = talkFlow({ greeting: GREETING, nodes, initial_node: "ask", global_functions: [] });
+    const flow = testFlow({ greeting: GREETING, nodes, initial_node: "ask", global_functions: [] });
     const c = onTheLine(
       {
         reply: () =>

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { coughPcm } from "../../../local/speech/noises.ts";
-import { soundCall } from "../fixtures/audio-call.ts";
+import { audioCall } from "../fixtures/audio-call.ts";
 import { ScriptedRealtime } from "../fixtures/scripted-realtime-model.ts";
-import { talkFlow } from "../../fixtures/flow-template.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 
-const FLOW = talkFlow({
+const FLOW = testFlow({
   greeting: "Good day. Do you hear me?",
   nodes: [{ name: "ask", prompt: "Talk." }],
   initial_node: "ask",
@@ -49,7 +49,7 @@ test("whatever happens when: no answer is refused, nothing is cut that was not m
         ...how,
         reply: (n) => ({ text: `${ANSWERS[n % ANSWERS.length]} (${n})` }),
       });
-      const c = soundCall({ flow: FLOW, reply: () => ({ text: "" }), mind: server.mind, idle_ms: 60_000 });
+      const c = audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.mind, idle_ms: 60_000 });
       for (const a of acts) {
         if (a.kind === "say") await c.say(LINES[a.line] ?? "");
         else if (a.kind === "press") c.far.press(String(a.digit));
@@ -72,7 +72,7 @@ test("whatever happens when: no answer is refused, nothing is cut that was not m
       const before = c.heard();
       await c.say("Go on, please.");
       await c.until(() => c.heard().length > before.length, 10_000);
-      c.voice.cut();
+      c.voice.closeLeg();
       await c.pass(3000);
     }),
     { numRuns: 12, seed: 5 },

@@ -1,12 +1,16 @@
 import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
 import { ModelError, type SpeechModel } from "../../../services/conversation/providers/port.ts";
-import { fixedOf, openingOf, warming } from "../../../services/conversation/pipelines/cascaded/speech-cache-warmer.ts";
-import { PAYLOAD, talkTemplate } from "../../fixtures/flow-template.ts";
+import {
+  fixedTexts,
+  openingTexts,
+  speechCacheWarmer,
+} from "../../../services/conversation/pipelines/cascaded/speech-cache-warmer.ts";
+import { PAYLOAD, flowTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
 const template = (say: string, greeting: string | null = " Good day from **{{shop}}**. ") =>
-  talkTemplate({
+  flowTemplate({
     greeting,
     initial_node: "first",
     nodes: [
@@ -17,15 +21,15 @@ const template = (say: string, greeting: string | null = " Good day from **{{sho
 
 describe("what is spoken beforehand", () => {
   test("the opening as the mouth will ask for it: rendered, trimmed, plain", () => {
-    expect(openingOf(template("Hello {{customer}}!"), PAYLOAD)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
-    expect(openingOf(template("", null), PAYLOAD)).toEqual([]);
-    expect(openingOf(talkTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
+    expect(openingTexts(template("Hello {{customer}}!"), PAYLOAD)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
+    expect(openingTexts(template("", null), PAYLOAD)).toEqual([]);
+    expect(openingTexts(flowTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
   });
   test("not what the talk has to find out first", () =>
-    expect(openingOf(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
+    expect(openingTexts(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
   test("the service's sentences and fillers, and the template's that name nothing", () => {
-    const texts = fixedOf(
-      talkTemplate({
+    const texts = fixedTexts(
+      flowTemplate({
         language: "de-AT",
         greeting: "Guten Tag.",
         voicemail_message: "Hier ist {{shop}}.",
@@ -50,8 +54,8 @@ describe("what is spoken beforehand", () => {
       name: `n${i}`,
       say: i === 0 ? "x".repeat(1001) : `Number ${i}.`,
     }));
-    expect(fixedOf(talkTemplate({ nodes }))).toHaveLength(40);
-    expect(fixedOf(talkTemplate({ nodes })).every((text) => text.length <= 1000)).toBe(true);
+    expect(fixedTexts(flowTemplate({ nodes }))).toHaveLength(40);
+    expect(fixedTexts(flowTemplate({ nodes })).every((text) => text.length <= 1000)).toBe(true);
   });
 });
 
@@ -80,9 +84,9 @@ describe("warming", () => {
 
   test("four at once, openings first, each text once", async () => {
     const speech = model();
-    const warm = warming({ clock: virtualClock(), speech: () => speech });
-    const greeted = talkTemplate({ greeting: "Hello {{customer}}." });
-    for (const name of ["Ada", "Ada", "Bo", "Cy", "Di", "Ed"]) warm.talk(greeted, other(name));
+    const warm = speechCacheWarmer({ clock: virtualClock(), speech: () => speech });
+    const greeted = flowTemplate({ greeting: "Hello {{customer}}." });
+    for (const name of ["Ada", "Ada", "Bo", "Cy", "Di", "Ed"]) warm.warm(greeted, other(name));
     expect(speech.asked[0]).toBe("Hello Ada.");
     expect(speech.asked).toHaveLength(4);
     await speech.free();
@@ -94,10 +98,10 @@ describe("warming", () => {
   test("the fixed texts of a template are looked after once a minute", async () => {
     const speech = model();
     const clock = virtualClock();
-    const warm = warming({ clock, speech: () => speech });
-    const plain = talkTemplate();
+    const warm = speechCacheWarmer({ clock, speech: () => speech });
+    const plain = flowTemplate();
     const counted = async () => {
-      warm.talk(plain, PAYLOAD);
+      warm.warm(plain, PAYLOAD);
       for (let i = 0; i < 10; i++) await speech.free();
       return speech.asked.filter((text) => text === "Are you still there?").length;
     };
@@ -107,13 +111,13 @@ describe("warming", () => {
   });
   test("what waits is bounded, and a process that goes down begins nothing more", async () => {
     const speech = model();
-    const warm = warming({ clock: virtualClock(), speech: () => speech });
-    for (let i = 0; i < 1000; i++) warm.talk(talkTemplate({ greeting: "Hello {{customer}}." }), other(`${i}`));
+    const warm = speechCacheWarmer({ clock: virtualClock(), speech: () => speech });
+    for (let i = 0; i < 1000; i++) warm.warm(flowTemplate({ greeting: "Hello {{customer}}." }), other(`${i}`));
     for (let i = 0; i < 300; i++) await speech.free();
     expect(speech.asked.length).toBeLessThanOrEqual(404);
-    for (let i = 0; i < 10; i++) warm.talk(talkTemplate({ greeting: "Bye {{customer}}." }), other(`${i}`));
+    for (let i = 0; i < 10; i++) warm.warm(flowTemplate({ greeting: "Bye {{customer}}." }), other(`${i}`));
     warm.close();
-    warm.talk(talkTemplate(), PAYLOAD);
+    warm.warm(flowTemplate(), PAYLOAD);
     const before = speech.asked.length;
     await speech.free();
     expect(speech.asked).toHaveLength(before);
@@ -134,7 +138,7 @@ describe("warming", () => {
     ],
     ["it fails", () => ({ ...model(), warm: () => Promise.reject(new Error("no")) })],
   ])("a model is no fault of the preparation: %s", async (_name, speech) => {
-    expect(() => warming({ clock: virtualClock(), speech }).talk(talkTemplate(), PAYLOAD)).not.toThrow();
+    expect(() => speechCacheWarmer({ clock: virtualClock(), speech }).warm(flowTemplate(), PAYLOAD)).not.toThrow();
     await turnOver();
   });
 });

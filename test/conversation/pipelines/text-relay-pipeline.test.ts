@@ -1,8 +1,8 @@
-import { relayEngine } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
-import { plainSpeech } from "../../../services/conversation/pipelines/plain-text.ts";
-import { playout } from "../../../services/conversation/pipelines/text-relay/playback-estimate.ts";
-import type { SpeechEffect, TalkHost } from "../../../services/conversation/pipelines/port.ts";
-import type { TalkEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
+import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
+import { plainText } from "../../../services/conversation/pipelines/plain-text.ts";
+import { playbackEstimate } from "../../../services/conversation/pipelines/text-relay/playback-estimate.ts";
+import type { SpeechEffect, PipelineHost } from "../../../services/conversation/pipelines/port.ts";
+import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
@@ -78,28 +78,28 @@ const end = (goodbye: string | null, at_once = false, transferred = false): Spee
 });
 const turnOver = () => new Promise((resolve) => setImmediate(resolve));
 
-function open(over: Partial<TalkHost> = {}) {
+function open(over: Partial<PipelineHost> = {}) {
   const clock: VirtualClock = virtualClock();
   const leg = new FakeLeg();
-  const told: TalkEvent[] = [];
+  const told: DialogueEvent[] = [];
   const faults: string[] = [];
   const { asked, model } = scripted();
-  const host: TalkHost = {
+  const host: PipelineHost = {
     ready: () => undefined,
-    tell: (e) => told.push(e),
+    dispatch: (e) => told.push(e),
     listening: () => true,
-    collection: () => null,
+    dtmfCollection: () => null,
     idle_ms: 4000,
-    press: () => undefined,
-    tells_beep: true,
-    thought: () => undefined,
-    fault: (c) => faults.push(c),
-    foresee: () => [],
-    manner: { language: "en-US", voice: null },
-    timed: () => undefined,
+    sendDtmf: () => undefined,
+    signals_beep: true,
+    recordAnswer: () => undefined,
+    recordError: (c) => faults.push(c),
+    preview: () => [],
+    speechSettings: { language: "en-US", voice: null },
+    recordLatency: () => undefined,
     ...over,
   };
-  const voice = relayEngine(model, clock).open(leg, host);
+  const voice = textRelayPipeline(model, clock).open(leg, host);
   return { clock, leg, told, faults, asked, voice, events: leg.events! };
 }
 
@@ -110,14 +110,14 @@ describe("speaking", () => {
     asked[0]!.onText("Hello");
     asked[0]!.onText(" Ada.");
     expect(leg.did).toEqual(["Hello", " Ada."]);
-    expect(voice.said()).toBe("Hello Ada.");
+    expect(voice.spokenText()).toBe("Hello Ada.");
     asked[0]!.finish("Hello Ada.", [{ id: "c", name: "f", arguments: "{}" }]);
     await turnOver();
     expect(leg.did).toEqual(["Hello", " Ada.", "|"]);
     expect(told).toEqual([
       { type: "model_answered", turn: 7, text: "Hello Ada.", calls: [{ id: "c", name: "f", arguments: "{}" }] },
     ]);
-    expect(voice.said()).toBe("");
+    expect(voice.spokenText()).toBe("");
   });
   test("an answer without words opens no utterance; markup is not spoken and not told", async () => {
     const { leg, told, asked, voice } = open();
@@ -131,7 +131,7 @@ describe("speaking", () => {
     await turnOver();
     expect(leg.did).toEqual(["Hi !", "|!"]);
     expect(told.at(-1)).toMatchObject({ text: "Hi " });
-    expect(plainSpeech("#5 © 1*2 `x`")).toBe("#5 © 12 x");
+    expect(plainText("#5 © 1*2 `x`")).toBe("#5 © 12 x");
   });
   test("a failure is told with what had been said", async () => {
     const { leg, told, asked, voice } = open();
@@ -189,11 +189,11 @@ describe("listening", () => {
     await turnOver();
     expect(leg.did).toEqual(["Hello Ada, how"]);
     expect(told.length).toBe(1);
-    expect(voice.said()).toBe("");
+    expect(voice.spokenText()).toBe("");
   });
   test("keys of a node that collects make one entry: # or a pause ends it, words too", async () => {
     const { clock, told, events } = open({
-      collection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }),
+      dtmfCollection: () => ({ max_digits: 32, end_key: "#", pause_ms: 3000, secret: false }),
     });
     for (const key of "12#") events.digit(key);
     for (const key of "34") events.digit(key);
@@ -219,13 +219,13 @@ describe("listening", () => {
     events.closed();
     expect(asked[0]!.signal.aborted).toBe(true);
     expect(told).toEqual([{ type: "stopped", reason: "hung_up" }]);
-    await voice.over;
+    await voice.closed;
   });
 });
 
 describe("silence", () => {
   const text = "x".repeat(150); // ten seconds of speech
-  const idles = (told: TalkEvent[]) => told.filter((e) => e.type === "idle").length;
+  const idles = (told: DialogueEvent[]) => told.filter((e) => e.type === "idle").length;
   const pass = async (clock: VirtualClock, ms: number) => {
     await clock.advance(ms);
     await turnOver();
@@ -276,7 +276,7 @@ describe("silence", () => {
   });
   test("silence reported right after new text must last; when that text sounds, its length counts again", () => {
     const clock = virtualClock();
-    const p = playout(clock);
+    const p = playbackEstimate(clock);
     p.sent(text);
     p.audible(true);
     p.sent(text);
@@ -305,7 +305,7 @@ describe("the end", () => {
     }
     expect(leg.did.at(-1)).toBe("<end>");
     events.closed();
-    await voice.over;
+    await voice.closed;
   });
   test("a carrier that does not close is closed; what is performed afterwards is not", async () => {
     const { clock, leg, voice } = open();
@@ -316,12 +316,12 @@ describe("the end", () => {
     await clock.advance(5000);
     await turnOver();
     expect(leg.did).toEqual(["<end>", "<close>"]);
-    await voice.over;
+    await voice.closed;
   });
   test("a transferred call is left to the carrier: no end is sent", async () => {
     const { leg, voice } = open();
     voice.perform(end(null, false, true));
-    await voice.over;
+    await voice.closed;
     expect(leg.did).toEqual(["<close>"]);
   });
   test("the wait for our speech is bounded", async () => {

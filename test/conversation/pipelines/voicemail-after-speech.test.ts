@@ -1,11 +1,11 @@
-import { soundCall } from "../fixtures/audio-call.ts";
-import { talkFlow } from "../../fixtures/flow-template.ts";
+import { audioCall } from "../fixtures/audio-call.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 
 const GREETING = "Good day, this is a long greeting for a person who is to hear all of it.";
 const MESSAGE = "Please call us back.";
 const answered = (greeting: string) =>
-  soundCall({
-    flow: talkFlow({ greeting, voicemail_message: MESSAGE }),
+  audioCall({
+    flow: testFlow({ greeting, voicemail_message: MESSAGE }),
     reply: () => ({ text: "Do you confirm it?" }),
     voicemail: "leave_message",
   });

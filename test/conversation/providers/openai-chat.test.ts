@@ -5,7 +5,7 @@ import { openAiChat } from "../../../services/conversation/providers/llm/openai-
 import type { ChatRequest } from "../../../services/conversation/providers/port.ts";
 import { readEnv } from "../../../shared/env.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
-import { answer, heard, play, started, talkFlow } from "../../fixtures/flow-template.ts";
+import { answer, heard, play, started, testFlow } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const quiet = { signal: new AbortController().signal, onText: () => undefined };
@@ -71,7 +71,7 @@ describe("two endpoints for a thought", () => {
     expect(asked()).toEqual([1, 0]);
   });
   test("of two questions in one node the first is a beginning of the second, byte for byte", async () => {
-    const flow = talkFlow();
+    const flow = testFlow();
     const opened: Parameters<typeof play>[1] = [started, answer("Ada, do you confirm order A-17?")];
     for (const script of [
       [started],

@@ -1,9 +1,9 @@
 import { WebSocketServer, type WebSocket } from "ws";
 import type { RealtimeEvent } from "../../../services/conversation/providers/realtime/realtime-dialect.ts";
 import {
-  realtimeLink,
+  realtimeConnection,
   type RealtimeAddress,
-  type RealtimeLink,
+  type RealtimeConnection,
 } from "../../../services/conversation/providers/realtime/realtime-connection.ts";
 
 /** What a server saw of one connection. */
@@ -22,7 +22,7 @@ describe("the line to a realtime model", () => {
   let refuses: number;
   let told: RealtimeEvent[];
   let lost: number;
-  let link: RealtimeLink;
+  let link: RealtimeConnection;
   let waits: { ready: () => boolean; resolve: () => void }[];
   const until = (ready: () => boolean): Promise<void> =>
     new Promise((resolve) => {
@@ -62,7 +62,7 @@ describe("the line to a realtime model", () => {
   const open = (more: Partial<RealtimeAddress> = {}): void => {
     const address = server.address();
     const base_url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/v1`;
-    link = realtimeLink(
+    link = realtimeConnection(
       { base_url, key: "k", model: "m", voice: "v", dialect: "ga", ...more },
       {
         event: (event) => {

@@ -1,4 +1,4 @@
-import { complaintOf, faultCode } from "../../../services/conversation/providers/realtime/server-errors.ts";
+import { serverErrorKind, realtimeErrorCode } from "../../../services/conversation/providers/realtime/server-errors.ts";
 import {
   appendAudio,
   cancelResponse,
@@ -7,20 +7,20 @@ import {
   functionOutput,
   readEvent,
   sessionUpdate,
-  taskUpdate,
+  instructionsUpdate,
   truncateItem,
   userText,
   type RealtimeEvent,
-  type SessionWish,
+  type SessionSettings,
 } from "../../../services/conversation/providers/realtime/realtime-dialect.ts";
 import { realtimeUrl } from "../../../services/conversation/providers/realtime/realtime-connection.ts";
-import { wireSound } from "../../../services/conversation/pipelines/realtime/wire-audio.ts";
+import { wireAudio } from "../../../services/conversation/pipelines/realtime/wire-audio.ts";
 
-const WISH: SessionWish = {
+const WISH: SessionSettings = {
   instructions: "Be brief.",
   tools: [{ type: "function", function: { name: "end", description: "Ends.", parameters: { type: "object" } } }],
   voice: "alloy",
-  sound: "pcmu",
+  audio_format: "pcmu",
   language: "de-DE",
   transcription_model: "gpt-transcribe",
 };
@@ -70,17 +70,17 @@ describe("what is sent", () => {
     ["pcma", { type: "audio/pcma" }, "g711_alaw"],
     ["pcm", { type: "audio/pcm", rate: 24_000 }, "pcm16"],
   ] as const)("sound as %s", (sound, ga, beta) => {
-    expect(sessionUpdate("ga", { ...WISH, sound })).toMatchObject({
+    expect(sessionUpdate("ga", { ...WISH, audio_format: sound })).toMatchObject({
       session: { audio: { input: { format: ga }, output: { format: ga } } },
     });
-    expect(sessionUpdate("beta", { ...WISH, sound })).toMatchObject({
+    expect(sessionUpdate("beta", { ...WISH, audio_format: sound })).toMatchObject({
       session: { input_audio_format: beta, output_audio_format: beta },
     });
   });
   test.each([
     [
       "another task",
-      taskUpdate("ga", WISH),
+      instructionsUpdate("ga", WISH),
       {
         type: "session.update",
         session: { type: "realtime", instructions: "Be brief.", tools: TOOLS, tool_choice: "auto" },
@@ -88,7 +88,7 @@ describe("what is sent", () => {
     ],
     [
       "another task, beta",
-      taskUpdate("beta", WISH),
+      instructionsUpdate("beta", WISH),
       { type: "session.update", session: { instructions: "Be brief.", tools: TOOLS, tool_choice: "auto" } },
     ],
     ["sound", appendAudio("AAA="), { type: "input_audio_buffer.append", audio: "AAA=" }],
@@ -236,9 +236,9 @@ describe("what is read", () => {
     ["session_expired", null, "fatal"],
     ["invalid_value", "session_2", "fatal"],
     ["invalid_value", null, "fault"],
-  ])("a complaint: %s about %s is %s", (code, event_id, what) => expect(complaintOf(code, event_id)).toBe(what));
+  ])("a complaint: %s about %s is %s", (code, event_id, what) => expect(serverErrorKind(code, event_id)).toBe(what));
   test("a code of ours is a name", () =>
-    expect(faultCode("rate-limit exceeded 4155550100 ")).toBe("REALTIME_RATE_LIMIT_EXCEEDED"));
+    expect(realtimeErrorCode("rate-limit exceeded 4155550100 ")).toBe("REALTIME_RATE_LIMIT_EXCEEDED"));
 });
 
 describe("the wire", () => {
@@ -249,11 +249,11 @@ describe("the wire", () => {
   ])("%s is asked at %s", (base_url, url) => expect(realtimeUrl({ base_url, model: "m 1" })).toBe(url));
   test("the telephone's sound goes through as it is", () => {
     const frame = Uint8Array.from({ length: 160 }, (_, i) => i);
-    expect(wireSound({ codec: "pcmu", rate: 8000 }).up(new Int16Array(160), frame)).toBe(frame);
-    expect(wireSound({ codec: "pcma", rate: 8000 }).up(new Int16Array(160), null)).toHaveLength(160);
+    expect(wireAudio({ codec: "pcmu", rate: 8000 }).up(new Int16Array(160), frame)).toBe(frame);
+    expect(wireAudio({ codec: "pcma", rate: 8000 }).up(new Int16Array(160), null)).toHaveLength(160);
   });
   test.each([8000, 16_000, 48_000] as const)("linear sound of %d Hz goes at 24 kHz, both ways", (rate) => {
-    const wire = wireSound({ codec: "s16le", rate });
+    const wire = wireAudio({ codec: "s16le", rate });
     let up = 0;
     for (let i = 0; i < 50; i++) up += wire.up(new Int16Array(rate / 50), null).length;
     expect(Math.abs(up - 48_000)).toBeLessThan(500);

@@ -1,7 +1,7 @@
 import type { Recorder } from "../../../services/conversation/recording/stereo-recorder.ts";
 import { codecFor } from "../../../services/conversation/audio/g711.ts";
-import { soundCall } from "../fixtures/audio-call.ts";
-import { talkFlow } from "../../fixtures/flow-template.ts";
+import { audioCall } from "../fixtures/audio-call.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 
 const FRAME = new Int16Array(160).fill(900);
 
@@ -14,8 +14,8 @@ test("the recorder is told what the carrier sent, not the silence that stands fo
     played: () => undefined,
     end: () => Promise.resolve(),
   };
-  const c = soundCall({
-    flow: talkFlow({ greeting: "Good day." }),
+  const c = audioCall({
+    flow: testFlow({ greeting: "Good day." }),
     reply: () => ({ text: "Yes?" }),
     more: { recorder: () => recorder },
   });

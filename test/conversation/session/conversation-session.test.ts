@@ -1,11 +1,11 @@
 import { jest } from "@jest/globals";
 import { pino } from "pino";
-import { relayEngine } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
+import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import { startSession, type Workshop } from "../../../services/conversation/session/conversation-session.ts";
-import { salvaged } from "../../../services/conversation/session/recovery.ts";
+import { startSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
+import { recoveredFacts } from "../../../services/conversation/session/recovery.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
-import type { Sessions } from "../../../services/conversation/session/sessions.repository.ts";
+import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
 import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { Bus } from "../../../shared/bus.ts";
@@ -14,7 +14,7 @@ import { readEnv } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { talkFlow, talkTemplate } from "../../fixtures/flow-template.ts";
+import { testFlow, flowTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const LEAD = "2f5a2f3e-1c1b-4b8e-9d52-6f6f1f0d7a10";
@@ -50,7 +50,7 @@ const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
 function hold(
   options: {
     bus?: Record<string, (params: Record<string, unknown>) => unknown>;
-    sessions?: Partial<Sessions>;
+    sessions?: Partial<SessionsRepository>;
     model?: ChatModel;
     env?: Record<string, string>;
     end?: () => void;
@@ -92,7 +92,7 @@ function hold(
       kept.push({ move: "close" });
     },
     ...options.sessions,
-  } as unknown as Sessions;
+  } as unknown as SessionsRepository;
   let events: TextLegEvents | null = null;
   const said: string[] = [];
   const leg: TextLeg = {
@@ -110,22 +110,22 @@ function hold(
       return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 };
     },
   };
-  const shop: Workshop = {
+  const shop: SessionDeps = {
     bus,
     clock,
     log,
     sessions,
-    after: { settle: (_over, settle) => settle(null) },
+    evaluations: { settle: (_over, settle) => settle(null) },
     web: async () => ({ ok: true, result: "" }),
     env: readEnv({ NODE_ENV: "test", ...options.env }),
   };
-  const template = talkTemplate();
+  const template = flowTemplate();
   const session = startSession(
     shop,
     docOf(),
-    { template, flow: talkFlow() },
-    { at: clock.now(), machine: false, beep: false, tells_beep: true },
-    (host) => relayEngine(model, clock).open(leg, host),
+    { template, flow: testFlow() },
+    { at: clock.now(), voicemail: false, beep: false, signals_beep: true },
+    (host) => textRelayPipeline(model, clock).open(leg, host),
   );
   const pass = async (ms: number) => {
     await clock.advance(ms);
@@ -146,7 +146,7 @@ test("nothing that was said, no name and no number is ever in the log", async ()
   await t.pass(0);
   t.events().closed();
   for (let i = 0; i < 200; i++) await t.pass(500);
-  await t.session.over;
+  await t.session.ended;
   const log = t.lines.join("");
   expect(log).toContain("talk.turn");
   expect(log).toContain("talk.thought");
@@ -165,7 +165,7 @@ test("the lease is renewed every third of its life, and no longer than the talk"
   }
   expect(t.named("leads.extend").length).toBe(4);
   t.events().closed();
-  await t.session.over;
+  await t.session.ended;
   const before = t.named("leads.extend").length;
   await t.pass(60_000);
   expect(t.named("leads.extend").length).toBe(before);
@@ -176,14 +176,14 @@ test("a goodbye that goes on is cut: the leg closes at once and the talk is sett
   let over = false;
   const t = hold({ end: () => undefined });
   void (async () => {
-    await t.session.over;
+    await t.session.ended;
     over = true;
   })();
   await t.pass(0);
-  t.session.stop("shutdown");
+  t.session.signal("shutdown");
   await t.pass(1000);
   expect([over, t.said.at(-1)]).toEqual([false, expect.stringContaining("something went wrong")]);
-  t.session.cut();
+  t.session.closeLeg();
   await t.pass(0);
   expect([over, t.named("leads.settle").length]).toEqual([true, 1]);
   expect(t.named("leads.settle")[0]?.params).toMatchObject({
@@ -200,7 +200,7 @@ test("a renewal that fails does not end the talk; the answer that the baton is l
   expect(t.named("dialer.hangUp").length).toBe(0);
   answer = () => ({ done: false });
   await t.pass(10_000);
-  await t.session.over;
+  await t.session.ended;
   expect(t.named("leads.settle").length).toBe(0);
   expect(t.named("dialer.hangUp").length).toBe(1);
   expect(t.kept.at(-1)?.move).toBe("close");
@@ -216,7 +216,7 @@ test("settling is tried while the lease lives, then left to the sweep with the f
   await t.pass(0);
   t.events().closed();
   for (let i = 0; i < 100; i++) await t.pass(500);
-  await t.session.over;
+  await t.session.ended;
   expect(t.named("leads.settle").length).toBeGreaterThan(5);
   expect(t.named("leads.settle").length).toBeLessThan(20);
   expect(t.kept.at(-1)).toMatchObject({ move: "ended", talk: { ended_by: "customer" } });
@@ -232,7 +232,7 @@ test("a store that is down loses nothing but the partial transcript", async () =
   t.events().prompt("Yes", true);
   await t.pass(0);
   t.events().closed();
-  await t.session.over;
+  await t.session.ended;
   expect(t.named("leads.settle").length).toBe(1);
 });
 
@@ -254,7 +254,7 @@ test("progress is written as the talk goes, the latest state last", async () => 
     },
   });
   t.events().closed();
-  await t.session.over;
+  await t.session.ended;
   expect(t.named("leads.settle")[0]?.params).toMatchObject({
     facts: { ended: "completed", call_id: "CA1", talk: { ended_by: "customer", user_turns: 1 } },
   });
@@ -273,7 +273,7 @@ test("K8: the process dies once the customer's first words are written down, and
       true,
     ]);
     t.events().closed();
-    await t.session.over;
+    await t.session.ended;
   } finally {
     kill.mockRestore();
   }
@@ -290,7 +290,7 @@ test("a fault of our own ends the call instead of leaving somebody on a dead lin
   await t.pass(0);
   t.events().prompt("Hello?", true);
   for (let i = 0; i < 40; i++) await t.pass(500);
-  await t.session.over;
+  await t.session.ended;
   expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { ended_by: "error" } } });
 });
 
@@ -308,10 +308,10 @@ test("what is salvaged: nothing of a talk that never spoke, whole facts of one t
     variables: {},
     errors: [],
   };
-  expect(salvaged(null)).toBeNull();
-  expect(salvaged(docOf())).toBeNull();
-  expect(salvaged(docOf({ state: "ENDED_UNSETTLED", talk }))).toEqual(talk);
-  expect(salvaged(docOf({ state: "TALKING", talk }))).toEqual({
+  expect(recoveredFacts(null)).toBeNull();
+  expect(recoveredFacts(docOf())).toBeNull();
+  expect(recoveredFacts(docOf({ state: "ENDED_UNSETTLED", talk }))).toEqual(talk);
+  expect(recoveredFacts(docOf({ state: "TALKING", talk }))).toEqual({
     ...talk,
     ended_by: "error",
     errors: [{ code: "TALK_CUT_OFF", node: "ask" }],

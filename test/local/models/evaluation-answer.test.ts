@@ -1,12 +1,12 @@
 import { complete } from "../../../local/models/dialogue/completion.ts";
 import { readRequest } from "../../../local/models/api/chat-request.ts";
 import { sampleTemplates } from "../../../local/tools/sample/templates.ts";
-import { argumentsIn, judgementOf } from "../../../services/conversation/evaluation/evaluation-result.ts";
-import { questionOf, type EndedTalk } from "../../../services/conversation/evaluation/evaluation-prompt.ts";
+import { argumentsIn, evaluationOf } from "../../../services/conversation/evaluation/evaluation-result.ts";
+import { evaluationPrompt, type EvaluationInput } from "../../../services/conversation/evaluation/evaluation-prompt.ts";
 
 /** The simulator answers the question that the service really asks after a talk. */
 
-const TALK: EndedTalk = {
+const TALK: EvaluationInput = {
   evaluators: [
     { name: "politeness", question: "How polite?" },
     { name: "goal_reached", question: "Reached?", scale: { min: 0, max: 1 } },
@@ -24,12 +24,12 @@ const TALK: EndedTalk = {
   ],
 };
 
-const answerTo = (talk: EndedTalk) => {
-  const { messages, tools } = questionOf(talk);
+const answerTo = (talk: EvaluationInput) => {
+  const { messages, tools } = evaluationPrompt(talk);
   const { content, call } = complete(readRequest(structuredClone({ model: "m", messages, tools })));
   expect(content).toBeNull();
   const given = argumentsIn({ text: "", calls: call ? [call] : [] });
-  return given && judgementOf(talk, given);
+  return given && evaluationOf(talk, given);
 };
 
 test("a talk that reached its outcome gets full marks, and its summary tells the last words", () => {

@@ -2,7 +2,7 @@ import type { By } from "../../../shared/contracts/identity.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import { talkTemplate } from "../../fixtures/flow-template.ts";
+import { flowTemplate } from "../../fixtures/flow-template.ts";
 import type { SimBus } from "../engine/bus.ts";
 import { Process, simulatedIds, type Stage } from "../engine/process.ts";
 
@@ -108,7 +108,7 @@ export class Platform {
     const retry_on = random.chance(0.75)
       ? null
       : ["no_answer", "busy", "failed", "voicemail", "PLACEMENT_UNKNOWN", "customer_hangup"];
-    const template = talkTemplate({
+    const template = flowTemplate({
       id: ids.uuid(),
       reseller_id,
       merchant_id,

@@ -1,13 +1,13 @@
 import type { CascadeModels } from "../../providers/port.ts";
 import type { Endpointing } from "../../audio/port.ts";
 import { energyVad } from "../../audio/vad.ts";
-import type { Mind, MindGround } from "../voice-processor.ts";
-import { listeningEar } from "./stt-input.ts";
-import { mouth } from "./tts-output.ts";
-import { oneThought } from "./llm-runner.ts";
+import type { VoiceProcessor, ProcessorContext } from "../voice-processor.ts";
+import { sttInput } from "./stt-input.ts";
+import { ttsOutput } from "./tts-output.ts";
+import { llmRunner } from "./llm-runner.ts";
 
 /** What the mind of a cascade is made of. */
-export interface CascadeParts {
+export interface CascadedProcessorOptions {
   models: CascadeModels;
   judge: Endpointing;
   /** The model is asked before it is certain that the caller has ended. */
@@ -15,65 +15,65 @@ export interface CascadeParts {
 }
 
 /** Three models in a row, overlapped: one listens, one thinks, one speaks (voice.md 0, 2b). */
-export function cascadeMind(
-  { models, judge, preemptive }: CascadeParts,
-  { host, playout, format, events, now }: MindGround,
-): Mind {
+export function cascadedProcessor(
+  { models, judge, preemptive }: CascadedProcessorOptions,
+  { host, playout, format, events, now }: ProcessorContext,
+): VoiceProcessor {
   const { rate } = format;
-  const speaker = mouth({
+  const speaker = ttsOutput({
     speech: models.speech,
     playout,
     rate,
-    failed: () => events.mute("SPEECH_FAILED"),
-    asked: events.speechAsked,
-    sounded: events.speechCame,
+    failed: () => events.ttsFailed("SPEECH_FAILED"),
+    requested: events.synthesisRequested,
+    started: events.synthesisStarted,
   });
-  const thinker = oneThought({
+  const thinker = llmRunner({
     model: models.chat,
     host,
     now,
-    tell: (event) => host.tell(event),
-    outlet: ({ interruptible }) => speaker.open({ interruptible }),
+    dispatch: (event) => host.dispatch(event),
+    openSink: ({ interruptible }) => speaker.open({ interruptible }),
   });
-  const ear = listeningEar({
+  const ear = sttInput({
     model: models.transcription,
     vad: energyVad({ rate }),
     judge,
     rate,
-    language: host.manner.language,
+    language: host.speechSettings.language,
     early: preemptive,
     now,
-    expectsShort: () => host.collection() !== null,
+    expectsShort: () => host.dtmfCollection() !== null,
     events: {
-      words: events.words,
-      guess: (text) => {
-        if (preemptive) thinker.guess({ type: "heard", text });
+      partialTranscript: events.partialTranscript,
+      probableTurn: (text) => {
+        if (preemptive) thinker.startPreemptive({ type: "heard", text });
       },
-      goesOn: () => thinker.unguess(),
-      turn: events.turn,
-      noise: () => {
-        thinker.unguess();
-        events.nothing();
+      speechResumed: () => thinker.cancelPreemptive(),
+      turnEnded: events.turnEnded,
+      noSpeech: () => {
+        thinker.cancelPreemptive();
+        events.noSpeech();
       },
-      deaf: events.deaf,
+      sttFailed: events.sttFailed,
     },
   });
 
   return {
-    hear: (pcm) => ear.push(pcm),
-    get attentive() {
-      return ear.attentive;
+    pushAudio: (pcm) => ear.push(pcm),
+    get hasPendingSpeech() {
+      return ear.hasPendingSpeech;
     },
-    get thinking() {
+    get generating() {
       return thinker.busy;
     },
     get speaking() {
       return speaker.busy;
     },
     say: (text, how) => speaker.say(text, how),
-    think: (effect) => thinker.think(effect),
-    sound: (pcm) => speaker.sound(pcm),
-    said: () => thinker.said(),
+    generate: (effect) => thinker.generate(effect),
+    playAudio: (pcm) => speaker.playAudio(pcm),
+    spokenText: () => thinker.spokenText(),
     get first_token_ms() {
       return thinker.first_token_ms;
     },
@@ -82,19 +82,19 @@ export function cascadeMind(
       speaker.drop();
       thinker.interrupt(() => tell(spoken));
     },
-    forget() {
-      thinker.unguess();
-      ear.forget();
+    discardTurn() {
+      thinker.cancelPreemptive();
+      ear.discardTurn();
     },
-    dropThought() {
-      thinker.unguess();
-      thinker.drop();
+    cancelGeneration() {
+      thinker.cancelPreemptive();
+      thinker.cancel();
     },
     tick: () => undefined,
     close() {
-      thinker.unguess();
-      thinker.drop();
-      ear.forget();
+      thinker.cancelPreemptive();
+      thinker.cancel();
+      ear.discardTurn();
       speaker.drop();
     },
   };

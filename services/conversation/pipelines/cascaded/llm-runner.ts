@@ -1,69 +1,69 @@
-import type { TalkEvent } from "../../dialogue/dialogue-state.ts";
+import type { DialogueEvent } from "../../dialogue/dialogue-state.ts";
 import { ModelError, type ChatModel } from "../../providers/port.ts";
-import type { SpeechEffect, TalkHost } from "../port.ts";
-import { plainSpeech } from "../plain-text.ts";
+import type { SpeechEffect, PipelineHost } from "../port.ts";
+import { plainText } from "../plain-text.ts";
 
 /** A question to the model as the brain asks it. */
-export type Think = Extract<SpeechEffect, { type: "think" }>;
+export type GenerateEffect = Extract<SpeechEffect, { type: "think" }>;
 
 /** Where a thought's words go. */
-export interface Outlet {
+export interface TokenSink {
   push(piece: string): void;
   end(): void;
 }
 
-interface Thought {
-  readonly effect: Think;
+interface Generation {
+  readonly effect: GenerateEffect;
   readonly key: string;
   readonly abort: AbortController;
   readonly began: number;
   /** What was given to speech; what comes before the thought is wanted waits in `held`. */
   said: string;
   held: string[];
-  outlet: Outlet | null;
+  outlet: TokenSink | null;
   first_token_ms: number | null;
   /** What is to be told once the thought is wanted. */
-  result: TalkEvent | null;
+  result: DialogueEvent | null;
 }
 
 /** Thinks one thought at a time, and may begin it before it is certain that it is wanted. */
-export interface Thinker {
+export interface LlmRunner {
   /** Begins what the talk would think if this was said now. */
-  guess(event: TalkEvent): void;
+  startPreemptive(event: DialogueEvent): void;
   /** The guess is void. */
-  unguess(): void;
+  cancelPreemptive(): void;
   /** Thinks; a guess at the very same question is taken up where it is. */
-  think(effect: Think): void;
+  generate(effect: GenerateEffect): void;
   /** Lets go of the thought under way. */
-  drop(): void;
+  cancel(): void;
   /** The same for one that was talked over: `tell` may still ask what was said of it, and may lead to the next thought. */
   interrupt(tell: () => void): void;
   /** A thought that is wanted is under way. */
   readonly busy: boolean;
   /** What of it was given to speech. */
-  said(): string;
+  spokenText(): string;
   /** Of the last thought, from the question to its first word; null until there was one. */
   readonly first_token_ms: number | null;
 }
 
 /** What thoughts are made with. `outlet` is opened at a thought's first word. */
-export interface ThinkerParts {
+export interface LlmRunnerOptions {
   model: ChatModel;
-  host: TalkHost;
+  host: PipelineHost;
   now(): number;
-  outlet(effect: Think): Outlet;
-  tell(event: TalkEvent): void;
+  openSink(effect: GenerateEffect): TokenSink;
+  dispatch(event: DialogueEvent): void;
 }
 
-const keyOf = ({ messages, tools }: Think): string => JSON.stringify([messages, tools]);
+const keyOf = ({ messages, tools }: GenerateEffect): string => JSON.stringify([messages, tools]);
 
-class OneThought implements Thinker {
-  readonly #o: ThinkerParts;
-  #guess: Thought | null = null;
-  #thought: Thought | null = null;
+class SingleLlmRunner implements LlmRunner {
+  readonly #o: LlmRunnerOptions;
+  #guess: Generation | null = null;
+  #thought: Generation | null = null;
   #first: number | null = null;
 
-  constructor(o: ThinkerParts) {
+  constructor(o: LlmRunnerOptions) {
     this.#o = o;
   }
 
@@ -74,32 +74,32 @@ class OneThought implements Thinker {
     return this.#first;
   }
 
-  said(): string {
+  spokenText(): string {
     return this.#thought?.said ?? "";
   }
 
-  guess(event: TalkEvent): void {
-    const effects = this.#o.host.foresee(event);
+  startPreemptive(event: DialogueEvent): void {
+    const effects = this.#o.host.preview(event);
     const think = effects.find((e) => e.type === "think");
     // a step that does more than think is not gone ahead of: only its thought can be taken back
     if (!think || effects.length > 1) {
-      this.unguess();
+      this.cancelPreemptive();
       return;
     }
     if (this.#guess?.key === keyOf(think)) return;
-    this.unguess();
+    this.cancelPreemptive();
     this.#guess = this.#begin(think);
   }
 
-  unguess(): void {
+  cancelPreemptive(): void {
     this.#guess?.abort.abort();
     this.#guess = null;
   }
 
-  think(effect: Think): void {
-    this.drop();
+  generate(effect: GenerateEffect): void {
+    this.cancel();
     const guessed = this.#guess?.key === keyOf(effect) && this.#guess.effect.turn === effect.turn ? this.#guess : null;
-    if (!guessed) this.unguess();
+    if (!guessed) this.cancelPreemptive();
     this.#guess = null;
     const thought = guessed ?? this.#begin(effect);
     this.#thought = thought;
@@ -108,7 +108,7 @@ class OneThought implements Thinker {
     if (thought.result) this.#finish(thought, thought.result);
   }
 
-  drop(): void {
+  cancel(): void {
     const thought = this.#thought;
     this.#thought = null;
     thought?.abort.abort();
@@ -123,8 +123,8 @@ class OneThought implements Thinker {
     if (this.#thought === thought) this.#thought = null;
   }
 
-  #begin(effect: Think): Thought {
-    const thought: Thought = {
+  #begin(effect: GenerateEffect): Generation {
+    const thought: Generation = {
       effect,
       key: keyOf(effect),
       abort: new AbortController(),
@@ -139,7 +139,7 @@ class OneThought implements Thinker {
     return thought;
   }
 
-  async #run(thought: Thought): Promise<void> {
+  async #run(thought: Generation): Promise<void> {
     const { effect, abort } = thought;
     const { turn } = effect;
     try {
@@ -148,7 +148,7 @@ class OneThought implements Thinker {
         onText: (piece) => this.#take(thought, piece),
       });
       if (abort.signal.aborted) return;
-      this.#o.host.thought(answer);
+      this.#o.host.recordAnswer(answer);
       this.#finish(thought, { type: "model_answered", turn, text: "", calls: answer.calls });
     } catch (error) {
       if (abort.signal.aborted) return;
@@ -160,23 +160,23 @@ class OneThought implements Thinker {
     }
   }
 
-  #take(thought: Thought, piece: string): void {
-    const token = plainSpeech(piece);
+  #take(thought: Generation, piece: string): void {
+    const token = plainText(piece);
     if (thought.abort.signal.aborted || token === "") return;
     thought.first_token_ms ??= Math.round(this.#o.now() - thought.began);
     if (this.#thought === thought) this.#speak(thought, token);
     else thought.held.push(token);
   }
 
-  #speak(thought: Thought, token: string): void {
+  #speak(thought: Generation, token: string): void {
     this.#first ??= thought.first_token_ms;
-    thought.outlet ??= this.#o.outlet(thought.effect);
+    thought.outlet ??= this.#o.openSink(thought.effect);
     thought.said += token;
     thought.outlet.push(token);
   }
 
   /** Tells how the thought ended, or keeps that until the thought is wanted. */
-  #finish(thought: Thought, result: TalkEvent): void {
+  #finish(thought: Generation, result: DialogueEvent): void {
     if (this.#thought !== thought) {
       thought.result = result;
       return;
@@ -184,9 +184,9 @@ class OneThought implements Thinker {
     this.#thought = null;
     thought.outlet?.end();
     const { said } = thought;
-    this.#o.tell(result.type === "model_answered" ? { ...result, text: said } : { ...result, said });
+    this.#o.dispatch(result.type === "model_answered" ? { ...result, text: said } : { ...result, said });
   }
 }
 
 /** A thinker that has nothing to think about. */
-export const oneThought = (o: ThinkerParts): Thinker => new OneThought(o);
+export const llmRunner = (o: LlmRunnerOptions): LlmRunner => new SingleLlmRunner(o);

@@ -21,9 +21,9 @@ const MAX_CHARS = 1000;
 const FIXED_EVERY_MS = 60_000;
 
 /** Has sentences ready before they are said. */
-export interface Warming {
+export interface SpeechCacheWarmer {
   /** For a talk over sound of ours that was made ready. Returns at once and never throws. */
-  talk(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
+  warm(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
   /** Begins nothing more. */
   close(): void;
 }
@@ -41,7 +41,7 @@ const asSaid = (texts: readonly string[]): string[] => [
 ];
 
 /** What the talk of this payload begins with: the greeting, and the first node's text where it has one. Pure. */
-export function openingOf(
+export function openingTexts(
   { greeting, nodes, initial_node }: Spoken,
   payload: Readonly<Record<string, unknown>>,
 ): string[] {
@@ -52,7 +52,7 @@ export function openingOf(
 }
 
 /** What all talks of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
-export function fixedOf({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
+export function fixedTexts({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
   const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
   return asSaid([
     ...fillers(language),
@@ -62,13 +62,13 @@ export function fixedOf({ greeting, voicemail_message, language, nodes }: Spoken
 }
 
 /** What sentences are made ready with. `speech`: the model that a template is spoken by; it may refuse. */
-export interface WarmingParts {
+export interface SpeechCacheWarmerDeps {
   clock: Clock;
   speech(wishes: ModelChoice): SpeechModel;
 }
 
 /** Warms the speech of talks, a few sentences at a time, openings before what may never be said. */
-export function warming({ clock, speech }: WarmingParts): Warming {
+export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): SpeechCacheWarmer {
   const openings = new Map<string, () => Promise<void>>();
   const fixed = new Map<string, () => Promise<void>>();
   const underWay = new Set<string>();
@@ -106,13 +106,13 @@ export function warming({ clock, speech }: WarmingParts): Warming {
   };
 
   return {
-    talk(template, payload) {
+    warm(template, payload) {
       if (closed) return;
       try {
         const model = speech(template);
         if (model.warm === undefined) return;
-        add(openings, model, openingOf(template, payload));
-        if (isDue(template)) add(fixed, model, fixedOf(template));
+        add(openings, model, openingTexts(template, payload));
+        if (isDue(template)) add(fixed, model, fixedTexts(template));
         next();
       } catch {
         // a deployment that lacks the model says so when the talk begins

@@ -14,23 +14,23 @@ const MAX_EARLY_ASKS = 4;
 const MS_PER_SECOND = 1000;
 
 /** What the ear tells. All milliseconds are of the caller's sound. */
-export interface EarEvents {
+export interface SttEvents {
   /** Words so far, while the caller still speaks or has just paused. */
-  words(text: string): void;
+  partialTranscript(text: string): void;
   /** The caller has paused after these words and may be done: `stale` once they go on. */
-  guess(text: string): void;
+  probableTurn(text: string): void;
   /** The caller went on: a guess is void. */
-  goesOn(): void;
+  speechResumed(): void;
   /** The turn is over. */
-  turn(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
   /** There was sound, but no words in it. */
-  noise(): void;
+  noSpeech(): void;
   /** What was said can't be known: the model that listens gives nothing. */
-  deaf(code: string): void;
+  sttFailed(code: string): void;
 }
 
 /** How an ear listens. `expects_short`: the answer may be as short as a word. `early`: ask before the end is certain. */
-export interface EarParts {
+export interface SttInputOptions {
   model: TranscriptionModel;
   vad: Vad;
   judge: Endpointing;
@@ -38,18 +38,18 @@ export interface EarParts {
   language: string;
   early: boolean;
   now(): number;
-  events: EarEvents;
+  events: SttEvents;
   expectsShort(): boolean;
 }
 
 /** Listens to the caller. */
-export interface Ear {
+export interface SttInput {
   /** Sound of the caller; gives what the detector knows after it. */
   push(pcm: Pcm): VoiceActivity;
   /** A turn is under way: something was heard that is not told yet. */
-  readonly attentive: boolean;
+  readonly hasPendingSpeech: boolean;
   /** Forgets what was heard of the present turn. */
-  forget(): void;
+  discardTurn(): void;
 }
 
 interface Turn {
@@ -68,17 +68,17 @@ interface Turn {
   midAsked: boolean;
 }
 
-class ListeningEar implements Ear {
-  readonly #o: EarParts;
+class VadSttInput implements SttInput {
+  readonly #o: SttInputOptions;
   readonly #before: PreRoll;
   #turn: Turn | null = null;
 
-  constructor(o: EarParts) {
+  constructor(o: SttInputOptions) {
     this.#o = o;
     this.#before = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
-  get attentive(): boolean {
+  get hasPendingSpeech(): boolean {
     return this.#turn !== null;
   }
 
@@ -96,7 +96,7 @@ class ListeningEar implements Ear {
     return hearing;
   }
 
-  forget(): void {
+  discardTurn(): void {
     const turn = this.#turn;
     this.#turn = null;
     if (!turn) return;
@@ -111,7 +111,7 @@ class ListeningEar implements Ear {
       language,
       hints: [],
       onPartial: (text) => {
-        if (text.trim() !== "") events.words(text.trim());
+        if (text.trim() !== "") events.partialTranscript(text.trim());
       },
     });
     stream.push(this.#before.take());
@@ -134,7 +134,7 @@ class ListeningEar implements Ear {
     turn.version++;
     if (turn.text !== null) {
       turn.text = null;
-      this.#o.events.goesOn();
+      this.#o.events.speechResumed();
     }
     turn.failed = null;
     if (this.#o.model.streams === true || speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
@@ -148,15 +148,15 @@ class ListeningEar implements Ear {
       void this.#ask(turn, true);
     if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
       const code = turn.failed;
-      this.forget();
-      this.#o.events.deaf(code);
+      this.discardTurn();
+      this.#o.events.sttFailed(code);
       return;
     }
     if (turn.text === null || silence_ms < Math.max(turn.wait_ms, MIN_WAIT_MS)) return;
     const { text, stt_ms } = turn;
-    this.forget();
-    if (text === "") this.#o.events.noise();
-    else this.#o.events.turn(text, { eou_ms: Math.round(silence_ms), stt_ms });
+    this.discardTurn();
+    if (text === "") this.#o.events.noSpeech();
+    else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms });
   }
 
   /** Asks for the words of all that was heard so far; an answer that the caller's voice has overtaken only tells what they are about. */
@@ -176,14 +176,14 @@ class ListeningEar implements Ear {
       turn.asking = false;
     }
     if (text === null || this.#turn !== turn) return;
-    if (text !== "") this.#o.events.words(text);
+    if (text !== "") this.#o.events.partialTranscript(text);
     if (!paused || turn.version !== version || this.#turn !== turn) return;
     turn.stt_ms = Math.round(this.#o.now() - asked);
     turn.text = text;
     turn.wait_ms = this.#o.judge.waitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
-    if (text !== "") this.#o.events.guess(text);
+    if (text !== "") this.#o.events.probableTurn(text);
   }
 }
 
 /** An ear that has heard nothing yet. */
-export const listeningEar = (o: EarParts): Ear => new ListeningEar(o);
+export const sttInput = (o: SttInputOptions): SttInput => new VadSttInput(o);

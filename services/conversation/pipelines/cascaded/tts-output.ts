@@ -14,13 +14,13 @@ export interface Utterance {
 }
 
 /** Turns text into sound in the order it was given. */
-export interface Mouth {
+export interface TtsOutput {
   /** An utterance that comes in pieces; its sentences are spoken as they are complete. */
   open(how: { interruptible: boolean }): Utterance;
   /** A text that is complete. */
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
   /** Sound that is no speech. */
-  sound(pcm: Int16Array): void;
+  playAudio(pcm: Int16Array): void;
   /** Lets go of all that is not spoken yet; the playout is not touched. */
   drop(): void;
   /** An utterance still grows, or something waits for its sound. */
@@ -35,24 +35,24 @@ interface Job {
 }
 
 /** What a mouth works with. `failed`: a part can't be spoken. `asked`, `sounded`: a part was given to the model, and its first sound has come. */
-export interface MouthParts {
+export interface TtsOutputOptions {
   speech: SpeechModel;
   playout: AudioPlayout;
   rate: number;
   failed(): void;
-  asked(): void;
-  sounded(): void;
+  requested(): void;
+  started(): void;
 }
 
-class SpeakingMouth implements Mouth {
-  readonly #o: MouthParts;
+class SentenceTtsOutput implements TtsOutput {
+  readonly #o: TtsOutputOptions;
   #jobs: Job[] = [];
   #groups = 0;
   #growing = 0;
   /** Rises with every drop: what was opened before it is spoken no more. */
   #generation = 0;
 
-  constructor(o: MouthParts) {
+  constructor(o: TtsOutputOptions) {
     this.#o = o;
   }
 
@@ -86,7 +86,7 @@ class SpeakingMouth implements Mouth {
     if (text.trim() !== "") this.#add(text.trim(), ++this.#groups, how);
   }
 
-  sound(pcm: Int16Array): void {
+  playAudio(pcm: Int16Array): void {
     const sink = this.#o.playout.add({ text: "", group: ++this.#groups, interruptible: false, aside: true });
     sink.push(pcm);
     sink.end();
@@ -116,13 +116,13 @@ class SpeakingMouth implements Mouth {
     for (const job of this.#jobs.slice(0, AT_ONCE)) {
       if (job.started) continue;
       job.started = true;
-      this.#o.asked();
+      this.#o.requested();
       void this.#synthesise(job);
     }
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { speech, rate, sounded, failed } = this.#o;
+    const { speech, rate, started: sounded, failed } = this.#o;
     const turned = resampler(speech.rate, rate);
     let silent = true;
     try {
@@ -144,4 +144,4 @@ class SpeakingMouth implements Mouth {
 }
 
 /** A mouth that is silent. */
-export const mouth = (o: MouthParts): Mouth => new SpeakingMouth(o);
+export const ttsOutput = (o: TtsOutputOptions): TtsOutput => new SentenceTtsOutput(o);

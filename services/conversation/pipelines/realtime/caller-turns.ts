@@ -8,13 +8,13 @@ const MAX_SPEAKING_HOLD_MS = 10_000;
 
 /** What is heard of the caller. */
 export interface TurnEvents {
-  words(text: string): void;
+  partialTranscript(text: string): void;
   /** There was sound, but no words in it. */
-  nothing(): void;
-  turn(text: string, timing: { eou_ms: number; stt_ms: number }): void;
-  deaf(code: string): void;
+  noSpeech(): void;
+  turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  sttFailed(code: string): void;
   /** The item is void: the talk goes on as if it had not been. */
-  void(item_id: string): void;
+  itemDiscarded(item_id: string): void;
 }
 
 interface Pending {
@@ -32,7 +32,7 @@ interface Known {
 }
 
 /** How turns are put together. */
-export interface TurnParts {
+export interface CallerTurnsOptions {
   readonly judge: Endpointing;
   readonly language: string;
   now(): number;
@@ -42,7 +42,7 @@ export interface TurnParts {
 
 /** The caller's turns: the server tells where sound ends and, later, which words were in it; what sounds unfinished is waited for and joined. */
 export class CallerTurns {
-  readonly #o: TurnParts;
+  readonly #o: CallerTurnsOptions;
   /** What the server took for a turn, and whose words are not known yet. */
   #pending: Pending[] = [];
   /** Words that are known and not told yet. */
@@ -52,16 +52,16 @@ export class CallerTurns {
   #silence_ms = Infinity;
   #lastSilence_ms = 0;
 
-  constructor(o: TurnParts) {
+  constructor(o: CallerTurnsOptions) {
     this.#o = o;
   }
 
   /** Something was heard that is not told yet. */
-  get attentive(): boolean {
+  get hasPendingSpeech(): boolean {
     return this.#pending.length > 0 || this.#known !== null;
   }
 
-  hearing({ silence_ms }: VoiceActivity): void {
+  voiceActivity({ silence_ms }: VoiceActivity): void {
     this.#silence_ms = silence_ms;
     this.#release();
   }
@@ -72,21 +72,21 @@ export class CallerTurns {
   }
 
   /** Words as they are recognised: whole ones only, for half of "okay" is no sound of assent. */
-  part(item_id: string, text: string): void {
+  transcriptDelta(item_id: string, text: string): void {
     const turn = this.#pending.find((p) => p.item_id === item_id);
     if (!turn) return;
     turn.text += text;
     const whole = turn.text.replace(/\S+$/u, "").trim();
-    if (whole !== "") this.#o.events.words(this.#joined(whole));
+    if (whole !== "") this.#o.events.partialTranscript(this.#joined(whole));
   }
 
-  heard(item_id: string, words: string): void {
+  transcript(item_id: string, words: string): void {
     const turn = this.#taken(item_id);
     const text = words.trim();
     if (!turn) return;
     if (text === "") {
-      this.#o.events.void(item_id);
-      if (!this.attentive) this.#o.events.nothing();
+      this.#o.events.itemDiscarded(item_id);
+      if (!this.hasPendingSpeech) this.#o.events.noSpeech();
       this.#release();
       return;
     }
@@ -101,32 +101,32 @@ export class CallerTurns {
       committed_at: turn.at,
       known_at: now(),
     };
-    events.words(all);
+    events.partialTranscript(all);
     this.#release();
   }
 
-  unheard(item_id: string, code = "TRANSCRIPTION_FAILED"): void {
+  transcriptionFailed(item_id: string, code = "TRANSCRIPTION_FAILED"): void {
     if (!this.#taken(item_id)) return;
     // the model has heard what the talk has not: it is to be said again to both
-    this.#o.events.void(item_id);
-    if (this.#known === null) this.#o.events.deaf(code);
+    this.#o.events.itemDiscarded(item_id);
+    if (this.#known === null) this.#o.events.sttFailed(code);
     else this.#release();
   }
 
   /** Looks at the clock. */
   tick(): void {
     const first = this.#pending[0];
-    if (first && this.#o.now() - first.at >= WORDS_MS) this.unheard(first.item_id, "TRANSCRIPTION_TIMEOUT");
+    if (first && this.#o.now() - first.at >= WORDS_MS) this.transcriptionFailed(first.item_id, "TRANSCRIPTION_TIMEOUT");
     this.#release();
   }
 
   /** All that was heard and not told is void, and what is being told. */
-  forget(): void {
+  discard(): void {
     const items = [...this.#telling, ...(this.#known?.items ?? []), ...this.#pending.map((p) => p.item_id)];
     this.#pending = [];
     this.#known = null;
     this.#telling = [];
-    for (const id of items) this.#o.events.void(id);
+    for (const id of items) this.#o.events.itemDiscarded(id);
   }
 
   #joined(text: string): string {
@@ -149,7 +149,7 @@ export class CallerTurns {
     if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : MAX_HOLD_MS)) return;
     this.#known = null;
     this.#telling = known.items;
-    this.#o.events.turn(known.text, {
+    this.#o.events.turnEnded(known.text, {
       eou_ms: Math.round(known.silence_ms + now - known.committed_at),
       stt_ms: Math.round(known.known_at - known.committed_at),
     });

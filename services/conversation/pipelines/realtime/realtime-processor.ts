@@ -2,20 +2,24 @@ import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
 import { ruleBasedEndpointing } from "../../audio/endpointing.ts";
 import { energyVad } from "../../audio/vad.ts";
 import type { SpeechEffect } from "../port.ts";
-import type { Mind, MindGround } from "../voice-processor.ts";
-import { Answers, newAnswer, type Answer, type Ending } from "./response-queue.ts";
-import { complaintOf, faultCode } from "../../providers/realtime/server-errors.ts";
+import type { VoiceProcessor, ProcessorContext } from "../voice-processor.ts";
+import { ResponseQueue, newResponse, type ModelResponse, type ResponseEnd } from "./response-queue.ts";
+import { serverErrorKind, realtimeErrorCode } from "../../providers/realtime/server-errors.ts";
 import {
   appendAudio,
   deleteItem,
   truncateItem,
   type RealtimeEvent,
 } from "../../providers/realtime/realtime-dialect.ts";
-import { realtimeLink, type RealtimeAddress, type RealtimeLink } from "../../providers/realtime/realtime-connection.ts";
-import { SpokenItems } from "./response-audio.ts";
-import { ToldSession } from "./session-sync.ts";
+import {
+  realtimeConnection,
+  type RealtimeAddress,
+  type RealtimeConnection,
+} from "../../providers/realtime/realtime-connection.ts";
+import { ResponseAudio } from "./response-audio.ts";
+import { SessionSync } from "./session-sync.ts";
 import { CallerTurns } from "./caller-turns.ts";
-import { wireSound, type WireSound } from "./wire-audio.ts";
+import { wireAudio, type WireAudio } from "./wire-audio.ts";
 
 type Think = Extract<SpeechEffect, { type: "think" }>;
 
@@ -29,73 +33,73 @@ const UNKNOWN_WORDS = "…";
 const FRAMES_PER_SECOND = 50;
 
 /** What a realtime mind is made with. `preemptive`: the answer is begun before it is known what was said. `judge`: what sounds unfinished is waited for. */
-export interface RealtimeParts {
+export interface RealtimeProcessorOptions {
   address: RealtimeAddress;
   transcription_model: string;
   preemptive: boolean;
   judge?: Endpointing;
-  connect?: typeof realtimeLink;
+  connect?: typeof realtimeConnection;
 }
 
-class RealtimeMind implements Mind {
-  readonly #o: RealtimeParts;
-  readonly #g: MindGround;
-  readonly #link: RealtimeLink;
+class RealtimeProcessor implements VoiceProcessor {
+  readonly #o: RealtimeProcessorOptions;
+  readonly #g: ProcessorContext;
+  readonly #link: RealtimeConnection;
   readonly #vad: Vad;
-  readonly #wire: WireSound;
-  readonly #session: ToldSession;
+  readonly #wire: WireAudio;
+  readonly #session: SessionSync;
   readonly #turns: CallerTurns;
-  readonly #answers: Answers;
-  readonly #items: SpokenItems;
+  readonly #answers: ResponseQueue;
+  readonly #items: ResponseAudio;
   #hearing: VoiceActivity;
   /** The thought under way, and whose it is. */
-  #thought: { answer: Answer; effect: Think } | null = null;
+  #thought: { answer: ModelResponse; effect: Think } | null = null;
   /** An answer that was begun before it was known what was said. */
-  #guess: Answer | null = null;
-  readonly #says = new Map<Answer, { interruptible: boolean }>();
+  #guess: ModelResponse | null = null;
+  readonly #says = new Map<ModelResponse, { interruptible: boolean }>();
   readonly #faults = new Set<string>();
   #first: number | null = null;
   #deadened = false;
 
-  constructor(o: RealtimeParts, g: MindGround) {
+  constructor(o: RealtimeProcessorOptions, g: ProcessorContext) {
     this.#o = o;
     this.#g = g;
-    this.#wire = wireSound(g.format);
+    this.#wire = wireAudio(g.format);
     this.#vad = energyVad({ rate: g.format.rate });
     this.#hearing = this.#vad.push(new Int16Array(g.format.rate / FRAMES_PER_SECOND));
-    this.#link = (o.connect ?? realtimeLink)(o.address, {
+    this.#link = (o.connect ?? realtimeConnection)(o.address, {
       event: (event) => {
         if (!this.#deadened) this.#happened(event);
       },
       lost: () => this.#mute("REALTIME_LOST"),
     });
     const send = (event: object): void => this.#link.send(event);
-    const { language, voice } = g.host.manner;
-    this.#session = new ToldSession({
+    const { language, voice } = g.host.speechSettings;
+    this.#session = new SessionSync({
       dialect: o.address.dialect,
       wish: {
         voice: voice ?? o.address.voice,
-        sound: this.#wire.name,
+        audio_format: this.#wire.name,
         language,
         transcription_model: o.transcription_model,
       },
       send,
     });
-    this.#items = new SpokenItems({
+    this.#items = new ResponseAudio({
       playout: g.playout,
       bytesPerMs: this.#wire.bytesPerMs,
       decoder: () => this.#wire.decoder(),
     });
-    this.#answers = new Answers(
+    this.#answers = new ResponseQueue(
       { dialect: o.address.dialect, send, now: () => g.now() },
       {
         audio: (answer, id, audio) => this.#audio(answer, id, audio),
-        words: (answer, id, text) => {
+        text: (answer, id, text) => {
           this.#sounded(answer);
-          this.#items.words(answer, id, text, this.#interruptible(answer));
+          this.#items.text(answer, id, text, this.#interruptible(answer));
         },
-        over: (answer, ending) => this.#over(answer, ending),
-        lapsed: (answer) => {
+        ended: (answer, ending) => this.#over(answer, ending),
+        preemptiveFailed: (answer) => {
           if (this.#guess === answer) this.#guess = null;
         },
       },
@@ -104,27 +108,27 @@ class RealtimeMind implements Mind {
       judge: o.judge ?? ruleBasedEndpointing(),
       language,
       now: () => g.now(),
-      expectsShort: () => g.host.collection() !== null,
+      expectsShort: () => g.host.dtmfCollection() !== null,
       events: {
-        words: (text) => g.events.words(text),
-        nothing: () => {
+        partialTranscript: (text) => g.events.partialTranscript(text),
+        noSpeech: () => {
           this.#unguess();
-          g.events.nothing();
+          g.events.noSpeech();
         },
-        turn: (text, timing) => this.#turn(text, timing),
-        deaf: (code) => {
+        turnEnded: (text, timing) => this.#turn(text, timing),
+        sttFailed: (code) => {
           this.#unguess();
-          g.events.deaf(code);
+          g.events.sttFailed(code);
         },
-        void: (id) => send(deleteItem(id)),
+        itemDiscarded: (id) => send(deleteItem(id)),
       },
     });
   }
 
-  get attentive(): boolean {
-    return this.#hearing.speaking || this.#turns.attentive;
+  get hasPendingSpeech(): boolean {
+    return this.#hearing.speaking || this.#turns.hasPendingSpeech;
   }
-  get thinking(): boolean {
+  get generating(): boolean {
     return this.#thought !== null;
   }
   get speaking(): boolean {
@@ -134,13 +138,13 @@ class RealtimeMind implements Mind {
     return this.#first;
   }
 
-  hear(pcm: Pcm, frame: Uint8Array | null): VoiceActivity {
+  pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity {
     this.#hearing = this.#vad.push(pcm);
     if (this.#deadened) return this.#hearing;
     const bytes = this.#wire.up(pcm, frame);
     if (bytes.length > 0)
       this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
-    this.#turns.hearing(this.#hearing);
+    this.#turns.voiceActivity(this.#hearing);
     return this.#hearing;
   }
 
@@ -148,31 +152,31 @@ class RealtimeMind implements Mind {
     // a filler would be one more answer of the same model, in the way of the one that is awaited
     if (how.aside || text.trim() === "" || this.#deadened) return;
     this.#unguess();
-    const answer = newAnswer(text.trim(), true);
+    const answer = newResponse(text.trim(), true);
     this.#says.set(answer, how);
-    this.#answers.ask(answer);
+    this.#answers.request(answer);
   }
 
-  think(effect: Think): void {
+  generate(effect: Think): void {
     if (this.#deadened) return;
     this.#dropThought();
-    const changed = this.#session.tell(effect);
+    const changed = this.#session.sync(effect);
     const guess = changed ? null : this.#guess;
     if (guess === null) this.#unguess();
     this.#guess = null;
-    const answer = guess ?? newAnswer(null, true);
+    const answer = guess ?? newResponse(null, true);
     this.#thought = { answer, effect };
     this.#first = null;
-    this.#g.events.speechAsked();
+    this.#g.events.synthesisRequested();
     if (guess) this.#answers.claim(guess);
-    else this.#answers.ask(answer);
+    else this.#answers.request(answer);
   }
 
-  sound(pcm: Pcm): void {
+  playAudio(pcm: Pcm): void {
     this.#items.aside(pcm);
   }
 
-  said(): string {
+  spokenText(): string {
     return this.#thought?.answer.text ?? "";
   }
 
@@ -180,23 +184,23 @@ class RealtimeMind implements Mind {
     const { spoken, unfinished } = this.#g.playout.flush();
     const thought = this.#thought;
     this.#unguess();
-    this.#answers.dropAll();
+    this.#answers.cancelAll();
     this.#says.clear();
-    for (const { id, answer, heard_ms } of this.#items.cut(unfinished)) {
+    for (const { id, answer, heard_ms } of this.#items.truncate(unfinished)) {
       if (heard_ms > 0) this.#link.send(truncateItem(id, heard_ms));
       // of one that is still being made, the rest goes once it has ended
-      else if (answer.over) this.#link.send(deleteItem(id));
+      else if (answer.completed) this.#link.send(deleteItem(id));
     }
     tell(spoken);
     if (this.#thought === thought) this.#thought = null;
   }
 
-  forget(): void {
+  discardTurn(): void {
     this.#unguess();
-    this.#turns.forget();
+    this.#turns.discard();
   }
 
-  dropThought(): void {
+  cancelGeneration(): void {
     this.#unguess();
     this.#dropThought();
   }
@@ -217,16 +221,16 @@ class RealtimeMind implements Mind {
     this.#thought = null;
     if (thought === null) return;
     this.#items.keep(thought.answer);
-    this.#answers.drop(thought.answer);
+    this.#answers.cancel(thought.answer);
   }
 
   #unguess(): void {
     const guess = this.#guess;
     this.#guess = null;
-    if (guess) this.#answers.drop(guess);
+    if (guess) this.#answers.cancel(guess);
   }
 
-  #interruptible(answer: Answer): boolean {
+  #interruptible(answer: ModelResponse): boolean {
     return (
       this.#says.get(answer)?.interruptible ??
       (this.#thought?.answer === answer ? this.#thought.effect.interruptible : true)
@@ -239,19 +243,19 @@ class RealtimeMind implements Mind {
         this.#committed(event.item_id);
         return;
       case "heard_part":
-        this.#turns.part(event.item_id, event.text);
+        this.#turns.transcriptDelta(event.item_id, event.text);
         return;
       case "heard":
-        this.#turns.heard(event.item_id, event.text);
+        this.#turns.transcript(event.item_id, event.text);
         return;
       case "unheard":
-        this.#turns.unheard(event.item_id);
+        this.#turns.transcriptionFailed(event.item_id);
         return;
       case "error":
         this.#complained(event.code, event.event_id);
         return;
       default:
-        this.#answers.take(event);
+        this.#answers.receive(event);
     }
   }
 
@@ -267,32 +271,32 @@ class RealtimeMind implements Mind {
       !this.#g.host.listening()
     )
       return;
-    const effects = this.#g.host.foresee({ type: "heard", text: UNKNOWN_WORDS });
+    const effects = this.#g.host.preview({ type: "heard", text: UNKNOWN_WORDS });
     const think = effects.find((e) => e.type === "think");
     // a step that does more than think is not gone ahead of: only its thought can be taken back
     if (!think || effects.length > 1) return;
-    this.#session.tellTask(think);
-    this.#guess = newAnswer(null, false);
-    this.#answers.ask(this.#guess);
+    this.#session.syncInstructions(think);
+    this.#guess = newResponse(null, false);
+    this.#answers.request(this.#guess);
   }
 
   #turn(text: string, timing: { eou_ms: number; stt_ms: number }): void {
-    this.#session.heard(text);
-    this.#g.events.turn(text, timing);
+    this.#session.transcriptKnown(text);
+    this.#g.events.turnEnded(text, timing);
     // nobody wanted the answer that was begun
     this.#unguess();
   }
 
   #complained(code: string, event_id: string | null): void {
     if (this.#answers.refused(code, event_id)) return;
-    const complaint = complaintOf(code, event_id);
+    const complaint = serverErrorKind(code, event_id);
     if (complaint === "fatal") {
-      this.#mute(faultCode(code));
+      this.#mute(realtimeErrorCode(code));
       return;
     }
     if (complaint === "noise" || this.#faults.has(code) || this.#faults.size >= MAX_FAULTS) return;
     this.#faults.add(code);
-    this.#g.host.fault(faultCode(code));
+    this.#g.host.recordError(realtimeErrorCode(code));
   }
 
   /** Nothing is heard or said any more. */
@@ -300,22 +304,22 @@ class RealtimeMind implements Mind {
     if (this.#deadened) return;
     this.#deadened = true;
     this.#guess = this.#thought = null;
-    this.#answers.dropAll();
+    this.#answers.cancelAll();
     this.#link.close();
-    this.#g.events.mute(code);
+    this.#g.events.ttsFailed(code);
   }
 
-  #sounded(answer: Answer): void {
+  #sounded(answer: ModelResponse): void {
     if (this.#thought?.answer === answer) this.#first ??= answer.first_ms;
   }
 
-  #audio(answer: Answer, id: string, audio: string): void {
+  #audio(answer: ModelResponse, id: string, audio: string): void {
     this.#sounded(answer);
-    if (this.#thought?.answer === answer) this.#g.events.speechCame();
+    if (this.#thought?.answer === answer) this.#g.events.synthesisStarted();
     this.#items.audio(answer, id, Buffer.from(audio, "base64"), this.#interruptible(answer));
   }
 
-  #over(answer: Answer, { code, tokens_in, tokens_out }: Ending): void {
+  #over(answer: ModelResponse, { code, tokens_in, tokens_out }: ResponseEnd): void {
     this.#items.end(answer);
     const how = this.#says.get(answer);
     this.#says.delete(answer);
@@ -330,10 +334,10 @@ class RealtimeMind implements Mind {
     const { text, calls, first_ms } = answer;
     this.#thought = null;
     if (code !== null) {
-      this.#g.host.tell({ type: "model_failed", turn, code, said: text });
+      this.#g.host.dispatch({ type: "model_failed", turn, code, said: text });
       return;
     }
-    this.#g.host.thought({
+    this.#g.host.recordAnswer({
       text,
       calls,
       first_token_ms: first_ms ?? 0,
@@ -342,22 +346,23 @@ class RealtimeMind implements Mind {
       completion_tokens: tokens_out,
       tries: 1,
     });
-    this.#g.host.tell({ type: "model_answered", turn, text, calls });
+    this.#g.host.dispatch({ type: "model_answered", turn, text, calls });
   }
 
   /** A fixed text was not said: it is asked for once more, then nothing can be said any more. */
-  #unsaid(answer: Answer, how: { interruptible: boolean }, code: string): void {
-    const again = newAnswer(answer.verbatim, true);
+  #unsaid(answer: ModelResponse, how: { interruptible: boolean }, code: string): void {
+    const again = newResponse(answer.verbatim, true);
     again.tries = answer.tries + 1;
     if (again.tries >= SAY_TRIES || answer.text !== "") {
       this.#mute("SPEECH_FAILED");
       return;
     }
-    this.#g.host.fault(code);
+    this.#g.host.recordError(code);
     this.#says.set(again, how);
-    this.#answers.ask(again, true);
+    this.#answers.request(again, true);
   }
 }
 
 /** One model that listens, thinks and speaks (OpenAI's Realtime protocol over WebSocket; voice.md 2a). */
-export const realtimeMind = (o: RealtimeParts, ground: MindGround): Mind => new RealtimeMind(o, ground);
+export const realtimeProcessor = (o: RealtimeProcessorOptions, ground: ProcessorContext): VoiceProcessor =>
+  new RealtimeProcessor(o, ground);

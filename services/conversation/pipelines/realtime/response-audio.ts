@@ -1,6 +1,6 @@
 import type { Cut, PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import type { Pcm } from "../../audio/port.ts";
-import type { Answer } from "./response-queue.ts";
+import type { ModelResponse } from "./response-queue.ts";
 
 /** Makes sound of one item out of what the server sends; `end` gives what is left of it. */
 export interface ItemDecoder {
@@ -9,7 +9,7 @@ export interface ItemDecoder {
 }
 
 /** What the caller heard of an item that was cut; 0: nothing. */
-export interface CutItem {
+export interface TruncatedItem {
   readonly id: string;
   readonly heard_ms: number;
 }
@@ -23,7 +23,7 @@ interface Item {
 }
 interface Group {
   readonly number: number;
-  readonly answer: Answer;
+  readonly answer: ModelResponse;
   readonly items: Item[];
 }
 
@@ -31,7 +31,7 @@ interface Group {
 const MAX_GROUPS = 20;
 
 /** The items of the model's answers on their way through the playout. The items of one answer are one utterance. */
-export class SpokenItems {
+export class ResponseAudio {
   readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder };
   #groups: Group[] = [];
   #numbers = 0;
@@ -40,26 +40,26 @@ export class SpokenItems {
     this.#o = o;
   }
 
-  audio(answer: Answer, id: string, audio: Uint8Array, interruptible: boolean): void {
+  audio(answer: ModelResponse, id: string, audio: Uint8Array, interruptible: boolean): void {
     const item = this.#itemOf(answer, id, interruptible);
     item.bytes += audio.length;
     item.sink.push(item.decoder.push(audio));
   }
 
-  words(answer: Answer, id: string, text: string, interruptible: boolean): void {
+  text(answer: ModelResponse, id: string, text: string, interruptible: boolean): void {
     this.#itemOf(answer, id, interruptible).sink.addText(text);
   }
 
   /** Nothing more comes of the answer; what has come is played. */
-  end(answer: Answer): void {
+  end(answer: ModelResponse): void {
     for (const group of this.#groups) if (group.answer === answer) for (const item of group.items) this.#end(item);
   }
 
   /** The same, and what has come stays said: it will be heard. */
-  keep(answer: Answer): void {
+  keep(answer: ModelResponse): void {
     this.end(answer);
     for (const group of this.#groups)
-      if (group.answer === answer) for (const { id } of group.items) answer.heard.add(id);
+      if (group.answer === answer) for (const { id } of group.items) answer.heard_items.add(id);
   }
 
   /** Sound that is no speech. */
@@ -70,7 +70,7 @@ export class SpokenItems {
   }
 
   /** The playout was flushed: what that means for the items. */
-  cut(unfinished: Cut["unfinished"]): (CutItem & { readonly answer: Answer })[] {
+  truncate(unfinished: Cut["unfinished"]): (TruncatedItem & { readonly answer: ModelResponse })[] {
     const made = this.#groups.flatMap(({ number, answer, items }) => {
       const parts = unfinished.filter((u) => u.group === number);
       // parts leave the playout in their order: what is left of a group are its last ones
@@ -83,7 +83,7 @@ export class SpokenItems {
     });
     for (const { answer } of this.#groups) this.end(answer);
     for (const { items, answer } of this.#groups)
-      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard.add(id);
+      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard_items.add(id);
     this.#groups = [];
     return made;
   }
@@ -95,7 +95,7 @@ export class SpokenItems {
     item.sink.end();
   }
 
-  #itemOf(answer: Answer, id: string, interruptible: boolean): Item {
+  #itemOf(answer: ModelResponse, id: string, interruptible: boolean): Item {
     const group = this.#groupOf(answer);
     const known = group.items.find((item) => item.id === id);
     if (known) return known;
@@ -106,7 +106,7 @@ export class SpokenItems {
     return item;
   }
 
-  #groupOf(answer: Answer): Group {
+  #groupOf(answer: ModelResponse): Group {
     const known = this.#groups.find((group) => group.answer === answer);
     if (known) return known;
     const group: Group = { number: ++this.#numbers, answer, items: [] };

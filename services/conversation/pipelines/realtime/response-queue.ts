@@ -8,14 +8,14 @@ import {
 } from "../../providers/realtime/realtime-dialect.ts";
 
 /** An answer that gives no sign for this long is given up. */
-export const ANSWER_PATIENCE_MS = 5000;
+export const RESPONSE_TIMEOUT_MS = 5000;
 /** An answer that was taken back has this long to end before the next one is asked for all the same. */
 const CANCEL_MS = 1500;
 /** A server that is not done with an answer we don't know is asked again after this. */
 const REFUSED_MS = 250;
 
 /** An answer of the model: asked for, being made, made. */
-export interface Answer {
+export interface ModelResponse {
   /** What it has to be, word for word; null: what the model thinks of. */
   readonly verbatim: string | null;
   /** Its name between us and the server; a new one at each try. */
@@ -28,36 +28,36 @@ export interface Answer {
   /** What comes of it waits in `held` until it is certain that it is wanted. */
   wanted: boolean;
   held: (() => void)[];
-  dropped: boolean;
-  over: boolean;
+  cancelled: boolean;
+  completed: boolean;
   text: string;
   calls: ModelCall[];
   /** Its items in the server's conversation, and those that the caller has heard something of. */
   readonly items: Set<string>;
-  readonly heard: Set<string>;
+  readonly heard_items: Set<string>;
 }
 
 /** How an answer ended; `code` null: as it should. */
-export interface Ending {
+export interface ResponseEnd {
   readonly code: string | null;
   readonly tokens_in: number;
   readonly tokens_out: number;
 }
 
 /** What comes of answers. Nothing comes of one that was dropped, or before it is wanted. */
-export interface AnswerEvents {
-  audio(answer: Answer, item_id: string, audio: string): void;
-  words(answer: Answer, item_id: string, text: string): void;
-  over(answer: Answer, ending: Ending): void;
+export interface ResponseEvents {
+  audio(answer: ModelResponse, item_id: string, audio: string): void;
+  text(answer: ModelResponse, item_id: string, text: string): void;
+  ended(answer: ModelResponse, ending: ResponseEnd): void;
   /** An answer that nobody has claimed yet came to nothing. */
-  lapsed(answer: Answer): void;
+  preemptiveFailed(answer: ModelResponse): void;
 }
 
 type Wire = { readonly dialect: Dialect; send(event: object): void; now(): number };
 type Of<T extends RealtimeEvent["type"]> = Extract<RealtimeEvent, { type: T }>;
 
 /** An answer that is still to be asked for. `wanted` false: begun before it is certain that it is. */
-export const newAnswer = (verbatim: string | null, wanted: boolean): Answer => ({
+export const newResponse = (verbatim: string | null, wanted: boolean): ModelResponse => ({
   verbatim,
   ask: "",
   tries: 0,
@@ -67,21 +67,21 @@ export const newAnswer = (verbatim: string | null, wanted: boolean): Answer => (
   first_ms: null,
   wanted,
   held: [],
-  dropped: false,
-  over: false,
+  cancelled: false,
+  completed: false,
   text: "",
   calls: [],
   items: new Set(),
-  heard: new Set(),
+  heard_items: new Set(),
 });
 
 /** The model's answers, one at a time: the protocol knows no two, and refuses the next until one that was taken back has ended. */
-export class Answers {
+export class ResponseQueue {
   readonly #wire: Wire;
-  readonly #events: AnswerEvents;
-  #queue: Answer[] = [];
+  readonly #events: ResponseEvents;
+  #queue: ModelResponse[] = [];
   /** What the server is at, wanted or not. */
-  #slot: Answer | null = null;
+  #slot: ModelResponse | null = null;
   #droppedAt = 0;
   /** When the server refused the slot's answer because it is at another. */
   #refusedAt: number | null = null;
@@ -89,7 +89,7 @@ export class Answers {
   #unnamed: string[] = [];
   #asks = 0;
 
-  constructor(wire: Wire, events: AnswerEvents) {
+  constructor(wire: Wire, events: ResponseEvents) {
     this.#wire = wire;
     this.#events = events;
   }
@@ -99,30 +99,30 @@ export class Answers {
     const slot = this.#slot;
     return (
       this.#queue.some((a) => a.verbatim !== null) ||
-      (slot !== null && slot.wanted && !slot.dropped && (slot.verbatim !== null || slot.text !== ""))
+      (slot !== null && slot.wanted && !slot.cancelled && (slot.verbatim !== null || slot.text !== ""))
     );
   }
 
   /** `first`: before what waits already. */
-  ask(answer: Answer, first = false): void {
+  request(answer: ModelResponse, first = false): void {
     if (first) this.#queue.unshift(answer);
     else this.#queue.push(answer);
     this.#pump();
   }
 
   /** The answer is wanted: what has come of it comes out now. */
-  claim(answer: Answer): void {
+  claim(answer: ModelResponse): void {
     answer.wanted = true;
     for (const act of answer.held.splice(0)) act();
   }
 
   /** The answer is not wanted any more. What nobody heard of it leaves the server's conversation. */
-  drop(answer: Answer): void {
-    if (answer.dropped) return;
-    answer.dropped = true;
+  cancel(answer: ModelResponse): void {
+    if (answer.cancelled) return;
+    answer.cancelled = true;
     answer.held = [];
     this.#queue = this.#queue.filter((a) => a !== answer);
-    if (answer.over) this.#tidy(answer);
+    if (answer.completed) this.#tidy(answer);
     if (answer !== this.#slot) return;
     this.#droppedAt = this.#wire.now();
     if (this.#refusedAt !== null) this.#free();
@@ -131,11 +131,11 @@ export class Answers {
   }
 
   /** Lets go of all that is wanted; gives what it was. */
-  dropAll(): void {
-    for (const answer of [...this.#queue, ...(this.#slot === null ? [] : [this.#slot])]) this.drop(answer);
+  cancelAll(): void {
+    for (const answer of [...this.#queue, ...(this.#slot === null ? [] : [this.#slot])]) this.cancel(answer);
   }
 
-  take(event: RealtimeEvent): void {
+  receive(event: RealtimeEvent): void {
     switch (event.type) {
       case "response_began":
         this.#began(event);
@@ -151,7 +151,7 @@ export class Answers {
       case "words":
         this.#out(event, (a) => {
           a.text += event.text;
-          this.#events.words(a, event.item_id, event.text);
+          this.#events.text(a, event.item_id, event.text);
         });
         return;
       case "call":
@@ -171,11 +171,11 @@ export class Answers {
     const slot = this.#slot;
     const busy = code === "conversation_already_has_active_response";
     if (slot === null || slot.id !== null || (event_id === null ? !busy : event_id !== slot.ask)) return busy;
-    if (busy && !slot.dropped) this.#refusedAt = this.#wire.now();
+    if (busy && !slot.cancelled) this.#refusedAt = this.#wire.now();
     else {
       this.#slot = null;
       this.#refusedAt = null;
-      if (!slot.dropped) this.#came(slot, { code: "MODEL_ERROR", tokens_in: 0, tokens_out: 0 });
+      if (!slot.cancelled) this.#came(slot, { code: "MODEL_ERROR", tokens_in: 0, tokens_out: 0 });
       this.#pump();
     }
     return busy;
@@ -186,12 +186,12 @@ export class Answers {
     const slot = this.#slot;
     const now = this.#wire.now();
     if (!slot) return;
-    if (slot.dropped) {
+    if (slot.cancelled) {
       if (now - this.#droppedAt < CANCEL_MS) return;
       if (slot.id === null) this.#unnamed.push(slot.ask);
       this.#free();
-    } else if (now - slot.alive_at >= ANSWER_PATIENCE_MS) {
-      this.drop(slot);
+    } else if (now - slot.alive_at >= RESPONSE_TIMEOUT_MS) {
+      this.cancel(slot);
       this.#came(slot, { code: "MODEL_TIMEOUT", tokens_in: 0, tokens_out: 0 });
     } else if (this.#refusedAt !== null && now - this.#refusedAt >= REFUSED_MS) this.#send(slot);
   }
@@ -205,7 +205,7 @@ export class Answers {
     this.#send(next);
   }
 
-  #send(answer: Answer): void {
+  #send(answer: ModelResponse): void {
     this.#refusedAt = null;
     answer.ask = `ask_${++this.#asks}`;
     this.#wire.send(createResponse(this.#wire.dialect, answer.ask, answer.verbatim));
@@ -227,20 +227,20 @@ export class Answers {
       return;
     }
     slot.id = response_id;
-    if (slot.dropped) this.#wire.send(cancelResponse(response_id));
+    if (slot.cancelled) this.#wire.send(cancelResponse(response_id));
   }
 
-  #of({ response_id }: { readonly response_id: string }, act: (answer: Answer) => void): void {
+  #of({ response_id }: { readonly response_id: string }, act: (answer: ModelResponse) => void): void {
     if (this.#slot?.id === response_id) act(this.#slot);
   }
 
-  #out(event: { readonly response_id: string; readonly item_id?: string }, act: (answer: Answer) => void): void {
+  #out(event: { readonly response_id: string; readonly item_id?: string }, act: (answer: ModelResponse) => void): void {
     this.#of(event, (answer) => {
       const now = this.#wire.now();
       if (event.item_id !== undefined) answer.items.add(event.item_id);
       answer.alive_at = now;
       answer.first_ms ??= Math.round(now - answer.asked_at);
-      if (answer.dropped) return;
+      if (answer.cancelled) return;
       if (answer.wanted) act(answer);
       else answer.held.push(() => act(answer));
     });
@@ -253,9 +253,9 @@ export class Answers {
       return;
     }
     for (const id of items) answer.items.add(id);
-    answer.over = true;
+    answer.completed = true;
     this.#slot = null;
-    if (answer.dropped) this.#tidy(answer);
+    if (answer.cancelled) this.#tidy(answer);
     else {
       // what was cut off by the server's own bounds is an answer as far as it goes
       const gave = answer.first_ms !== null && status !== "failed";
@@ -264,16 +264,16 @@ export class Answers {
     this.#pump();
   }
 
-  #came(answer: Answer, ending: Ending): void {
-    if (answer.wanted) this.#events.over(answer, ending);
-    else if (ending.code === null) answer.held.push(() => this.#events.over(answer, ending));
+  #came(answer: ModelResponse, ending: ResponseEnd): void {
+    if (answer.wanted) this.#events.ended(answer, ending);
+    else if (ending.code === null) answer.held.push(() => this.#events.ended(answer, ending));
     else {
-      this.drop(answer);
-      this.#events.lapsed(answer);
+      this.cancel(answer);
+      this.#events.preemptiveFailed(answer);
     }
   }
 
-  #tidy({ items, heard }: Answer): void {
+  #tidy({ items, heard_items: heard }: ModelResponse): void {
     for (const id of items) if (!heard.has(id)) this.#wire.send(deleteItem(id));
   }
 }

@@ -3,10 +3,10 @@ import { MAX_TURN_CHARS, type Effect } from "../../dialogue/dialogue-state.ts";
 import {
   functionOutput,
   sessionUpdate,
-  taskUpdate,
+  instructionsUpdate,
   userText,
   type Dialect,
-  type SessionWish,
+  type SessionSettings,
 } from "../../providers/realtime/realtime-dialect.ts";
 
 type Thought = Pick<Extract<Effect, { type: "think" }>, "messages" | "tools">;
@@ -15,8 +15,8 @@ type Thought = Pick<Extract<Effect, { type: "think" }>, "messages" | "tools">;
 const MAX_TRANSCRIBED = 50;
 
 /** What the server has been told: the task, and what it can't have heard. */
-export class ToldSession {
-  readonly #o: { dialect: Dialect; wish: Omit<SessionWish, "instructions" | "tools">; send(event: object): void };
+export class SessionSync {
+  readonly #o: { dialect: Dialect; wish: Omit<SessionSettings, "instructions" | "tools">; send(event: object): void };
   #task = "";
   #updates = 0;
   readonly #messages = new WeakSet<ChatMessage>();
@@ -24,13 +24,17 @@ export class ToldSession {
   /** Texts that the server knows as sound, and the talk has not attended to. */
   #transcribed: string[] = [];
 
-  constructor(o: { dialect: Dialect; wish: Omit<SessionWish, "instructions" | "tools">; send(event: object): void }) {
+  constructor(o: {
+    dialect: Dialect;
+    wish: Omit<SessionSettings, "instructions" | "tools">;
+    send(event: object): void;
+  }) {
     this.#o = o;
     this.#update(sessionUpdate(o.dialect, { ...o.wish, instructions: "", tools: [] }));
   }
 
   /** The server has heard this by itself. */
-  heard(text: string): void {
+  transcriptKnown(text: string): void {
     this.#transcribed = [...this.#transcribed, text.slice(0, MAX_TURN_CHARS).trim()].slice(-MAX_TRANSCRIBED);
   }
 
@@ -40,19 +44,19 @@ export class ToldSession {
   }
 
   /** Tells what the thought needs; true where there was something to tell. */
-  tell(thought: Thought): boolean {
-    const changed = this.tellTask(thought);
+  sync(thought: Thought): boolean {
+    const changed = this.syncInstructions(thought);
     return this.#tellMessages(thought.messages) || changed;
   }
 
   /** Of it, the task alone. */
-  tellTask({ messages, tools }: Thought): boolean {
+  syncInstructions({ messages, tools }: Thought): boolean {
     const [system] = messages;
     const wish = { instructions: system?.role === "system" ? system.content : "", tools };
     const task = JSON.stringify(wish);
     if (task === this.#task) return false;
     this.#task = task;
-    this.#update(taskUpdate(this.#o.dialect, wish));
+    this.#update(instructionsUpdate(this.#o.dialect, wish));
     return true;
   }
 

@@ -2,12 +2,12 @@ import type { AudioFormat } from "../../transport/port.ts";
 import { codecFor } from "../../audio/g711.ts";
 import type { Pcm } from "../../audio/port.ts";
 import { resampler } from "../../audio/resampler.ts";
-import { PCM_RATE, type RealtimeSound } from "../../providers/realtime/realtime-dialect.ts";
+import { PCM_RATE, type RealtimeAudioFormat } from "../../providers/realtime/realtime-dialect.ts";
 import type { ItemDecoder } from "./response-audio.ts";
 
 /** How sound travels between a leg and the server. */
-export interface WireSound {
-  readonly name: RealtimeSound;
+export interface WireAudio {
+  readonly name: RealtimeAudioFormat;
   /** What the server's sound has for a millisecond. */
   readonly bytesPerMs: number;
   /** The caller's sound for the server; the frame as it came, where the server takes it as it is. */
@@ -19,7 +19,7 @@ const MS_PER_SECOND = 1000;
 const BYTES_PER_SAMPLE = 2;
 
 /** G.711 goes through untouched; anything else goes at the one rate that the protocol has. */
-export function wireSound(format: AudioFormat): WireSound {
+export function wireAudio(format: AudioFormat): WireAudio {
   const { codec, rate } = format;
   if (codec !== "s16le") {
     const law = codecFor(format);

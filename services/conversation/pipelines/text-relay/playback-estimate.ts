@@ -7,18 +7,18 @@ const SYNTHESIS_MS = 250;
 const SETTLED_MS = 1000;
 
 /** Keeps track of how long our speech will still be audible: by the carrier's reports where there are any, else by the text's length. */
-export interface Playout {
+export interface PlaybackEstimate {
   sent(text: string): void;
   /** The carrier reports that our speech became audible, or silent. */
   audible(now: boolean): void;
   /** Nothing of what was sent will be heard any more. */
-  cut(): void;
+  stop(): void;
   /** Milliseconds until the end of our speech; 0 when it is over. */
   leftMs(): number;
 }
 
 /** Starts with silence. */
-export function playout(clock: Clock): Playout {
+export function playbackEstimate(clock: Clock): PlaybackEstimate {
   let until = 0;
   /** The end by the text's length alone: what counts again when the carrier says that it speaks after all. */
   let estimated = 0;
@@ -44,7 +44,7 @@ export function playout(clock: Clock): Playout {
       // text sent a moment ago may not have begun to sound: the silence may not be about it, so it must last a little
       until = sentSinceAudible && now - lastSent <= SETTLED_MS ? Math.min(until, now + SETTLED_MS) : now;
     },
-    cut() {
+    stop() {
       until = clock.monotonicMs();
       estimated = until;
     },

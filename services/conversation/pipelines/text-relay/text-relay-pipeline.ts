@@ -2,15 +2,15 @@ import type { Clock } from "../../../../shared/clock.ts";
 import type { TextLeg } from "../../transport/port.ts";
 import { ModelError, type ChatModel } from "../../providers/port.ts";
 import { startTimer } from "../../timer.ts";
-import type { SpeechEffect, TalkHost, Voice, VoiceEngine } from "../port.ts";
+import type { SpeechEffect, PipelineHost, VoicePipeline, PipelineFactory } from "../port.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
-import { keypad } from "../dtmf-collector.ts";
-import { plainSpeech } from "../plain-text.ts";
-import { playout } from "./playback-estimate.ts";
+import { dtmfCollector } from "../dtmf-collector.ts";
+import { plainText } from "../plain-text.ts";
+import { playbackEstimate } from "./playback-estimate.ts";
 
 /** Longest wait for our own speech to end before the call goes on without it. */
-export const MAX_QUIET_MS = 20_000;
+export const MAX_PLAYOUT_WAIT_MS = 20_000;
 /** The carrier gets this long to close the leg after we ended it; it may say the last words first. */
 const CLOSE_MS = 5000;
 /** The same where nothing that is still to be heard matters: a machine, a lost lease, a shutdown without time for a goodbye. */
@@ -33,10 +33,10 @@ interface Thought {
 }
 
 /** One talk over a text leg. */
-class RelayVoice implements Voice {
-  readonly over: Promise<void>;
+class TextRelayPipeline implements VoicePipeline {
+  readonly closed: Promise<void>;
   readonly #leg: TextLeg;
-  readonly #host: TalkHost;
+  readonly #host: PipelineHost;
   readonly #model: ChatModel;
   readonly #clock: Clock;
   readonly #playout;
@@ -47,14 +47,16 @@ class RelayVoice implements Voice {
   #beep: BeepWait | null = null;
   #ended = false;
 
-  constructor(leg: TextLeg, host: TalkHost, model: ChatModel, clock: Clock) {
+  constructor(leg: TextLeg, host: PipelineHost, model: ChatModel, clock: Clock) {
     this.#leg = leg;
     this.#host = host;
     this.#model = model;
     this.#clock = clock;
-    this.#playout = playout(clock);
-    this.#keypad = keypad(clock, (digits) => this.#happened(() => host.tell({ type: "dtmf", digits })));
-    this.over = new Promise((resolve) => this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }));
+    this.#playout = playbackEstimate(clock);
+    this.#keypad = dtmfCollector(clock, (digits) => this.#happened(() => host.dispatch({ type: "dtmf", digits })));
+    this.closed = new Promise((resolve) =>
+      this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
   }
 
   /** Begins to listen; what came before is delivered at once. */
@@ -62,21 +64,21 @@ class RelayVoice implements Voice {
     this.#leg.listen({
       ready: (call_id) => this.#happened(() => this.#host.ready(call_id)),
       prompt: (text, final) => this.#prompted(text, final),
-      digit: (digit) => this.#happened(() => this.#keypad.press(digit, this.#host.collection())),
+      digit: (digit) => this.#happened(() => this.#keypad.push(digit, this.#host.dtmfCollection())),
       interrupt: (spoken) => this.#interrupted(spoken),
       speaking: (now) => {
         this.#playout.audible(now);
         this.#watchIdle();
       },
       customer: (speaking) => {
-        this.#beep?.speaks(speaking);
+        this.#beep?.speechChanged(speaking);
         this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0);
       },
       silence: () =>
         this.#happened(() => {
-          if (this.#host.listening()) this.#host.tell({ type: "idle" });
+          if (this.#host.listening()) this.#host.dispatch({ type: "idle" });
         }),
-      fault: () => this.#host.fault("RELAY_REFUSED_FRAME"),
+      fault: () => this.#host.recordError("RELAY_REFUSED_FRAME"),
       closed: () => this.#closed(),
     });
   }
@@ -91,13 +93,13 @@ class RelayVoice implements Voice {
     this.#watchIdle();
   }
 
-  said(): string {
+  spokenText(): string {
     return this.#thought?.said ?? "";
   }
 
-  async quiet(): Promise<void> {
+  async playedOut(): Promise<void> {
     this.#leg.flush?.();
-    const until = this.#clock.monotonicMs() + MAX_QUIET_MS;
+    const until = this.#clock.monotonicMs() + MAX_PLAYOUT_WAIT_MS;
     while (!this.#gone.signal.aborted) {
       const left = Math.min(this.#playout.leftMs(), until - this.#clock.monotonicMs());
       if (left <= 0) return;
@@ -105,7 +107,7 @@ class RelayVoice implements Voice {
     }
   }
 
-  cut(): void {
+  closeLeg(): void {
     this.#leg.close();
     this.#leg.close(); // a close that the other side does not answer is a cut the second time
   }
@@ -122,16 +124,16 @@ class RelayVoice implements Voice {
 
   #press(digits: string): void {
     if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
-    else this.#host.press(digits);
+    else this.#host.sendDtmf(digits);
   }
 
   /** Silence from here on, until the beep, or what counts as one; a leg that leaves messages by itself only tells when it has been told to. */
   #awaitBeep(message: string): void {
     this.#dropThought();
     this.#keypad.stop();
-    const beep = (): void => this.#happened(() => this.#host.tell({ type: "beep" }));
+    const beep = (): void => this.#happened(() => this.#host.dispatch({ type: "beep" }));
     if (!this.#leg.leaveMessage) {
-      this.#beep = beepWait(this.#clock, this.#host.tells_beep, beep);
+      this.#beep = beepWait(this.#clock, this.#host.signals_beep, beep);
       return;
     }
     this.#leg.leaveMessage(message, MAX_BEEP_SECONDS, () => {
@@ -140,25 +142,25 @@ class RelayVoice implements Voice {
         MAX_BEEP_SECONDS * MS_PER_SECOND + speechMs(message) + LEAVING_MARGIN_MS,
         beep,
       );
-      this.#beep = { speaks: () => undefined, stop };
-      this.#host.tell({ type: "message_handed" });
+      this.#beep = { speechChanged: () => undefined, stop };
+      this.#host.dispatch({ type: "message_handed" });
     });
   }
 
   #prompted(text: string, final: boolean): void {
-    this.#beep?.speaks(!final);
+    this.#beep?.speechChanged(!final);
     this.#happened(() => {
       if (!final) return;
       this.#keypad.flush();
-      this.#host.tell({ type: "heard", text });
+      this.#host.dispatch({ type: "heard", text });
     });
   }
 
   #interrupted(spoken: string): void {
-    this.#playout.cut();
+    this.#playout.stop();
     // the thought's request is let go before the brain hears of it, what it has said is still told
     this.#thought?.abort.abort();
-    this.#happened(() => this.#host.tell({ type: "interrupted", spoken }));
+    this.#happened(() => this.#host.dispatch({ type: "interrupted", spoken }));
     if (this.#thought?.abort.signal.aborted) this.#thought = null;
   }
 
@@ -168,7 +170,7 @@ class RelayVoice implements Voice {
     this.#beep?.stop();
     this.#stopIdle();
     this.#gone.abort();
-    this.#host.tell({ type: "stopped", reason: "hung_up" });
+    this.#host.dispatch({ type: "stopped", reason: "hung_up" });
   }
 
   /** Lets go of the running thought; an utterance that has begun is closed, so that the next one is not appended to it. */
@@ -190,7 +192,7 @@ class RelayVoice implements Voice {
       const answer = await this.#model.answer(effect, {
         signal: thought.abort.signal,
         onText: (piece) => {
-          const token = plainSpeech(piece);
+          const token = plainText(piece);
           if (!isCurrent() || token === "") return;
           thought.said += token;
           this.#leg.say(token, { last: false, interruptible });
@@ -198,15 +200,17 @@ class RelayVoice implements Voice {
         },
       });
       if (!isCurrent()) return;
-      this.#host.thought(answer);
+      this.#host.recordAnswer(answer);
       this.#closeUtterance(thought);
-      this.#happened(() => this.#host.tell({ type: "model_answered", turn, text: thought.said, calls: answer.calls }));
+      this.#happened(() =>
+        this.#host.dispatch({ type: "model_answered", turn, text: thought.said, calls: answer.calls }),
+      );
     } catch (error) {
       if (!isCurrent()) return;
       const { said } = thought;
       this.#closeUtterance(thought);
       this.#happened(() =>
-        this.#host.tell({
+        this.#host.dispatch({
           type: "model_failed",
           turn,
           code: error instanceof ModelError ? error.code : "MODEL_ERROR",
@@ -229,7 +233,7 @@ class RelayVoice implements Voice {
     if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
     // a leg that speaks in turns says its last words and ends by one document
     if (this.#leg.giveFloor && !effect.transferred) this.#leg.end();
-    if (!effect.at_once) await this.quiet();
+    if (!effect.at_once) await this.playedOut();
     if (effect.transferred) this.#leg.close();
     else this.#leg.end();
     await this.#clock.wait(effect.at_once ? CLOSE_AT_ONCE_MS : CLOSE_MS, this.#gone.signal);
@@ -241,19 +245,19 @@ class RelayVoice implements Voice {
     this.#stopIdle();
     if (this.#ended || this.#thought || this.#gone.signal.aborted || !this.#host.listening()) return;
     if (this.#leg.giveFloor) {
-      this.#leg.giveFloor({ idle_ms: this.#host.idle_ms, keys_only: this.#host.collection() !== null });
+      this.#leg.giveFloor({ idle_ms: this.#host.idle_ms, keys_only: this.#host.dtmfCollection() !== null });
       return;
     }
     this.#stopIdle = startTimer(this.#clock, Math.max(this.#playout.leftMs(), speakingMs) + this.#host.idle_ms, () =>
-      this.#happened(() => this.#host.tell({ type: "idle" })),
+      this.#happened(() => this.#host.dispatch({ type: "idle" })),
     );
   }
 }
 
 /** The engine for carriers that do recognition and synthesis themselves (ConversationRelay): it streams the model's tokens as they come. */
-export const relayEngine = (model: ChatModel, clock: Clock): VoiceEngine<TextLeg> => ({
+export const textRelayPipeline = (model: ChatModel, clock: Clock): PipelineFactory<TextLeg> => ({
   open(leg, host) {
-    const voice = new RelayVoice(leg, host, model, clock);
+    const voice = new TextRelayPipeline(leg, host, model, clock);
     voice.start();
     return voice;
   },

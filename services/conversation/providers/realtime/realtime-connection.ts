@@ -12,7 +12,7 @@ export interface RealtimeAddress {
 }
 
 /** A connection to a realtime model. */
-export interface RealtimeLink {
+export interface RealtimeConnection {
   send(event: object): void;
   close(): void;
 }
@@ -50,7 +50,7 @@ function open({ base_url, key, model, dialect }: RealtimeAddress): WebSocket {
 }
 
 /** Connects; what is sent before the connection stands waits. */
-export function realtimeLink(address: RealtimeAddress, events: RealtimeEvents): RealtimeLink {
+export function realtimeConnection(address: RealtimeAddress, events: RealtimeEvents): RealtimeConnection {
   let early: string[] | null = [];
   let over = false;
   let socket: WebSocket;

@@ -3,14 +3,14 @@ import type { ChatTool } from "../../dialogue/chat-messages.ts";
 /** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak (voice.md 2a). */
 export type Dialect = "ga" | "beta";
 /** Sound as the protocol names it. */
-export type RealtimeSound = "pcmu" | "pcma" | "pcm";
+export type RealtimeAudioFormat = "pcmu" | "pcma" | "pcm";
 
 /** What a session is to be like. */
-export interface SessionWish {
+export interface SessionSettings {
   readonly instructions: string;
   readonly tools: readonly ChatTool[];
   readonly voice: string;
-  readonly sound: RealtimeSound;
+  readonly audio_format: RealtimeAudioFormat;
   readonly language: string;
   readonly transcription_model: string;
 }
@@ -52,8 +52,12 @@ const THRESHOLD = 0.5;
 /** The rate of linear sound in this protocol. */
 export const PCM_RATE = 24_000;
 
-const BETA_SOUND: Readonly<Record<RealtimeSound, string>> = { pcmu: "g711_ulaw", pcma: "g711_alaw", pcm: "pcm16" };
-const gaSound = (sound: RealtimeSound): object =>
+const BETA_SOUND: Readonly<Record<RealtimeAudioFormat, string>> = {
+  pcmu: "g711_ulaw",
+  pcma: "g711_alaw",
+  pcm: "pcm16",
+};
+const gaSound = (sound: RealtimeAudioFormat): object =>
   sound === "pcm" ? { type: "audio/pcm", rate: PCM_RATE } : { type: `audio/${sound}` };
 const toolsOf = (tools: readonly ChatTool[]): object[] =>
   tools.map(({ function: f }) => ({
@@ -62,7 +66,7 @@ const toolsOf = (tools: readonly ChatTool[]): object[] =>
     description: f.description,
     parameters: f.parameters,
   }));
-const task = ({ instructions, tools }: Pick<SessionWish, "instructions" | "tools">): object => ({
+const task = ({ instructions, tools }: Pick<SessionSettings, "instructions" | "tools">): object => ({
   instructions,
   tools: toolsOf(tools),
   tool_choice: "auto",
@@ -71,8 +75,8 @@ const task = ({ instructions, tools }: Pick<SessionWish, "instructions" | "tools
 const shortLanguage = (language: string): string => language.toLowerCase().split(/[-_]/)[0] ?? "en";
 
 /** `session.update`, the first of a session: the server tells turns apart, we say when it answers. */
-export function sessionUpdate(dialect: Dialect, wish: SessionWish): object {
-  const { voice, sound, language, transcription_model } = wish;
+export function sessionUpdate(dialect: Dialect, wish: SessionSettings): object {
+  const { voice, audio_format: sound, language, transcription_model } = wish;
   const turn_detection = {
     type: "server_vad",
     threshold: THRESHOLD,
@@ -106,7 +110,10 @@ export function sessionUpdate(dialect: Dialect, wish: SessionWish): object {
 }
 
 /** `session.update` for another task; voice and sound stay: servers refuse to change them once they have spoken. */
-export const taskUpdate = (dialect: Dialect, wish: Pick<SessionWish, "instructions" | "tools">): object => ({
+export const instructionsUpdate = (
+  dialect: Dialect,
+  wish: Pick<SessionSettings, "instructions" | "tools">,
+): object => ({
   type: "session.update",
   session: { ...(dialect === "ga" ? { type: "realtime" } : {}), ...task(wish) },
 });

@@ -1,5 +1,5 @@
 /** What an error of the server means to a talk. */
-export type Complaint = "noise" | "fault" | "fatal";
+export type ServerErrorKind = "noise" | "fault" | "fatal";
 
 /** Housekeeping that came too late: what it was about is gone already. */
 const NOISE: ReadonlySet<string> = new Set([
@@ -20,7 +20,7 @@ const FATAL: ReadonlySet<string> = new Set([
 const MAX_CODE_CHARS = 40;
 
 /** Judges an error by its code, and by which of our events it is about. */
-export function complaintOf(code: string, event_id: string | null): Complaint {
+export function serverErrorKind(code: string, event_id: string | null): ServerErrorKind {
   if (NOISE.has(code)) return "noise";
   // a task the server did not take: it would go on with the one before
   if (FATAL.has(code) || event_id?.startsWith("session_") === true) return "fatal";
@@ -28,7 +28,7 @@ export function complaintOf(code: string, event_id: string | null): Complaint {
 }
 
 /** The code as ours: letters only, and no longer than a name. */
-export const faultCode = (code: string): string =>
+export const realtimeErrorCode = (code: string): string =>
   `REALTIME_${code
     .toUpperCase()
     .replace(/[^A-Z]+/g, "_")
