@@ -54,7 +54,6 @@ const PURE = [
   "services/auth/tokens/token-rules.ts",
   "services/auth/users/user-rules.ts",
   "services/dialer/billing/cost-item.ts",
-  "services/dialer/recordings/audio-type.ts",
   "services/gateway/byte-range.ts",
   "shared/call-prices.ts",
   "services/merchants/permissions.ts",

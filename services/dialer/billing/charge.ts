@@ -7,53 +7,56 @@ import type { Price } from "../carriers/carrier-port.ts";
 import { carrierItem, tableItem, talkSeconds } from "./cost-item.ts";
 import { factsOf } from "../call/call-facts.ts";
 import { COST_LOOKS_SECONDS } from "../call/call-deadlines.ts";
-import type { Works } from "../deps.ts";
+import type { CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
+
+/** What charging for a call needs. */
+export type ChargeDeps = Clocked & Configured & CallStore & WithCarriers & WithPeers;
 
 /** When the price of a call is asked for next; null: it has one, it has none, or was asked for often enough. */
-export function nextCostLook(w: Works, call: CallDoc): Date | null {
+export function nextCostLook(deps: Pick<Clocked, "clock">, call: CallDoc): Date | null {
   const wait = COST_LOOKS_SECONDS[call.cost_looks ?? 0];
   const talked = factsOf(call, null).answered_at !== null;
   return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined
     ? null
-    : plusSeconds(w.clock.now(), wait);
+    : plusSeconds(deps.clock.now(), wait);
 }
 
 /** Tells the lead what its attempt cost, then writes it down. The lead's sum is in the deployment's currency: an amount in another one is only itemised. */
-async function charge(w: Works, call: CallDoc, item: CostItem): Promise<void> {
+async function charge(deps: ChargeDeps, call: CallDoc, item: CostItem): Promise<void> {
   const { lead_id, claim_no } = call;
-  await w.bus.call("leads.annotate", {
+  await deps.bus.call("leads.annotate", {
     lead_id,
     claim_no,
     cost_breakdown: { items: [item] },
-    ...(item.currency === w.env.COST_CURRENCY ? { cost: item.amount } : {}),
+    ...(item.currency === deps.env.COST_CURRENCY ? { cost: item.amount } : {}),
   });
-  await w.calls.run(priced(call._id, item));
+  await deps.calls.run(priced(call._id, item));
 }
 
 /** The carrier named its price in a callback, for the call of this name. It stands in for one of the price table. */
-export async function costTold(w: Works, ref: string, call_id: string, cost: Price): Promise<void> {
-  const call = await w.calls.find(ref);
+export async function costTold(deps: ChargeDeps, ref: string, call_id: string, cost: Price): Promise<void> {
+  const call = await deps.calls.find(ref);
   if (!call || ![call.carrier_call_id, call.carrier_leg_id].includes(call_id) || call.cost_what === "carrier") return;
-  await charge(w, call, carrierItem(cost, talkSeconds(call)));
+  await charge(deps, call, carrierItem(cost, talkSeconds(call)));
 }
 
 /** What the table says of a talk that the carrier names no price for. */
-function byTable({ env }: Works, call: CallDoc): CostItem | null {
+function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | null {
   if (call.direction === "INBOUND" || call.order === undefined) return null; // the table has prices of numbers called
   return tableItem(parseCallPrices(env.CALL_PRICES).prices, call.order.to, talkSeconds(call), env.COST_CURRENCY);
 }
 
 /** Asks for the price of a talk, which carriers know some time after its end; after the last look the price table stands in. */
-export async function askPrice(w: Works, call: CallDoc): Promise<void> {
+export async function askPrice(deps: ChargeDeps, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
-  const cost = call.cost === undefined ? ((await w.carriers.of(call.provider).fetch(handle))?.cost ?? null) : null;
-  const again = nextCostLook(w, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 });
+  const cost = call.cost === undefined ? ((await deps.carriers.of(call.provider).fetch(handle))?.cost ?? null) : null;
+  const again = nextCostLook(deps, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 });
   const item = cost
     ? carrierItem(cost, talkSeconds(call))
     : again === null && call.cost === undefined
-      ? byTable(w, call)
+      ? byTable(deps, call)
       : null;
-  if (item) await charge(w, call, item);
-  await w.calls.run(looked(call._id, item ? null : again));
+  if (item) await charge(deps, call, item);
+  await deps.calls.run(looked(call._id, item ? null : again));
 }

@@ -3,24 +3,28 @@ import { fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { isLive, wantOver } from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason, type KeptOrder } from "./calls.model.ts";
-import type { CallHandle } from "../carriers/carrier-port.ts";
-import { callbackBase, type Works } from "../deps.ts";
+import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
+import type { CallStore, Clocked, Configured, WithCarriers } from "../deps.ts";
 
 /** Asks the carrier to end a call that has a name there. DEPENDENCY_DOWN when it can't be reached. */
-export async function cutLine(w: Works, call: CallDoc): Promise<void> {
+export async function cutLine(deps: WithCarriers, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
-  await w.carriers.of(call.provider).hangUp(handle, call.state === "ANSWERED");
+  await deps.carriers.of(call.provider).hangUp(handle, call.state === "ANSWERED");
 }
 
 /** Ends a call: the wish is written first, so that a carrier that can't be reached now, or a call that has no name yet, is ended by a later look. */
-export async function endCall(w: Works, ref: string, reason: HangUpReason): Promise<void> {
-  const call = (await w.calls.run(wantOver(ref, reason, w.clock.now()))) ?? (await w.calls.find(ref));
+export async function endCall(
+  deps: Clocked & CallStore & WithCarriers,
+  ref: string,
+  reason: HangUpReason,
+): Promise<void> {
+  const call = (await deps.calls.run(wantOver(ref, reason, deps.clock.now()))) ?? (await deps.calls.find(ref));
   if (!call || !isLive(call)) return;
   try {
-    await cutLine(w, call);
+    await cutLine(deps, call);
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: ref, reason, error: errorForLog(error) },
       "the carrier could not be told to end the call; it is told again",
     );
@@ -33,8 +37,8 @@ interface InProgress {
   provider: Provider;
 }
 
-async function inProgress(w: Works, ref: string, what: string): Promise<InProgress> {
-  const call = await w.calls.find(ref);
+async function inProgress(deps: CallStore, ref: string, what: string): Promise<InProgress> {
+  const call = await deps.calls.find(ref);
   const handle = call ? handleOf(call) : null;
   if (call?.state !== "ANSWERED" || call.provider === undefined || handle === null || call.order === undefined) {
     fail("VALIDATION_FAILED", `The call ${ref} is not in progress, so it can't be ${what}.`);
@@ -43,17 +47,21 @@ async function inProgress(w: Works, ref: string, what: string): Promise<InProgre
 }
 
 /** Hands a live, answered call to another number. VALIDATION_FAILED when there is none. */
-export async function transferCall(w: Works, ref: string, to: string): Promise<void> {
-  const { call, handle, provider } = await inProgress(w, ref, "transferred");
-  await w.carriers
+export async function transferCall(
+  deps: Pick<Configured, "env"> & CallStore & WithCarriers,
+  ref: string,
+  to: string,
+): Promise<void> {
+  const { call, handle, provider } = await inProgress(deps, ref, "transferred");
+  await deps.carriers
     .of(provider)
-    .transfer(handle, to, call.order.from, { base: callbackBase(w, provider), call_ref: ref });
+    .transfer(handle, to, call.order.from, { base: callbackBase(deps.env, provider), call_ref: ref });
 }
 
 /** Presses keys towards the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the talk's own channel does it. */
-export async function sendDigits(w: Works, ref: string, digits: string): Promise<void> {
-  const { handle, provider } = await inProgress(w, ref, "sent keys");
-  const carrier = w.carriers.of(provider);
+export async function sendDigits(deps: CallStore & WithCarriers, ref: string, digits: string): Promise<void> {
+  const { handle, provider } = await inProgress(deps, ref, "sent keys");
+  const carrier = deps.carriers.of(provider);
   if (carrier.capabilities.digits !== "command")
     fail("NOT_AVAILABLE", `The carrier of ${provider} presses keys in the talk's own channel.`);
   await carrier.sendDigits(handle, digits);

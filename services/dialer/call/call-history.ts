@@ -1,14 +1,12 @@
-import type { Model } from "mongoose";
 import type { ResultOf } from "../../../shared/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
+import type { CallbackStore, CallStore } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 
 /** Newest calls and callbacks of one lead that are shown. */
 const MAX_CALLS = 100;
 const MAX_EVENTS = 500;
-/** Most time the database may take over one of the reads, in milliseconds. */
-const MAX_TIME_MS = 8000;
 
 const iso = (date: Date | undefined): string | null => date?.toISOString() ?? null;
 
@@ -46,29 +44,18 @@ export const toEventHistory = (e: CarrierEventDoc): CarrierEventHistory => ({
   steps: e.progress.map((step) => ({ type: step.type, at: step.at })),
 });
 
-/** What is recorded of a lead's calls, oldest first. */
+/** The recorded history of a lead's calls, oldest first. */
 export async function callHistory(
-  calls: Model<CallDoc>,
-  events: Model<CarrierEventDoc>,
+  { calls, callbacks }: CallStore & CallbackStore,
   lead_id: string,
 ): Promise<ResultOf<"dialer.history">> {
-  const found = await calls
-    .find({ lead_id }, { order: 0 })
-    .sort({ claim_no: -1 })
-    .limit(MAX_CALLS)
-    .maxTimeMS(MAX_TIME_MS)
-    .lean<CallDoc[]>()
-    .exec();
-  const refs = found.map((c) => c._id);
-  const told =
-    refs.length === 0
+  const found = await calls.newestOfLead(lead_id, MAX_CALLS);
+  const received =
+    found.length === 0
       ? []
-      : await events
-          .find({ ref: { $in: refs } }, { body: 0 })
-          .sort({ received_at: -1 })
-          .limit(MAX_EVENTS)
-          .maxTimeMS(MAX_TIME_MS)
-          .lean<CarrierEventDoc[]>()
-          .exec();
-  return { calls: found.reverse().map(toCallHistory), carrier_events: told.reverse().map(toEventHistory) };
+      : await callbacks.newestOf(
+          found.map((call) => call._id),
+          MAX_EVENTS,
+        );
+  return { calls: found.reverse().map(toCallHistory), carrier_events: received.reverse().map(toEventHistory) };
 }

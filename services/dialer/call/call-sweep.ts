@@ -1,4 +1,6 @@
+import pLimit from "p-limit";
 import { plusMs } from "../../../shared/clock.ts";
+import { RENEWALS_PER_LEASE } from "../../../shared/lease-keeper.ts";
 import { startLoop, type Loop } from "../../../shared/loop.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { CallDoc } from "./calls.model.ts";
@@ -6,143 +8,119 @@ import { endCall } from "./call-control.ts";
 import { look } from "./poll-carrier.ts";
 import { applyEvent } from "./apply-callback.ts";
 import { RELOOK_MS } from "./call-deadlines.ts";
-import type { Works } from "../deps.ts";
+import type { CallbackStore, CallDeps, CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
+import type { RecordingWorker } from "../recordings/recording-worker.ts";
 
 /** A callback that its receiver did not apply within this long is applied by the sweep. */
 const UNAPPLIED_AFTER_MS = 5000;
 /** Callbacks applied in one pass. */
-const EVENT_BATCH = 200;
-/** Calls looked at in one pass, and at once: each look may ask the carrier. */
-const LOOK_BATCH = 100;
-const LOOKS_AT_ONCE = 10;
-/** Leases prolonged at once, and calls read at a time. */
-const EXTENDS_AT_ONCE = 20;
-const TEND_PAGE = 200;
-/** Leases are prolonged this many times before they would run out. */
-const EXTENDS_PER_LEASE = 3;
-
-/** Runs `work` on the items, so many at once; failures are the work's own business. */
-async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      for (const item of queue) await work(item);
-    }),
-  );
-}
+const CALLBACK_BATCH = 200;
+/** Calls polled in one pass, and at once: each poll may ask the carrier. */
+const POLL_BATCH = 100;
+const POLLS_AT_ONCE = 10;
+/** Leases renewed at once, and calls read at a time. */
+const RENEWALS_AT_ONCE = 20;
+const RENEWAL_PAGE = 200;
 
 /** Applies callbacks that were stored and not applied: their receiver died, or something was out of reach. True when there may be more. */
-async function reapply(w: Works): Promise<boolean> {
+async function reapply(deps: CallDeps & CallbackStore): Promise<boolean> {
   let done = 0;
-  const events = await w.events.unapplied(plusMs(w.clock.now(), -UNAPPLIED_AFTER_MS), EVENT_BATCH);
+  const events = await deps.callbacks.unapplied(plusMs(deps.clock.now(), -UNAPPLIED_AFTER_MS), CALLBACK_BATCH);
   for (const event of events) {
     try {
-      await applyEvent(w, event);
+      await applyEvent(deps, event);
       done += 1;
     } catch (error) {
-      w.log.warn({ call_ref: event.ref, error: errorForLog(error) }, "a stored callback still can't be applied");
+      deps.log.warn({ call_ref: event.ref, error: errorForLog(error) }, "a stored callback still can't be applied");
     }
   }
-  return done === EVENT_BATCH;
+  return done === CALLBACK_BATCH;
 }
 
-/** Looks at calls whose time has come. A look that fails comes back when the hold on the call ends. */
-async function lookAtDue(w: Works): Promise<number> {
+/** Polls the calls that are due; how many they were. A poll that fails is retried when the claim on the call ends. */
+async function pollDue(deps: CallDeps): Promise<number> {
   const calls: CallDoc[] = [];
-  while (calls.length < LOOK_BATCH) {
-    const now = w.clock.now();
-    const call = await w.calls.takeDue(now, plusMs(now, RELOOK_MS));
+  while (calls.length < POLL_BATCH) {
+    const now = deps.clock.now();
+    const call = await deps.calls.takeDue(now, plusMs(now, RELOOK_MS));
     if (!call) break;
     calls.push(call);
   }
-  await inParallel(calls, LOOKS_AT_ONCE, async (call) => {
+  await pLimit(POLLS_AT_ONCE).map(calls, async (call) => {
     try {
-      await look(w, call);
+      await look(deps, call);
     } catch (error) {
-      w.log.warn(
+      deps.log.warn(
         { call_ref: call._id, error: errorForLog(error) },
-        "a call could not be looked at; it is looked at again",
+        "a call could not be polled; it is polled again",
       );
     }
   });
   return calls.length;
 }
 
-/** Keeps one lead's lease alive; a lead that went on without us takes its phone call with it. */
-async function keep(w: Works, call: CallDoc): Promise<void> {
+type RenewalDeps = Clocked & Configured & CallStore & WithCarriers & WithPeers;
+
+/** Renews one lead's lease. A call whose lead went on without us is ended. */
+async function renew(deps: RenewalDeps, call: CallDoc): Promise<void> {
   try {
-    const { done } = await w.bus.call("leads.extend", {
-      lead_id: call.lead_id,
-      claim_no: call.claim_no,
-      lease_seconds: w.env.LEASE_SECONDS,
-    });
-    if (!done) await endCall(w, call._id, "baton_lost");
+    if (!(await deps.peers.renewLease(call))) await endCall(deps, call._id, "baton_lost");
   } catch (error) {
-    w.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a lead's lease could not be prolonged");
+    deps.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a lead's lease could not be renewed");
   }
 }
 
-/** Keeps the leases of all leads whose calls this node tends: those not yet joined by a conversation. */
-async function tendAll(w: Works): Promise<void> {
+/** Renews the leases of all leads whose calls this node owns: those that no conversation has joined yet. */
+async function renewAll(deps: RenewalDeps): Promise<void> {
+  const limit = pLimit(RENEWALS_AT_ONCE);
   let after: string | null = null;
   for (;;) {
-    const page: CallDoc[] = await w.calls.tendedBy(w.nodeId, after, TEND_PAGE);
-    await inParallel(page, EXTENDS_AT_ONCE, (call) => keep(w, call));
+    const page: CallDoc[] = await deps.calls.tendedBy(deps.nodeId, after, RENEWAL_PAGE);
+    await limit.map(page, (call) => renew(deps, call));
     after = page.at(-1)?._id ?? null;
-    if (page.length < TEND_PAGE) return;
+    if (page.length < RENEWAL_PAGE) return;
   }
 }
 
 /** The dialer's background loops. */
 export interface Loops {
-  /** Callbacks left over, and calls whose time has come. */
-  sweep: Loop;
-  /** Recordings on their way. */
-  recordings: Loop;
-  /** Leases. */
-  tend: Loop;
+  /** Ends every loop after its pass under way. */
+  stop(): Promise<void>;
 }
 
-/** Starts the loops. */
-export function startLoops(w: Works): Loops {
-  const onError =
-    (name: string) =>
-    (error: unknown): void => {
-      w.log.error({ error: errorForLog(error) }, `a pass of the dialer's ${name} loop failed`);
-    };
+/** Starts the loops: leases; callbacks that were left over and calls that are due; recordings. */
+export function startLoops(deps: CallDeps & CallbackStore, recordings: RecordingWorker): Loops {
+  const { clock, env, log } = deps;
+  const start = (name: string, intervalMs: number, pass: () => Promise<boolean>): Loop =>
+    startLoop({
+      name: `dialer.${name}`,
+      clock,
+      intervalMs,
+      pass,
+      onError: (error) => {
+        log.error({ error: errorForLog(error) }, `a pass of the dialer's ${name} loop failed`);
+      },
+    });
+  const loops = [
+    start("leases", (env.LEASE_SECONDS * 1000) / RENEWALS_PER_LEASE, async () => {
+      await renewAll(deps);
+      return false;
+    }),
+    start("sweep", env.SWEEP_INTERVAL_MS, async () => {
+      await deps.peers.retryReleases().catch((error: unknown) => {
+        log.warn({ error: errorForLog(error) }, "number slots could not be released; the next pass tries again");
+      });
+      const more = await reapply(deps);
+      return (await pollDue(deps)) === POLL_BATCH || more;
+    }),
+    start("recordings", env.SWEEP_INTERVAL_MS, async () => {
+      await recordings.pass();
+      return false;
+    }),
+  ];
   return {
-    sweep: startLoop({
-      name: "dialer.sweep",
-      clock: w.clock,
-      intervalMs: w.env.SWEEP_INTERVAL_MS,
-      onError: onError("sweep"),
-      pass: async () => {
-        await w.together.payLines().catch((error: unknown) => {
-          w.log.warn({ error: errorForLog(error) }, "lines could not be given back; they are again at the next pass");
-        });
-        const more = await reapply(w);
-        return (await lookAtDue(w)) === LOOK_BATCH || more;
-      },
-    }),
-    recordings: startLoop({
-      name: "dialer.recordings",
-      clock: w.clock,
-      intervalMs: w.env.SWEEP_INTERVAL_MS,
-      onError: onError("recordings"),
-      pass: async () => {
-        await w.recorder.pass();
-        return false;
-      },
-    }),
-    tend: startLoop({
-      name: "dialer.tend",
-      clock: w.clock,
-      intervalMs: (w.env.LEASE_SECONDS * 1000) / EXTENDS_PER_LEASE,
-      onError: onError("lease"),
-      pass: async () => {
-        await tendAll(w);
-        return false;
-      },
-    }),
+    async stop() {
+      for (const loop of loops) await loop.stop();
+    },
   };
 }

@@ -2,10 +2,9 @@ import { Schema } from "mongoose";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
 import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
-import type { KeptRecording } from "../recordings/recording-state-machine.ts";
 
 /** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
@@ -27,6 +26,32 @@ export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
 export type KeptOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+
+/** A call's recording as it is kept with the call. Fields are absent until they are known. */
+export interface KeptRecording {
+  state: RecordingState;
+  /** We record it ourselves: the carrier has none. */
+  own?: boolean;
+  /** What the carrier told of it. */
+  recording_id?: string;
+  url?: string;
+  seconds?: number;
+  channels?: number;
+  /** Where it is kept. */
+  key?: string;
+  bytes?: number;
+  content_type?: string;
+  /** Times the carrier was asked for a recording it had not told of, and had none. */
+  looks?: number;
+  /** Tries of the step under way: asking, fetching, then uploading. */
+  tries: number;
+  /** The lead's record names its address. */
+  told?: boolean;
+  /** When somebody must see to it; while one does, when that one counts as gone. Absent when nothing is owed. */
+  due_at?: Date;
+  /** Why the last try failed, for people. */
+  error?: string;
+}
 
 /** A call as it is kept: one document per attempt, `_id` its call_ref. Fields are absent until they are known, so that guards and partial indexes can ask for absence. */
 export interface CallDoc {

@@ -1,8 +1,8 @@
 import type { Model } from "mongoose";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
+import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/guarded-collection.ts";
-import { joining } from "../../../shared/joining.ts";
 import { insertEach } from "../../../shared/unordered-insert.ts";
 import { isSame, tombstone, type Move } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
@@ -14,14 +14,16 @@ export interface Calls {
   /** The call of this attempt, or a tombstone in its place. */
   findOrVoid(ref: string, baton: { lead_id: string; claim_no: number }, now: Date): Promise<CallDoc>;
   find(ref: string): Promise<CallDoc | null>;
+  /** The calls of a lead without their orders, newest first. */
+  newestOfLead(lead_id: string, limit: number): Promise<CallDoc[]>;
   /** Makes a move; null: its guard no longer holds, or the carrier's id belongs to another call. */
   run(move: Move): Promise<CallDoc | null>;
   /** Takes the call that waits longest to be looked at and keeps other lookers off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
   /** Live calls whose lead's lease this node keeps alive. */
   tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
-  /** The call of this name at the carrier. */
-  ofCarrier(provider: Provider, call_id: string): Promise<CallDoc | null>;
+  /** Our name of the call that has this name at the carrier; null: it is none of ours. */
+  refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
   known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
@@ -37,9 +39,9 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   const guarded = new GuardedCollection(model, { mark, projection: {} });
   const find = (ref: string): Promise<CallDoc | null> =>
     model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
-  const insertJoined = joining((calls: CallDoc[]) => insertEach(model, calls), INSERTS_AT_ONCE);
+  const insertOne = batched((calls: CallDoc[]) => insertEach(model, calls), { maxItems: INSERTS_AT_ONCE });
   const insert = async (call: CallDoc): Promise<boolean> => {
-    const written = await insertJoined(call);
+    const written = await insertOne(call);
     if (written === "failed")
       fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
     if (written === "written") return true;
@@ -77,8 +79,22 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .maxTimeMS(MAX_TIME_MS)
         .lean<CallDoc[]>()
         .exec(),
-    ofCarrier: (provider, call_id) =>
-      model.findOne({ provider, carrier_call_id: call_id }).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec(),
+    newestOfLead: (lead_id, limit) =>
+      model
+        .find({ lead_id }, { order: 0 })
+        .sort({ claim_no: -1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CallDoc[]>()
+        .exec(),
+    async refOfCarrier(provider, call_id) {
+      const call = await model
+        .findOne({ provider, carrier_call_id: call_id }, { _id: 1 })
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<Pick<CallDoc, "_id">>()
+        .exec();
+      return call?._id ?? null;
+    },
     async known(provider, call_ids) {
       const asked = ["carrier_call_id", "carrier_leg_id"] as const;
       const found = await Promise.all(

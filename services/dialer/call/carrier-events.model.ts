@@ -1,9 +1,6 @@
-import { Schema, type Model } from "mongoose";
+import { Schema } from "mongoose";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
-import { fail } from "../../../shared/errors.ts";
-import { joining } from "../../../shared/joining.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
-import { insertEach } from "../../../shared/unordered-insert.ts";
 import type { CallbackKind, CallProgress, CarrierRecording, Price } from "../carriers/carrier-port.ts";
 
 /** A carrier's callback as it is kept: stored first, then applied. `_id` tells repeats: provider, call, kind, and sequence or hash of the body. */
@@ -28,7 +25,7 @@ export interface CarrierEventDoc {
 }
 
 /** Callbacks are kept for a week, those of unknown calls too. */
-export const KEPT_SECONDS = 7 * 24 * 3600;
+const KEPT_SECONDS = 7 * 24 * 3600;
 
 const Free = Schema.Types.Mixed;
 
@@ -58,56 +55,3 @@ carrierEventSchema.index(
   { name: "unapplied", partialFilterExpression: { applied: false } },
 );
 carrierEventSchema.index({ ref: 1, received_at: 1 }, { name: "by_ref" });
-
-/** Reads and writes of `carrier_events`. */
-export interface CarrierEvents {
-  /** False: it is a repeat. */
-  store(event: CarrierEventDoc): Promise<boolean>;
-  /** Events received before `before` that were not applied, oldest first. */
-  unapplied(before: Date, limit: number): Promise<CarrierEventDoc[]>;
-  applied(id: string, note: string | null): Promise<void>;
-}
-
-/** Most time the database may take over one of these, in milliseconds. */
-const MAX_TIME_MS = 8000;
-
-/** Callbacks of one moment that share a round trip. */
-const EVENTS_AT_ONCE = 200;
-
-/** The repository on its model. */
-export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvents {
-  const storeJoined = joining((events: CarrierEventDoc[]) => insertEach(model, events), EVENTS_AT_ONCE);
-  const markApplied = async (ids: string[], note: string | null): Promise<void> => {
-    await model
-      .updateMany(
-        { _id: { $in: ids }, applied: false },
-        { $set: { applied: true, ...(note === null ? {} : { note }) } },
-        { maxTimeMS: MAX_TIME_MS },
-      )
-      .exec();
-  };
-  const appliedInOne = joining(async (ids: string[]) => {
-    await markApplied(ids, null);
-    return ids;
-  }, EVENTS_AT_ONCE);
-  const appliedJoined = async (id: string): Promise<void> => {
-    await appliedInOne(id);
-  };
-  return {
-    async store(event) {
-      const written = await storeJoined(event);
-      return written === "failed"
-        ? fail("STORE_UNAVAILABLE", "A carrier's callback was refused by the database; the carrier will send it again.")
-        : written === "written";
-    },
-    unapplied: (before, limit) =>
-      model
-        .find({ applied: false, received_at: { $lte: before } })
-        .sort({ received_at: 1 })
-        .limit(limit)
-        .maxTimeMS(MAX_TIME_MS)
-        .lean<CarrierEventDoc[]>()
-        .exec(),
-    applied: (id, note) => (note === null ? appliedJoined(id) : markApplied([id], note)),
-  };
-}

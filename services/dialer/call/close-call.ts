@@ -4,21 +4,24 @@ import type { CallDoc } from "./calls.model.ts";
 import { nextCostLook } from "../billing/charge.ts";
 import { factsOf } from "./call-facts.ts";
 import { afterTalk } from "../recordings/expect-recording.ts";
-import { logCall, type Works } from "../deps.ts";
+import { logCall } from "./call-log.ts";
+import type { CallStore, Clocked, RecordingStore, WithPeers } from "../deps.ts";
+
+type CloseDeps = Clocked & CallStore & RecordingStore & WithPeers;
 
 const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
 /** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
 export async function stopTalk(
-  w: Works,
+  deps: Clocked & WithPeers,
   call: CallDoc,
   reason: "machine" | "beep" | "carrier_ended" | "window_closed",
 ): Promise<void> {
   if (call.holder === undefined) return;
   try {
-    await w.bus.call("conversation.stop", { call_ref: call._id, reason }, { node: call.holder });
+    await deps.bus.call("conversation.stop", { call_ref: call._id, reason }, { node: call.holder });
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: call._id, holder: call.holder, error: errorForLog(error) },
       "the node that leads the talk could not be told to stop",
     );
@@ -26,20 +29,20 @@ export async function stopTalk(
 }
 
 /** The lead's side of an end: given back, settled, or, where a conversation holds the baton, only told. */
-async function tellLead(w: Works, call: CallDoc): Promise<void> {
+async function tellLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void> {
   const baton = batonOf(call);
   if (call.ended === "not_dialled") {
-    const { due_at, reason } = call.release ?? { due_at: w.clock.now(), reason: "nothing was dialled" };
-    await w.bus.call("leads.release", { ...baton, due_at: new Date(due_at).toISOString(), reason });
+    const { due_at, reason } = call.release ?? { due_at: deps.clock.now(), reason: "nothing was dialled" };
+    await deps.bus.call("leads.release", { ...baton, due_at: new Date(due_at).toISOString(), reason });
     return;
   }
   if (call.holder === undefined) {
-    await w.bus.call("leads.settle", { ...baton, facts: factsOf(call, null) });
+    await deps.bus.call("leads.settle", { ...baton, facts: factsOf(call, null) });
     return;
   }
-  await stopTalk(w, call, "carrier_ended");
+  await stopTalk(deps, call, "carrier_ended");
   const { call_id, ended_at } = factsOf(call, null);
-  await w.bus.call("leads.annotate", {
+  await deps.bus.call("leads.annotate", {
     ...baton,
     ...(call_id === null ? {} : { call_id }),
     ...(ended_at === null ? {} : { call_end_time: ended_at }),
@@ -47,17 +50,17 @@ async function tellLead(w: Works, call: CallDoc): Promise<void> {
 }
 
 /** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
-export async function closeCall(w: Works, call: CallDoc): Promise<void> {
+export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
-  await afterTalk(w, call);
-  await tellLead(w, call);
-  await w.together.freeLine(call._id);
-  await w.calls.run(close(call._id, w.clock.now(), nextCostLook(w, call)));
+  await afterTalk(deps, call);
+  await tellLead(deps, call);
+  await deps.peers.releaseSlot(call._id);
+  await deps.calls.run(close(call._id, deps.clock.now(), nextCostLook(deps, call)));
 }
 
 /** After the move that ended a call: says so and closes it. */
-export async function ended(w: Works, call: CallDoc): Promise<void> {
-  logCall(w, "call.ended", call, "the call ended", { ended: call.ended, cause: call.cause, hang_up: call.hang_up });
-  w.bus.broadcast("call.ended", { call_ref: call._id });
-  await closeCall(w, call);
+export async function ended(deps: CloseDeps, call: CallDoc): Promise<void> {
+  logCall(deps, "call.ended", call, "the call ended", { ended: call.ended, cause: call.cause, hang_up: call.hang_up });
+  deps.bus.broadcast("call.ended", { call_ref: call._id });
+  await closeCall(deps, call);
 }

@@ -15,7 +15,7 @@ import {
   LOOKUP_EVERY_MS,
   RELOOK_MS,
 } from "./call-deadlines.ts";
-import type { Works } from "../deps.ts";
+import type { CallDeps } from "../deps.ts";
 
 const GONE = { code: "CALL_GONE", message: "The carrier does not know the call any more." };
 
@@ -39,15 +39,15 @@ export function nextLook(call: CallDoc, now: Date): Date {
 }
 
 /** The one call of ours among those found; undefined where there is none, or no telling which. */
-async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
+async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
   if (call.provider === undefined) return undefined;
-  const taken = await w.calls.known(
+  const taken = await deps.calls.known(
     call.provider,
     found.map((c) => c.call_id),
   );
   const free = found.filter((c) => !taken.has(c.call_id));
   if (free.length > 1)
-    w.log.warn(
+    deps.log.warn(
       { call_ref: call._id, candidates: free.length },
       "more than one call at the carrier could be this one; waiting for a callback to tell",
     );
@@ -55,7 +55,7 @@ async function adoptable(w: Works, call: CallDoc, found: CarrierCall[]): Promise
 }
 
 /** A request whose answer never came: the carrier is asked by numbers and time. Found, the call is adopted; gone past hope, it is given up. */
-async function seek(w: Works, call: CallDoc, carrier: CarrierPort): Promise<void> {
+async function seek(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
   const found = await carrier.find({
@@ -65,62 +65,62 @@ async function seek(w: Works, call: CallDoc, carrier: CarrierPort): Promise<void
     since: call.created_at,
     until: lastAnswerAt(call.deadline_at),
   });
-  const ours = await adoptable(w, call, found);
-  const now = w.clock.now();
+  const ours = await adoptable(deps, call, found);
+  const now = deps.clock.now();
   if (ours) {
-    w.log.info({ call_ref: call._id }, "the carrier has the call whose answer was lost; it is adopted");
-    await w.calls.run(
+    deps.log.info({ call_ref: call._id }, "the carrier has the call whose answer was lost; it is adopted");
+    await deps.calls.run(
       place(
         call._id,
         ours.call_id,
         ours.created_at ?? now,
-        dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null),
+        dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null),
       ),
     );
-    await w.calls.run(tend(call._id, w.nodeId));
-    await absorb(w, call, ours);
+    await deps.calls.run(tend(call._id, deps.nodeId));
+    await absorb(deps, call, ours);
     return;
   }
   if (now < hopeEndsAt(call.deadline_at)) {
-    await w.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+    await deps.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
     return;
   }
-  const over = await w.calls.run(giveUp(call._id, now));
-  if (over) await ended(w, over);
+  const over = await deps.calls.run(giveUp(call._id, now));
+  if (over) await ended(deps, over);
 }
 
 /** Applies what the carrier shows of a call, as if it had been called back. */
-async function absorb(w: Works, call: CallDoc, seen: CarrierCall): Promise<void> {
+async function absorb(deps: CallDeps, call: CallDoc, seen: CarrierCall): Promise<void> {
   if (call.provider === undefined) return;
-  for (const step of seen.progress) await applyStep(w, call.provider, call._id, step, w.clock.now());
+  for (const step of seen.progress) await applyStep(deps, call.provider, call._id, step, deps.clock.now());
 }
 
 /** A call the carrier named: its state is asked for, and a call that should be over is ended. */
-async function poll(w: Works, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
+async function poll(deps: CallDeps, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
   const seen = await carrier.fetch(handle);
-  if (seen) await absorb(w, call, seen);
+  if (seen) await absorb(deps, call, seen);
   else {
-    const over = await w.calls.run(cut(call._id, "unknown", GONE, w.clock.now()));
-    if (over) await ended(w, over);
+    const over = await deps.calls.run(cut(call._id, "unknown", GONE, deps.clock.now()));
+    if (over) await ended(deps, over);
   }
-  const now = w.clock.now();
-  const after = await w.calls.find(call._id);
+  const now = deps.clock.now();
+  const after = await deps.calls.find(call._id);
   if (!after || !isLive(after)) return;
   const why = overdue(after, now);
-  if (why === null) await w.calls.run(lookAgain(call._id, nextLook(after, now)));
-  else if (after.hang_up === undefined) await endCall(w, call._id, why);
-  else await cutLine(w, after);
+  if (why === null) await deps.calls.run(lookAgain(call._id, nextLook(after, now)));
+  else if (after.hang_up === undefined) await endCall(deps, call._id, why);
+  else await cutLine(deps, after);
 }
 
 /** Looks at one call: pays what an ended one owes, asks the carrier about a live one. Throws when somebody can't be reached. */
-export async function look(w: Works, call: CallDoc): Promise<void> {
+export async function look(deps: CallDeps, call: CallDoc): Promise<void> {
   if (call.state === "VOID") return;
   if (call.state === "ENDED") {
-    await (call.closed_at ? askPrice(w, call) : closeCall(w, call));
+    await (call.closed_at ? askPrice(deps, call) : closeCall(deps, call));
     return;
   }
   if (call.provider === undefined) return;
-  const carrier = w.carriers.of(call.provider);
+  const carrier = deps.carriers.of(call.provider);
   const handle = handleOf(call);
-  await (handle === null ? seek(w, call, carrier) : poll(w, call, carrier, handle));
+  await (handle === null ? seek(deps, call, carrier) : poll(deps, call, carrier, handle));
 }

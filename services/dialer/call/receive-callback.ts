@@ -2,13 +2,20 @@ import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { fail } from "../../../shared/errors.ts";
 import { parseCallRef, sha256 } from "../../../shared/ids.ts";
-import { CALLBACK_KINDS, type AnswerDocument, type CallbackKind, type CarrierPort } from "../carriers/carrier-port.ts";
+import {
+  callbackBase,
+  CALLBACK_KINDS,
+  type AnswerDocument,
+  type CallbackKind,
+  type CarrierPort,
+} from "../carriers/carrier-port.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
-import { AT_NUMBER, takeInbound } from "../inbound/answer-inbound.ts";
-import { refOfCarrierCall } from "../inbound/connect-inbound.ts";
+import { AT_NUMBER, answerInbound } from "../inbound/answer-inbound.ts";
 import { applyEvent } from "./apply-callback.ts";
 import { nextReply } from "../media/document-turn.ts";
-import { callbackBase, type Works } from "../deps.ts";
+import type { CallbackStore, CallDeps, InboundStore } from "../deps.ts";
+
+type ReceiveDeps = CallDeps & CallbackStore & InboundStore;
 
 const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) => k === kind);
 
@@ -16,9 +23,9 @@ const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) =
  * A carrier's callback: verified, put into our words, stored, answered; it is applied from the document afterwards.
  * SIGNATURE_INVALID and VALIDATION_FAILED store nothing; STORE_UNAVAILABLE makes the carrier try again.
  */
-export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocument> {
-  const carrier = w.carriers.of(raw.provider);
-  if (!carrier.verify(raw, w.clock.now())) {
+export async function receive(deps: ReceiveDeps, raw: RawCallback): Promise<AnswerDocument> {
+  const carrier = deps.carriers.of(raw.provider);
+  if (!carrier.verify(raw, deps.clock.now())) {
     fail(
       "SIGNATURE_INVALID",
       "The callback's signature does not match PUBLIC_HTTP_URL, this path and this body: check the auth token and PUBLIC_HTTP_URL.",
@@ -30,20 +37,20 @@ export async function receive(w: Works, raw: RawCallback): Promise<AnswerDocumen
   if (!AT_NUMBER.has(raw.ref) && !parseCallRef(raw.ref))
     fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
   const inbound = AT_NUMBER.has(raw.ref) && (kind === "inbound" || kind === "event") ? carrier.inbound(raw) : null;
-  if (inbound) return takeInbound(w, carrier, { ...raw, kind }, inbound);
-  return receiveOf(w, carrier, { ...raw, kind });
+  if (inbound) return answerInbound(deps, carrier, { ...raw, kind }, inbound);
+  return receiveOf(deps, carrier, { ...raw, kind });
 }
 
 /** A callback of a call that is known, or that was. */
 async function receiveOf(
-  w: Works,
+  deps: ReceiveDeps,
   carrier: CarrierPort,
   given: RawCallback & { kind: CallbackKind },
 ): Promise<AnswerDocument> {
   const { kind } = given;
   const { call_id, leg_id, sequence, progress, turn, recording, cost } = carrier.translate(kind, given);
   const raw = AT_NUMBER.has(given.ref)
-    ? { ...given, ref: (await refOfCarrierCall(w, given.provider, call_id)) ?? given.ref }
+    ? { ...given, ref: (await deps.calls.refOfCarrier(given.provider, call_id)) ?? given.ref }
     : given;
   await carrier.proceed?.(raw);
   const event: CarrierEventDoc = {
@@ -57,15 +64,15 @@ async function receiveOf(
     ...(recording === null ? {} : { recording }),
     ...(cost === null ? {} : { cost }),
     body: turn === null ? raw.body : "", // what was said and keyed belongs to the talk alone
-    received_at: w.clock.now(),
+    received_at: deps.clock.now(),
     applied: progress.length === 0 && recording === null && cost === null,
   };
-  const first = await w.events.store(event);
-  if (!event.applied) crashPoint(w.env, "K9");
-  if (first && !event.applied) w.background.run("applying a carrier's callback", () => applyEvent(w, event));
-  const reply = turn === null ? null : await nextReply(w, raw, call_id, turn);
+  const first = await deps.callbacks.store(event);
+  if (!event.applied) crashPoint(deps.env, "K9");
+  if (first && !event.applied) deps.background.run("applying a carrier's callback", () => applyEvent(deps, event));
+  const reply = turn === null ? null : await nextReply(deps, raw, call_id, turn);
   return carrier.answerDocument(kind, reply, {
-    callback_base: callbackBase(w, raw.provider),
+    callback_base: callbackBase(deps.env, raw.provider),
     call_ref: raw.ref,
     path: raw.path,
   });

@@ -253,3 +253,7 @@ export interface CarrierPort {
    *  it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN: the carrier is to call back again. */
   proceed?(request: SignedRequest): Promise<void>;
 }
+
+/** Address under which a provider's callbacks come in; `/<kind>/<call_ref>` is put behind it. */
+export const callbackBase = ({ PUBLIC_HTTP_URL }: { PUBLIC_HTTP_URL: string }, provider: string): string =>
+  `${PUBLIC_HTTP_URL}/carriers/${provider}`;

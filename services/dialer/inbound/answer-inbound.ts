@@ -5,17 +5,20 @@ import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { sha256, uuidOf } from "../../../shared/ids.ts";
 import { maskPhone } from "../../../shared/log.ts";
-import type {
-  AnswerDocument,
-  CallbackKind,
-  CarrierPort,
-  InboundCall,
-  InboundDecision,
+import {
+  callbackBase,
+  type AnswerDocument,
+  type CallbackKind,
+  type CarrierPort,
+  type InboundCall,
+  type InboundDecision,
 } from "../carriers/carrier-port.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { acceptedOf, connect, inboundRef } from "./connect-inbound.ts";
 import { blocked, judge } from "./inbound-gate.ts";
-import { callbackBase, type Works } from "../deps.ts";
+import type { CallbackStore, CallDeps, InboundStore, WithPeers } from "../deps.ts";
+
+type InboundDeps = CallDeps & CallbackStore & InboundStore;
 
 /** A callback about a call to one of our numbers, its kind checked. */
 export type InboundCallback = RawCallback & { kind: CallbackKind };
@@ -27,8 +30,6 @@ export const AT_NUMBER: ReadonlySet<string> = new Set(["new", "inbound"]);
 
 /** Another node that judged a call gets this long to answer it; after that it is taken for dead. */
 const ANSWERING_MS = 10_000;
-/** Answers that are remembered, so that a webhook that comes twice to one node has the same one. */
-const MAX_REMEMBERED = 1000;
 
 const idOf = (raw: InboundCallback, call: InboundCall): string => uuidOf(`${raw.provider}:${call.call_id}`);
 
@@ -40,20 +41,21 @@ const kept = (plan: InboundPlan | null): InboundPlan | null =>
   };
 
 /** The call's document with its route: whose number, which template. */
-async function noted(w: Works, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
+async function noted(deps: InboundDeps, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
   const id = idOf(raw, call);
-  const known = await w.inbound.find(id);
+  const known = await deps.inboundCalls.find(id);
   if (known) return known;
-  const number: Number | null = (await w.bus.call("numbers.called", { phone_number: call.to, provider: raw.provider }))
-    .number;
+  const number: Number | null = (
+    await deps.bus.call("numbers.called", { phone_number: call.to, provider: raw.provider })
+  ).number;
   const { plan } = number
-    ? await w.bus.call("config.inboundFor", {
+    ? await deps.bus.call("config.inboundFor", {
         reseller_id: number.reseller_id,
         merchant_id: number.merchant_id,
         template_id: number.inbound_template_id,
       })
     : { plan: null };
-  return w.inbound.note({
+  return deps.inboundCalls.note({
     _id: id,
     provider: raw.provider,
     carrier_call_id: call.call_id,
@@ -64,22 +66,24 @@ async function noted(w: Works, raw: InboundCallback, call: InboundCall): Promise
     merchant_id: number?.merchant_id ?? plan?.merchant_id ?? null,
     template_id: plan?.template_id ?? null,
     plan: kept(plan),
-    created_at: w.clock.now(),
+    created_at: deps.clock.now(),
   });
 }
 
-async function isListed(w: Works, { plan, from }: InboundCallDoc): Promise<boolean> {
+async function isBlacklisted(deps: WithPeers, { plan, from }: InboundCallDoc): Promise<boolean> {
   if (!plan?.configuration?.enforce_blacklist || from === null) return false;
-  return w.together.listed({ reseller_id: plan.reseller_id, phone_number: from });
+  return deps.peers.isBlacklisted({ reseller_id: plan.reseller_id, phone_number: from });
 }
 
 /** Judges a call once; whoever comes later gets the same ruling. `mine`: it was judged here and now. */
-async function ruled(w: Works, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
+async function ruled(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
   if (doc.verdict !== undefined) return { doc, mine: false };
   const configuration = doc.plan?.configuration ?? null;
   const [listed, earlier] = await Promise.all([
-    isListed(w, doc),
-    configuration && doc.from !== null ? w.inbound.earlier(doc, configuration.inbound_caller_window_seconds) : null,
+    isBlacklisted(deps, doc),
+    configuration && doc.from !== null
+      ? deps.inboundCalls.earlier(doc, configuration.inbound_caller_window_seconds)
+      : null,
   ]);
   const ruling = judge({
     at: doc.created_at,
@@ -89,9 +93,14 @@ async function ruled(w: Works, doc: InboundCallDoc): Promise<{ doc: InboundCallD
     listed,
     earlier,
   });
-  const now = await w.inbound.judged(doc._id, ruling, ruling.verdict === "ACCEPTED" ? doc._id : null, w.clock.now());
+  const now = await deps.inboundCalls.judged(
+    doc._id,
+    ruling,
+    ruling.verdict === "ACCEPTED" ? doc._id : null,
+    deps.clock.now(),
+  );
   if (now) {
-    w.log.info(
+    deps.log.info(
       {
         event: "inbound.judged",
         inbound_id: doc._id,
@@ -103,7 +112,7 @@ async function ruled(w: Works, doc: InboundCallDoc): Promise<{ doc: InboundCallD
     );
     return { doc: now, mine: true };
   }
-  return { doc: (await w.inbound.find(doc._id)) ?? doc, mine: false };
+  return { doc: (await deps.inboundCalls.find(doc._id)) ?? doc, mine: false };
 }
 
 /** What a blocked call is answered. */
@@ -115,31 +124,31 @@ function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
 }
 
 /** The decision as it stands; one that can't be carried out becomes a block, for the caller is on the line. Null: nothing more is to be said. */
-async function decisionOf(w: Works, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
+async function decisionOf(deps: InboundDeps, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
   const accepted = acceptedOf(doc);
   if (!accepted) return blockOf(doc);
   try {
-    return await connect(w, accepted, call);
+    return await connect(deps, accepted, call);
   } catch {
     const ruling = blocked(doc.plan, doc.to, "unavailable");
-    return blockOf((await w.inbound.overrule(doc._id, ruling)) ?? { ...doc, ...ruling, reason: "unavailable" });
+    return blockOf((await deps.inboundCalls.overrule(doc._id, ruling)) ?? { ...doc, ...ruling, reason: "unavailable" });
   }
 }
 
 async function answered(
-  w: Works,
+  deps: InboundDeps,
   carrier: CarrierPort,
   raw: InboundCallback,
   call: InboundCall,
 ): Promise<AnswerDocument> {
-  const { doc, mine } = await ruled(w, await noted(w, raw, call));
+  const { doc, mine } = await ruled(deps, await noted(deps, raw, call));
   const nothing = (): AnswerDocument =>
     carrier.answerDocument(raw.kind, null, {
-      callback_base: callbackBase(w, raw.provider),
+      callback_base: callbackBase(deps.env, raw.provider),
       call_ref: inboundRef(doc._id),
       path: raw.path,
     });
-  const now = w.clock.now();
+  const now = deps.clock.now();
   if (
     !mine &&
     doc.settled_at === undefined &&
@@ -150,15 +159,15 @@ async function answered(
   }
   // led by commands, the carrier has acted already; a document may have been lost on its way, so it is given again
   if (doc.settled_at !== undefined && carrier.proceed !== undefined) return nothing();
-  const decision = await decisionOf(w, doc, call);
+  const decision = await decisionOf(deps, doc, call);
   if (!decision) return nothing();
   try {
     const document = await carrier.settleInbound(call, decision);
-    await w.inbound.settled(doc._id, now);
+    await deps.inboundCalls.settled(doc._id, now);
     return document;
   } catch (error) {
     if (codeOf(error) !== "CALL_REFUSED") throw error;
-    w.log.warn(
+    deps.log.warn(
       { call_ref: inboundRef(doc._id) },
       "the carrier does not take our answer to a call any more; the caller is gone",
     );
@@ -170,17 +179,17 @@ async function answered(
  * A call to one of our numbers: stored first, judged once, answered. A webhook that comes again gets the same answer.
  * DEPENDENCY_DOWN, BUSY: the carrier is to ask again.
  */
-export async function takeInbound(
-  w: Works,
+export async function answerInbound(
+  deps: InboundDeps,
   carrier: CarrierPort,
   raw: InboundCallback,
   call: InboundCall,
 ): Promise<AnswerDocument> {
   const id = idOf(raw, call);
-  const under_way = w.inboundAnswers.get(id);
-  if (under_way) return under_way;
-  const take = async (): Promise<AnswerDocument> => {
-    await w.events.store({
+  const underWay = deps.inboundAnswers.get(id);
+  if (underWay) return underWay;
+  const storeAndAnswer = async (): Promise<AnswerDocument> => {
+    await deps.callbacks.store({
       _id: `${raw.provider}:${call.call_id}:${raw.kind}:${sha256(`${raw.path}\n${raw.body}`)}`,
       provider: raw.provider,
       kind: raw.kind,
@@ -189,17 +198,15 @@ export async function takeInbound(
       ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }),
       progress: [],
       body: raw.body,
-      received_at: w.clock.now(),
+      received_at: deps.clock.now(),
       applied: true,
     });
-    return answered(w, carrier, raw, call);
+    return answered(deps, carrier, raw, call);
   };
-  const answer = take();
-  w.inboundAnswers.set(id, answer);
-  const oldest = w.inboundAnswers.size > MAX_REMEMBERED ? w.inboundAnswers.keys().next().value : undefined;
-  if (oldest !== undefined) w.inboundAnswers.delete(oldest);
+  const answer = storeAndAnswer();
+  deps.inboundAnswers.set(id, answer);
   answer.catch(() => {
-    w.inboundAnswers.delete(id);
+    deps.inboundAnswers.delete(id);
   });
   return answer;
 }

@@ -1,16 +1,16 @@
-import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { isLive, received, travels, turnedAway } from "../call/call-state-machine.ts";
 import type { CallDoc, KeptOrder } from "../call/calls.model.ts";
-import type { InboundCall, InboundDecision } from "../carriers/carrier-port.ts";
+import { callbackBase, type InboundCall, type InboundDecision } from "../carriers/carrier-port.ts";
 import { ended } from "../call/close-call.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { askedOfUs, carrierFacts, isOwnRecording, targetOf } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
-import { callbackBase, logCall, type Works } from "../deps.ts";
+import { logCall } from "../call/call-log.ts";
+import type { CallDeps } from "../deps.ts";
 
 /** How long the talk waits for its media: the carrier is on the line already. */
 const MEDIA_SECONDS = 60;
@@ -63,9 +63,9 @@ const isFresh = (call: CallDoc): boolean =>
   call.state === "RINGING" && call.holder === undefined && call.hang_up === undefined;
 
 /** The lead, and the call's document; null: the call is talked on or over already. */
-async function written(w: Works, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
+async function written(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
   const { doc, plan, number_id, reseller_id, lead_id } = accepted;
-  await w.bus.call("leads.receive", {
+  await deps.bus.call("leads.receive", {
     lead_id,
     call_id: call.call_id,
     provider: doc.provider,
@@ -78,26 +78,31 @@ async function written(w: Works, accepted: Accepted, call: InboundCall): Promise
     from: doc.from,
     to: doc.to,
     reporting_webhook_url: plan.configuration?.inbound_webhook_url ?? null,
-    lease_seconds: w.env.LEASE_SECONDS,
+    lease_seconds: deps.env.LEASE_SECONDS,
   });
-  const made = received(orderOf(accepted), call, w.nodeId, w.clock.now());
-  if (await w.calls.insert(made)) {
-    logCall(w, "call.inbound", made, "somebody calls us; the call is taken");
+  const made = received(orderOf(accepted), call, deps.nodeId, deps.clock.now());
+  if (await deps.calls.insert(made)) {
+    logCall(deps, "call.inbound", made, "somebody calls us; the call is taken");
     return made;
   }
-  const there = await w.calls.find(made._id);
+  const there = await deps.calls.find(made._id);
   if (!there || there.state === "VOID") fail("NOT_AVAILABLE", "The call came back after its lead had been given up.");
   return isFresh(there) ? there : null;
 }
 
 /** How the carrier is to connect the call to its talk. */
-async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref: string): Promise<InboundDecision> {
+async function decisionFor(
+  deps: CallDeps,
+  accepted: Accepted,
+  call: InboundCall,
+  ref: string,
+): Promise<InboundDecision> {
   const { doc, plan, lead_id } = accepted;
   const { provider } = doc;
   const payload = { caller_number: doc.from, called_number: doc.to };
-  const carrier = w.carriers.of(provider);
+  const carrier = deps.carriers.of(provider);
   const record = plan.configuration?.record_calls ?? false;
-  const prepared = await w.together.prepare({
+  const prepared = await deps.peers.prepareConversation({
     call_ref: ref,
     lead_id,
     claim_no: CLAIM_NO,
@@ -109,13 +114,13 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
     voicemail_action: "continue",
     ...carrierFacts(carrier),
     engine: plan.configuration?.engine ?? null,
-    record: askedOfUs(w, record),
+    record: askedOfUs(deps, record),
     ttl_seconds: MEDIA_SECONDS,
   });
-  const known = await w.calls.run(travels(ref, prepared.kind));
+  const known = await deps.calls.run(travels(ref, prepared.kind));
   const greeting =
     prepared.kind === "text" && carrier.capabilities.speech === "turns"
-      ? await w.bus.call("conversation.turn", {
+      ? await deps.bus.call("conversation.turn", {
           call_ref: ref,
           provider,
           call_id: call.call_id,
@@ -129,8 +134,8 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
     kind: "connect",
     call_ref: ref,
     media: targetOf(prepared),
-    callback_base: callbackBase(w, provider),
-    record: record && !(known !== null && isOwnRecording(w, known)),
+    callback_base: callbackBase(deps.env, provider),
+    record: record && !(known !== null && isOwnRecording(deps, known)),
     talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
     greeting,
   };
@@ -138,20 +143,20 @@ async function decisionFor(w: Works, accepted: Accepted, call: InboundCall, ref:
 
 /** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
 async function again(
-  w: Works,
+  deps: CallDeps,
   { doc, plan }: Accepted,
   call: InboundCall,
   ref: string,
 ): Promise<InboundDecision | null> {
-  const there = await w.calls.find(ref);
+  const there = await deps.calls.find(ref);
   if (
     !there?.holder ||
     !isLive(there) ||
     there.media === "audio" ||
-    w.carriers.of(doc.provider).capabilities.speech !== "turns"
+    deps.carriers.of(doc.provider).capabilities.speech !== "turns"
   )
     return null;
-  const greeting = await w.bus.call(
+  const greeting = await deps.bus.call(
     "conversation.turn",
     {
       call_ref: ref,
@@ -168,7 +173,7 @@ async function again(
     kind: "connect",
     call_ref: ref,
     media: { kind: "text", url: "", token: "", language: greeting.language, voice: greeting.voice },
-    callback_base: callbackBase(w, doc.provider),
+    callback_base: callbackBase(deps.env, doc.provider),
     record: false,
     talk_seconds: plan.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
     greeting,
@@ -176,33 +181,29 @@ async function again(
 }
 
 /** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
-async function giveUp(w: Works, ref: string, error: unknown): Promise<void> {
-  const over = await w.calls.run(
+async function giveUp(deps: CallDeps, ref: string, error: unknown): Promise<void> {
+  const over = await deps.calls.run(
     turnedAway(
       ref,
       { code: "INBOUND_UNAVAILABLE", message: error instanceof Error ? error.message : String(error) },
-      w.clock.now(),
+      deps.clock.now(),
     ),
   );
-  if (over) await ended(w, over);
+  if (over) await ended(deps, over);
 }
 
 /**
  * Takes an accepted call: its lead, its document, its talk. The decision for the carrier; null: the call is talked on or over already, so nothing is to be said.
  * Throws when it can't be taken; then nothing of it is left waiting.
  */
-export async function connect(w: Works, accepted: Accepted, call: InboundCall): Promise<InboundDecision | null> {
+export async function connect(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<InboundDecision | null> {
   const ref = inboundRef(accepted.lead_id);
   try {
-    const made = await written(w, accepted, call);
-    return await (made ? decisionFor : again)(w, accepted, call, ref);
+    const made = await written(deps, accepted, call);
+    return await (made ? decisionFor : again)(deps, accepted, call, ref);
   } catch (error) {
-    w.log.error({ call_ref: ref, error: errorForLog(error) }, "a call to us could not be taken");
-    w.background.run("ending an inbound call that could not be taken", () => giveUp(w, ref, error));
+    deps.log.error({ call_ref: ref, error: errorForLog(error) }, "a call to us could not be taken");
+    deps.background.run("ending an inbound call that could not be taken", () => giveUp(deps, ref, error));
     throw error;
   }
 }
-
-/** The provider's call of this name that is one of ours. */
-export const refOfCarrierCall = async (w: Works, provider: Provider, call_id: string): Promise<string | null> =>
-  (await w.calls.ofCarrier(provider, call_id))?._id ?? null;

@@ -3,7 +3,7 @@ import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { Translated } from "../carriers/carrier-port.ts";
-import type { Works } from "../deps.ts";
+import type { CallStore, Clocked, WithPeers } from "../deps.ts";
 
 /** Where the address asked is only read for its query. */
 const ANY_ORIGIN = "http://localhost";
@@ -24,32 +24,32 @@ export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): P
 }
 
 /** Asks the node that holds the talk; an answer that nobody holds yet, any node. */
-async function ask(w: Works, turn: XmlTurn): Promise<XmlTurnReply> {
-  const holder = async (): Promise<string | undefined> => (await w.calls.find(turn.call_ref))?.holder;
+async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promise<XmlTurnReply> {
+  const holder = async (): Promise<string | undefined> => (await deps.calls.find(turn.call_ref))?.holder;
   const at = await holder();
-  if (at !== undefined) return w.bus.call("conversation.turn", { ...turn, token: null }, { node: at });
+  if (at !== undefined) return deps.bus.call("conversation.turn", { ...turn, token: null }, { node: at });
   if (turn.token === null) return HANG_UP;
   try {
-    return await w.bus.call("conversation.turn", turn);
+    return await deps.bus.call("conversation.turn", turn);
   } catch (error) {
     // a carrier's retry may come while the first answer is being taken elsewhere: its token is used up, and the talk has a holder by now
     const taken = codeOf(error) === "UNAUTHENTICATED" ? await holder() : undefined;
     if (taken === undefined) throw error;
-    return w.bus.call("conversation.turn", { ...turn, token: null }, { node: taken });
+    return deps.bus.call("conversation.turn", { ...turn, token: null }, { node: taken });
   }
 }
 
 /** What a call led by documents does next. Where no talk can be reached it ends. */
 export async function nextReply(
-  w: Works,
+  deps: Clocked & CallStore & WithPeers,
   raw: RawCallback,
   call_id: string,
   { heard, digits }: NonNullable<Translated["turn"]>,
 ): Promise<XmlTurnReply> {
   try {
-    return await ask(w, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
+    return await ask(deps, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: raw.ref, kind: raw.kind, error: errorForLog(error) },
       "the talk of a call could not be reached; the call is ended",
     );

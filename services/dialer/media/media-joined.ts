@@ -3,7 +3,8 @@ import type { CallDoc } from "../call/calls.model.ts";
 import { endCall } from "../call/call-control.ts";
 import { expectRecording } from "../recordings/expect-recording.ts";
 import { dueAfterJoining } from "../call/call-deadlines.ts";
-import { logCall, type Works } from "../deps.ts";
+import { logCall } from "../call/call-log.ts";
+import type { CallDeps, WithCarriers } from "../deps.ts";
 
 /** What a conversation node is told when media joined. */
 export interface JoinAnswer {
@@ -24,13 +25,13 @@ const no = (reason: string): JoinAnswer => ({
   tells_beep: false,
 });
 /** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
-const yes = (w: Works, call: CallDoc): JoinAnswer => ({
+const yes = (deps: WithCarriers, call: CallDoc): JoinAnswer => ({
   go: true,
   reason: null,
   answered_at: call.answered_at?.toISOString() ?? null,
   machine: call.machine === "machine",
   beep: call.beep_at !== undefined,
-  tells_beep: call.provider !== undefined && w.carriers.of(call.provider).capabilities.beep,
+  tells_beep: call.provider !== undefined && deps.carriers.of(call.provider).capabilities.beep,
 });
 
 /** Why a call may not be talked on, in one word. Pure. */
@@ -43,20 +44,20 @@ export function whyNot(call: CallDoc, now: Date): string {
 }
 
 /** The fence at answer: hands the baton to the node whose media joined, or says why not and ends the call. The same node may ask again. */
-export async function joinCall(w: Works, ref: string, node: string): Promise<JoinAnswer> {
-  const call = await w.calls.find(ref);
+export async function joinCall(deps: CallDeps, ref: string, node: string): Promise<JoinAnswer> {
+  const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");
-  if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(w, call);
+  if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(deps, call);
 
-  const now = w.clock.now();
-  const moved = await w.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
+  const now = deps.clock.now();
+  const moved = await deps.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
   if (moved) {
-    if (call.state !== "ANSWERED") logCall(w, "call.answered", moved, "somebody or something answered");
-    w.background.run("expecting a recording", () => expectRecording(w, moved));
-    return yes(w, moved);
+    if (call.state !== "ANSWERED") logCall(deps, "call.answered", moved, "somebody or something answered");
+    deps.background.run("expecting a recording", () => expectRecording(deps, moved));
+    return yes(deps, moved);
   }
-  const reason = whyNot((await w.calls.find(ref)) ?? call, now);
+  const reason = whyNot((await deps.calls.find(ref)) ?? call, now);
   if (reason === "machine" || reason === "window_closed")
-    w.background.run("ending a call that may not be talked on", () => endCall(w, ref, reason));
+    deps.background.run("ending a call that may not be talked on", () => endCall(deps, ref, reason));
   return no(reason);
 }

@@ -1,68 +1,59 @@
+import { recencyCache } from "../../../shared/cache.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import { taskSet, within } from "../../../shared/deadline.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { runAttempt } from "./attempt.ts";
-import type { Works } from "../deps.ts";
+import { runAttempt, type AttemptDeps } from "./attempt.ts";
 
 /** Attempts between acceptance and the carrier's answer, per node. */
-const ATTEMPTS_AT_ONCE = 500;
-
+const MAX_ATTEMPTS = 500;
 /** Of these, at most so many with pre-checks: other people's slow servers must not keep every attempt waiting. */
-const WITH_PRE_CHECKS_AT_ONCE = 300;
-/** Attempts that are remembered when they are over. */
-const REMEMBERED = 10_000;
+const MAX_WITH_PRE_CHECKS = 300;
+/** Attempts that are remembered, under way or over. */
+const MAX_REMEMBERED = 10_000;
 
 /** The attempts under way in this process. */
-export interface Attempts {
-  /** Takes an order and starts its attempt; false: there is no room, or this process is shutting down. One that is under way, or was lately, counts as taken. */
+export interface AttemptPool {
+  /** Takes an order and starts its attempt; false: there is no room, or this process is shutting down. An order whose attempt is under way, or was lately, counts as taken. */
   take(order: DialJob): boolean;
-  /** Resolves when every attempt has come to its end, or after `limitMs`. */
-  settled(limitMs: number): Promise<void>;
+  /** Resolves when every attempt has ended, or after `limitMs`. */
+  drain(limitMs: number): Promise<void>;
 }
 
-/** Runs attempts side by side, so many and no more: back-pressure is the scheduler's to feel. */
-export function createAttempts(w: Works): Attempts {
-  const running = new Map<string, Promise<void>>();
-  // an order that the bus delivers twice must not be run again when its first run has ended without a trace: given back, the lead may be another's by now
-  const over = new Set<string>();
+/** Runs attempts side by side, up to a bound: the scheduler keeps what does not fit. */
+export function createAttemptPool(deps: AttemptDeps): AttemptPool {
+  const running = taskSet();
+  // an order that the bus delivers twice must not run again when its first run ended without a trace: released, the lead may be another's by now
+  const seen = recencyCache<true>({ max: MAX_REMEMBERED });
   let checking = 0;
 
-  const end = (ref: string): void => {
-    running.delete(ref);
-    over.add(ref);
-    const oldest = over.size > REMEMBERED ? over.values().next().value : undefined;
-    if (oldest !== undefined) over.delete(oldest);
-  };
-  const start = async (ref: string, order: DialJob): Promise<void> => {
+  const run = async (ref: string, order: DialJob): Promise<void> => {
     const checks = order.pre_checks.length > 0 ? 1 : 0;
     checking += checks;
     try {
-      await runAttempt(w, order);
+      await runAttempt(deps, order);
     } catch (error) {
-      w.log.error({ call_ref: ref, error: errorForLog(error) }, "an attempt broke off; the lead's sweep takes it up");
+      deps.log.error(
+        { call_ref: ref, error: errorForLog(error) },
+        "an attempt failed; the sweep of the lead resumes it",
+      );
     } finally {
       checking -= checks;
-      end(ref);
     }
   };
 
   return {
     take(order) {
       const ref = callRef(order.lead_id, order.claim_no);
-      if (running.has(ref) || over.has(ref)) return true;
-      if (
-        w.stopping() ||
-        running.size >= ATTEMPTS_AT_ONCE ||
-        (order.pre_checks.length > 0 && checking >= WITH_PRE_CHECKS_AT_ONCE)
-      )
-        return false;
-      running.set(ref, start(ref, order));
+      if (seen.get(ref)) return true;
+      if (deps.draining.aborted || running.size >= MAX_ATTEMPTS) return false;
+      if (order.pre_checks.length > 0 && checking >= MAX_WITH_PRE_CHECKS) return false;
+      seen.set(ref, true);
+      running.add(run(ref, order));
       return true;
     },
-    async settled(limitMs) {
-      const timer = new AbortController();
-      await Promise.race([Promise.all(running.values()), w.clock.wait(limitMs, timer.signal)]);
-      timer.abort();
+    async drain(limitMs) {
+      await within(deps.clock, limitMs, running.drain());
     },
   };
 }

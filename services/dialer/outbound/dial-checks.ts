@@ -1,78 +1,78 @@
 import { noFacts } from "../../../shared/contracts/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { admittedAfter, pausedUntil } from "./carrier-circuit-breaker.ts";
-import { leaving, type Stop } from "./early-stop.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";
-import type { Works } from "../deps.ts";
+import type { Clocked, Configured, Draining, WithBreakers, WithCarriers, WithPeers } from "../deps.ts";
+import { releaseForShutdown, type EarlyStop } from "./early-stop.ts";
 
-/** One check of an attempt before its intent; null: it may go on. */
-export type Check = (w: Works, order: DialJob) => Promise<Stop | null>;
+/** What the checks need. */
+export type CheckDeps = Clocked & Configured & Draining & WithBreakers & WithCarriers & WithPeers;
 
-/** Runs checks in order; the first stop ends it. */
-export async function firstStop(w: Works, order: DialJob, checks: readonly Check[]): Promise<Stop | null> {
+/** One check of an attempt before its intent; null: it passes. */
+export type Check = (deps: CheckDeps, order: DialJob) => Promise<EarlyStop | null>;
+
+/** Runs checks in order; the first that does not pass ends it. */
+export async function firstStop(deps: CheckDeps, order: DialJob, checks: readonly Check[]): Promise<EarlyStop | null> {
   for (const check of checks) {
-    const stop = await check(w, order);
+    const stop = await check(deps, order);
     if (stop) return stop;
   }
   return null;
 }
 
-/** There is an account to dial with, and it takes calls. PROVIDER_UNCONFIGURED. */
-export const carrier: Check = async (w, order) => {
-  w.carriers.of(order.provider);
-  const until = pausedUntil(w, order.provider);
+/** There is an account to dial with, and its circuit breaker is closed. PROVIDER_UNCONFIGURED. */
+export const checkCarrier: Check = async ({ carriers, breakers }, { provider }) => {
+  carriers.of(provider);
+  const until = breakers.openUntil(provider);
   return until === null ? null : { kind: "release", due_at: until, reason: "the carrier takes no calls at the moment" };
 };
 
-/** Right before the call is placed: while the carrier refuses our credentials, one call at a time tries them. */
-export const admitted: Check = async (w, order) => {
-  const until = admittedAfter(w, order.provider);
+/** Right before the call is placed: while the carrier refuses our credentials, one call at a time is the trial. */
+export const checkCredentials: Check = async ({ breakers }, { provider }) => {
+  const until = breakers.waitUntil(provider);
   return until === null
     ? null
     : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
 };
 
-/** Listed since it was queued? */
-export const blacklist: Check = async (w, order) => {
-  if (!order.enforce_blacklist) return null;
-  const listed = await w.together.listed({ reseller_id: order.reseller_id, phone_number: order.to });
-  return listed ? { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } } : null;
+/** The number was not put on the blacklist since the lead was queued. */
+export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, to }) => {
+  if (!enforce_blacklist || !(await peers.isBlacklisted({ reseller_id, phone_number: to }))) return null;
+  return { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } };
 };
 
-/** A line is kept this much longer than ring and call may last. */
-const LINE_MARGIN_SECONDS = 300;
+/** A slot is leased for this much longer than ring and call may last. */
+const SLOT_MARGIN_SECONDS = 300;
 
-/** The line taken for it still stands, and does until the longest call is over; one whose short first lease ran out may be another's by now. */
-export const line: Check = async (w, order) => {
-  const lease_seconds = order.max_call_seconds + w.env.RING_TIMEOUT_SECONDS + LINE_MARGIN_SECONDS;
-  const kept = await w.together.keepLine({ holder: callRef(order.lead_id, order.claim_no), lease_seconds });
-  return kept
+/** The number slot reserved for this attempt is still ours, and stays so until the longest call is over; one whose short first lease ran out may be another's by now. */
+export const checkSlot: Check = async ({ env, clock, peers }, { lead_id, claim_no, max_call_seconds }) => {
+  const lease_seconds = max_call_seconds + env.RING_TIMEOUT_SECONDS + SLOT_MARGIN_SECONDS;
+  return (await peers.renewSlotLease({ holder: callRef(lead_id, claim_no), lease_seconds }))
     ? null
-    : { kind: "release", due_at: w.clock.now(), reason: "its line was given up before it could be used" };
+    : { kind: "release", due_at: clock.now(), reason: "its line was given up before it could be used" };
 };
 
-/** The calling window is still open, long enough to ring; and we are not on our way out. A closed window is the queue's to wait for: the lead is due at once. */
-export const window: Check = async (w, order) => {
-  const now = w.clock.now();
-  if (w.stopping()) return leaving(now);
-  const open =
-    ringSeconds(now, w.env.RING_TIMEOUT_SECONDS, order.dial_until === null ? null : new Date(order.dial_until)) > 0;
-  return open ? null : { kind: "release", due_at: now, reason: "the calling window closed" };
+/** The calling window is still open, long enough to ring, and this process is not shutting down. Waiting for a window is the queue's part: the lead is due at once. */
+export const checkCallingWindow: Check = async ({ env, clock, draining }, { dial_until }) => {
+  const now = clock.now();
+  if (draining.aborted) return releaseForShutdown(now);
+  const closes = dial_until === null ? null : new Date(dial_until);
+  return ringSeconds(now, env.RING_TIMEOUT_SECONDS, closes) > 0
+    ? null
+    : { kind: "release", due_at: now, reason: "the calling window closed" };
 };
 
-/** An order is believed for this part of a lease; later the lead is asked. */
-const BELIEVED_PART = 1 / 3;
+/** An order is trusted for this part of a lease; later the lead is asked. */
+const TRUSTED_PART = 1 / 3;
 
 /**
- * The lead is still ours. Right after the order was taken nobody is asked: a lead moves on without us only through its sweep, which first puts a tombstone in the place
- * of our intent (reconcile); so the insert of the intent is the fence, whatever an order went through on its way here, and asking would only tell what that insert tells
- * for certain. An attempt that took long (a slow pre-check, a process that stood still) asks, and so prolongs the lease for the ring time.
+ * The lead's lease is still ours. Right after the order was taken nothing is asked: a lead moves on without us only through its sweep, which first puts a tombstone in the
+ * place of our intent (reconcile); so the insert of the intent is the fence, and asking would only tell what that insert tells for certain. An attempt that took long (a slow
+ * pre-check, a process that stood still) renews the lease, which lasts for the ring time then.
  */
-export const baton =
+export const checkLease =
   (takenMs: number): Check =>
-  async (w, { lead_id, claim_no }) => {
-    if (w.clock.monotonicMs() - takenMs < w.env.LEASE_SECONDS * 1000 * BELIEVED_PART) return null;
-    const { done } = await w.bus.call("leads.extend", { lead_id, claim_no, lease_seconds: w.env.LEASE_SECONDS });
-    return done ? null : { kind: "lost" };
+  async ({ env, clock, peers }, order) => {
+    if (clock.monotonicMs() - takenMs < env.LEASE_SECONDS * 1000 * TRUSTED_PART) return null;
+    return (await peers.renewLease(order)) ? null : { kind: "lost" };
   };

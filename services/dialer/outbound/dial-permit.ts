@@ -1,63 +1,67 @@
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { GRANT_VALID_MS } from "../../../shared/contracts/scheduler.ts";
-import type { Stop } from "./early-stop.ts";
-import type { Works } from "../deps.ts";
+import type { Clocked, Configured, Dialling, Draining, WithPeers } from "../deps.ts";
+import type { EarlyStop } from "./early-stop.ts";
 
-/** When a request may be sent, in monotonic milliseconds of this process: not before and not after. */
-export interface Grant {
+/** When a dial request may be sent, in monotonic milliseconds of this process: not before and not after. */
+export interface DialPermit {
   notBeforeMs: number;
   notAfterMs: number;
 }
 
-/** An attempt waits this long for its turn; a longer wait is the queue's. */
-const GRANT_WAIT_MS = 2000;
-
-/** From the last look at the clock until the request has left. */
+/** An attempt waits this long for its permit; a longer wait is the queue's. */
+const MAX_WAIT_MS = 2000;
+/** From the last reading of the clock until the request has left. */
 const SENDING_MS = 20;
 
-/** Whether calls of this order are counted at all. */
-const isLimited = ({ env }: Works, { provider, rate_limit }: DialJob): boolean =>
+/** Whether calls of this order are rate-limited at all. */
+const isLimited = ({ env }: Pick<Configured, "env">, { provider, rate_limit }: DialJob): boolean =>
   env[`${provider}_CALLS_PER_SECOND`] > 0 || rate_limit !== null;
 
 /**
- * The right to place this call, taken right before the intent; null: nothing limits it. Grants never go back: one that was not used is lost.
- * The span is by our own monotonic clock and begins with the asking, so that neither a slow bus nor a wrong clock can put a call into another window (reliability.md 3.3).
+ * The permit to place this call, acquired right before the intent; null: nothing limits it. Permits are never returned: one that was not used is lost.
+ * The span is by our own monotonic clock and begins with the request, so that neither a slow bus nor a wrong clock can put a call into another window.
  */
-export async function takeGrant(w: Works, order: DialJob): Promise<Grant | Stop | null> {
-  if (!isLimited(w, order)) return null;
-  const { askedMs, answer } = await w.grantPace.inTurn(async () => {
-    const askedMs = w.clock.monotonicMs();
-    const min_wait_ms = w.grantPace.ahead();
-    return {
-      askedMs,
-      answer: await w.bus.call("scheduler.grant", {
-        provider: order.provider,
-        rate_limit: order.rate_limit,
-        max_wait_ms: GRANT_WAIT_MS,
-        ...(min_wait_ms > 0 ? { min_wait_ms } : {}),
-      }),
-    };
+export async function acquirePermit(
+  deps: Pick<Clocked, "clock"> & Pick<Configured, "env"> & Pick<Dialling, "permitPace"> & WithPeers,
+  order: DialJob,
+): Promise<DialPermit | EarlyStop | null> {
+  if (!isLimited(deps, order)) return null;
+  const { clock, permitPace } = deps;
+  const { askedMs, answer } = await permitPace.inTurn(async () => {
+    const askedMs = clock.monotonicMs();
+    const min_wait_ms = permitPace.leadMs();
+    const answer = await deps.bus.call("scheduler.grant", {
+      provider: order.provider,
+      rate_limit: order.rate_limit,
+      max_wait_ms: MAX_WAIT_MS,
+      ...(min_wait_ms > 0 ? { min_wait_ms } : {}),
+    });
+    return { askedMs, answer };
   });
   if (!answer.granted) return { kind: "release", due_at: new Date(answer.retry_at), reason: answer.why };
-  const grant = {
-    notBeforeMs: w.clock.monotonicMs() + answer.send_in_ms,
+  const permit = {
+    notBeforeMs: clock.monotonicMs() + answer.send_in_ms,
     notAfterMs: askedMs + answer.send_in_ms + GRANT_VALID_MS - SENDING_MS,
   };
-  return grant.notBeforeMs <= grant.notAfterMs
-    ? grant
-    : { kind: "release", due_at: w.clock.now(), reason: "the right to place the call came too late" };
+  return permit.notBeforeMs <= permit.notAfterMs
+    ? permit
+    : { kind: "release", due_at: clock.now(), reason: "the right to place the call came too late" };
 }
 
-/** Waits until the grant's instant; on the way out it waits no longer. */
-export async function waitForTurn(w: Works, grant: Grant | null): Promise<void> {
-  if (grant === null) return;
+/** Waits until the permit's instant; a process that shuts down waits no longer. */
+export async function waitForPermit(
+  { clock, draining }: Pick<Clocked, "clock"> & Draining,
+  permit: DialPermit | null,
+): Promise<void> {
+  if (permit === null) return;
   for (;;) {
-    const left = grant.notBeforeMs - w.clock.monotonicMs();
-    if (left <= 0 || w.stopping()) return;
-    await w.clock.wait(left, w.leaving);
+    const left = permit.notBeforeMs - clock.monotonicMs();
+    if (left <= 0 || draining.aborted) return;
+    await clock.wait(left, draining);
   }
 }
 
-/** True when the grant can't be used any more. */
-export const isSpent = (w: Works, grant: Grant | null): boolean =>
-  grant !== null && w.clock.monotonicMs() > grant.notAfterMs;
+/** True when the permit can't be used any more. */
+export const isExpired = ({ clock }: Pick<Clocked, "clock">, permit: DialPermit | null): boolean =>
+  permit !== null && clock.monotonicMs() > permit.notAfterMs;

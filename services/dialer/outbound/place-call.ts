@@ -5,12 +5,11 @@ import { crashPoint } from "../../../shared/crash.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { lookAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
-import { DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
+import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
 import { ended } from "../call/close-call.ts";
-import { isSpent, type Grant } from "./dial-permit.ts";
+import { isExpired, type DialPermit } from "./dial-permit.ts";
 import { cutLine } from "../call/call-control.ts";
 import { isOwnRecording, targetOf } from "../media/media-target.ts";
-import { noteAnswer, pausedUntil, reasonOf } from "./carrier-circuit-breaker.ts";
 import {
   CARRIER_LIMIT_MARGIN_SECONDS,
   dueAfterPlacing,
@@ -18,15 +17,15 @@ import {
   LOOKUP_EVERY_MS,
   ringSeconds,
 } from "../call/call-deadlines.ts";
-import { callbackBase, logCall, type Works } from "../deps.ts";
+import { logCall } from "../call/call-log.ts";
+import type { CallDeps, Clocked, Configured, Draining, WithBreakers, WithCarriers } from "../deps.ts";
 
-/** Where the conversation waits for this call. */
-export type Media = Prepared;
+type PlaceDeps = CallDeps & WithBreakers;
 
-/** What an attempt may be sent with: its media, its turn, and the monotonic instant from which its intent counts. */
+/** What a call is placed with: the address of its conversation, its permit, and the monotonic instant from which its intent counts. */
 export interface Clearance {
-  media: Media;
-  grant: Grant | null;
+  media: Prepared;
+  permit: DialPermit | null;
   intentMs: number;
 }
 
@@ -36,15 +35,21 @@ const DIAL_TIMEOUT_MARGIN_MS = 1000;
 const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
-function tooLate(w: Works, { grant, intentMs }: Clearance, ring_seconds: number): string | null {
-  if (w.stopping()) return "the dialer is shutting down";
-  if (w.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS)
+function tooLate(deps: Clocked & Draining, { permit, intentMs }: Clearance, ring_seconds: number): string | null {
+  if (deps.draining.aborted) return "the dialer is shutting down";
+  if (deps.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS)
     return "the process stood still between the intent and the dial";
-  if (isSpent(w, grant)) return "the right to place the call ran out";
+  if (isExpired(deps, permit)) return "the right to place the call ran out";
   return ring_seconds === 0 ? "the calling window closed" : null;
 }
 
-function requestOf(w: Works, order: DialJob, call: CallDoc, media: Media, ring_seconds: number): DialRequest {
+function requestOf(
+  deps: Pick<Configured, "env">,
+  order: DialJob,
+  call: CallDoc,
+  media: Prepared,
+  ring_seconds: number,
+): DialRequest {
   return {
     call_ref: call._id,
     to: order.to,
@@ -52,24 +57,28 @@ function requestOf(w: Works, order: DialJob, call: CallDoc, media: Media, ring_s
     ring_seconds,
     talk_seconds: order.max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS,
     media: targetOf(media),
-    record: order.record && !isOwnRecording(w, call),
+    record: order.record && !isOwnRecording(deps, call),
     await_beep: order.voicemail_action === "leave_message",
-    callback_base: callbackBase(w, order.provider),
+    callback_base: callbackBase(deps.env, order.provider),
   };
 }
 
 /** Asks the carrier once, within the time a dial request may take. */
-async function askOnce(w: Works, order: DialJob, request: DialRequest): Promise<DialAnswer> {
+async function askOnce(
+  deps: Clocked & Configured & WithCarriers,
+  order: DialJob,
+  request: DialRequest,
+): Promise<DialAnswer> {
   const answered = new AbortController();
   const overtime = async (): Promise<DialAnswer> => {
-    await w.clock.wait(DIAL_TIMEOUT_MS + DIAL_TIMEOUT_MARGIN_MS, answered.signal);
+    await deps.clock.wait(DIAL_TIMEOUT_MS + DIAL_TIMEOUT_MARGIN_MS, answered.signal);
     return { kind: "uncertain", reason: "the carrier did not answer in time" };
   };
   try {
-    const asked = w.carriers.of(order.provider).dial(request);
-    if (w.env.CRASH_AT === "K5") {
-      await w.clock.wait(K5_AFTER_MS);
-      crashPoint(w.env, "K5");
+    const asked = deps.carriers.of(order.provider).dial(request);
+    if (deps.env.CRASH_AT === "K5") {
+      await deps.clock.wait(K5_AFTER_MS);
+      crashPoint(deps.env, "K5");
     }
     return await Promise.race([asked, overtime()]);
   } finally {
@@ -77,13 +86,13 @@ async function askOnce(w: Works, order: DialJob, request: DialRequest): Promise<
   }
 }
 
-async function recordPlaced(w: Works, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
-  const now = w.clock.now();
-  const moved = await w.calls.run(
-    place(call._id, call_id, now, dueAfterPlacing(now, w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
+async function recordPlaced(deps: PlaceDeps, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
+  const now = deps.clock.now();
+  const moved = await deps.calls.run(
+    place(call._id, call_id, now, dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
   );
-  if (moved?.hang_up !== undefined) await cutLine(w, moved); // wished for while the carrier was being asked
-  await w.bus.call("leads.annotate", {
+  if (moved?.hang_up !== undefined) await cutLine(deps, moved); // wished for while the carrier was being asked
+  await deps.bus.call("leads.annotate", {
     lead_id: order.lead_id,
     claim_no: order.claim_no,
     call_id,
@@ -92,26 +101,29 @@ async function recordPlaced(w: Works, order: DialJob, call: CallDoc, call_id: st
 }
 
 /** Writes down what became of the request, and ends the attempt where it is over. */
-async function record(w: Works, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
-  noteAnswer(w, order.provider, answer);
-  const now = w.clock.now();
+async function record(deps: PlaceDeps, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
+  deps.breakers.record(order.provider, answer);
+  const now = deps.clock.now();
   if (answer.kind === "placed") {
-    await recordPlaced(w, order, call, answer.call_id);
+    await recordPlaced(deps, order, call, answer.call_id);
     return;
   }
   if (answer.kind === "uncertain") {
-    w.log.warn(
+    deps.log.warn(
       { lead_id: order.lead_id, call_ref: call._id, reason: answer.reason },
       "it is not known whether the phone rings; the carrier is asked",
     );
-    await w.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+    await deps.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
     return;
   }
   const move =
     answer.kind === "not_placed"
       ? notDialled(
           call._id,
-          { due_at: pausedUntil(w, order.provider) ?? now, reason: reasonOf(w, order.provider, answer.reason, answer) },
+          {
+            due_at: deps.breakers.openUntil(order.provider) ?? now,
+            reason: deps.breakers.reasonOf(order.provider, answer.reason, answer),
+          },
           now,
         )
       : refuse(
@@ -120,28 +132,28 @@ async function record(w: Works, order: DialJob, call: CallDoc, answer: DialAnswe
           { code: "CALL_REFUSED", carrier_code: answer.carrier_code, message: answer.reason },
           now,
         );
-  const over = await w.calls.run(move);
-  if (over) await ended(w, over);
+  const over = await deps.calls.run(move);
+  if (over) await ended(deps, over);
 }
 
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
-export async function placeCall(w: Works, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
-  const ring_seconds = ringSeconds(w.clock.now(), w.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
-  const late = tooLate(w, clear, ring_seconds);
+export async function placeCall(deps: PlaceDeps, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
+  const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
+  const late = tooLate(deps, clear, ring_seconds);
   if (late !== null) {
-    const now = w.clock.now();
-    const over = await w.calls.run(notDialled(call._id, { due_at: now, reason: late }, now));
-    if (over) await ended(w, over);
+    const now = deps.clock.now();
+    const over = await deps.calls.run(notDialled(call._id, { due_at: now, reason: late }, now));
+    if (over) await ended(deps, over);
     return;
   }
-  crashPoint(w.env, "K4");
-  logCall(w, "call.dialling", call, "dialling", { claim_no: order.claim_no });
-  const answer = await askOnce(w, order, requestOf(w, order, call, clear.media, ring_seconds));
-  crashPoint(w.env, "K6");
+  crashPoint(deps.env, "K4");
+  logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
+  const answer = await askOnce(deps, order, requestOf(deps, order, call, clear.media, ring_seconds));
+  crashPoint(deps.env, "K6");
   try {
-    await record(w, order, call, answer);
+    await record(deps, order, call, answer);
   } catch (error) {
-    w.log.error(
+    deps.log.error(
       { call_ref: call._id, answer: answer.kind, error: errorForLog(error) },
       "the carrier's answer could not be written down; the call is looked up at the carrier",
     );

@@ -1,22 +1,46 @@
 import { Readable } from "node:stream";
+import { startDeadline } from "../../../shared/deadline.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
-import type { Works } from "../deps.ts";
-import { audioType, MAX_RECORDING_BYTES } from "./audio-type.ts";
-import {
-  beginFetch,
-  fetchFailed,
-  FETCH_LIMIT_MS,
-  stored,
-  type FetchFault,
-  type KeptRecording,
-} from "./recording-state-machine.ts";
+import type { Clocked, Draining, RecordingFiles, RecordingStore, WithCarriers } from "../deps.ts";
+import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFault } from "./recording-state-machine.ts";
+import type { KeptRecording } from "../call/calls.model.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
+
+/** Longest recording that is taken: two hours and more of uncompressed stereo speech. */
+const MAX_RECORDING_BYTES = 500_000_000;
+
+const AUDIO = /^audio\/[a-z0-9.+-]{1,60}$/;
+/** What storages say of files whose kind nobody told them. */
+const UNTOLD: readonly string[] = ["application/octet-stream", "binary/octet-stream", ""];
+const SAME: Record<string, string> = {
+  "audio/x-wav": "audio/wav",
+  "audio/wave": "audio/wav",
+  "audio/vnd.wave": "audio/wav",
+  "audio/mp3": "audio/mpeg",
+  "audio/x-mpeg": "audio/mpeg",
+};
+
+const bare = (content_type: string): string => (content_type.split(";")[0] ?? "").trim().toLowerCase();
+
+/** What its first bytes say a file is. */
+function known(head: Buffer): string | null {
+  if (head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === "WAVE") return "audio/wav";
+  const isMp3 = head.toString("latin1", 0, 3) === "ID3" || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0);
+  return isMp3 ? "audio/mpeg" : null;
+}
+
+/** The content type a recording is kept with; null for what is no audio: an error page, a log-in form. */
+export function audioType(content_type: string, head: Buffer): string | null {
+  const said = bare(content_type);
+  if (AUDIO.test(said)) return SAME[said] ?? said;
+  return UNTOLD.includes(said) ? known(head) : null;
+}
 
 const tooLarge = (): never => fail("BODY_TOO_LARGE", `The recording is larger than ${MAX_RECORDING_BYTES} bytes.`);
 
-/** The source's bytes, as long as there are not too many; its faults in our words. */
+/** The source's bytes, as long as there are not too many; its errors in our words. */
 async function* bounded(first: Buffer, rest: AsyncIterator<unknown>): AsyncGenerator<Buffer> {
   let bytes = first.length;
   yield first;
@@ -33,15 +57,15 @@ async function* bounded(first: Buffer, rest: AsyncIterator<unknown>): AsyncGener
 }
 
 /** Reads the recording from the carrier into our folder. */
-async function bring(
-  w: Works,
+async function download(
+  deps: WithCarriers & RecordingFiles,
   { _id, created_at, provider, recording }: RecordedCall,
   over: AbortSignal,
 ): Promise<{ key: string; bytes: number; content_type: string }> {
   if (provider === undefined || recording.recording_id === undefined)
     return fail("RECORDING_NOT_FOUND", "Nothing is known of the recording.");
   const { recording_id, url = null, seconds = null, channels = null } = recording;
-  const source = await w.carriers.of(provider).openRecording({ recording_id, url, seconds, channels });
+  const source = await deps.carriers.of(provider).openRecording({ recording_id, url, seconds, channels });
   const cut = (): void => {
     source.body.destroy();
   };
@@ -58,7 +82,7 @@ async function bring(
     const content_type =
       audioType(source.content_type, first) ?? fail("DEPENDENCY_DOWN", "The carrier sent something that is no audio.");
     const key = recordingKey(_id, created_at, content_type);
-    const bytes = await w.stores.local.put(
+    const bytes = await deps.stores.local.put(
       key,
       Readable.from(bounded(first, parts), { objectMode: false }),
       content_type,
@@ -71,35 +95,39 @@ async function bring(
   }
 }
 
-function faultOf(w: Works, error: unknown): FetchFault {
-  const reason = error instanceof Error ? error.message : "a fault";
-  if (w.stopping()) return { kind: "stopping", reason };
+function failureOf({ draining }: Draining, error: unknown): FetchFault {
+  const reason = error instanceof Error ? error.message : "an error";
+  if (draining.aborted) return { kind: "stopping", reason };
   const code = codeOf(error);
   return { kind: code === "RECORDING_NOT_FOUND" ? "none" : code === "BODY_TOO_LARGE" ? "never" : "again", reason };
 }
 
 /** One try to fetch a recording, within the lease; what became of it is in the document. */
-export async function fetchRecording(w: Works, call: RecordedCall, lease_until: Date): Promise<void> {
-  const begun: { recording?: KeptRecording } | null = await w.recordings.run(beginFetch(call._id, lease_until));
+export async function fetchRecording(
+  deps: Clocked & Draining & RecordingStore & RecordingFiles & WithCarriers,
+  call: RecordedCall,
+  lease_until: Date,
+): Promise<void> {
+  const begun: { recording?: KeptRecording } | null = await deps.recordings.run(beginFetch(call._id, lease_until));
   if (!begun?.recording) return;
   const ours = { ...call, recording: begun.recording };
-  const done = new AbortController();
-  const late = new AbortController();
-  void w.clock.wait(FETCH_LIMIT_MS, done.signal).then(() => late.abort());
+  const deadline = startDeadline(deps.clock, FETCH_LIMIT_MS, deps.draining);
   try {
-    const kept = await bring(w, ours, AbortSignal.any([w.leaving, late.signal]));
-    await w.recordings.run(stored(call._id, lease_until, kept, w.clock.now()));
-    w.log.info(
+    const kept = await download(deps, ours, deadline.signal);
+    await deps.recordings.run(stored(call._id, lease_until, kept, deps.clock.now()));
+    deps.log.info(
       { event: "recording.stored", call_ref: call._id, bytes: kept.bytes, content_type: kept.content_type },
       "a recording is stored",
     );
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: call._id, tries: ours.recording.tries, error: errorForLog(error) },
       "a recording could not be fetched",
     );
-    await w.recordings.run(fetchFailed(call._id, lease_until, ours.recording.tries, faultOf(w, error), w.clock.now()));
+    await deps.recordings.run(
+      fetchFailed(call._id, lease_until, ours.recording.tries, failureOf(deps, error), deps.clock.now()),
+    );
   } finally {
-    done.abort();
+    deadline.clear();
   }
 }

@@ -1,6 +1,6 @@
 import { errorForLog } from "../../../shared/log.ts";
 import { handleOf } from "../call/calls.model.ts";
-import type { Works } from "../deps.ts";
+import type { Clocked, RecordingStore, WithCarriers } from "../deps.ts";
 import { recordingTold } from "./expect-recording.ts";
 import { askFailed, lookedInVain, neverCame } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
@@ -8,7 +8,11 @@ import type { RecordedCall } from "./recordings.repository.ts";
 const NO_CALL = "The carrier never named the call.";
 
 /** Asks the carrier for a recording that it did not tell of: its callback may be lost. What it has counts as if it had been told. */
-export async function seekRecording(w: Works, call: RecordedCall, lease_until: Date): Promise<void> {
+export async function seekRecording(
+  deps: Clocked & RecordingStore & WithCarriers,
+  call: RecordedCall,
+  lease_until: Date,
+): Promise<void> {
   const {
     _id,
     provider,
@@ -16,28 +20,28 @@ export async function seekRecording(w: Works, call: RecordedCall, lease_until: D
   } = call;
   const handle = handleOf(call);
   if (provider === undefined || handle === null) {
-    await w.recordings.run(neverCame(_id, NO_CALL, w.clock.now()));
+    await deps.recordings.run(neverCame(_id, NO_CALL, deps.clock.now()));
     return;
   }
   try {
-    const all = await w.carriers.of(provider).recordingsOf(handle);
+    const all = await deps.carriers.of(provider).recordingsOf(handle);
     const found = all.find(({ url }) => url !== null) ?? all[0];
     if (found === undefined) {
-      await w.recordings.run(lookedInVain(_id, lease_until, looks, w.clock.now()));
+      await deps.recordings.run(lookedInVain(_id, lease_until, looks, deps.clock.now()));
       return;
     }
-    w.log.info(
+    deps.log.info(
       { call_ref: _id, looks: looks + 1, made: found.url !== null },
       "the carrier was asked for a recording it had not told of, and knows what became of it",
     );
-    await recordingTold(w, _id, handle.call_id, found);
+    await recordingTold(deps, _id, handle.call_id, found);
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: _id, tries: tries + 1, error: errorForLog(error) },
       "the carrier could not be asked for a recording; it is asked again",
     );
-    await w.recordings.run(
-      askFailed(_id, lease_until, tries, error instanceof Error ? error.message : "a fault", w.clock.now()),
+    await deps.recordings.run(
+      askFailed(_id, lease_until, tries, error instanceof Error ? error.message : "an error", deps.clock.now()),
     );
   }
 }

@@ -2,33 +2,8 @@ import { plusMs, plusSeconds } from "../../../shared/clock.ts";
 import { exponentialMs } from "../../../shared/backoff.ts";
 import type { RecordingState } from "../../../shared/contracts/dialer.ts";
 import type { Move } from "../call/call-state-machine.ts";
+import type { KeptRecording } from "../call/calls.model.ts";
 import type { CarrierRecording } from "../carriers/carrier-port.ts";
-
-/** A call's recording as it is kept with the call. Fields are absent until they are known. */
-export interface KeptRecording {
-  state: RecordingState;
-  /** We record it ourselves: the carrier has none. */
-  own?: boolean;
-  /** What the carrier told of it. */
-  recording_id?: string;
-  url?: string;
-  seconds?: number;
-  channels?: number;
-  /** Where it is kept. */
-  key?: string;
-  bytes?: number;
-  content_type?: string;
-  /** Times the carrier was asked for a recording it had not told of, and had none. */
-  looks?: number;
-  /** Tries of the step under way: asking, fetching, then uploading. */
-  tries: number;
-  /** The lead's record names its address. */
-  told?: boolean;
-  /** When somebody must see to it; while one does, when that one counts as gone. Absent when nothing is owed. */
-  due_at?: Date;
-  /** Why the last try failed, for people. */
-  error?: string;
-}
 
 /** What a recording is owed next. Pure. */
 export type Owed = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;

@@ -1,78 +1,76 @@
 import { plusMs } from "../../../shared/clock.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { RELOOK_MS } from "../call/call-deadlines.ts";
-import type { Works } from "../deps.ts";
-import { tellAddress } from "./expect-recording.ts";
+import type { InBackground, RecordingFiles } from "../deps.ts";
+import { tellAddress, type RecordingDeps } from "./expect-recording.ts";
 import { fetchRecording } from "./fetch-recording.ts";
+import { seekRecording } from "./find-recording.ts";
 import { goOn, LEASE_MS, neverCame, owedOf, settled } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
-import { seekRecording } from "./find-recording.ts";
 import { uploadRecording } from "./upload-recording.ts";
 
-/** Sees to recordings, each in its own time: a slow one holds no other up. */
-export interface Recorder {
-  /** Begins whatever is due and there is room for; resolves when it has begun. */
+/** Does what is due for recordings, several at a time: a slow one delays no other. */
+export interface RecordingWorker {
+  /** Begins what is due, as far as there is room; resolves when it has begun. */
   pass(): Promise<void>;
   /** A pass soon. */
-  nudge(): void;
+  wake(): void;
 }
 
-/** Recordings that one process sees to at once. */
+/** Recordings that one process works on at once. */
 const AT_ONCE = 8;
 const NEVER_TOLD = "The carrier never told of a recording, and none was found there.";
 
-/** Does what is owed to one recording. Throws when somebody can't be reached. */
-async function seeTo(w: Works, call: RecordedCall, lease_until: Date): Promise<void> {
-  switch (owedOf(call.recording, w.stores.upload)) {
+type WorkerDeps = RecordingDeps & RecordingFiles & InBackground;
+
+/** Does the next step of one recording. Throws when a service or the carrier can't be reached. */
+async function advance(deps: WorkerDeps, call: RecordedCall, lease_until: Date): Promise<void> {
+  switch (owedOf(call.recording, deps.stores.upload)) {
     case "ask":
-      await seekRecording(w, call, lease_until);
+      await seekRecording(deps, call, lease_until);
       return;
     case "give_up_waiting":
-      await w.recordings.run(neverCame(call._id, NEVER_TOLD, w.clock.now()));
+      await deps.recordings.run(neverCame(call._id, NEVER_TOLD, deps.clock.now()));
       return;
     case "fetch":
-      await fetchRecording(w, call, lease_until);
+      await fetchRecording(deps, call, lease_until);
       return;
     case "upload":
-      await uploadRecording(w, call);
+      await uploadRecording(deps, call);
       return;
     case "tell":
-      await tellAddress(w, call, true);
+      await tellAddress(deps, call, true);
       break;
     case "take_back":
-      await tellAddress(w, call, false);
+      await tellAddress(deps, call, false);
       break;
     case null:
-      await w.recordings.run(settled(call._id, lease_until));
+      await deps.recordings.run(settled(call._id, lease_until));
       return;
   }
-  await w.recordings.run(goOn(call._id, lease_until, w.clock.now()));
+  await deps.recordings.run(goOn(call._id, lease_until, deps.clock.now()));
 }
 
-/** One that sees to the recordings of all nodes; `works` is asked for late, for it holds the recorder itself. */
-export function createRecorder(works: () => Works): Recorder {
+/** The worker of one process. Those of all nodes share the recordings by their leases. */
+export function createRecordingWorker(deps: WorkerDeps): RecordingWorker {
   let busy = 0;
-  const one = async (w: Works, call: RecordedCall, lease_until: Date): Promise<void> => {
+  const one = async (call: RecordedCall, lease_until: Date): Promise<void> => {
     try {
-      await seeTo(w, call, lease_until);
+      await advance(deps, call, lease_until);
     } catch (error) {
-      w.log.warn(
-        { call_ref: call._id, error: errorForLog(error) },
-        "a recording could not be seen to; it is looked at again",
-      );
-      await w.recordings.run(goOn(call._id, lease_until, plusMs(w.clock.now(), RELOOK_MS)));
+      deps.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a recording's next step failed; it is retried");
+      await deps.recordings.run(goOn(call._id, lease_until, plusMs(deps.clock.now(), RELOOK_MS)));
     } finally {
       busy -= 1;
     }
-    await pass(); // the next step of this one, and whoever waits for its place
+    await pass(); // the next step of this one, and those that wait for room
   };
   const pass = async (): Promise<void> => {
-    const w = works();
-    while (!w.stopping() && busy < AT_ONCE) {
+    while (!deps.draining.aborted && busy < AT_ONCE) {
       busy += 1;
-      const now = w.clock.now();
+      const now = deps.clock.now();
       const lease_until = plusMs(now, LEASE_MS);
-      const call = await w.recordings.takeDue(now, lease_until).catch((error: unknown) => {
+      const call = await deps.recordings.takeDue(now, lease_until).catch((error: unknown) => {
         busy -= 1;
         throw error;
       });
@@ -80,8 +78,8 @@ export function createRecorder(works: () => Works): Recorder {
         busy -= 1;
         return;
       }
-      w.background.run("seeing to a recording", () => one(w, call, lease_until));
+      deps.background.run("the next step of a recording", () => one(call, lease_until));
     }
   };
-  return { pass, nudge: () => works().background.run("looking for recordings", pass) };
+  return { pass, wake: () => deps.background.run("looking for due recordings", pass) };
 }

@@ -1,34 +1,36 @@
 import { errorForLog } from "../../../shared/log.ts";
-import type { Works } from "../deps.ts";
+import type { Clocked, RecordingFiles, RecordingStore } from "../deps.ts";
 import { lost, uploaded, uploadFailed } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 
 /** One try to bring a stored recording into the bucket. The local copy goes when the bucket has it whole; until then it is what is served. */
 export async function uploadRecording(
-  w: Works,
+  deps: Clocked & RecordingStore & RecordingFiles,
   { _id, recording: { key, bytes, content_type, tries, own = false } }: RecordedCall,
 ): Promise<void> {
-  const { local, cloud } = w.stores;
+  const { local, cloud } = deps.stores;
   if (cloud === null || key === undefined || bytes === undefined || content_type === undefined) return;
   try {
     const opened = await local.open(key);
     if (opened === null) {
-      await w.recordings.run(lost(_id, w.clock.now(), own));
+      await deps.recordings.run(lost(_id, deps.clock.now(), own));
       return;
     }
     await cloud.put(key, opened.body, content_type, bytes);
   } catch (error) {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: _id, tries: tries + 1, error: errorForLog(error) },
       "a recording could not be uploaded; it is served from the folder meanwhile",
     );
-    await w.recordings.run(uploadFailed(_id, tries, error instanceof Error ? error.message : "a fault", w.clock.now()));
+    await deps.recordings.run(
+      uploadFailed(_id, tries, error instanceof Error ? error.message : "an error", deps.clock.now()),
+    );
     return;
   }
-  if ((await w.recordings.run(uploaded(_id))) === null) return;
-  w.log.info({ event: "recording.uploaded", call_ref: _id, bytes }, "a recording is in the bucket");
+  if ((await deps.recordings.run(uploaded(_id))) === null) return;
+  deps.log.info({ event: "recording.uploaded", call_ref: _id, bytes }, "a recording is in the bucket");
   await local.remove(key).catch((error: unknown) => {
-    w.log.warn(
+    deps.log.warn(
       { call_ref: _id, error: errorForLog(error) },
       "the local copy of an uploaded recording could not be removed",
     );

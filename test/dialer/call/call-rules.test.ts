@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { stopFor } from "../../../services/dialer/outbound/early-stop.ts";
+import { stopForError } from "../../../services/dialer/outbound/early-stop.ts";
 import { intent, tombstone } from "../../../services/dialer/call/call-state-machine.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import { factsOf, momentOf } from "../../../services/dialer/call/call-facts.ts";
@@ -183,11 +183,11 @@ describe("a fault before the intent", () => {
   test.each(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"] as const)(
     "%s gives the lead back unspent",
     (code) => {
-      expect(stopFor(new Failure(code, "x"), NOW)).toEqual({ kind: "release", due_at: at(10), reason: code });
+      expect(stopForError(new Failure(code, "x"), NOW)).toEqual({ kind: "release", due_at: at(10), reason: code });
     },
   );
   test.each(["TEMPLATE_NOT_FOUND", "PROVIDER_UNCONFIGURED", "INTERNAL"] as const)("%s spends the attempt", (code) => {
-    expect(stopFor(new Failure(code, "x"), NOW)).toMatchObject({
+    expect(stopForError(new Failure(code, "x"), NOW)).toMatchObject({
       kind: "settle",
       facts: { ended: "not_dialled", error: { code } },
     });

@@ -1,13 +1,12 @@
 import * as fc from "fast-check";
 import type { DialAnswer } from "../../../services/dialer/carriers/carrier-port.ts";
 import {
-  admittedAfter,
   afterAnswer,
-  noteAnswer,
-  type Pause,
+  createCarrierBreakers,
+  type BreakerState,
 } from "../../../services/dialer/outbound/carrier-circuit-breaker.ts";
-import type { Works } from "../../../services/dialer/deps.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import { readEnv } from "../../../shared/env.ts";
+import { rootLog } from "../../../shared/log.ts";
 
 const placed = (queued_ms = 0): DialAnswer => ({ kind: "placed", call_id: "CA1", queued_ms });
 const down: DialAnswer = { kind: "not_placed", retry_after_seconds: null, reason: "refused connection" };
@@ -15,11 +14,11 @@ const busy = (retry_after_seconds: number): DialAnswer => ({ kind: "not_placed",
 const locked: DialAnswer = { ...down, credentials_refused: true };
 const silent: DialAnswer = { kind: "uncertain", reason: "no answer" };
 
-/** The pause after answers that came at these moments; `random` in the middle: no spread. */
+/** The breaker's state after answers that came at these moments; `random` in the middle: no spread. */
 const after = (answers: [at: number, answer: DialAnswer][]) =>
-  answers.reduce<{ pause: Pause | undefined; why: string | null }>(
-    ({ pause }, [at, answer]) => afterAnswer(pause, answer, at, 0.5),
-    { pause: undefined, why: null },
+  answers.reduce<{ state: BreakerState | undefined; why: string | null }>(
+    ({ state }, [at, answer]) => afterAnswer(state, answer, at, 0.5),
+    { state: undefined, why: null },
   );
 
 test.each<[string, [number, DialAnswer][], number, boolean]>([
@@ -36,7 +35,7 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
     true,
   ],
   [
-    "again after the pause",
+    "again after the back-off",
     [
       [0, down],
       [2000, down],
@@ -62,7 +61,7 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
     true,
   ],
   [
-    "a call taken during the pause (it was sent before) does not end it",
+    "a call taken while the breaker is open (it was sent before) does not end it",
     [
       [0, busy(7)],
       [100, placed()],
@@ -145,7 +144,7 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
     true,
   ],
   [
-    "and after the pause each one more",
+    "and after the back-off each one more",
     [
       [0, silent],
       [1, silent],
@@ -172,60 +171,50 @@ test.each<[string, [number, DialAnswer][], number, boolean]>([
     -Infinity,
     false,
   ],
-])("%s", (_name, answers, untilMs, told) => {
-  const { pause, why } = after(answers);
-  expect([pause?.untilMs, why !== null]).toEqual([untilMs, told]);
+])("%s", (_name, answers, openUntilMs, told) => {
+  const { state, why } = after(answers);
+  expect([state?.openUntilMs, why !== null]).toEqual([openUntilMs, told]);
 });
 
-test("one call tries credentials that were refused; the others wait for what becomes of it", () => {
+test("one call is the trial of credentials that were refused; the others wait for its result", () => {
   let nowMs = 0;
-  const clock = { monotonicMs: () => nowMs, now: () => new Date(nowMs), wait: () => Promise.resolve() };
-  const told: string[] = [];
-  const works = {
-    clock,
+  const announced: string[] = [];
+  const breakers = createCarrierBreakers({
+    clock: { monotonicMs: () => nowMs, now: () => new Date(nowMs), wait: () => Promise.resolve() },
+    log: rootLog(readEnv({ LOG_LEVEL: "silent" })),
     random: () => 0.5,
-    pauses: new Map<Provider, Pause>(),
-    log: { warn: () => undefined, error: () => undefined },
-    carriers: { variables: () => ["PROVIDER_ONE_ACCOUNT", "TWILIO_ACCOUNT_SID"] },
-    background: {
-      run: (_what: string, work: () => Promise<void>) => {
-        void work();
-      },
+    variables: () => ["PROVIDER_ONE_ACCOUNT", "TWILIO_ACCOUNT_SID"],
+    announce: (_provider, _until, why) => {
+      announced.push(why);
     },
-    bus: {
-      call: (_what: string, { why }: { why: string }) => {
-        told.push(why);
-        return Promise.resolve({});
-      },
-    },
-  } as unknown as Works;
-  const may = () => admittedAfter(works, "PROVIDER_ONE") === null;
-  noteAnswer(works, "PROVIDER_ONE", locked);
-  expect([may(), told]).toEqual([
+  });
+  const may = () => breakers.waitUntil("PROVIDER_ONE") === null;
+  breakers.record("PROVIDER_ONE", locked);
+  expect([may(), announced]).toEqual([
     false,
     ["refused connection of PROVIDER_ONE: check PROVIDER_ONE_ACCOUNT, TWILIO_ACCOUNT_SID"],
   ]);
   nowMs = 180_000;
   expect([may(), may(), may()]).toEqual([true, false, false]);
-  noteAnswer(works, "PROVIDER_ONE", locked);
+  breakers.record("PROVIDER_ONE", locked);
   nowMs = 360_000;
   expect([may(), may()]).toEqual([true, false]);
-  nowMs = 391_000; // the one that tried never came to its dial
+  nowMs = 391_000; // the trial never came to its dial
   expect([may(), may()]).toEqual([true, false]);
-  noteAnswer(works, "PROVIDER_ONE", placed());
+  breakers.record("PROVIDER_ONE", placed());
   expect([may(), may()]).toEqual([true, true]);
 });
 
-test("a pause that runs is never shortened, whatever the carrier answers", () => {
+test("an open breaker never closes earlier, whatever the carrier answers", () => {
   const answer = fc.oneof(fc.constant(down), fc.constant(silent), fc.nat(100).map(busy), fc.nat(20_000).map(placed));
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(3000), answer, fc.double({ min: 0, max: 0.999, noNaN: true }))), (steps) => {
-      let [now, pause] = [0, undefined as Pause | undefined];
+      let [now, state] = [0, undefined as BreakerState | undefined];
       for (const [wait, said, random] of steps) {
         now += wait;
-        const before: number = pause?.untilMs ?? -Infinity;
-        pause = afterAnswer(pause, said, now, random).pause;
-        if (before > now) expect(pause.untilMs).toBeGreaterThanOrEqual(before);
+        const before: number = state?.openUntilMs ?? -Infinity;
+        state = afterAnswer(state, said, now, random).state;
+        if (before > now) expect(state.openUntilMs).toBeGreaterThanOrEqual(before);
       }
     }),
   );

@@ -1,8 +1,8 @@
-import { createGrantPace } from "../../../services/dialer/outbound/permit-pace.ts";
+import { createPermitPace } from "../../../services/dialer/outbound/permit-pace.ts";
 
-describe("asking for grants", () => {
+describe("asking for dial permits", () => {
   test("never more than four at once, in order of arrival; a failed one makes room as well", async () => {
-    const pace = createGrantPace();
+    const pace = createPermitPace();
     const ends: (() => void)[] = [];
     const begun: number[] = [];
     let most = 0;
@@ -31,15 +31,15 @@ describe("asking for grants", () => {
   });
 
   test("the time an intent took is asked for and half as much again, at most a second; it fades when intents are quick again", () => {
-    const pace = createGrantPace();
-    expect(pace.ahead()).toBe(0);
-    pace.took(40);
-    expect(pace.ahead()).toBe(60);
-    pace.took(5);
-    expect(pace.ahead()).toBe(54);
-    for (let i = 0; i < 100; i++) pace.took(5);
-    expect(pace.ahead()).toBe(7);
-    pace.took(60_000);
-    expect(pace.ahead()).toBe(1000);
+    const pace = createPermitPace();
+    expect(pace.leadMs()).toBe(0);
+    pace.intentTook(40);
+    expect(pace.leadMs()).toBe(60);
+    pace.intentTook(5);
+    expect(pace.leadMs()).toBe(54);
+    for (let i = 0; i < 100; i++) pace.intentTook(5);
+    expect(pace.leadMs()).toBe(7);
+    pace.intentTook(60_000);
+    expect(pace.leadMs()).toBe(1000);
   });
 });

@@ -2,8 +2,11 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Move } from "../../../services/dialer/call/call-state-machine.ts";
 import type { Capabilities } from "../../../services/dialer/carriers/carrier-port.ts";
-import { expectRecording, recordingTold } from "../../../services/dialer/recordings/expect-recording.ts";
-import type { Works } from "../../../services/dialer/deps.ts";
+import {
+  expectRecording,
+  recordingTold,
+  type RecordingDeps,
+} from "../../../services/dialer/recordings/expect-recording.ts";
 import { Failure } from "../../../shared/errors.ts";
 
 const REF = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff.1";
@@ -33,7 +36,7 @@ beforeEach(() => {
 });
 
 /** The dialer as far as this needs it; time passes at once. */
-const works = (recording: Capabilities["recording"]): Works => {
+const depsFor = (recording: Capabilities["recording"]): RecordingDeps => {
   const carrier = {
     capabilities: { recording },
     async record(handle: object, how: { limit_seconds: number; callback_base: string }) {
@@ -50,8 +53,7 @@ const works = (recording: Capabilities["recording"]): Works => {
       },
     },
     log: { warn: () => undefined },
-    leaving: new AbortController().signal,
-    stopping: () => false,
+    draining: new AbortController().signal,
     carriers: { of: () => carrier },
     calls: { find: async () => call },
     bus: {
@@ -72,13 +74,11 @@ const works = (recording: Capabilities["recording"]): Works => {
         return call;
       },
     },
-    recorder: {
-      nudge: () => {
-        seen.push("nudge");
-      },
+    wakeRecordings: () => {
+      seen.push("woken");
     },
   };
-  return made as unknown as Works;
+  return made as unknown as RecordingDeps;
 };
 const URL_TOLD = [
   "wanted",
@@ -90,52 +90,52 @@ const COMMAND =
 
 describe("an answered call that is to be recorded", () => {
   test("by the dial request: it is waited for, and the lead is told the address", async () => {
-    await expectRecording(works("dial"), call);
+    await expectRecording(depsFor("dial"), call);
     expect(seen).toEqual(URL_TOLD);
   });
   test("by command: once the talk has joined, for the talk's length and a margin", async () => {
     const { holder: _holder, ...alone } = call;
-    await expectRecording(works("command"), alone);
+    await expectRecording(depsFor("command"), alone);
     expect(seen).toEqual([]);
-    await expectRecording(works("command"), call);
+    await expectRecording(depsFor("command"), call);
     expect(seen).toEqual([...URL_TOLD, COMMAND]);
   });
   test("by the dial request, the call over before: it is asked for soon all the same", async () => {
     call = { ...call, state: "ENDED", recording: { state: "wanted", tries: 0 } };
     const { recording: _none, ...before } = call;
-    await expectRecording(works("dial"), before);
+    await expectRecording(depsFor("dial"), before);
     expect(seen).toEqual(["wanted", "looks 0", ...URL_TOLD.slice(1)]);
   });
   test("a command that fails is tried again, then the call goes on without a recording", async () => {
     refusals = 1;
-    await expectRecording(works("command"), call);
+    await expectRecording(depsFor("command"), call);
     expect(seen).toEqual([...URL_TOLD, COMMAND, "wait 1000", COMMAND]);
     [seen, refusals] = [[], 9];
-    await expectRecording(works("command"), call);
+    await expectRecording(depsFor("command"), call);
     expect(seen).toEqual([...URL_TOLD, COMMAND, "wait 1000", COMMAND, "wait 4000", COMMAND, "absent"]);
   });
   test("a call that is over is not recorded any more", async () => {
     const before = call;
     call = { ...call, state: "ENDED" };
-    await expectRecording(works("command"), before);
+    await expectRecording(depsFor("command"), before);
     expect(seen).toEqual([...URL_TOLD, "absent"]);
   });
   test("nothing where it is not asked for, not possible, or under way already", async () => {
-    await expectRecording(works("none"), call);
-    await expectRecording(works("dial"), { ...call, recording: { state: "wanted", tries: 0 } });
-    await expectRecording(works("dial"), { ...call, order: { ...base().order!, record: false } });
+    await expectRecording(depsFor("none"), call);
+    await expectRecording(depsFor("dial"), { ...call, recording: { state: "wanted", tries: 0 } });
+    await expectRecording(depsFor("dial"), { ...call, order: { ...base().order!, record: false } });
     const { order: _order, ...bare } = call;
-    await expectRecording(works("dial"), bare);
+    await expectRecording(depsFor("dial"), bare);
     expect(seen).toEqual([]);
   });
 });
 
 test("a recording that is told of is seen to at once", async () => {
-  await recordingTold(works("dial"), REF, "v3:abc/1", {
+  await recordingTold(depsFor("dial"), REF, "v3:abc/1", {
     recording_id: "r",
     url: "https://x",
     seconds: null,
     channels: null,
   });
-  expect(seen).toEqual(["wanted", "nudge"]);
+  expect(seen).toEqual(["wanted", "woken"]);
 });

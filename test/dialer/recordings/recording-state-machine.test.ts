@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { rangeAsked } from "../../../services/gateway/byte-range.ts";
-import { audioType } from "../../../services/dialer/recordings/audio-type.ts";
+import { audioType } from "../../../services/dialer/recordings/fetch-recording.ts";
 import * as machine from "../../../services/dialer/recordings/recording-state-machine.ts";
 import { RECORDING_STATES, type RecordingState } from "../../../shared/contracts/dialer.ts";
 import type { Move } from "../../../services/dialer/call/call-state-machine.ts";

@@ -12,8 +12,12 @@ export interface Patience {
   retries: number;
   json: boolean;
 }
-/** Asks a pre-check's server; never rejects. A signal that aborts ends it at once. */
-export type PreCheckCaller = (outgoing: Outgoing, patience: Patience, signal: AbortSignal) => Promise<Answer>;
+/** Asks the servers of pre-checks. */
+export interface PreCheckClient {
+  /** Never rejects. A signal that aborts ends it at once. */
+  ask(request: Outgoing, patience: Patience, signal: AbortSignal): Promise<Answer>;
+  close(): Promise<void>;
+}
 
 const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_PER_HOST = 50;
@@ -54,7 +58,7 @@ const mayDiffer = (answer: Answer): boolean =>
     : TRY_AGAIN.has(answer.http_status);
 
 /** A caller that sends only to addresses the policy allows, checked again where names are resolved; follows no redirect, reads at most 64 KiB. */
-export function preCheckCaller(policy: AddressPolicy, clock: Clock): { ask: PreCheckCaller; close(): Promise<void> } {
+export function createPreCheckClient(policy: AddressPolicy, clock: Clock): PreCheckClient {
   const agent = egressAgent(policy, {
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     connectionsPerHost: CONNECTIONS_PER_HOST,

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
-import type { KeptRecording } from "../../../../services/dialer/recordings/recording-state-machine.ts";
+import type { KeptRecording } from "../../../../services/dialer/call/calls.model.ts";
 import { plusMs } from "../../../../shared/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";

@@ -1,0 +1,66 @@
+import type { Model } from "mongoose";
+import { batched } from "../../../shared/batching.ts";
+import { fail } from "../../../shared/errors.ts";
+import { insertEach } from "../../../shared/unordered-insert.ts";
+import type { CarrierEventDoc } from "./carrier-events.model.ts";
+
+/** Reads and writes of `carrier_events`. */
+export interface CarrierEvents {
+  /** Stores a callback; false: it is a repeat. */
+  store(event: CarrierEventDoc): Promise<boolean>;
+  /** Events received before `before` that were not applied, oldest first. */
+  unapplied(before: Date, limit: number): Promise<CarrierEventDoc[]>;
+  /** Callbacks to these calls without their bodies, newest first. */
+  newestOf(refs: string[], limit: number): Promise<CarrierEventDoc[]>;
+  /** Marks a callback as applied; `note`: why it changed nothing, where that is odd. */
+  markApplied(id: string, note: string | null): Promise<void>;
+}
+
+/** Most time the database may take over one of these, in milliseconds. */
+const MAX_TIME_MS = 8000;
+
+/** Callbacks of one moment that share a round trip. */
+const MAX_BATCH = 200;
+
+/** The repository on its model. */
+export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvents {
+  const insert = batched((events: CarrierEventDoc[]) => insertEach(model, events), { maxItems: MAX_BATCH });
+  const mark = async (ids: string[], note: string | null): Promise<string[]> => {
+    await model
+      .updateMany(
+        { _id: { $in: ids }, applied: false },
+        { $set: { applied: true, ...(note === null ? {} : { note }) } },
+        { maxTimeMS: MAX_TIME_MS },
+      )
+      .exec();
+    return ids;
+  };
+  const markPlain = batched((ids: string[]) => mark(ids, null), { maxItems: MAX_BATCH });
+  return {
+    async store(event) {
+      const written = await insert(event);
+      return written === "failed"
+        ? fail("STORE_UNAVAILABLE", "A carrier's callback was refused by the database; the carrier will send it again.")
+        : written === "written";
+    },
+    unapplied: (before, limit) =>
+      model
+        .find({ applied: false, received_at: { $lte: before } })
+        .sort({ received_at: 1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CarrierEventDoc[]>()
+        .exec(),
+    newestOf: (refs, limit) =>
+      model
+        .find({ ref: { $in: refs } }, { body: 0 })
+        .sort({ received_at: -1 })
+        .limit(limit)
+        .maxTimeMS(MAX_TIME_MS)
+        .lean<CarrierEventDoc[]>()
+        .exec(),
+    async markApplied(id, note) {
+      await (note === null ? markPlain(id) : mark([id], note));
+    },
+  };
+}

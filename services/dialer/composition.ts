@@ -1,0 +1,88 @@
+import { recencyCache } from "../../shared/cache.ts";
+import type { ServiceDeps } from "../../shared/bus.ts";
+import type { Env } from "../../shared/env.ts";
+import { recordingStores } from "../../shared/storage/recordings.ts";
+import { createBackground } from "./background.ts";
+import { callSchema } from "./call/calls.model.ts";
+import { createCalls } from "./call/calls.repository.ts";
+import { carrierEventSchema } from "./call/carrier-events.model.ts";
+import { createCarrierEvents } from "./call/carrier-events.repository.ts";
+import { createCarriers } from "./carriers/carrier-registry.ts";
+import type { CallbackStore, InboundStore, RecordingFiles } from "./deps.ts";
+import { inboundCallSchema } from "./inbound/inbound-calls.model.ts";
+import { createInboundCalls } from "./inbound/inbound-calls.repository.ts";
+import type { AttemptDeps } from "./outbound/attempt.ts";
+import { createCarrierBreakers } from "./outbound/carrier-circuit-breaker.ts";
+import { createPermitPace } from "./outbound/permit-pace.ts";
+import { createPreCheckClient } from "./outbound/pre-checks/pre-check-client.ts";
+import { createPeers } from "./peers.ts";
+import { createRecordingWorker, type RecordingWorker } from "./recordings/recording-worker.ts";
+import { createRecordings } from "./recordings/recordings.repository.ts";
+
+/** Bytes of randomness in the mark of a write. */
+const MARK_BYTES = 9;
+/** Answers to inbound calls that are remembered, so that a webhook that comes twice to one node has the same answer. */
+const MAX_INBOUND_ANSWERS = 1000;
+
+/** Everything that the parts of the dialer are made of, put together once per process. */
+export type DialerParts = AttemptDeps & CallbackStore & InboundStore & RecordingFiles;
+
+const storageOf = (env: Env) => ({
+  dir: env.RECORDINGS_DIR,
+  upload: env.UPLOAD_CALL_RECORDINGS_TO_CLOUD,
+  bucket: env.S3_BUCKET,
+  s3: {
+    region: env.S3_REGION,
+    endpoint: env.S3_ENDPOINT,
+    access_key_id: env.S3_ACCESS_KEY_ID,
+    secret_access_key: env.S3_SECRET_ACCESS_KEY,
+  },
+});
+
+/** Puts the dialer together. `draining` aborts on SIGTERM. */
+export function compose(
+  service: ServiceDeps,
+  draining: AbortSignal,
+): { parts: DialerParts; recordingWorker: RecordingWorker } {
+  const { env, clock, log, bus, nodeId, ids, random } = service;
+  const store = service.store();
+  const callModel = store.model("calls", callSchema);
+  const calls = createCalls(callModel, () => ids.base64url(MARK_BYTES));
+  const carriers = createCarriers(env);
+  const background = createBackground(log, clock);
+  const parts: DialerParts = {
+    env,
+    clock,
+    log,
+    bus,
+    nodeId,
+    draining,
+    background,
+    calls,
+    callbacks: createCarrierEvents(store.model("carrier_events", carrierEventSchema)),
+    inboundCalls: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
+    inboundAnswers: recencyCache({ max: MAX_INBOUND_ANSWERS }),
+    recordings: createRecordings(callModel, calls.run),
+    stores: recordingStores(storageOf(env), service),
+    wakeRecordings: () => recordingWorker.wake(),
+    carriers,
+    peers: createPeers(bus, env.LEASE_SECONDS),
+    permitPace: createPermitPace(),
+    preCheckClient: createPreCheckClient(
+      { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE },
+      clock,
+    ),
+    breakers: createCarrierBreakers({
+      clock,
+      log,
+      random,
+      variables: (provider) => carriers.variables(provider),
+      announce: (provider, until, why) =>
+        background.run("announcing an open circuit breaker", async () => {
+          await bus.call("scheduler.slow", { provider, until: until.toISOString(), why });
+        }),
+    }),
+  };
+  const recordingWorker = createRecordingWorker(parts);
+  return { parts, recordingWorker };
+}

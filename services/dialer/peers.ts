@@ -1,0 +1,87 @@
+import { batched, chunks } from "../../shared/batching.ts";
+import type { Bus, ParamsOf } from "../../shared/bus.ts";
+import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
+import { codeOf, fail } from "../../shared/errors.ts";
+
+type SlotLease = ParamsOf<"numbers.keepMany">["lines"][number];
+type ListedPair = ParamsOf<"blacklist.check">["pairs"][number];
+
+/** Single-item requests to other services. Those of one moment share a message on the bus. */
+export interface Peers {
+  /** Whether the number is on the blacklist; anything but a clear no is a yes. */
+  isBlacklisted(pair: ListedPair): Promise<boolean>;
+  /** The address at which the conversation waits for its call. Throws the conversation's refusal. */
+  prepareConversation(call: Preparation): Promise<Prepared>;
+  /** Renews the lease of an attempt's lead; false: the lead went on without us. Not batched. */
+  renewLease(attempt: { lead_id: string; claim_no: number }): Promise<boolean>;
+  /** Renews the lease of a number slot; false: it ran out, and the slot may be another's. */
+  renewSlotLease(lease: SlotLease): Promise<boolean>;
+  /** Releases the number slot of this attempt. Idempotent. Throws when the numbers service can't be reached: for callers that retry. */
+  releaseSlot(call_ref: string): Promise<void>;
+  /** The same for callers that don't retry: what can't be released now is released by `retryReleases`. */
+  releaseSlotEventually(call_ref: string): Promise<void>;
+  /** Releases the slots that could not be released before. Throws when the numbers service still can't be reached. */
+  retryReleases(): Promise<void>;
+}
+
+/** Items of one request. */
+const MAX_ITEMS = 200;
+/** Releases that are waiting to be retried, at most; the leases of further slots run out by themselves. */
+const MAX_WAITING = 10_000;
+const bytesOf = (call: Preparation): number => Buffer.byteLength(JSON.stringify(call));
+
+/** The other services, through the bus of this process. `lease_seconds`: life of a lead's lease. */
+export function createPeers(bus: Bus, lease_seconds: number): Peers {
+  const prepare = batched(
+    async (calls: Preparation[]) => (await bus.call("conversation.prepareMany", { calls })).results,
+    { maxItems: MAX_ITEMS, bytesOf },
+  );
+  const release = batched(
+    async (holders: string[]) => {
+      await bus.call("numbers.releaseMany", { holders });
+      return holders;
+    },
+    { maxItems: MAX_ITEMS },
+  );
+  const waiting = new Set<string>();
+  return {
+    isBlacklisted: batched(
+      async (pairs: ListedPair[]) => {
+        const { listed } = await bus.call("blacklist.check", { pairs });
+        return pairs.map((_pair, i) => listed[i] !== false);
+      },
+      { maxItems: MAX_ITEMS },
+    ),
+    async prepareConversation(call) {
+      const { prepared, refusal } = await prepare(call);
+      return (
+        prepared ??
+        fail(
+          codeOf({ type: refusal?.code }),
+          refusal?.message ?? "The conversation service gave no address for the call.",
+        )
+      );
+    },
+    renewLease: async ({ lead_id, claim_no }) =>
+      (await bus.call("leads.extend", { lead_id, claim_no, lease_seconds })).done,
+    renewSlotLease: batched(async (lines: SlotLease[]) => (await bus.call("numbers.keepMany", { lines })).kept, {
+      maxItems: MAX_ITEMS,
+    }),
+    async releaseSlot(call_ref) {
+      await release(call_ref);
+    },
+    async releaseSlotEventually(call_ref) {
+      try {
+        await release(call_ref);
+      } catch {
+        if (waiting.size < MAX_WAITING) waiting.add(call_ref);
+      }
+    },
+    async retryReleases() {
+      for (const holders of chunks([...waiting], { maxItems: MAX_ITEMS })) {
+        await bus.call("numbers.releaseMany", { holders });
+        for (const holder of holders) waiting.delete(holder);
+      }
+    },
+  };
+}
