@@ -15,9 +15,9 @@ import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 const STOP_GRACE_MS = DIAL_TIMEOUT_MS + 3000;
 
 /** Dialling: one document per attempt, carriers behind one port. */
-export default service("dialer", (ground) => {
+export default service("dialer", (deps) => {
   const shutDown = new AbortController();
-  const { parts, recordingWorker } = compose(ground, shutDown.signal);
+  const { parts, recordingWorker } = compose(deps, shutDown.signal);
   const attempts = createAttemptPool(parts);
   let loops: Loops | null = null;
 
@@ -53,7 +53,7 @@ export default service("dialer", (ground) => {
     },
     async stopped() {
       shutDown.abort();
-      const graceMs = Math.min(STOP_GRACE_MS, ground.env.SHUTDOWN_GRACE_SECONDS * 1000);
+      const graceMs = Math.min(STOP_GRACE_MS, deps.env.SHUTDOWN_GRACE_SECONDS * 1000);
       await attempts.drain(graceMs);
       await loops?.stop();
       await parts.background.drain(graceMs);
