@@ -96,6 +96,24 @@ export const failEmptyChange = (): never =>
     errors: [{ path: "", message: "names no field to change" }],
   });
 
+/** Why an input is refused, as a value: for where many inputs are judged together. */
+export interface Refusal {
+  code: ErrorCode;
+  message: string;
+  errors: ValidationIssue[];
+}
+
+/** A refusal with a code of the catalogue; `message` says what was wrong, where, and what to do. */
+export const refusal = (code: ErrorCode, message: string, errors: ValidationIssue[] = []): Refusal => ({
+  code,
+  message,
+  errors,
+});
+
+/** Throws the failure that a refusal stands for. */
+export const failAs = ({ code, message, errors }: Refusal): never =>
+  fail(code, message, errors.length > 0 ? { errors } : {});
+
 const BUS_CODES: Record<string, ErrorCode> = {
   SERVICE_NOT_FOUND: "DEPENDENCY_DOWN",
   SERVICE_NOT_AVAILABLE: "DEPENDENCY_DOWN",

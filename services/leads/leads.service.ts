@@ -10,8 +10,7 @@ import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
-import { pushMany } from "./push/push.ts";
-import { push } from "./push/single-push.ts";
+import { push, pushMany } from "./push/push.ts";
 import { dueOf, expire, heads, sweepQueueless } from "./queues/due-queues.ts";
 import { queuesRepository } from "./queues/queues.repository.ts";
 import { reading } from "./lists/lead-queries.ts";
@@ -23,7 +22,7 @@ export default service("leads", (ground) => {
   const model = ground.store().model("leads", leadSchema);
   const leads = leadsRepository(model, ground.ids);
   const queues = queuesRepository(model);
-  const shelf = { leads, keys: pushKeysRepository(ground.store().model("push_keys", pushKeySchema)) };
+  const pushDeps = { ...ground, leads, keys: pushKeysRepository(ground.store().model("push_keys", pushKeySchema)) };
   const read = reading(ground, leads);
   const loops: Loop[] = [];
   let reports: Loop | null = null;
@@ -59,8 +58,8 @@ export default service("leads", (ground) => {
   return {
     actions: {
       receive: (p) => receive(ground, leads, p),
-      push: (p, { bus }) => push(ground, shelf, bus, p),
-      pushMany: (p, { bus }) => pushMany(ground, shelf, bus, p),
+      push: (p, { bus }) => push(pushDeps, bus, p),
+      pushMany: (p, { bus }) => pushMany(pushDeps, bus, p),
       abort: (p, { bus }) => abort(ground, leads, bus, p, onFinished),
       get: (p) => read.get(p),
       byRequest: (p) => read.byRequest(p),

@@ -1,232 +1,168 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import type { PushOutcome } from "../../../shared/contracts/lead-views.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/crash.ts";
-import { Failure, type ValidationIssue } from "../../../shared/errors.ts";
+import { failAs, refusal, type Refusal } from "../../../shared/errors.ts";
+import { maskPhone } from "../../../shared/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
-import { announce } from "../queues/queue-notice.ts";
-import { checkSameBody, keyedPush, type KeyedPush } from "./idempotency.ts";
-import {
-  checkAsked,
-  checkListed,
-  checkRefusal,
-  checkTemplate,
-  documentOf,
-  messageFor,
-  phoneOf,
-  questionOf,
-  withId,
-  type Input,
-  type Resolved,
-} from "./lead-document.ts";
 import type { LeadDoc } from "../leads.model.ts";
+import type { LeadsRepository } from "../leads.repository.ts";
+import { announce } from "../queues/queue-notice.ts";
+import { keyDocument, keyedPush, reusedKeyRefusal, type KeyedPush } from "./idempotency.ts";
+import { documentOf, messageFor, withId, type PushedLead } from "./lead-document.ts";
+import { checkLead, PUSH_CHECKS, type CheckDeps, type CheckedRow } from "./push-checks.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
-import { keyDocument, type Shelf } from "./single-push.ts";
+import type { PushKeys } from "./push-keys.repository.ts";
 
-type Params = ParamsOf<"leads.pushMany">;
-type By = Params["by"];
+/** What a push needs of the service. */
+export interface PushDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "ids" | "log"> {
+  leads: LeadsRepository;
+  keys: PushKeys;
+}
 
-/** A row on its way: what is known of it so far. Rows that are answered leave the way. */
-interface Row {
-  index: number;
-  lead: Input;
+/** One lead on its way through a push. */
+interface Row extends CheckedRow {
   key: KeyedPush | null;
-  held?: PushKeyDoc;
-  resolved?: Resolved;
-  phone?: string | null;
   doc?: LeadDoc;
 }
 
-/** Answers of a batch by place, and how many were queued by pushes before this one. */
-interface Board {
-  results: PushOutcome[];
-  queued: number;
-  replayed: number;
+/** A queued lead; `replayed`: it was there before this push. */
+interface Queued extends Pick<PushKeyDoc, "lead_id" | "message"> {
+  replayed: boolean;
 }
+type Answer = Queued | Refusal;
 
-const inputFaults = issueChecker(PushInput);
-const isInput = (value: unknown, faults: readonly ValidationIssue[]): value is Input =>
-  typeof value === "object" && value !== null && faults.length === 0;
+/** A step of the push: for each row in order its answer, or null where the row goes on to the next step. */
+type Step = (rows: readonly Row[], deps: PushDeps & CheckDeps) => (Answer | null)[] | Promise<(Answer | null)[]>;
 
-const isFault = (v: unknown): v is ValidationIssue =>
-  typeof v === "object" && v !== null && "path" in v && "message" in v;
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
+const notWritten = (): Refusal =>
+  refusal("STORE_UNAVAILABLE", "the lead could not be written and is not queued; push it again");
 
-const refuse = (
-  board: Board,
-  index: number,
-  code: string,
-  message: string,
-  errors: readonly ValidationIssue[] = [],
-): void => {
-  board.results[index] = {
-    index,
-    status: "refused",
-    code,
-    message,
-    ...(errors.length > 0 ? { errors: [...errors] } : {}),
-  };
+/** Answers rows that an earlier push under their key queued already. */
+const answerEarlierPushes: Step = async (rows, { keys, leads, clock }) => {
+  const ids = rows.flatMap((row) => row.key?.id ?? []);
+  const earlier = ids.length === 0 ? new Map<string, PushKeyDoc>() : await keys.find(ids, clock.now());
+  if (earlier.size === 0) return [];
+  const written = await leads.existing([...earlier.values()].map((key) => key.lead_id));
+  return rows.map(({ key }) => {
+    const known = key && earlier.get(key.id);
+    if (!known) return null;
+    const { lead_id, message } = known;
+    return reusedKeyRefusal(known, key) ?? (written.has(lead_id) ? { lead_id, message, replayed: true } : null);
+  });
 };
 
-function queue(board: Board, row: Row, key: Pick<PushKeyDoc, "lead_id" | "message">, replayed: boolean): void {
-  board.results[row.index] = {
-    index: row.index,
-    status: "queued",
-    lead_call_tracker_id: key.lead_id,
-    order_id: row.lead.request_id,
-    message: key.message,
-  };
-  board.queued++;
-  if (replayed) board.replayed++;
-}
-
-/** Runs a check of each row; rows it fails are refused and left out. What is no failure of ours is thrown on. */
-function sift<T extends Row>(board: Board, rows: readonly T[], check: (row: T, place: number) => void): T[] {
-  return rows.filter((row, place) => {
-    try {
-      check(row, place);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const errors: unknown = isRecord(error.data) ? error.data["errors"] : undefined;
-      refuse(board, row.index, error.type, error.message, Array.isArray(errors) ? errors.filter(isFault) : []);
-      return false;
-    }
-  });
-}
-
-/** Rows that have the shape of a lead and lie in the asker's scope. */
-function shaped(board: Board, { by, rows, idempotency_key }: Params): Row[] {
-  const leads = rows.flatMap((value, index): Row[] => {
-    const faults = isRecord(value) ? inputFaults(value) : [{ path: "", message: "must be a JSON object" }];
-    if (isInput(value, faults))
-      return [
-        {
-          index,
-          lead: value,
-          key: idempotency_key === undefined ? null : keyedPush(by, idempotency_key, value, index),
-        },
-      ];
-    refuse(
-      board,
-      index,
-      "VALIDATION_FAILED",
-      `The row is no lead: ${faults
-        .map((f) => `${f.path || "it"} ${f.message}`)
-        .slice(0, 3)
-        .join("; ")}.`,
-      faults,
-    );
-    return [];
-  });
-  return sift(board, leads, (row) => checkAsked(by, row.lead));
-}
-
-/** Answers the rows that were pushed before; the others remain. */
-async function unanswered(ground: ServiceDeps, shelf: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
-  const ids = rows.flatMap((r) => r.key?.id ?? []);
-  const earlier = ids.length === 0 ? new Map<string, PushKeyDoc>() : await shelf.keys.find(ids, ground.clock.now());
-  if (earlier.size === 0) return [...rows];
-  const written = await shelf.leads.existing([...earlier.values()].map((k) => k.lead_id));
-  return sift(board, rows, ({ key }) => {
-    const known = key && earlier.get(key.id);
-    if (known) checkSameBody(known, key);
-  }).filter((row) => {
-    const known = row.key && earlier.get(row.key.id);
-    if (!known || !written.has(known.lead_id)) return true;
-    queue(board, row, known, true);
-    return false;
-  });
-}
-
-/** Every check that needs others: one question each for the whole batch. */
-async function judged(ground: ServiceDeps, bus: Bus, board: Board, by: By, asked: readonly Row[]): Promise<Row[]> {
-  if (asked.length === 0) return [];
-  const { results } = await bus.call("config.resolveManyForPush", { pushes: asked.map((r) => questionOf(by, r.lead)) });
-  let rows = asked.filter((row, i) => {
-    const { resolved, refusal } = results[i] ?? { resolved: null, refusal: null };
-    if (resolved) row.resolved = resolved;
-    else
-      refuse(
-        board,
-        row.index,
-        refusal?.code ?? "INTERNAL",
-        refusal?.message ?? "the template could not be looked up",
-        refusal?.errors,
-      );
-    return resolved !== null;
-  });
-  rows = sift(board, rows, (row) => {
-    if (row.resolved) checkTemplate(by, row.resolved);
-    row.phone = phoneOf(row.lead.payload);
-  });
-  const urls = [...new Set(rows.flatMap((r) => r.lead.reporting_webhook_url ?? []))];
-  const refusals = urls.length === 0 ? [] : (await bus.call("webhook.checkAddresses", { urls })).refusals;
-  const refusalOf = new Map(urls.map((url, i) => [url, refusals[i]]));
-  rows = sift(board, rows, (row) => checkRefusal(refusalOf.get(row.lead.reporting_webhook_url ?? "")));
-  const dialled = rows.flatMap((r) => (r.phone ? [{ reseller_id: r.lead.reseller_id, phone_number: r.phone }] : []));
-  const listed = dialled.length === 0 ? [] : (await bus.call("blacklist.check", { pairs: dialled })).listed;
-  let next = 0;
-  rows = sift(board, rows, (row) => {
-    if (row.phone) checkListed(listed[next++]);
-  });
-  const now = ground.clock.now();
+/** Makes the documents, then takes the keys of their rows: a key that was taken before fixes the lead's id, so that repeated pushes make one lead. */
+const makeDocuments: Step = async (rows, { by, keys, clock, ids }) => {
+  const now = clock.now();
   for (const row of rows)
-    if (row.resolved) row.doc = documentOf(ground.ids.uuid(), by, row.lead, row.resolved, row.phone ?? null, now);
-  return rows;
-}
-
-/** Takes the keys of the rows, which may give their leads other ids; rows whose key stands for something else are refused. */
-async function keyed(ground: ServiceDeps, { keys }: Shelf, board: Board, rows: readonly Row[]): Promise<Row[]> {
-  const now = ground.clock.now();
+    if (row.template) row.doc = documentOf(ids.uuid(), by, row.lead, row.template, row.phone ?? null, now);
   const wanted = rows.flatMap(({ key, doc }) => (key && doc ? [keyDocument(key, doc, now)] : []));
-  if (wanted.length === 0) return [...rows];
-  const held = await keys.reserve(wanted, now);
-  return sift(board, rows, (row) => {
-    const mine = row.key && held.get(row.key.id);
-    if (!mine || !row.doc) return;
-    checkSameBody(mine, { id: mine._id, body_hash: row.key?.body_hash ?? "" });
-    row.doc = withId(row.doc, mine.lead_id);
+  const taken = wanted.length === 0 ? new Map<string, PushKeyDoc>() : await keys.reserve(wanted, now);
+  return rows.map((row) => {
+    const own = row.key && taken.get(row.key.id);
+    if (!row.key || !own || !row.doc) return null;
+    row.doc = withId(row.doc, own.lead_id);
+    return reusedKeyRefusal(own, row.key);
   });
-}
+};
 
 /** The durable writes, all in one go; each row is answered by what became of its own. */
-async function write(ground: ServiceDeps, { leads }: Shelf, board: Board, rows: readonly Row[]): Promise<void> {
-  const docs = rows.flatMap((r) => r.doc ?? []);
-  if (docs.length === 0) return;
+const write: Step = async (rows, { leads, log }) => {
+  const docs = rows.flatMap((row) => row.doc ?? []);
   const written = await leads.insert(docs).catch((error: unknown) => {
-    ground.log.error(
-      { event: "lead.write_failed", rows: docs.length, name: error instanceof Error ? error.name : "unknown" },
+    log.error(
+      { event: "lead.write_failed", leads: docs.length, name: error instanceof Error ? error.name : "unknown" },
       "pushed leads could not be written",
     );
     return docs.map(() => "failed" as const);
   });
-  crashPoint(ground.env, "K0");
-  rows.forEach((row, i) => {
-    if (!row.doc) return;
-    if (written[i] === "failed")
-      refuse(board, row.index, "STORE_UNAVAILABLE", "the lead could not be written and is not queued; push it again");
-    else queue(board, row, { lead_id: row.doc._id, message: messageFor(row.doc) }, written[i] === "present");
+  return rows.map(({ doc, key }, i): Answer => {
+    // without a key nobody else can have made this lead
+    if (!doc || written[i] === "failed" || (written[i] === "present" && !key)) return notWritten();
+    return { lead_id: doc._id, message: messageFor(doc), replayed: written[i] === "present" };
   });
-  const made = docs.filter((_, i) => written[i] === "written");
-  announce(ground, made);
-  ground.log.info({ event: "leads.queued", leads: made.length, first: made[0]?._id ?? null }, "leads queued");
+};
+
+/** The way of a push, in order. */
+const STEPS: readonly Step[] = [answerEarlierPushes, ...PUSH_CHECKS, makeDocuments, write];
+
+/** Takes rows through the steps; their answers in order. Rejects only where nothing can be said of any row. */
+async function pushRows(
+  deps: PushDeps,
+  asked: CheckDeps,
+  rows: readonly Row[],
+  steps: readonly Step[] = STEPS,
+): Promise<{ answers: Answer[]; made: LeadDoc[] }> {
+  const answers = new Map<Row, Answer>();
+  for (const step of steps) {
+    const open = rows.filter((row) => !answers.has(row));
+    if (open.length === 0) break;
+    (await step(open, { ...deps, ...asked })).forEach((answer, i) => {
+      const row = open[i];
+      if (row && answer) answers.set(row, answer);
+    });
+  }
+  const made = rows.flatMap((row) => {
+    const answer = answers.get(row);
+    return row.doc && answer && "lead_id" in answer && !answer.replayed ? [row.doc] : [];
+  });
+  if (made.length > 0) crashPoint(deps.env, "K0");
+  announce(deps, made);
+  return { answers: rows.map((row) => answers.get(row) ?? notWritten()), made };
 }
 
-/** Bulk push: every row judged by itself, a few questions and writes for all of them. Rejects only where nothing can be said of any row. */
+/** POST /leads: every check, then one durable write; nothing is changed when a check fails. */
+export async function push(deps: PushDeps, bus: Bus, params: ParamsOf<"leads.push">): Promise<ResultOf<"leads.push">> {
+  const { by, lead, idempotency_key } = params;
+  const key = idempotency_key === undefined ? null : keyedPush(by, idempotency_key, lead);
+  const { answers, made } = await pushRows(deps, { by, bus }, [{ lead, key }]);
+  const answer = answers[0] ?? notWritten();
+  if ("code" in answer) return failAs(answer);
+  for (const doc of made) {
+    const { _id, request_id, phone_number, due_at = null } = doc;
+    const to = phone_number && maskPhone(phone_number);
+    deps.log.info({ event: "lead.queued", lead_id: _id, request_id, to, due_at }, "lead queued");
+  }
+  const { lead_id, message, replayed } = answer;
+  return { status: "queued", lead_call_tracker_id: lead_id, order_id: lead.request_id, message, replayed };
+}
+
+const inputIssues = issueChecker(PushInput);
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isPushedLead = (value: unknown): value is PushedLead => isObject(value) && inputIssues(value).length === 0;
+
+/** Why a row that has not the shape of a lead is refused. VALIDATION_FAILED. */
+function shapeRefusal(value: unknown): Refusal {
+  const issues = isObject(value) ? inputIssues(value) : [{ path: "", message: "must be a JSON object" }];
+  const first = issues.map(({ path, message }) => `${path || "it"} ${message}`).slice(0, 3);
+  return refusal("VALIDATION_FAILED", `The row is no lead: ${first.join("; ")}.`, issues);
+}
+
+/** Bulk push: every row is judged by itself, with a few requests and writes for all of them. */
 export async function pushMany(
-  ground: ServiceDeps,
-  shelf: Shelf,
+  deps: PushDeps,
   bus: Bus,
-  params: Params,
+  { by, rows: values, idempotency_key: key }: ParamsOf<"leads.pushMany">,
 ): Promise<ResultOf<"leads.pushMany">> {
-  const board: Board = { results: [], queued: 0, replayed: 0 };
-  const fresh = await unanswered(ground, shelf, board, shaped(board, params));
-  await write(
-    ground,
-    shelf,
-    board,
-    await keyed(ground, shelf, board, await judged(ground, bus, board, params.by, fresh)),
+  const rows = values.map((lead, index): Row | null =>
+    isPushedLead(lead) ? { lead, key: key === undefined ? null : keyedPush(by, key, lead, index) } : null,
   );
-  return { results: board.results, replayed: board.queued > 0 && board.replayed === board.queued };
+  const leads = rows.filter((row) => row !== null);
+  // a row outside the asker's scope is refused before its key is looked up
+  const { answers, made } = await pushRows(deps, { by, bus }, leads, [checkLead, ...STEPS]);
+  const answerOf = new Map(leads.map((row, i) => [row, answers[i]]));
+  if (made.length > 0)
+    deps.log.info({ event: "leads.queued", leads: made.length, first: made[0]?._id ?? null }, "leads queued");
+  const results = rows.map((row, index) => {
+    const answer = row === null ? shapeRefusal(values[index]) : (answerOf.get(row) ?? notWritten());
+    if ("code" in answer) {
+      const { code, message, errors } = answer;
+      return { index, status: "refused" as const, code, message, ...(errors.length > 0 ? { errors } : {}) };
+    }
+    const { lead_id, message } = answer;
+    const order_id = row?.lead.request_id ?? "";
+    return { index, status: "queued" as const, lead_call_tracker_id: lead_id, order_id, message };
+  });
+  const queued = answers.filter((answer) => "lead_id" in answer);
+  return { results, replayed: queued.length > 0 && queued.every((answer) => answer.replayed) };
 }

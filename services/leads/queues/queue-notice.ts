@@ -2,12 +2,12 @@ import type { ServiceDeps } from "../../../shared/bus.ts";
 import { queueOf, type Queued } from "../rules/queue-names.ts";
 
 /** Tells every scheduler that leads wait: one broadcast for each queue, with its first due lead. A hint: the schedulers find by scanning what it misses. */
-export function announce(ground: ServiceDeps, leads: readonly (Queued & { due_at?: Date })[]): void {
+export function announce({ bus }: Pick<ServiceDeps, "bus">, leads: readonly (Queued & { due_at?: Date })[]): void {
   const waiting = leads.flatMap((lead) =>
     lead.due_at ? [{ lead_id: lead._id, queue: queueOf(lead), due_at: lead.due_at }] : [],
   );
   for (const [queue, of] of Map.groupBy(waiting, (w) => w.queue)) {
     const first = of.reduce((soonest, w) => (w.due_at < soonest.due_at ? w : soonest));
-    ground.bus.broadcast("lead.queued", { lead_id: first.lead_id, queue, due_at: first.due_at.toISOString() });
+    bus.broadcast("lead.queued", { lead_id: first.lead_id, queue, due_at: first.due_at.toISOString() });
   }
 }

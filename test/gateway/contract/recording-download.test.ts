@@ -37,7 +37,7 @@ beforeAll(async () => {
     S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
     CORS_ORIGINS: "https://app.example.com",
   });
-  http.script["webhook.checkAddress"] = () => ({});
+  http.script["webhook.checkAddresses"] = () => ({ refusals: [] });
   const template_id = String(
     (
       await http.ask("POST", "/templates", {

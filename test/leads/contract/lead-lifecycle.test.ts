@@ -2,6 +2,7 @@ import leads from "../../../services/leads/leads.service.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
 import { fail } from "../../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
+import { resolvesPushes } from "../../fixtures/push-resolution.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { claimSeen, dueLead, dueNow, M, PHONE, R, TEMPLATE } from "../../fixtures/leads-stage.ts";
 
@@ -19,8 +20,9 @@ beforeAll(async () => {
     clock,
     services: [
       leads,
-      standIn("config", {
-        resolveForPush: ({ template_id, payload }) => {
+      standIn(
+        "config",
+        resolvesPushes(({ template_id, payload }) => {
           if (template_id !== TEMPLATE) fail("TEMPLATE_UNKNOWN", "no such template");
           if (payload["customer_name"] === undefined) fail("PAYLOAD_INVALID", "customer_name is missing");
           return {
@@ -32,11 +34,13 @@ beforeAll(async () => {
             initial_offset: 30,
             max_age_seconds: 3600,
           };
-        },
-      }),
+        }),
+      ),
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => p.phone_number.endsWith("99")) }) }),
       standIn("webhook", {
-        checkAddress: ({ url }) => (url.startsWith("http") ? {} : fail("WEBHOOK_ADDRESS_REFUSED", "not a URL")),
+        checkAddresses: ({ urls }) => ({
+          refusals: urls.map((url) => (url.startsWith("http") ? null : "it is not a URL")),
+        }),
         enqueueMany({ reports }) {
           if (webhookDown) fail("DEPENDENCY_DOWN", "away");
           enqueued.push(...reports.map(({ lead_id, data }) => ({ lead_id, data })));

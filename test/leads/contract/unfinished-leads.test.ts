@@ -1,6 +1,7 @@
 import { MongoClient } from "mongodb";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import leads from "../../../services/leads/leads.service.ts";
+import { resolvesPushes } from "../../fixtures/push-resolution.ts";
 import { asAdmin, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 
 const R = "11111111-1111-4111-8111-111111111111";
@@ -16,8 +17,9 @@ beforeAll(async () => {
       leads,
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
       standIn("auth", { record: () => ({}) }),
-      standIn("config", {
-        resolveForPush: ({ template_id, reseller_id }) => ({
+      standIn(
+        "config",
+        resolvesPushes(({ template_id, reseller_id }) => ({
           template_id,
           version: 1,
           name: "t",
@@ -25,8 +27,8 @@ beforeAll(async () => {
           merchant_id: M,
           initial_offset: 3600,
           max_age_seconds: 3600,
-        }),
-      }),
+        })),
+      ),
     ],
   });
   client = await MongoClient.connect(stage.uri);

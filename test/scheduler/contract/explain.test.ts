@@ -36,7 +36,7 @@ beforeAll(async () => {
       }),
       standIn("auth", { record: () => ({}) }),
       standIn("webhook", {
-        checkAddress: () => ({}),
+        checkAddresses: ({ urls }) => ({ refusals: urls.map(() => null) }),
         enqueueMany: () => ({ delivery_ids: [] }),
         deliveries: () => ({ deliveries: [] }),
       }),

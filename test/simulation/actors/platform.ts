@@ -25,6 +25,7 @@ const MAX_AGE_SECONDS = 86_400;
 
 /** What these parts may be asked with. */
 interface Asked {
+  pushes: { template_id: string }[];
   pairs: { phone_number: string }[];
   merchant_ids: string[];
   template_ids: string[];
@@ -227,18 +228,18 @@ export class Platform {
         configuration: { ...this.configuration(template_id), ...override },
       }),
       templateVersion: ({ template_id }) => tenantOf(template_id).template,
-      resolveForPush: ({ template_id }) => {
-        const { template, reseller_id, merchant_id } = tenantOf(template_id);
-        return {
-          template_id,
-          version: 1,
-          name: template.name,
-          reseller_id,
-          merchant_id,
-          initial_offset: this.configuration(template_id).initial_offset,
-          max_age_seconds: MAX_AGE_SECONDS,
-        };
-      },
+      resolveManyForPush: ({ pushes }) => ({
+        results: pushes.map(({ template_id }) => {
+          const { template, reseller_id, merchant_id } = tenantOf(template_id);
+          const { initial_offset } = this.configuration(template_id);
+          const { name } = template;
+          const max_age_seconds = MAX_AGE_SECONDS;
+          return {
+            resolved: { template_id, version: 1, name, reseller_id, merchant_id, initial_offset, max_age_seconds },
+            refusal: null,
+          };
+        }),
+      }),
     };
   }
 }

@@ -1,0 +1,135 @@
+import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import { inScope, scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
+import { toE164 } from "../../../shared/phone.ts";
+import { hasNulKey, merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
+
+/** A row that is checked; later checks use what earlier ones found. */
+export interface CheckedRow {
+  lead: PushedLead;
+  /** Its template, once the config service found it. */
+  template?: ResolvedTemplate;
+  /** The number to dial in E.164; null: the payload has none, which the contract accepts. */
+  phone?: string | null;
+}
+
+/** Who pushes, and the bus to ask other services. */
+export interface CheckDeps {
+  by: By;
+  bus: Bus;
+}
+
+/** Checks rows together, one request for all of them; for each row in order why it is refused, or null. */
+type PushCheck = (rows: readonly CheckedRow[], deps: CheckDeps) => (Refusal | null)[] | Promise<(Refusal | null)[]>;
+
+/** FORBIDDEN outside the asker's scope, VALIDATION_FAILED, PAYLOAD_INVALID: what can be said without another service. */
+function leadRefusal(by: By, lead: PushedLead): Refusal | null {
+  const scope = scopeOf(by);
+  if (scope.reseller_id !== null && scope.reseller_id !== lead.reseller_id)
+    return refusal(
+      "FORBIDDEN",
+      "reseller_id names another reseller than your token's; push with a token of that reseller",
+    );
+  if (scope.merchant_id !== null && lead.merchant_id !== undefined && scope.merchant_id !== lead.merchant_id)
+    return refusal(
+      "FORBIDDEN",
+      "merchant_id names another merchant than your token's; push with a token of that merchant",
+    );
+  if (Object.hasOwn(lead.payload, "reporting_webhook_url"))
+    return refusal("VALIDATION_FAILED", "reporting_webhook_url belongs beside payload, not inside it", [
+      { path: "payload.reporting_webhook_url", message: "move it out of payload" },
+    ]);
+  const field = (["payload", "configurations_override"] as const).find((name) => hasNulKey(lead[name]));
+  return field === undefined
+    ? null
+    : refusal("PAYLOAD_INVALID", `${field} has a key with a NUL character in it; remove it`, [
+        { path: field, message: "has a key with a NUL character in it" },
+      ]);
+}
+
+/** The lead lies in the asker's scope and can be stored. */
+export const checkLead: PushCheck = (rows, { by }) => rows.map(({ lead }) => leadRefusal(by, lead));
+
+function templateQuestion(by: By, lead: PushedLead): ParamsOf<"config.resolveForPush"> {
+  const merchant_id = merchantOf(by, lead);
+  return {
+    template_id: lead.template_id,
+    reseller_id: lead.reseller_id,
+    ...(merchant_id ? { merchant_id } : {}),
+    payload: lead.payload,
+  };
+}
+
+/** The asker may use the template, and the payload fits it. TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, PAYLOAD_INVALID, VALIDATION_FAILED. */
+const checkTemplate: PushCheck = async (rows, { by, bus }) => {
+  const pushes = rows.map(({ lead }) => templateQuestion(by, lead));
+  const { results } = await bus.call("config.resolveManyForPush", { pushes });
+  return rows.map((row, i) => {
+    const { resolved, refusal: refused } = results[i] ?? { resolved: null, refusal: null };
+    if (refused) return refusal(codeOf({ type: refused.code }), refused.message, refused.errors);
+    if (!resolved) return refusal("INTERNAL", "the template could not be looked up");
+    row.template = resolved;
+    return inScope(scopeOf(by), resolved)
+      ? null
+      : refusal("TEMPLATE_NOT_FOUND", "template_id does not exist under this reseller and merchant");
+  });
+};
+
+/** The number to dial is a phone number; a payload may have none. INVALID_PHONE_NUMBER. */
+const checkPhone: PushCheck = (rows) =>
+  rows.map((row) => {
+    row.phone = null;
+    if (!Object.hasOwn(row.lead.payload, PHONE)) return null;
+    const value = row.lead.payload[PHONE];
+    row.phone = typeof value === "string" ? toE164(value) : null;
+    return row.phone === null
+      ? refusal(
+          "INVALID_PHONE_NUMBER",
+          `payload.${PHONE} is not a valid phone number; send it in E.164, for example +14155550100`,
+          [{ path: `payload.${PHONE}`, message: "must be a phone number in E.164, for example +14155550100" }],
+        )
+      : null;
+  });
+
+/** The address of the webhook may be requested. WEBHOOK_ADDRESS_REFUSED. */
+const checkWebhookAddress: PushCheck = async (rows, { bus }) => {
+  const urls = [...new Set(rows.flatMap(({ lead }) => lead.reporting_webhook_url ?? []))];
+  const { refusals }: ResultOf<"webhook.checkAddresses"> =
+    urls.length === 0 ? { refusals: [] } : await bus.call("webhook.checkAddresses", { urls });
+  const reasons = new Map(urls.map((url, i) => [url, refusals[i]]));
+  return rows.map(({ lead }) => {
+    const message = reasons.get(lead.reporting_webhook_url ?? "");
+    return message
+      ? refusal("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${message}`, [
+          { path: "reporting_webhook_url", message },
+        ])
+      : null;
+  });
+};
+
+/** The number is on no blacklist that holds for the reseller. NUMBER_BLACKLISTED. */
+const checkBlacklist: PushCheck = async (rows, { bus }) => {
+  const pairs = rows.flatMap(({ lead, phone }) =>
+    phone ? [{ reseller_id: lead.reseller_id, phone_number: phone }] : [],
+  );
+  const { listed }: ResultOf<"blacklist.check"> =
+    pairs.length === 0 ? { listed: [] } : await bus.call("blacklist.check", { pairs });
+  const answers = listed.values();
+  return rows.map(({ phone }) =>
+    phone && answers.next().value === true
+      ? refusal(
+          "NUMBER_BLACKLISTED",
+          `payload.${PHONE} is on the blacklist; it is not called and the lead was not queued`,
+        )
+      : null,
+  );
+};
+
+/** Every check of a push, in order; a row that one refuses is not given to the next. */
+export const PUSH_CHECKS: readonly PushCheck[] = [
+  checkLead,
+  checkTemplate,
+  checkPhone,
+  checkWebhookAddress,
+  checkBlacklist,
+];
