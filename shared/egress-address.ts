@@ -61,7 +61,7 @@ export function isPublicAddress(address: string): boolean {
 const CONTROLS = /\p{Cc}/u;
 
 /** Why an address may not be called, or null. Names are checked again when they are resolved, right before the connection. */
-export function refusalOf(text: string, policy: AddressPolicy): string | null {
+export function addressRefusal(text: string, policy: AddressPolicy): string | null {
   if (CONTROLS.test(text)) return "it must not hold line breaks or other control characters";
   if (!URL.canParse(text)) return "it is not a URL";
   const url = new URL(text);

@@ -1,7 +1,7 @@
 import { request, type Dispatcher } from "undici";
 import type { Clock } from "./clock.ts";
 import { startDeadline } from "./deadline.ts";
-import { refusalOf, type AddressPolicy } from "./egress-address.ts";
+import { addressRefusal, type AddressPolicy } from "./egress-address.ts";
 import { ADDRESS_REFUSED, egressAgent, type EgressBounds, type Resolve } from "./egress.ts";
 
 /** One request to an address that a client named. Redirects are not followed and answers are not unpacked. */
@@ -89,7 +89,7 @@ export function egressClient(
   const agent = egressAgent(policy, bounds, resolve);
   return {
     async send({ url, method, headers, body, timeoutMs, read }, signal) {
-      const refusal = refusalOf(url, policy);
+      const refusal = addressRefusal(url, policy);
       if (refusal !== null) return { failure: "refused", reason: refusal, code: ADDRESS_REFUSED };
       const deadline = startDeadline(clock, timeoutMs, ...(signal === undefined ? [] : [signal]));
       try {

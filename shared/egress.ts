@@ -75,7 +75,7 @@ function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resol
   };
 }
 
-/** The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would lead; `refusalOf` tells why before. */
+/** The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would lead; `addressRefusal` tells why before. */
 export const egressAgent = (policy: AddressPolicy, bounds: EgressBounds, resolve: Resolve = systemLookup): Agent =>
   new Agent({
     connect: checkedConnector(policy, bounds.connectTimeoutMs, resolve),

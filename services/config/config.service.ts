@@ -1,12 +1,12 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
+import { failAs, refusal } from "../../shared/errors.ts";
 import { changeConfiguration, deleteConfiguration } from "./configurations/configuration-changes.ts";
 import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
 import { inboundPlanning } from "./plans/inbound-plans.ts";
-import { planning, toResolved } from "./plans/call-plans.ts";
-import { pushMemory } from "./push/push-cache.ts";
-import { pushing } from "./push/push-targets.ts";
+import { planning } from "./plans/call-plans.ts";
+import { pushTargets } from "./push/push-targets.ts";
 import { reading } from "./config-queries.ts";
 import { changeTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
@@ -24,8 +24,7 @@ export default service(
     );
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
-    const remembered = pushMemory();
-    const pushes = pushing(templates, configurations, remembered);
+    const targets = pushTargets(templates, configurations);
     const inbound = inboundPlanning(templates, configurations, plans);
     const read = reading(templates, configurations, plans);
 
@@ -53,17 +52,15 @@ export default service(
           await deleteConfiguration(ground, configurations, bus, params);
           return {};
         },
-        async resolveForPush(pushed, { bus }) {
-          const { template, configuration } = await pushes.targetFor(pushed, bus);
-          return toResolved(template, configuration);
+        async resolveForPush(push, { bus }) {
+          const [found] = await targets.resolve([push], bus);
+          return found === undefined || "code" in found ? failAs(found ?? refusal("INTERNAL", "no answer")) : found;
         },
-        async resolveManyForPush({ pushes: asked }, { bus }) {
-          const found = await pushes.targetsFor(asked, bus);
+        async resolveManyForPush({ pushes }, { bus }) {
+          const found = await targets.resolve(pushes, bus);
           return {
-            results: found.map((t) =>
-              "code" in t
-                ? { resolved: null, refusal: t }
-                : { resolved: toResolved(t.template, t.configuration), refusal: null },
+            results: found.map((one) =>
+              "code" in one ? { resolved: null, refusal: one } : { resolved: one, refusal: null },
             ),
           };
         },
@@ -76,7 +73,7 @@ export default service(
           configuration: await plans.overridden(template_id, override),
         }),
       },
-      events: { "config.changed": ({ template_id }) => remembered.forget(template_id) },
+      events: { "config.changed": ({ template_id }) => targets.forget(template_id) },
     };
   },
   { listens: ["config.changed"] },

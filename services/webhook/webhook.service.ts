@@ -1,6 +1,6 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
-import { refusalOf } from "../../shared/egress-address.ts";
+import { addressRefusal } from "../../shared/egress-address.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
@@ -45,14 +45,14 @@ export default service("webhook", (ground) => {
     actions: {
       enqueueMany: async ({ reports }) => ({ delivery_ids: await accept(ground, desk, reports) }),
       checkAddress({ url }) {
-        const refusal = refusalOf(url, policy);
+        const refusal = addressRefusal(url, policy);
         if (refusal)
           fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${refusal}`, {
             errors: [{ path: "reporting_webhook_url", message: refusal }],
           });
         return {};
       },
-      checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => refusalOf(url, policy)) }),
+      checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => addressRefusal(url, policy)) }),
       deliveries: async ({ lead_id }) => ({
         deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown),
       }),

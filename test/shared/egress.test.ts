@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createTrap, type AddressInfo, type Server } from "node:net";
 import { request, type Agent } from "undici";
 import { egressAgent, type Resolve } from "../../shared/egress.ts";
-import { refusalOf } from "../../shared/egress-address.ts";
+import { addressRefusal } from "../../shared/egress-address.ts";
 
 /** S20–S24: the one way out refuses by itself, whatever was checked before it, and the trap sees no packet. */
 const strict = { allow_http: true, allow_private: false };
@@ -101,12 +101,12 @@ const PRIVATE = [
 ];
 describe("an address that is not public", () => {
   test.each(PRIVATE)("%s is refused before, by name, and when connecting", async (host) => {
-    expect(refusalOf(`http://${host}:${port}/`, strict)).not.toBeNull();
+    expect(addressRefusal(`http://${host}:${port}/`, strict)).not.toBeNull();
     expect(await ask(`http://${host}:${port}/`, agent(strict))).toBe("ADDRESS_REFUSED");
     expect(met).toBe(0);
   });
   test.each(["localhost", "localhost.", "a.localhost"])("%s is refused before, and when it resolves", async (host) => {
-    expect(refusalOf(`http://${host}:${port}/`, strict)).not.toBeNull();
+    expect(addressRefusal(`http://${host}:${port}/`, strict)).not.toBeNull();
     expect(await ask(`http://${host}:${port}/`, agent(strict, resolving(["127.0.0.1"]).resolve))).toBe(
       "ADDRESS_REFUSED",
     );
@@ -159,7 +159,7 @@ describe("a name", () => {
 
 describe("what else is refused", () => {
   test.each([22, 25, 6379, 5432, 27017, 4222])("port %i", async (number) => {
-    expect(refusalOf(`http://93.184.216.34:${number}/`, strict)).toContain(String(number));
+    expect(addressRefusal(`http://93.184.216.34:${number}/`, strict)).toContain(String(number));
     expect(await ask(`http://93.184.216.34:${number}/`, agent(strict))).toBe("ADDRESS_REFUSED");
   });
   test.each([
@@ -174,9 +174,9 @@ describe("what else is refused", () => {
     "http://93.184.216.34/\u0000",
     "",
   ])("%j", (url) => {
-    expect(refusalOf(url, strict)).not.toBeNull();
+    expect(addressRefusal(url, strict)).not.toBeNull();
   });
   test.each(["\r\n", "\n", "\u0000"])("a control character, on a laptop too", (mark) => {
-    expect(refusalOf(`http://127.0.0.1/${mark}x`, open)).not.toBeNull();
+    expect(addressRefusal(`http://127.0.0.1/${mark}x`, open)).not.toBeNull();
   });
 });

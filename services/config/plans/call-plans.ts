@@ -1,4 +1,3 @@
-import type { ResultOf } from "../../../shared/bus.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
@@ -65,14 +64,3 @@ export function planning(
     },
   };
 }
-
-/** A template as a push needs it. */
-export const toResolved = (t: TemplateDoc, d: ConfigurationDoc | undefined): ResultOf<"config.resolveForPush"> => ({
-  template_id: t._id,
-  version: t.version,
-  name: t.name,
-  reseller_id: t.reseller_id,
-  merchant_id: t.merchant_id,
-  initial_offset: d ? settingsOf(d).initial_offset : null,
-  max_age_seconds: t.max_age_seconds,
-});

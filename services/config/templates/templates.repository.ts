@@ -3,7 +3,7 @@ import { within, type Scope } from "../../../shared/contracts/identity.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
-import { memory } from "../push/bounded-cache.ts";
+import { cached, timedCache } from "../../../shared/cache.ts";
 import { headOf, recordOf, versionOf } from "./template-records.ts";
 import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
 
@@ -43,7 +43,8 @@ export interface TemplatesRepository {
 }
 
 const MAX_QUERY_MS = 8000;
-const REMEMBERED_VERSIONS = 500;
+/** Versions, which never change. */
+const VERSIONS_CACHE = { ttlSeconds: 600, max: 500 };
 
 /** A name's beginning as a range, which an index serves; the upper end is the last character there is. */
 const LAST_CHARACTER = "\u{10FFFF}";
@@ -54,7 +55,7 @@ const named = ({ name, ...same }: TemplateFilter): Record<string, unknown> => ({
 
 /** The repository over the two mongoose models. */
 export function templatesRepository(templates: Model<TemplateDoc>, versions: Model<VersionDoc>): TemplatesRepository {
-  const remembered = memory<TemplateRecord>(REMEMBERED_VERSIONS);
+  const records = timedCache<TemplateRecord>(VERSIONS_CACHE);
   const setActive: TemplatesRepository["setActive"] = (scope, id, is_active, now) =>
     templates
       .findOneAndUpdate(
@@ -121,7 +122,7 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
         .lean<TemplateDoc[]>()
         .exec(),
     version: (template_id, version) =>
-      remembered.get(versionId(template_id.toLowerCase(), version), async () => {
+      cached<TemplateRecord, null>(records, versionId(template_id.toLowerCase(), version), async () => {
         const found = await versions
           .findOne({ _id: versionId(template_id.toLowerCase(), version) })
           .maxTimeMS(MAX_QUERY_MS)

@@ -1,6 +1,6 @@
 import { request } from "undici";
 import { egressAgent } from "../../../shared/egress.ts";
-import { refusalOf, type AddressPolicy } from "../../../shared/egress-address.ts";
+import { addressRefusal, type AddressPolicy } from "../../../shared/egress-address.ts";
 
 /** A web request that a template's function asks for. */
 export interface WebRequest {
@@ -40,7 +40,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
 export function webRequester(policy: AddressPolicy): WebRequester {
   const agent = egressAgent(policy, { connectTimeoutMs: TIMEOUT_MS, connectionsPerHost: CONNECTIONS_PER_HOST });
   return async (order, signal) => {
-    if (refusalOf(order.url, policy)) return { ok: false, result: "ADDRESS_REFUSED" };
+    if (addressRefusal(order.url, policy)) return { ok: false, result: "ADDRESS_REFUSED" };
     try {
       const answer = await request(order.url, {
         dispatcher: agent,

@@ -1,7 +1,7 @@
 import { request } from "undici";
 import type { Clock } from "../../../shared/clock.ts";
 import { ADDRESS_REFUSED, egressAgent, type Resolve } from "../../../shared/egress.ts";
-import { refusalOf, type AddressPolicy } from "../../../shared/egress-address.ts";
+import { addressRefusal, type AddressPolicy } from "../../../shared/egress-address.ts";
 import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** One signed request, ready to go. */
@@ -78,7 +78,7 @@ export function httpSender(policy: AddressPolicy, clock: Clock, bounds: SendingB
 
   return {
     async send(outgoing) {
-      const refusal = refusalOf(outgoing.url, policy);
+      const refusal = addressRefusal(outgoing.url, policy);
       if (refusal) return { status: null, error: refusal, refused: true };
       const [late, over] = [new AbortController(), new AbortController()];
       void clock.wait(TOTAL_TIMEOUT_MS, over.signal).then(() => late.abort());

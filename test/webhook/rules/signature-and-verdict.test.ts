@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { isPublicAddress, refusalOf } from "../../../shared/egress-address.ts";
+import { isPublicAddress, addressRefusal } from "../../../shared/egress-address.ts";
 import { sign } from "../../../services/webhook/rules/signature.ts";
 import {
   MAX_RETRY_AFTER_MS,
@@ -97,7 +97,7 @@ describe("verdict", () => {
 describe("addresses", () => {
   const strict = { allow_http: false, allow_private: false };
   test.each(["https://example.com/hook", "https://8.8.8.8/hook", "https://[2606:4700::1]/"])("%s is allowed", (url) => {
-    expect(refusalOf(url, strict)).toBeNull();
+    expect(addressRefusal(url, strict)).toBeNull();
   });
   test.each([
     "http://example.com/",
@@ -130,10 +130,10 @@ describe("addresses", () => {
     "https://example.com:6379/",
     "https://metadata.google.internal/",
   ])("%s is refused", (url) => {
-    expect(refusalOf(url, strict)).not.toBeNull();
+    expect(addressRefusal(url, strict)).not.toBeNull();
   });
   test("the laptop's policy allows http and loopback", () => {
-    expect(refusalOf("http://127.0.0.1:4000/x", { allow_http: true, allow_private: true })).toBeNull();
+    expect(addressRefusal("http://127.0.0.1:4000/x", { allow_http: true, allow_private: true })).toBeNull();
   });
   test.each([
     ["8.8.8.8", true],

@@ -1,7 +1,7 @@
 import { request } from "undici";
 import type { Clock } from "../../../../shared/clock.ts";
 import { AddressRefused, egressAgent } from "../../../../shared/egress.ts";
-import { refusalOf, type AddressPolicy } from "../../../../shared/egress-address.ts";
+import { addressRefusal, type AddressPolicy } from "../../../../shared/egress-address.ts";
 import { exponentialMs } from "../../../../shared/backoff.ts";
 import type { Answer } from "./pre-check-verdict.ts";
 import type { Outgoing } from "./pre-check-request.ts";
@@ -98,7 +98,7 @@ export function createPreCheckClient(policy: AddressPolicy, clock: Clock): PreCh
 
   return {
     async ask(outgoing, patience, signal) {
-      const refusal = refusalOf(outgoing.url, policy);
+      const refusal = addressRefusal(outgoing.url, policy);
       if (refusal !== null) return { http_status: null, fault: `the address is refused: ${refusal}` };
       for (let tries = 0; ; tries++) {
         const answer = await once(outgoing, patience, signal);
