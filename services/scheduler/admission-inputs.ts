@@ -1,137 +1,177 @@
+import pLimit from "p-limit";
 import type { ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
-import { inSlices } from "../../shared/in-slices.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/lead.ts";
+import { maskPhone } from "../../shared/log.ts";
 import { countryOf } from "../../shared/phone.ts";
-import type { Queue } from "./memory/queue-schedule.ts";
-import type { Facts, LineFacts, RingFacts } from "./admission/gates.ts";
-import { carrierLimit, carrierRing, configurationRing, rateLimitOf, ringLimit } from "./limits/rate-permits.ts";
+import type { GateInputs, SlotAvailability } from "./admission/gates.ts";
+import {
+  carrierLimit,
+  carrierWindowId,
+  configurationWindowId,
+  rateLimitOf,
+  toRateLimit,
+} from "./limits/rate-limits.ts";
 import type { RateWindows } from "./limits/rate-windows.repository.ts";
-import { createPlansAndPauses, MAX_REMEMBERED } from "./memory/policy-cache.ts";
-import { remembered } from "./memory/short-lived-cache.ts";
+import { answerCache, createPolicyCache } from "./memory/policy-cache.ts";
+import type { Queue } from "./memory/queue-schedule.ts";
 
-type Availability = ResultOf<"numbers.availability">;
-
-/** What is known of a whole queue besides its rings. */
-export interface QueueFacts {
+/** What the gates judge a whole queue by, besides its limits. */
+export interface QueueInputs {
   queue: Queue;
   plan: Plan | null;
-  pauses: Facts["pauses"];
-  /** What was thrown where the queue's own configuration could not be had. */
+  pauses: GateInputs["pauses"];
+  /** The error of a queue whose own configuration could not be read. */
   failed?: unknown;
 }
 
-/** Where the facts of admission come from: the same for a pass and for explain. Answers are remembered for a moment, unless they are asked for afresh. */
-export interface FactsOf {
-  /** Plans and pauses of these queues, in their order; a queue of its own has its own configuration. */
-  queues(queues: readonly Queue[]): Promise<QueueFacts[]>;
-  /** The rings that these queues draw from; not remembered. */
-  rings(of: readonly QueueFacts[]): Promise<Pick<Facts, "rate" | "carrier">[]>;
-  /** Lines that a call of this queue to this country may use; null where the configuration is unknown. */
-  lines(of: QueueFacts, country: string | null): Promise<LineFacts | null>;
+/** Reads what the gates judge by, the same for a pass and for explain. */
+export interface AdmissionInputs {
+  /** Plans and pauses of these queues, in their order. */
+  ofQueues(queues: readonly Queue[]): Promise<QueueInputs[]>;
+  /** The limits that these queues draw permits from, in their order; read afresh. */
+  limitsOf(queues: readonly QueueInputs[]): Promise<Pick<GateInputs, "rate" | "carrier">[]>;
+  /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
+  slotsFor(queue: QueueInputs, country: string | null): Promise<SlotAvailability | null>;
   /** The callee's country: DEFAULT_COUNTRY where its number belongs to none. */
-  country(phone_number: string | null): string | null;
-  forgetTemplate(template_id: string): void;
-  forgetPauses(): void;
-  forgetLines(): void;
+  countryOf(phone_number: string | null): string | null;
+  invalidateTemplate(template_id: string): void;
+  invalidatePauses(): void;
+  invalidateSlots(): void;
 }
 
-/** Remembered at most this long; edits are told by events and drop what is remembered at once. */
-export const REMEMBERED_MS = 2000;
+/** Whose numbers a call may use. */
+export interface Party {
+  reseller_id: string;
+  merchant_id: string | null;
+  provider: Provider;
+}
+
+/** How long plans, pauses and slot counts are kept, in ms; events that announce a change drop them at once. */
+export const INPUTS_TTL_MS = 2000;
 /** Playground configurations merged side by side. */
 const OVERRIDES_AT_ONCE = 10;
 
 const unique = (items: readonly string[]): string[] => [...new Set(items)];
 
-/** Whose numbers a call may use. */
-export const partyOf = (queue: Queue, plan: Plan) => ({
-  reseller_id: queue.reseller_id,
-  merchant_id: queue.merchant_id,
+/** The party of a queue's calls. */
+export const partyOf = ({ reseller_id, merchant_id }: Queue, plan: Plan): Party => ({
+  reseller_id,
+  merchant_id,
   provider: plan.configuration?.calling_provider ?? "PROVIDER_ONE",
 });
 
-/** The facts over the bus. `ttlMs` 0: every answer is fresh. */
-export function createFacts(ground: ServiceDeps, rates: RateWindows, ttlMs: number): FactsOf {
-  const { bus, clock, env } = ground;
-  const known = createPlansAndPauses(ground, ttlMs);
-  const availability = remembered<Availability>(clock, ttlMs, MAX_REMEMBERED);
+/** A party as a key of caches. */
+export const partyKey = (party: Party): string => JSON.stringify(party);
 
-  const available = async (party: ReturnType<typeof partyOf>, country: string | null): Promise<Availability> => {
+const limitReader =
+  ({ env }: Pick<ServiceDeps, "env">, rates: Pick<RateWindows, "read">): AdmissionInputs["limitsOf"] =>
+  async (queues) => {
+    const drawn = queues.map(({ plan }) => {
+      const c = plan?.configuration;
+      if (!c) return null;
+      const own = rateLimitOf(c, null);
+      const ownId = own && configurationWindowId(own.configuration_id);
+      return { own, ownId, provider: c.calling_provider, carrierId: carrierWindowId(c.calling_provider) };
+    });
+    const logs = await rates.read(
+      unique(drawn.flatMap((d) => (d ? [d.carrierId, ...(d.ownId ? [d.ownId] : [])] : []))),
+    );
+    return drawn.map((d) => {
+      if (!d) return { rate: null, carrier: null };
+      const rate = d.own && { limit: toRateLimit(d.own), log: logs.get(d.ownId ?? "") ?? null };
+      return { rate, carrier: { limit: carrierLimit(env, d.provider), log: logs.get(d.carrierId) ?? null } };
+    });
+  };
+
+/** The inputs over the bus. `ttlMs` 0: every answer is fresh. */
+export function createAdmissionInputs(
+  deps: Pick<ServiceDeps, "bus" | "clock" | "env">,
+  rates: Pick<RateWindows, "read">,
+  ttlMs: number,
+): AdmissionInputs {
+  const policies = createPolicyCache(deps, ttlMs);
+  const slots = answerCache<ResultOf<"numbers.availability">>(deps.clock, ttlMs);
+
+  const availability = async (party: Party, country: string | null): Promise<ResultOf<"numbers.availability">> => {
     const key = JSON.stringify([party, country]);
-    const known = availability.get(key);
+    const known = slots.get(key);
     if (known !== undefined) return known;
-    const answer = await bus.call("numbers.availability", { ...party, ...(country === null ? {} : { country }) });
-    availability.set(key, answer);
+    const answer = await deps.bus.call("numbers.availability", { ...party, ...(country === null ? {} : { country }) });
+    slots.set(key, answer);
     return answer;
   };
 
+  const ofQueue = async (queue: Queue, plan: Plan | null, pauses: QueueInputs["pauses"]): Promise<QueueInputs> => {
+    try {
+      return { queue, plan: await policies.withOverride(queue, plan), pauses };
+    } catch (failed) {
+      return { queue, plan, pauses, failed };
+    }
+  };
+
   return {
-    async queues(queues) {
-      const [planOf, pauses] = await Promise.all([
-        known.plans(unique(queues.map((q) => q.template_id))),
-        known.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
+    async ofQueues(queues) {
+      const [plans, { deployment, of }] = await Promise.all([
+        policies.plans(unique(queues.map((q) => q.template_id))),
+        policies.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
       ]);
-      const facts = queues.map((queue): QueueFacts => ({
-        queue,
-        plan: planOf.get(queue.template_id) ?? null,
-        pauses: { deployment: pauses.deployment, merchant: pauses.of(queue.merchant_id) },
-      }));
-      await inSlices(
-        facts.filter((f) => f.queue.configurations_override),
-        OVERRIDES_AT_ONCE,
-        async (f) => {
-          try {
-            f.plan = await known.withOverride(f.queue, f.plan);
-          } catch (error) {
-            f.failed = error;
-          }
-        },
+      const limit = pLimit(OVERRIDES_AT_ONCE);
+      return Promise.all(
+        queues.map((queue) => {
+          const plan = plans.get(queue.template_id) ?? null;
+          const pauses = { deployment, merchant: of(queue.merchant_id) };
+          if (!queue.configurations_override) return { queue, plan, pauses };
+          return limit(() => ofQueue(queue, plan, pauses));
+        }),
       );
-      return facts;
     },
-    async rings(of) {
-      const wanted = of.map(({ plan }) => {
-        const c = plan?.configuration;
-        return c ? { own: rateLimitOf(c, null), provider: c.calling_provider } : null;
-      });
-      const states = await rates.peek(
-        unique(
-          wanted.flatMap((w) =>
-            w ? [carrierRing(w.provider), ...(w.own ? [configurationRing(w.own.configuration_id)] : [])] : [],
-          ),
-        ),
-      );
-      return wanted.map((w) => {
-        if (!w) return { rate: null, carrier: null };
-        const rate: RingFacts | null = w.own && {
-          limit: ringLimit(w.own),
-          state: states.get(configurationRing(w.own.configuration_id)) ?? null,
-        };
-        return {
-          rate,
-          carrier: { limit: carrierLimit(env, w.provider), state: states.get(carrierRing(w.provider)) ?? null },
-        };
-      });
-    },
-    async lines({ queue, plan }, country) {
+    limitsOf: limitReader(deps, rates),
+    async slotsFor({ queue, plan }, country) {
       const c = plan?.configuration;
       if (!plan || !c) return null;
       const party = partyOf(queue, plan);
       const [all, home] = await Promise.all([
-        available(party, null),
-        c.enable_international_call || country === null ? null : available(party, country),
+        availability(party, null),
+        c.enable_international_call || country === null ? null : availability(party, country),
       ]);
       return { ...all, home };
     },
-    country: (phone_number) =>
-      phone_number === null ? null : (countryOf(phone_number) ?? env.DEFAULT_COUNTRY ?? null),
-    forgetTemplate: (template_id) => {
-      known.forgetTemplate(template_id);
-    },
-    forgetPauses: () => {
-      known.forgetPauses();
-    },
-    forgetLines() {
-      availability.clear();
-    },
+    countryOf: (phone_number) =>
+      phone_number === null ? null : (countryOf(phone_number) ?? deps.env.DEFAULT_COUNTRY ?? null),
+    invalidateTemplate: (template_id) => policies.invalidateTemplate(template_id),
+    invalidatePauses: () => policies.invalidatePauses(),
+    invalidateSlots: () => slots.clear(),
+  };
+}
+
+/** All inputs of one lead for an instant, read afresh: what a pass collects for many, for explain. */
+export async function gateInputsOf(
+  { bus }: Pick<ServiceDeps, "bus">,
+  inputs: AdmissionInputs,
+  lead: WaitingLead,
+  at: Date,
+): Promise<GateInputs> {
+  const { lead_id, phone_number, template_id, reseller_id, merchant_id, configurations_override } = lead;
+  const queue = { queue: lead_id, template_id, reseller_id, merchant_id, configurations_override };
+  const [of = { queue, plan: null, pauses: { deployment: null, merchant: null } }] = await inputs.ofQueues([queue]);
+  if (of.failed !== undefined) throw of.failed;
+  const country = inputs.countryOf(phone_number);
+  const callee = DIALLED_MODES.includes(lead.execution_mode) ? phone_number : null;
+  const [[limits = { rate: null, carrier: null }], slots, checked] = await Promise.all([
+    inputs.limitsOf([of]),
+    callee === null ? null : inputs.slotsFor(of, country),
+    callee === null ? null : bus.call("blacklist.check", { pairs: [{ reseller_id, phone_number: callee }] }),
+  ]);
+  return {
+    at,
+    lead: { ...lead, masked: phone_number === null ? null : maskPhone(phone_number) },
+    plan: of.plan,
+    pauses: of.pauses,
+    blacklisted: checked?.listed[0] ?? null,
+    country,
+    slots,
+    ...limits,
   };
 }

@@ -1,65 +1,143 @@
-import { choose } from "./stages/pick-fairly.ts";
+import pLimit from "p-limit";
+import { chunks } from "../../shared/batching.ts";
+import type { ServiceDeps } from "../../shared/bus.ts";
+import { crashPoint } from "../../shared/crash.ts";
+import type { ApplyDispositions, StageResult } from "./dispositions.ts";
+import { createDispositions, type DispositionDeps } from "./dispositions.ts";
+import type { PassBudget } from "./fairness/aimd-budget.ts";
+import type { InFlightReservations } from "./limits/in-flight-reservations.ts";
+import type { QueueSchedule } from "./memory/queue-schedule.ts";
+import { admitLeads, type AdmitLeadsDeps } from "./stages/admit-leads.ts";
+import { admitQueues, type AdmitQueuesDeps } from "./stages/admit-queues.ts";
+import { claim, type WonLead } from "./stages/claim.ts";
 import { createExpiry } from "./stages/expire-leads.ts";
-import { gateLeads } from "./stages/admit-leads.ts";
-import { createScan, knownQueues } from "./stages/scan.ts";
-import { judgeQueues } from "./stages/admit-queues.ts";
-import { launch } from "./stages/hand-over.ts";
-import type { Works } from "./deps.ts";
+import { handOver } from "./stages/hand-over.ts";
+import { pickFairly, rateWindowsOf, type PickFairlyDeps } from "./stages/pick-fairly.ts";
+import { reserveSlots, slotRequests, type ReservedLead, type ReserveSlotsDeps } from "./stages/reserve-slots.ts";
+import { createScan, dueQueues, type ScanDeps } from "./stages/scan.ts";
 
 /** The passes of one scheduler. */
-export interface Ticker {
-  /** One pass: heads -> queues judged -> fair shares -> leads judged -> lines -> claims -> dialler. The milliseconds after which the next one is wanted. */
-  pass(): Promise<number>;
-  /** The next pass scans all queues, whatever is known of them. */
+export interface Passes {
+  /** Makes one pass; the milliseconds after which the next one is wanted. */
+  run(): Promise<number>;
+  /** The next pass makes a full scan, whatever is scheduled. */
   scanSoon(): void;
+}
+
+/** What the stages of a pass need, taken together; each stage names its own part. */
+export interface PassDeps
+  extends
+    Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId" | "random">,
+    ScanDeps,
+    AdmitQueuesDeps,
+    PickFairlyDeps,
+    AdmitLeadsDeps,
+    ReserveSlotsDeps,
+    DispositionDeps {
+  inputs: AdmitQueuesDeps["inputs"] & AdmitLeadsDeps["inputs"] & ReserveSlotsDeps["inputs"];
+  slotRefusals: AdmitQueuesDeps["slotRefusals"] & ReserveSlotsDeps["slotRefusals"];
+  schedule: QueueSchedule;
+  reservations: Pick<InFlightReservations, "add" | "count">;
+  budget: PassBudget;
 }
 
 /** Full scans that edits ask for are at least this far apart. */
 const SCAN_GAP_MS = 200;
+/** Slot requests, claims and offers made side by side. Several diallers share a pass. */
+const REQUESTS_AT_ONCE = 10;
+const CLAIMS_AT_ONCE = 2;
+const OFFERS_AT_ONCE = 4;
+/** Orders offered to one dialler in one request. */
+const ORDERS_PER_OFFER = 50;
 
-/** The passes over these works. Between full scans, each SCHEDULER_INTERVAL_MS, only the queues whose time has come are looked at. */
-export function createTicker(w: Works): Ticker {
-  const { ground, agenda, pace } = w;
-  const scan = createScan(w);
-  const expiry = createExpiry(w);
-  let scanned = Number.NEGATIVE_INFINITY;
-  let wanted = true;
+/** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
+const bytesOf = ({ admitted: { lead } }: ReservedLead): number => lead.payload_bytes ?? 0;
 
-  const scanAt = (): number =>
-    scanned + (wanted ? Math.min(SCAN_GAP_MS, ground.env.SCHEDULER_INTERVAL_MS) : ground.env.SCHEDULER_INTERVAL_MS);
+const together = <T>(results: readonly StageResult<T>[]): StageResult<T> => ({
+  ok: results.flatMap((r) => r.ok),
+  deferred: results.flatMap((r) => r.deferred),
+  dropped: results.flatMap((r) => r.dropped),
+});
 
-  async function serve(budget: number, thorough: boolean): Promise<void> {
-    const queues = await knownQueues(w, agenda.take(ground.clock.now().getTime()));
-    if (queues.length === 0) return;
-    const { open, held } = await judgeQueues(w, queues, thorough);
-    const chosen = open.length === 0 ? [] : await choose(w, open, budget);
-    const { admitted, expired } = chosen.length === 0 ? { admitted: [], expired: [] } : await gateLeads(w, chosen);
-    await launch(w, admitted);
-    await expiry.run(
-      held,
-      expired.map((c) => c.open.facts),
-    );
-  }
+/** The stages of one pass, from due queues to orders at the dialler. `budget`: most leads it may hand over. */
+function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, full: boolean) => Promise<void> {
+  const { clock, env, schedule, reservations } = deps;
+  const expireLeads = createExpiry(deps);
+
+  /** The leads of a stage that go on; what it deferred and dropped is applied. */
+  const goOn = async <T>(result: StageResult<T>): Promise<T[]> => {
+    await apply(result);
+    return result.ok;
+  };
+
+  const offer = async (won: readonly WonLead[]): Promise<void> => {
+    const handed = await handOver(won, deps);
+    const nowMs = clock.monotonicMs();
+    for (const { offered, taken } of handed.offers) deps.budget.record(offered, taken, nowMs);
+    for (const { admitted } of handed.ok)
+      for (const [window] of rateWindowsOf(admitted.open)) reservations.add(window, nowMs);
+    await apply(handed);
+  };
+
+  return async (budget, full) => {
+    const due = await dueQueues(schedule.takeDue(clock.now().getTime()), deps);
+    if (due.length === 0) return;
+
+    const queues = await admitQueues({ queues: due, full }, deps);
+    const picked = await pickFairly({ queues: await goOn(queues), budget }, deps);
+    const leads = await admitLeads(await goOn(picked), deps);
+    const admitted = await goOn(leads);
+
+    const requests = slotRequests(admitted, deps);
+    const reserve = (request: (typeof requests)[number]): Promise<ReservedLead[]> =>
+      reserveSlots(request, deps).then(goOn);
+    const reserved = (await pLimit(REQUESTS_AT_ONCE).map(requests, reserve)).flat();
+
+    if (reserved.length > 0) {
+      crashPoint(env, "K2");
+      const claims = chunks(reserved, { maxItems: Number.POSITIVE_INFINITY, bytesOf });
+      const claimed = together(await pLimit(CLAIMS_AT_ONCE).map(claims, (some) => claim(some, deps)));
+      crashPoint(env, "K1");
+      const offers = chunks(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf });
+      await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, offer), apply(claimed)]);
+    }
+
+    const expired = leads.dropped.flatMap((d) => (d.kind === "lead" && d.outcome === "EXPIRED" ? [d.inputs] : []));
+    await apply(await expireLeads({ closed: queues.closed, expired }));
+  };
+}
+
+/** The passes over these parts. Between full scans, each SCHEDULER_INTERVAL_MS, a pass looks only at the queues that are due. */
+export function createPasses(deps: PassDeps): Passes {
+  const { clock, env, schedule, budget } = deps;
+  const scan = createScan(deps);
+  const serve = pipeline(deps, createDispositions(deps));
+  let scannedAt = Number.NEGATIVE_INFINITY;
+  let scanWanted = true;
+
+  const nextScanAt = (): number =>
+    scannedAt + (scanWanted ? Math.min(SCAN_GAP_MS, env.SCHEDULER_INTERVAL_MS) : env.SCHEDULER_INTERVAL_MS);
 
   return {
     scanSoon() {
-      wanted = true;
+      scanWanted = true;
     },
-    async pass() {
-      const began = ground.clock.monotonicMs();
-      const thorough = began >= scanAt();
-      if (thorough) {
-        scanned = began;
-        wanted = false;
+    async run() {
+      const began = clock.monotonicMs();
+      const full = began >= nextScanAt();
+      if (full) {
+        scannedAt = began;
+        scanWanted = false;
         await scan();
       }
-      const budget = pace.budget(began);
-      if (budget > 0) await serve(budget, thorough);
-      const nowMs = ground.clock.monotonicMs();
-      const next = agenda.next();
-      const work = next === null ? Number.POSITIVE_INFINITY : Math.max(0, next - ground.clock.now().getTime());
-      const rest = pace.restsUntil(nowMs);
-      return Math.max(0, Math.min(scanAt() - nowMs, rest === null ? work : Math.max(work, rest - nowMs)));
+      const available = budget.available(began);
+      if (available > 0) await serve(available, full);
+      const nowMs = clock.monotonicMs();
+      const dueAt = schedule.nextDueAt();
+      const untilDue = dueAt === null ? Number.POSITIVE_INFINITY : Math.max(0, dueAt - clock.now().getTime());
+      const backsOffUntil = budget.backsOffUntil(nowMs);
+      const untilWork = backsOffUntil === null ? untilDue : Math.max(untilDue, backsOffUntil - nowMs);
+      return Math.max(0, Math.min(nextScanAt() - nowMs, untilWork));
     },
   };
 }

@@ -1,61 +1,119 @@
-import { service } from "../../shared/bus.ts";
+import { service, type Implementation, type ServiceDeps } from "../../shared/bus.ts";
+import { recencyCache } from "../../shared/cache.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
-import { createFacts } from "./admission-inputs.ts";
+import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
 import { explain } from "./admission/explanation.ts";
-import { factsOfLead } from "./admission/lead-inputs.ts";
-import { carrierRing, configurationRing, grant } from "./limits/rate-permits.ts";
+import { SLOT_RECHECK_MS } from "./dispositions.ts";
+import { createAimdBudget } from "./fairness/aimd-budget.ts";
+import { newTurns, type Supply } from "./fairness/fair-shares.ts";
+import { createInFlightReservations } from "./limits/in-flight-reservations.ts";
+import { carrierWindowId, configurationWindowId } from "./limits/rate-limits.ts";
+import { acquirePermit } from "./limits/rate-permits.ts";
 import { rateWindowSchema } from "./limits/rate-windows.model.ts";
-import { rateWindows } from "./limits/rate-windows.repository.ts";
-import { hearing } from "./event-handlers.ts";
-import { createTicker } from "./pass.ts";
-import { createWorks } from "./deps.ts";
+import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.ts";
+import { createQueueSchedule } from "./memory/queue-schedule.ts";
+import { createPasses } from "./pass.ts";
+import { lookAheadMs } from "./stages/scan.ts";
 
 /** Passes are at least this far apart, so that what happens at about the same time is served together. */
 const PASS_GAP_MS = 10;
+/** How old the count of leads in flight may be. */
+const IN_FLIGHT_TTL_MS = 1000;
+const DUE_COUNT_TTL_MS = 2000;
+const MAX_PARTIES = 10_000;
+const MAX_QUEUES = 50_000;
 
-/** The scheduler: a loop that looks at the queues that are due, and at all of them every SCHEDULER_INTERVAL_MS; bus events only make it look sooner. Any number of replicas may run. */
+/** What the passes of this process keep in memory. All of it may be lost. */
+function passMemory(deps: ServiceDeps, rates: RateWindows) {
+  const { clock, env } = deps;
+  return {
+    inputs: createAdmissionInputs(deps, rates, INPUTS_TTL_MS),
+    schedule: createQueueSchedule(),
+    turns: newTurns(),
+    budget: createAimdBudget(env.SCHEDULER_BATCH),
+    reservations: createInFlightReservations(),
+    slotRefusals: recencyCache<true>({ max: MAX_PARTIES, ttl: { ms: SLOT_RECHECK_MS, clock } }),
+    dueCounts: recencyCache<number>({ max: MAX_QUEUES, ttl: { ms: DUE_COUNT_TTL_MS, clock } }),
+    inFlight: recencyCache<Supply["in_flight"]>({ max: 1, ttl: { ms: IN_FLIGHT_TTL_MS, clock } }),
+  };
+}
+
+/** The event handlers drop what may have changed and wake the loop. Nothing depends on an event: a full scan finds all. */
+function eventHandlers(
+  { clock, env }: ServiceDeps,
+  { inputs, schedule, slotRefusals }: ReturnType<typeof passMemory>,
+  { scan, nudge }: { scan(): void; nudge(): void },
+): NonNullable<Implementation<"scheduler">["events"]> {
+  return {
+    "lead.queued": ({ queue, due_at }) => {
+      if (due_at === null) return;
+      const at = Date.parse(due_at);
+      if (at > clock.now().getTime() + lookAheadMs(env.SCHEDULER_INTERVAL_MS)) return;
+      if (queue === undefined) return scan();
+      schedule.schedule(queue, at);
+      nudge();
+    },
+    "numbers.freed": ({ provider }) => {
+      slotRefusals.clear();
+      inputs.invalidateSlots();
+      schedule.slotReleased(provider, clock.now().getTime());
+      nudge();
+    },
+    "config.changed": ({ template_id }) => {
+      inputs.invalidateTemplate(template_id);
+      scan();
+    },
+    "calling.switched": () => {
+      inputs.invalidatePauses();
+      scan();
+    },
+  };
+}
+
+/** The scheduler: a loop that serves the queues that are due, and scans all of them every SCHEDULER_INTERVAL_MS. Any number of replicas may run. */
 export default service(
   "scheduler",
-  (ground) => {
-    const rates = rateWindows(ground.store().model("rate_windows", rateWindowSchema));
-    const works = createWorks(ground, rates);
-    const ticker = createTicker(works);
-    const fresh = createFacts(ground, rates, 0);
+  (deps) => {
+    const { clock, env, log } = deps;
+    const rates = rateWindows(deps.store().model("rate_windows", rateWindowSchema));
+    const memory = passMemory(deps, rates);
+    const passes = createPasses({ ...deps, ...memory });
+    const freshInputs = createAdmissionInputs(deps, rates, 0);
     let loop: Loop | null = null;
     const nudge = (): void => loop?.nudge();
+    const scan = (): void => {
+      passes.scanSoon();
+      nudge();
+    };
     return {
       actions: {
         async grant(p) {
-          const answer = await grant(ground, rates, p);
-          works.spoken.asked(carrierRing(p.provider));
-          if (p.rate_limit) works.spoken.asked(configurationRing(p.rate_limit.configuration_id));
+          const answer = await acquirePermit(deps, rates, p);
+          memory.reservations.redeem(carrierWindowId(p.provider));
+          if (p.rate_limit) memory.reservations.redeem(configurationWindowId(p.rate_limit.configuration_id));
           return answer;
         },
         async slow({ provider, until, why }) {
-          await rates.close(carrierRing(provider), new Date(until), why);
-          ground.log.warn(
-            { event: "carrier.slowed", provider, until, why },
-            "no call goes through this account for a while",
-          );
+          await rates.closeUntil(carrierWindowId(provider), new Date(until), why);
+          log.warn({ event: "carrier.slowed", provider, until, why }, "the carrier's account backs off");
           return {};
         },
-        explain: async ({ lead, at }) =>
-          explain(lead, await factsOfLead(ground, fresh, lead, at === undefined ? ground.clock.now() : new Date(at))),
+        async explain({ lead, at }) {
+          const instant = at === undefined ? clock.now() : new Date(at);
+          return explain(lead, await gateInputsOf(deps, freshInputs, lead, instant));
+        },
       },
-      events: hearing(works, ticker, nudge),
+      events: eventHandlers(deps, memory, { scan, nudge }),
       started() {
         loop = startLoop({
           name: "scheduler",
-          clock: ground.clock,
-          intervalMs: ground.env.SCHEDULER_INTERVAL_MS,
+          clock,
+          intervalMs: env.SCHEDULER_INTERVAL_MS,
           minGapMs: PASS_GAP_MS,
-          pass: () => ticker.pass(),
+          pass: () => passes.run(),
           onError: (error) =>
-            ground.log.error(
-              { event: "tick.failed", ...errorForLog(error) },
-              "a scheduler pass failed; the next one comes after the interval",
-            ),
+            log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows"),
         });
       },
       async stopped() {

@@ -1,18 +1,23 @@
-import { settle } from "../../../services/leads/rules/settlement.ts";
-import { admit, type Admission } from "../../../services/scheduler/admission/admission.ts";
-import type { Facts, LineFacts } from "../../../services/scheduler/admission/gates.ts";
-import { rateLimitOf, ringLimit } from "../../../services/scheduler/limits/rate-permits.ts";
+import { settle } from "../../../services/leads/pure.ts";
+import {
+  admitLead,
+  rateLimitOf,
+  toRateLimit,
+  type Admission,
+  type GateInputs,
+  type SlotAvailability,
+} from "../../../services/scheduler/pure.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { GateName } from "../../../shared/contracts/explanation.ts";
 import { callees, REACHED, seeded, type Assumptions } from "./callees.ts";
 import { createHeap } from "./time-heap.ts";
-import { createTokens } from "./in-memory-limiter.ts";
+import { createLimiter } from "./in-memory-limiter.ts";
 
-/** What the leads would meet: the plan as the scheduler has it, the pauses, and the lines nobody else uses. Calls per second 0: no limit. */
+/** What the leads meet: the plan as the scheduler has it, the pauses, and the slots no other template uses. Calls per second 0: no limit. */
 export interface World {
   plan: Plan;
-  pauses: Facts["pauses"];
-  lines: LineFacts;
+  pauses: GateInputs["pauses"];
+  slots: SlotAvailability;
   calls_per_second: number;
   country: string | null;
 }
@@ -24,7 +29,7 @@ export interface Rehearsal extends Assumptions {
   seed: number;
 }
 
-/** What came of it. `held`: for each gate the hours that leads waited because of it, all leads together; `due`: their own retry and initial offsets. */
+/** The forecast. `waited`: for each gate the hours that leads waited because of it, all leads together; `due`: their own retry and initial offsets. */
 export interface Forecast {
   /** When the last lead was finished. */
   finish_at: Date;
@@ -34,17 +39,17 @@ export interface Forecast {
   ended: ReadonlyMap<string, number>;
   /** Dials by the quarter of an hour they were placed in (no zone is shifted by less); its beginning in ms since 1970. */
   by_quarter: ReadonlyMap<number, number>;
-  held: ReadonlyMap<GateName, number>;
-  peak_lines: number;
-  lines: number;
-  /** A gate that would not have let anybody through without somebody's doing. */
+  waited: ReadonlyMap<GateName, number>;
+  peak_slots: number;
+  slots: number;
+  /** A gate that lets no lead pass until a person changes something. */
   stuck: { gate: GateName; detail: string } | null;
 }
 
-/** Told of each dial: for tests that check every one. */
+/** Called with each dial: for tests that check every one. */
 export type Watch = (dial: { at: number; ends_at: number }) => void;
 
-type Hold = Extract<Admission, { verdict: "hold" }>;
+type Deferral = Extract<Admission, { verdict: "deferred" }>;
 interface Waiting {
   tries: number;
   due: number;
@@ -55,8 +60,8 @@ const HOUR_MS = 3_600_000;
 const QUARTER_MS = HOUR_MS / 4;
 const SECOND_MS = 1000;
 
-/** How the leads of one rehearsal stand. */
-function standing(world: World, r: Rehearsal) {
+/** The state of one rehearsal. */
+function newState(world: World, r: Rehearsal) {
   const configuration = world.plan.configuration;
   const own = configuration && rateLimitOf(configuration, null);
   return {
@@ -65,47 +70,47 @@ function standing(world: World, r: Rehearsal) {
     head: 0,
     later: createHeap<Waiting>(),
     calls: createHeap<Ending>(),
-    rate: createTokens(own ? ringLimit(own) : null),
-    carrier: createTokens(world.calls_per_second === 0 ? null : { max: world.calls_per_second, window_ms: SECOND_MS }),
+    rate: createLimiter(own ? toRateLimit(own) : null),
+    carrier: createLimiter(world.calls_per_second === 0 ? null : { max: world.calls_per_second, window_ms: SECOND_MS }),
     ring: callees(r, world.plan.max_call_seconds, seeded(r.seed)),
     dials: 0,
     reached: 0,
     ended: new Map<string, number>(),
     by_quarter: new Map<number, number>(),
-    held: new Map<GateName, number>(),
+    waited: new Map<GateName, number>(),
     peak: 0,
     stuck: null as Forecast["stuck"],
     finished_at: r.at.getTime(),
   };
 }
-type Standing = ReturnType<typeof standing>;
+type State = ReturnType<typeof newState>;
 
 const add = <K>(map: Map<K, number>, key: K, n: number): void => {
   map.set(key, (map.get(key) ?? 0) + n);
 };
-const readyCount = (s: Standing): number => s.ready.length - s.head;
+const readyCount = (s: State): number => s.ready.length - s.head;
 
-const capacity = ({ lines }: World): number => (lines.home ?? lines).free_lines;
+const capacity = ({ slots }: World): number => (slots.home ?? slots).free_lines;
 
-function linesNow({ lines }: World, taken: number): LineFacts {
+function slotsNow({ slots }: World, taken: number): SlotAvailability {
   const left = (of: { numbers: number; free_lines: number }) => ({
     numbers: of.numbers,
     free_lines: Math.max(0, of.free_lines - taken),
   });
-  return { ...left(lines), home: lines.home && left(lines.home) };
+  return { ...left(slots), home: slots.home && left(slots.home) };
 }
 
-/** The scheduler's own verdict on the next lead in line, with what it would know at this instant. */
-function judged(world: World, r: Rehearsal, s: Standing, at: number, lead: Waiting): Admission {
-  return admit({
+/** The scheduler's admission of the next lead, with what it would know at this instant. */
+function admissionOf(world: World, r: Rehearsal, s: State, at: number, lead: Waiting): Admission {
+  return admitLead({
     at: new Date(at),
     plan: world.plan,
     pauses: world.pauses,
     blacklisted: false,
     country: world.country,
-    lines: linesNow(world, s.calls.size),
-    rate: { limit: s.rate.limit, state: s.rate.state() },
-    carrier: { limit: s.carrier.limit, state: s.carrier.state() },
+    slots: slotsNow(world, s.calls.size),
+    rate: { limit: s.rate.limit, log: s.rate.log() },
+    carrier: { limit: s.carrier.limit, log: s.carrier.log() },
     lead: {
       status: lead.tries === 0 ? "BACKLOG" : "RETRY",
       due_at: new Date(lead.due).toISOString(),
@@ -117,24 +122,24 @@ function judged(world: World, r: Rehearsal, s: Standing, at: number, lead: Waiti
   });
 }
 
-/** Ends every lead that waits: the verdict on one of them is that on all, for they were pushed together. */
-function dropAll(s: Standing, at: number, outcome: string): void {
+/** Ends every lead that waits: the gates drop all or none of them, for they were pushed together. */
+function dropAll(s: State, at: number, outcome: string): void {
   add(s.ended, outcome, readyCount(s) + s.later.drain().length);
   s.ready = [];
   s.head = 0;
   s.finished_at = Math.max(s.finished_at, at);
 }
 
-/** Dials as many as lines and tokens are there for, at the first instant at which both limits have room; the gates let nobody through who must wait long for it. */
-function dial(world: World, s: Standing, now: number, watch: Watch | undefined): void {
-  const at = Math.max(now, s.rate.room(now).next ?? now, s.carrier.room(now).next ?? now);
+/** Dials as many leads as there are slots and permits, at the first instant at which both limits have one; the gates defer leads that wait long for it. */
+function dial(world: World, s: State, now: number, watch: Watch | undefined): void {
+  const at = Math.max(now, s.rate.permits(now).next ?? now, s.carrier.permits(now).next ?? now);
   const count = Math.min(
     readyCount(s),
     capacity(world) - s.calls.size,
-    Math.max(1, Math.min(s.rate.room(at).free, s.carrier.room(at).free)),
+    Math.max(1, Math.min(s.rate.permits(at).free, s.carrier.permits(at).free)),
   );
-  s.rate.take(at, count);
-  s.carrier.take(at, count);
+  s.rate.acquire(at, count);
+  s.carrier.acquire(at, count);
   for (const lead of s.ready.slice(s.head, s.head + count)) {
     const { ms, facts } = s.ring(at);
     s.calls.push(at + ms, { tries: lead.tries + 1, due: at + ms, facts });
@@ -151,7 +156,7 @@ function dial(world: World, s: Standing, now: number, watch: Watch | undefined):
 }
 
 /** Settles the calls that have ended by now, and makes the leads ready whose time has come. */
-function catchUp(world: World, s: Standing, now: number): void {
+function catchUp(world: World, s: State, now: number): void {
   const configuration = world.plan.configuration;
   while ((s.calls.next() ?? Infinity) <= now) {
     const call = s.calls.pop();
@@ -173,52 +178,52 @@ function catchUp(world: World, s: Standing, now: number): void {
   }
 }
 
-/** Serves everybody who may be dialled now; gives the hold that ended it, null when nobody waits any more. */
-function serve(world: World, r: Rehearsal, s: Standing, now: number, watch: Watch | undefined): Hold | null {
+/** Dials the leads that may be called now; the deferral that ended it, null when no lead is due any more. */
+function dialDue(world: World, r: Rehearsal, s: State, now: number, watch: Watch | undefined): Deferral | null {
   const expires = r.at.getTime() + world.plan.max_age_seconds * SECOND_MS;
   if (readyCount(s) === 0 && s.later.size > 0 && now >= expires) dropAll(s, now, "EXPIRED");
   for (;;) {
     const lead = s.ready[s.head];
     if (!lead) return null;
-    const verdict = judged(world, r, s, now, lead);
-    if (verdict.verdict === "hold") return verdict;
-    if (verdict.verdict === "drop") dropAll(s, now, verdict.outcome);
+    const admission = admissionOf(world, r, s, now, lead);
+    if (admission.verdict === "deferred") return admission;
+    if (admission.verdict === "dropped") dropAll(s, now, admission.outcome);
     else dial(world, s, now, watch);
   }
 }
 
 /**
- * Drives the leads through the scheduler's own gates and the settling of attempts over a clock that jumps from event to event. Deterministic for a seed. It ends: leads that
- * nothing lets through expire with their template's max_age_seconds.
+ * Drives the leads through the scheduler's own gates and the settling of attempts over a clock that jumps from event to event.
+ * Deterministic for a seed. It ends: leads that are deferred for ever expire with their template's max_age_seconds.
  */
 export function forecast(world: World, r: Rehearsal, watch?: Watch): Forecast {
-  const s = standing(world, r);
+  const s = newState(world, r);
   const start = r.at.getTime();
   const due = start + (world.plan.configuration?.initial_offset ?? 0) * SECOND_MS;
   const expires = start + world.plan.max_age_seconds * SECOND_MS;
   for (let i = 0; i < r.leads; i++) s.later.push(due, { tries: 0, due });
 
-  let hold: Hold | null = null;
+  let deferral: Deferral | null = null;
   for (let now = start; ;) {
     catchUp(world, s, now);
-    // what a gate holds until an instant, nothing that happens before lets through
-    const sure: boolean = now < Math.min(hold?.until?.getTime() ?? 0, expires) && readyCount(s) > 0;
-    if (!sure) hold = serve(world, r, s, now, watch);
+    // a lead that a gate defers until an instant is not admitted before, whatever happens
+    const sure: boolean = now < Math.min(deferral?.until?.getTime() ?? 0, expires) && readyCount(s) > 0;
+    if (!sure) deferral = dialDue(world, r, s, now, watch);
     const waits = readyCount(s) + s.later.size;
     if (waits === 0 && s.calls.size === 0) break;
     const instants = [
       s.calls.next(),
       s.later.next(),
-      hold?.until?.getTime() ?? null,
+      deferral?.until?.getTime() ?? null,
       waits > 0 && now < expires ? expires : null,
     ].filter((t) => t !== null && t > now) as number[];
     const next = Math.min(...instants);
     if (!Number.isFinite(next)) break;
-    if (hold) {
-      add(s.held, hold.gate, (readyCount(s) * (next - now)) / HOUR_MS);
-      if (hold.until === null && s.calls.size === 0) s.stuck ??= { gate: hold.gate, detail: hold.reason };
+    if (deferral) {
+      add(s.waited, deferral.gate, (readyCount(s) * (next - now)) / HOUR_MS);
+      if (deferral.until === null && s.calls.size === 0) s.stuck ??= { gate: deferral.gate, detail: deferral.reason };
     }
-    if (s.later.size > 0) add(s.held, "due", (s.later.size * (next - now)) / HOUR_MS);
+    if (s.later.size > 0) add(s.waited, "due", (s.later.size * (next - now)) / HOUR_MS);
     now = next;
   }
   return {
@@ -227,9 +232,9 @@ export function forecast(world: World, r: Rehearsal, watch?: Watch): Forecast {
     reached: s.reached,
     ended: s.ended,
     by_quarter: s.by_quarter,
-    held: s.held,
-    peak_lines: s.peak,
-    lines: capacity(world),
+    waited: s.waited,
+    peak_slots: s.peak,
+    slots: capacity(world),
     stuck: s.stuck,
   };
 }

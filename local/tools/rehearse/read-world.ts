@@ -97,32 +97,32 @@ async function carrierLimit(client: Client, template_id: string): Promise<number
   return typeof max === "number" ? max : 0;
 }
 
-const linesOf = (numbers: readonly OutboundNumber[]) => ({
+const slotsOf = (numbers: readonly OutboundNumber[]) => ({
   numbers: numbers.length,
   free_lines: numbers.reduce((sum, n) => sum + n.max_concurrent_calls, 0),
 });
 
-/** The country that is called: that of an example, else that of most of the numbers' lines. */
+/** The country that is called: that of an example, else that of most of the numbers' slots. */
 export function countryCalled(to: string | null, numbers: readonly OutboundNumber[]): string | null {
   if (to !== null) return countryOf(to);
-  const lines = new Map<string, number>();
+  const slots = new Map<string, number>();
   for (const n of numbers) {
     const country = countryOf(n.phone_number);
-    if (country !== null) lines.set(country, (lines.get(country) ?? 0) + n.max_concurrent_calls);
+    if (country !== null) slots.set(country, (slots.get(country) ?? 0) + n.max_concurrent_calls);
   }
-  return [...lines].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+  return [...slots].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
 }
 
-/** The lines of a world whose calls go to this country. */
-export const linesTo = (
+/** The slots of a world whose calls go to this country. */
+export const slotsTo = (
   country: string | null,
   numbers: readonly OutboundNumber[],
   configuration: ConfigurationRecord | null,
-): World["lines"] => ({
-  ...linesOf(numbers),
+): World["slots"] => ({
+  ...slotsOf(numbers),
   home:
     configuration?.enable_international_call === false
-      ? linesOf(numbers.filter((n) => countryOf(n.phone_number) === country))
+      ? slotsOf(numbers.filter((n) => countryOf(n.phone_number) === country))
       : null,
 });
 
@@ -159,6 +159,6 @@ export async function readWorld(
     numbers,
     country,
     calls_per_second,
-    lines: linesTo(country, numbers, plan.configuration),
+    slots: slotsTo(country, numbers, plan.configuration),
   };
 }

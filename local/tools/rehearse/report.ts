@@ -79,7 +79,7 @@ function chart({ by_quarter }: Forecast, zone: string): string[] {
   return rows.length === 0 ? [] : ["", `Dials per ${unit} (${zone})`, ...lines];
 }
 
-function held({ held: by }: Forecast): string[] {
+function waits({ waited: by }: Forecast): string[] {
   const rows = [...by].filter(([, h]) => h >= 0.05).sort((a, b) => b[1] - a[1]);
   return rows.length === 0
     ? []
@@ -92,7 +92,7 @@ function held({ held: by }: Forecast): string[] {
 
 function conditions({ world, rehearsal: r }: Reported): string[] {
   const c = world.plan.configuration;
-  const lines = world.lines.home ?? world.lines;
+  const slots = world.slots.home ?? world.slots;
   const window = c
     ? c.call_start_time === c.call_end_time
       ? "all day"
@@ -107,7 +107,7 @@ function conditions({ world, rehearsal: r }: Reported): string[] {
       ? "no limit of calls per second"
       : `${plural(world.calls_per_second, "call")} per second`;
   return [
-    `  window ${window} · ${rate} · ${account} · ${plural(lines.free_lines, "line")} of ${plural(lines.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}`,
+    `  window ${window} · ${rate} · ${account} · ${plural(slots.free_lines, "line")} of ${plural(slots.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}`,
     `  assumed: ${Math.round(r.answer_rate * 100)} % answer after ${r.ring_seconds} s and talk for ${r.call_seconds} s (each ± ${Math.round(r.spread * 100)} %), the others ring for ${r.ring_timeout_seconds} s; nobody else uses the lines`,
   ];
 }
@@ -124,13 +124,13 @@ export function report(all: Reported): string[] {
     "",
     ...(f.stuck ? [`Held by ${f.stuck.gate}: ${f.stuck.detail}`] : []),
     `${expired > 0 ? "The last lead is finished" : "All leads are finished"} ${shown(f.finish_at, zone)}, ${lasting(f.finish_at.getTime() - r.at.getTime())} after the push.`,
-    `  dials ${count(f.dials)} · reached ${count(f.reached)}${others.length > 0 ? ` · ${others.join(" · ")}` : ""} · lines in use at most ${count(f.peak_lines)} of ${count(f.lines)}`,
+    `  dials ${count(f.dials)} · reached ${count(f.reached)}${others.length > 0 ? ` · ${others.join(" · ")}` : ""} · lines in use at most ${count(f.peak_slots)} of ${count(f.slots)}`,
     ...(expired > 0
       ? [
           `  ${plural(expired, "lead")} would expire: not called to an end within the template's max_age_seconds of ${count(world.plan.max_age_seconds)}.`,
         ]
       : []),
     ...chart(f, zone),
-    ...held(f),
+    ...waits(f),
   ];
 }

@@ -1,16 +1,16 @@
 import { GATES, type GateName } from "../../../shared/contracts/explanation.ts";
-import { RULES, type DropOutcome, type Facts, type Ruling } from "./gates.ts";
+import { RULES, type DropOutcome, type GateInputs, type Ruling } from "./gates.ts";
 
-/** A gate as it was judged. */
-export interface Judged extends Ruling {
+/** A gate and its ruling. */
+export interface JudgedGate extends Ruling {
   gate: GateName;
 }
 
-/** What all gates together say: the first that ends the lead, else the first that holds it. `until` null: nobody can tell. */
+/** What all gates together decide: the first that drops the lead, else the first that defers it. `until` null: unknown. */
 export type Admission =
-  | { verdict: "admit" }
-  | { verdict: "hold"; gate: GateName; until: Date | null; reason: string }
-  | { verdict: "drop"; gate: GateName; outcome: DropOutcome; reason: string };
+  | { verdict: "admitted" }
+  | { verdict: "deferred"; gate: GateName; until: Date | null; reason: string }
+  | { verdict: "dropped"; gate: GateName; outcome: DropOutcome; reason: string };
 
 const AFTER_DROP: Ruling = {
   verdict: "not_judged",
@@ -19,39 +19,42 @@ const AFTER_DROP: Ruling = {
   until: null,
 };
 
-/** Every gate in its order. After one that ends the lead nothing more is judged; one that holds it does not hide the next. */
-export function judgeAll(facts: Facts): Judged[] {
+/** Judges every gate in its order. After one that drops the lead none is judged; one that defers it does not hide the next. */
+export function judgeGates(inputs: GateInputs): JudgedGate[] {
   let dropped = false;
   return GATES.map((gate) => {
-    const ruling = dropped ? AFTER_DROP : RULES[gate](facts);
+    const ruling = dropped ? AFTER_DROP : RULES[gate](inputs);
     dropped ||= ruling.verdict === "drop";
     return { gate, ...ruling };
   });
 }
 
-const asAdmission = ({ gate, detail, until, outcome, verdict }: Judged): Admission =>
+const asAdmission = ({ gate, detail, until, outcome, verdict }: JudgedGate): Admission =>
   verdict === "drop"
-    ? { verdict, gate, outcome: outcome ?? "failed", reason: detail }
-    : { verdict: "hold", gate, until, reason: detail };
+    ? { verdict: "dropped", gate, outcome: outcome ?? "failed", reason: detail }
+    : { verdict: "deferred", gate, until, reason: detail };
 
 /** The fold over judged gates. */
-export function fold(gates: readonly Judged[]): Admission {
+export function admissionOf(gates: readonly JudgedGate[]): Admission {
   const decisive = gates.find((g) => g.verdict === "drop") ?? gates.find((g) => g.verdict === "hold");
-  return decisive ? asAdmission(decisive) : { verdict: "admit" };
+  return decisive ? asAdmission(decisive) : { verdict: "admitted" };
 }
 
-/** The verdict on a lead, or with `lead` null on a whole queue, by the very gates that explain shows. */
-export const admit = (facts: Facts): Admission => fold(judgeAll(facts));
+/** The admission of a lead, or with `lead` null of a whole queue, by the gates that explain shows. */
+export const admitLead = (inputs: GateInputs): Admission => admissionOf(judgeGates(inputs));
 
-/** The same for a queue, which is judged often: only these gates, and stops at the first that does not pass. A drop is only the template's, and it stands before every hold. */
+/**
+ * The admission of a queue by these gates. Queues are judged often, so it stops at the first gate that does not pass; only
+ * the template gate can drop a queue, and it stands before every gate that defers one.
+ */
 export function admitQueue(
-  facts: Omit<Facts, "lead" | "blacklisted" | "country">,
+  inputs: Omit<GateInputs, "lead" | "blacklisted" | "country">,
   gates: readonly GateName[] = GATES,
 ): Admission {
-  const whole: Facts = { ...facts, lead: null, blacklisted: null, country: null };
+  const whole: GateInputs = { ...inputs, lead: null, blacklisted: null, country: null };
   for (const gate of gates) {
     const ruling = RULES[gate](whole);
     if (ruling.verdict === "drop" || ruling.verdict === "hold") return asAdmission({ gate, ...ruling });
   }
-  return { verdict: "admit" };
+  return { verdict: "admitted" };
 }

@@ -3,48 +3,49 @@ import type { ConfigurationRecord } from "../../../shared/contracts/configuratio
 import type { GateName } from "../../../shared/contracts/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/lead.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { ringableState } from "./ringable-window.ts";
-import { roomAt, type RateLimit, type RingState } from "../limits/sliding-window.ts";
+import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
+import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
+import { permitsAt, type RateLimit, type WindowLog } from "../limits/sliding-window.ts";
 
-/** What the gates look at of a lead. `masked`: its number as it may be shown. */
+/** What the gates judge of a lead. `masked`: its number as it may be shown. */
 export type GateLead = Pick<WaitingLead, "status" | "due_at" | "created_at" | "execution_mode" | "phone_number"> &
   Partial<Pick<WaitingLead, "outcome" | "held">> & { masked: string | null };
 
-/** Usable numbers of a scope and their free lines; `home`: only those of the callee's country, where international calls are off. */
-export interface LineFacts {
+/** Usable numbers of a party and their free slots; `home`: only those of the callee's country, where international calls are off. */
+export interface SlotAvailability {
   numbers: number;
   free_lines: number;
   home: { numbers: number; free_lines: number } | null;
 }
 
-/** A limit and the ring of its grants; null state: nothing was granted yet. */
-export interface RingFacts {
+/** A limit and the log of its permits; null: no limit, or no permit yet. */
+export interface LimitState {
   limit: RateLimit | null;
-  state: RingState | null;
+  log: WindowLog | null;
 }
 
-/** All that is judged. A fact that is null was not asked for, and its gate is not judged; `lead` null: the whole queue is judged. */
-export interface Facts {
+/** A pause of calling by a person; null: none. */
+export type Pause = ResultOf<"merchants.pauses">["deployment"];
+
+/** All that the gates judge. An input that is null was not read, and its gate is not judged; `lead` null: a whole queue is judged. */
+export interface GateInputs {
   at: Date;
   lead: GateLead | null;
   /** null: the template no longer exists. */
   plan: Plan | null;
-  pauses: {
-    deployment: ResultOf<"merchants.pauses">["deployment"];
-    merchant: ResultOf<"merchants.pauses">["deployment"];
-  };
+  pauses: { deployment: Pause; merchant: Pause };
   blacklisted: boolean | null;
   /** ISO country of the callee; null: it belongs to none. */
   country: string | null;
-  lines: LineFacts | null;
-  rate: RingFacts | null;
-  carrier: RingFacts | null;
+  slots: SlotAvailability | null;
+  rate: LimitState | null;
+  carrier: LimitState | null;
 }
 
-/** An outcome that a gate ends a lead with. */
+/** An outcome that a gate drops a lead with. */
 export type DropOutcome = ParamsOf<"leads.drop">["outcome"];
 
-/** What one gate says. `until`: from when it may let the lead through; null: nobody can tell. */
+/** What one gate says, in the words of explain. `until`: from when it may let the lead pass; null: unknown. */
 export interface Ruling {
   verdict: "pass" | "hold" | "drop" | "not_judged";
   detail: string;
@@ -53,38 +54,35 @@ export interface Ruling {
   outcome?: DropOutcome;
 }
 
-/** Tokens and ring places that free within this long count as free: the dialler paces its request to the instant. */
-export const PACE_AHEAD_MS = 100;
+/** Permits that become free within this long (ms) count as free: the dialler sends its request at the permit's instant. */
+export const PERMIT_AHEAD_MS = 100;
 
-const pass = (detail: string, values: Record<string, unknown> = {}): Ruling => ({
-  verdict: "pass",
-  detail,
-  values,
-  until: null,
-});
-const hold = (detail: string, until: Date | null, values: Record<string, unknown> = {}): Ruling => ({
+type Values = Record<string, unknown>;
+
+const pass = (detail: string, values: Values = {}): Ruling => ({ verdict: "pass", detail, values, until: null });
+const hold = (detail: string, until: Date | null, values: Values = {}): Ruling => ({
   verdict: "hold",
   detail,
   values,
   until,
 });
-const drop = (outcome: DropOutcome, detail: string, values: Record<string, unknown> = {}): Ruling => ({
+const drop = (outcome: DropOutcome, detail: string, values: Values = {}): Ruling => ({
   verdict: "drop",
   detail,
   values,
   until: null,
   outcome,
 });
-const unasked = (detail: string): Ruling => ({ verdict: "not_judged", detail, values: {}, until: null });
-const ofLead = (f: Facts, rule: (lead: GateLead) => Ruling): Ruling =>
-  f.lead ? rule(f.lead) : unasked("This gate is about single leads.");
-const configured = (f: Facts, rule: (configuration: ConfigurationRecord) => Ruling): Ruling => {
+const notJudged = (detail: string): Ruling => ({ verdict: "not_judged", detail, values: {}, until: null });
+const ofLead = (f: GateInputs, rule: (lead: GateLead) => Ruling): Ruling =>
+  f.lead ? rule(f.lead) : notJudged("This gate is about single leads.");
+const configured = (f: GateInputs, rule: (configuration: ConfigurationRecord) => Ruling): Ruling => {
   const configuration = f.plan?.configuration;
-  return configuration ? rule(configuration) : unasked("The template has no configuration to judge this by.");
+  return configuration ? rule(configuration) : notJudged("The template has no configuration to judge this by.");
 };
 const since = (at: Date, s: number): Date => new Date(at.getTime() + s * 1000);
 
-function pausedBy(pause: Facts["pauses"]["deployment"], whose: string): Ruling {
+function pausedBy(pause: Pause, whose: string): Ruling {
   if (!pause) return pass(`Calling is not paused for ${whose}.`);
   return hold(
     `Calling is paused for ${whose} since ${pause.at}${pause.reason === null ? "" : ` (${pause.reason})`}; it goes on when somebody resumes it.`,
@@ -93,21 +91,21 @@ function pausedBy(pause: Facts["pauses"]["deployment"], whose: string): Ruling {
   );
 }
 
-function ringRuling(facts: RingFacts, at: Date, what: string): Ruling {
-  const { free, next } = roomAt(facts.state, facts.limit, new Date(at.getTime() + PACE_AHEAD_MS));
+function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling {
+  const { free, next } = permitsAt(log, limit, new Date(at.getTime() + PERMIT_AHEAD_MS));
   const values = {
-    ...(facts.limit ? { max_calls: facts.limit.max, window_seconds: facts.limit.window_ms / 1000 } : {}),
-    ...(facts.limit ? { free } : {}),
+    ...(limit ? { max_calls: limit.max, window_seconds: limit.window_ms / 1000 } : {}),
+    ...(limit ? { free } : {}),
   };
   if (next === null)
     return pass(
-      facts.limit
-        ? `${what} has room for ${free} more of ${facts.limit.max} in ${facts.limit.window_ms / 1000} s.`
+      limit
+        ? `${what} has room for ${free} more of ${limit.max} in ${limit.window_ms / 1000} s.`
         : `${what} has no limit.`,
       values,
     );
-  const until = new Date(next.getTime() - PACE_AHEAD_MS);
-  const { closed_until, closed_why } = facts.state ?? { closed_until: null, closed_why: null };
+  const until = new Date(next.getTime() - PERMIT_AHEAD_MS);
+  const { closed_until, closed_why } = log ?? { closed_until: null, closed_why: null };
   if (closed_until !== null && closed_until > at)
     return hold(
       `${what} takes no calls until ${closed_until.toISOString()}: ${closed_why ?? "it asked for a pause"}.`,
@@ -115,6 +113,15 @@ function ringRuling(facts: RingFacts, at: Date, what: string): Ruling {
       { ...values, closed_until: closed_until.toISOString() },
     );
   return hold(`${what} is used up; the next place frees at ${next.toISOString()}.`, until, values);
+}
+
+/** The window's state for a call that is to ring: a window that closes sooner than a phone can ring counts as closed. */
+export function ringableState(window: CallingWindow, at: Date): WindowState {
+  const state = windowState(window, at);
+  if (!state.open || state.closes_at === null) return state;
+  if (state.closes_at.getTime() - at.getTime() >= SHORTEST_RING_SECONDS * 1000) return state;
+  const after = windowState(window, state.closes_at);
+  return after.open ? state : after;
 }
 
 function windowRuling(c: ConfigurationRecord, at: Date): Ruling {
@@ -134,27 +141,27 @@ function windowRuling(c: ConfigurationRecord, at: Date): Ruling {
   });
 }
 
-function internationalRuling(f: Facts, c: ConfigurationRecord): Ruling {
+function internationalRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
   if (c.enable_international_call) return pass("International calls are allowed.");
   if (f.country === null)
     return drop("INTERNATIONAL_BLOCKED", "International calls are off, and the number to call belongs to no country.");
   const values = { country: f.country };
-  if (!f.lines?.home) return unasked("Whether there is a number in the callee's country was not asked.");
-  if (f.lines.numbers > 0 && f.lines.home.numbers === 0)
+  if (!f.slots?.home) return notJudged("Whether there is a number in the callee's country was not asked.");
+  if (f.slots.numbers > 0 && f.slots.home.numbers === 0)
     return drop(
       "INTERNATIONAL_BLOCKED",
       `International calls are off, and none of the usable numbers is in the callee's country ${f.country}.`,
       values,
     );
   return pass(
-    `International calls are off; ${f.lines.home.numbers} of the usable numbers are in the callee's country ${f.country}.`,
-    { ...values, numbers: f.lines.home.numbers },
+    `International calls are off; ${f.slots.home.numbers} of the usable numbers are in the callee's country ${f.country}.`,
+    { ...values, numbers: f.slots.home.numbers },
   );
 }
 
-function lineRuling(f: Facts, c: ConfigurationRecord): Ruling {
-  if (!f.lines) return unasked("Whether a line is free shows when one is taken.");
-  const { numbers, free_lines } = f.lines.home ?? f.lines;
+function slotRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
+  if (!f.slots) return notJudged("Whether a line is free shows when one is taken.");
+  const { numbers, free_lines } = f.slots.home ?? f.slots;
   const values = { provider: c.calling_provider, numbers, free_lines };
   if (numbers === 0)
     return hold(`There is no usable number of ${c.calling_provider} for this merchant; add one.`, null, values);
@@ -167,12 +174,14 @@ function lineRuling(f: Facts, c: ConfigurationRecord): Ruling {
   return pass(`${free_lines} line(s) of ${numbers} usable number(s) of ${c.calling_provider} are free.`, values);
 }
 
-function rateRuling(f: Facts, c: ConfigurationRecord): Ruling {
+function rateRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
   if (!c.rate_limit_enabled || c.rate_limit_max_calls === null) return pass("The configuration has no rate limit.");
   const to = f.lead?.phone_number ?? null;
   if (to !== null && c.rate_limit_whitelist.includes(to))
     return pass("The number is on the rate limit's whitelist: it neither waits nor counts.", { whitelisted: true });
-  return f.rate ? ringRuling(f.rate, f.at, "The configuration's rate limit") : unasked("The rate limit was not asked.");
+  return f.rate
+    ? limitRuling(f.rate, f.at, "The configuration's rate limit")
+    : notJudged("The rate limit was not asked.");
 }
 
 function statusRuling(lead: GateLead): Ruling {
@@ -218,15 +227,15 @@ function dueRuling(lead: GateLead, at: Date): Ruling {
   );
 }
 
-/** Every gate: facts in, ruling out; nothing else is asked. */
-export const RULES: Readonly<Record<GateName, (f: Facts) => Ruling>> = {
+/** Every gate, as a pure function of its inputs. */
+export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   status: (f) => ofLead(f, statusRuling),
   phone_number: (f) => ofLead(f, phoneRuling),
   template: ({ plan }) =>
     plan
       ? pass("The template exists.", { template_id: plan.template_id, version: plan.version })
       : drop("failed", "the template no longer exists"),
-  expiry: (f) => ofLead(f, (lead) => (f.plan ? expiryRuling(lead, f.plan, f.at) : unasked("There is no template."))),
+  expiry: (f) => ofLead(f, (lead) => (f.plan ? expiryRuling(lead, f.plan, f.at) : notJudged("There is no template."))),
   due: (f) => ofLead(f, (lead) => dueRuling(lead, f.at)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),
   merchant: ({ pauses }) => pausedBy(pauses.merchant, "the merchant"),
@@ -249,19 +258,19 @@ export const RULES: Readonly<Record<GateName, (f: Facts) => Ruling>> = {
     ofLead(f, () =>
       configured(f, (c) => {
         if (!c.enforce_blacklist) return pass("The blacklist is not enforced for this template.");
-        if (f.blacklisted === null) return unasked("The blacklist was not asked.");
+        if (f.blacklisted === null) return notJudged("The blacklist was not asked.");
         return f.blacklisted
           ? drop("BLACKLISTED", "the number was put on the blacklist while the lead was queued")
           : pass("The number is not on the blacklist.");
       }),
     ),
   international: (f) => ofLead(f, () => configured(f, (c) => internationalRuling(f, c))),
-  line: (f) => configured(f, (c) => lineRuling(f, c)),
+  line: (f) => configured(f, (c) => slotRuling(f, c)),
   rate_limit: (f) => configured(f, (c) => rateRuling(f, c)),
   carrier_limit: (f) =>
     configured(f, (c) =>
       f.carrier
-        ? ringRuling(f.carrier, f.at, `The account of ${c.calling_provider}`)
-        : unasked("The carrier's limit was not asked."),
+        ? limitRuling(f.carrier, f.at, `The account of ${c.calling_provider}`)
+        : notJudged("The carrier's limit was not asked."),
     ),
 };

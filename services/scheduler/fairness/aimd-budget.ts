@@ -1,36 +1,36 @@
-/** How many leads a pass may take on, learned from what the dialler takes: halved when it has no room, raised bit by bit while it has (AIMD). */
-export interface Pace {
-  /** Leads the next pass may take on; 0 while the dialler gets a rest. */
-  budget(nowMs: number): number;
-  /** When the rest is over; null: there is none. */
-  restsUntil(nowMs: number): number | null;
-  /** What became of the orders offered. */
-  told(offered: number, taken: number, nowMs: number): void;
+/** How many leads a pass may hand over, learned from what the dialler takes: halved when it has no room, raised step by step while it has (AIMD). */
+export interface PassBudget {
+  /** Leads the next pass may hand over; 0 while it backs off. */
+  available(nowMs: number): number;
+  /** When the back-off ends; null: there is none. */
+  backsOffUntil(nowMs: number): number | null;
+  /** What the dialler took of an offer. */
+  record(offered: number, taken: number, nowMs: number): void;
 }
 
-const FIRST_REST_MS = 50;
-const LONGEST_REST_MS = 1000;
-/** Part of the largest budget that comes back with every batch taken whole. */
+const FIRST_BACKOFF_MS = 50;
+const LONGEST_BACKOFF_MS = 1000;
+/** Part of the largest budget that comes back with every offer taken whole. */
 const RAISE_PART = 0.1;
 
-/** A pace whose budget is never above `most`. Times are monotonic milliseconds. */
-export function createPace(most: number): Pace {
+/** A budget that starts at `most` and never exceeds it. Times are monotonic milliseconds. */
+export function createAimdBudget(most: number): PassBudget {
   let budget = most;
-  let rest = FIRST_REST_MS;
+  let backoffMs = FIRST_BACKOFF_MS;
   let until = 0;
   return {
-    budget: (nowMs) => (nowMs < until ? 0 : Math.max(1, Math.floor(budget))),
-    restsUntil: (nowMs) => (nowMs < until ? until : null),
-    told(offered, taken, nowMs) {
+    available: (nowMs) => (nowMs < until ? 0 : Math.max(1, Math.floor(budget))),
+    backsOffUntil: (nowMs) => (nowMs < until ? until : null),
+    record(offered, taken, nowMs) {
       if (offered === 0) return;
       if (taken === offered) {
         budget = Math.min(most, budget + Math.max(1, most * RAISE_PART));
-        rest = FIRST_REST_MS;
+        backoffMs = FIRST_BACKOFF_MS;
         return;
       }
       budget = Math.max(1, budget / 2);
-      until = nowMs + rest;
-      rest = Math.min(LONGEST_REST_MS, rest * 2);
+      until = nowMs + backoffMs;
+      backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
     },
   };
 }

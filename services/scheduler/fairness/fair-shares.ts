@@ -1,3 +1,5 @@
+import { recencyCache, type Cache } from "../../../shared/cache.ts";
+
 /** A queue that could be served now. `pools`: what it draws from besides the budget, by name. `weight`: how much more than others it gets; default 1. */
 export interface Candidate {
   queue: string;
@@ -6,33 +8,36 @@ export interface Candidate {
   template_id: string;
   pools: readonly string[];
   weight?: number;
-  /** Most it can take; absent: nobody knows, much. */
+  /** Most it can take; absent: without end. */
   wants?: number;
 }
 
-/** What may be given out. `pools`: how much each named pool holds; one that is not named has no end. `in_flight`: leads under way, in all and by template. */
+/** What may be given out. `pools`: how much each named pool holds; one that is not named has no end. `in_flight`: leads in flight, in all and by template. */
 export interface Supply {
   budget: number;
   pools: ReadonlyMap<string, number>;
   in_flight: { total: number; templates: ReadonlyMap<string, number> };
 }
 
-/** Leads of one template that may be under way while others wait; beyond it only this part of all that is under way. */
+/** Leads of one template that may be in flight while others wait; beyond it only this part of all leads in flight. */
 export const CAP_AT_LEAST = 30;
 export const CAP_PART = 0.1;
 /** What a queue's turn gives it, times its weight. */
 const QUANTUM = 1;
-/** Branches whose turn is remembered; beyond it the longest unused ones begin anew. */
-const MAX_REMEMBERED = 20_000;
+/** Branches whose turn is kept; beyond it the longest unused ones begin anew. */
+const MAX_BRANCHES = 20_000;
 
 /** Whose turn it was, by branch (reseller, merchant): the child that was served last, and what children have left of their turns. */
 export interface Turns {
-  last: Map<string, string>;
-  credit: Map<string, number>;
+  last: Cache<string>;
+  credit: Cache<number>;
 }
 
-/** Nobody was served yet. */
-export const newTurns = (): Turns => ({ last: new Map(), credit: new Map() });
+/** Turns of which none was taken yet. */
+export const newTurns = (): Turns => ({
+  last: recencyCache<string>({ max: MAX_BRANCHES }),
+  credit: recencyCache<number>({ max: MAX_BRANCHES }),
+});
 
 interface Branch {
   path: string;
@@ -76,8 +81,8 @@ function whoseTurn(b: Branch, turns: Turns): number {
 }
 
 /**
- * One unit by deficit round robin: the child whose turn it is gets its quantum and is served while its credit lasts. Children that can't be served leave the round
- * with their credit. null: nobody in this branch can be served.
+ * Serves one unit by deficit round robin: the child whose turn it is gets its quantum and is served while its credit lasts.
+ * Children that can't be served leave the round with their credit. null: none in this branch can be served.
  */
 function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candidate | null {
   if (b.leaf) return can(b.leaf) ? b.leaf : null;
@@ -108,23 +113,16 @@ function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candida
   return null;
 }
 
-function forget(turns: Turns): void {
-  for (const map of [turns.last, turns.credit])
-    for (const key of map.keys()) {
-      if (map.size <= MAX_REMEMBERED) break;
-      map.delete(key);
-    }
-}
-
 /**
- * How many leads each queue may send now: deficit round robin over resellers, their merchants, their queues (reliability.md 3.4). A template with
- * max(CAP_AT_LEAST, CAP_PART of all) under way is served only with what nobody else takes. `turns` is kept from pass to pass, and changed.
+ * How many leads each queue may send now: deficit round robin over resellers, their merchants and their queues. A template with
+ * max(CAP_AT_LEAST, CAP_PART of all) leads in flight is served only with what no other takes. `turns` is kept from pass to
+ * pass, and changed.
  */
 export function fairShares(turns: Turns, candidates: readonly Candidate[], supply: Supply): Map<string, number> {
   const shares = new Map<string, number>();
   const pools = new Map(supply.pools);
   const cap = Math.max(CAP_AT_LEAST, Math.floor(supply.in_flight.total * CAP_PART));
-  const flying = new Map(supply.in_flight.templates);
+  const inFlight = new Map(supply.in_flight.templates);
   let budget = supply.budget;
   const can = (c: Candidate): boolean =>
     (shares.get(c.queue) ?? 0) < (c.wants ?? Number.POSITIVE_INFINITY) &&
@@ -148,13 +146,12 @@ export function fairShares(turns: Turns, candidates: readonly Candidate[], suppl
       const served = serve(root, turns, may);
       if (!served) return;
       shares.set(served.queue, (shares.get(served.queue) ?? 0) + 1);
-      flying.set(served.template_id, (flying.get(served.template_id) ?? 0) + 1);
+      inFlight.set(served.template_id, (inFlight.get(served.template_id) ?? 0) + 1);
       budget--;
       if (draw(served)) root = grow(candidates.filter(may));
     }
   };
-  round((c) => can(c) && (flying.get(c.template_id) ?? 0) < cap);
+  round((c) => can(c) && (inFlight.get(c.template_id) ?? 0) < cap);
   round(can);
-  forget(turns);
   return shares;
 }

@@ -1,9 +1,9 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
-import type { RingState } from "./sliding-window.ts";
+import type { WindowLog } from "./sliding-window.ts";
 
-/** A ring of grants as it is kept: `provider:<word>` or `configuration:<id>`. `granted_at` and `asked_at`: the last grant and the database's clock when it was given. */
-export interface RateWindowDoc extends RingState {
+/** A window's log as it is stored, under `provider:<word>` or `configuration:<id>`. `granted_at`: the last permit; `asked_at`: the database's clock when it was given. */
+export interface RateWindowDoc extends WindowLog {
   _id: string;
   granted_at: Date | null;
   asked_at: Date | null;

@@ -7,10 +7,11 @@ export interface RateLimit {
 }
 
 /**
- * The last grants of a limit, oldest first. Every entry stands for `group` grants by the time of their last one; the newest holds `filled` of them and was
- * opened at `opened`. Up to RING_ENTRIES grants are kept one by one. `closed_until`: nothing is granted before.
+ * The sliding-window log of a limit: the instants of its last permits (`ring`), oldest first. Every entry stands for `group`
+ * permits by the time of their last one; the newest holds `filled` of them and was opened at `opened`. Up to LOG_ENTRIES
+ * permits are kept one by one. `closed_until`: no permit lies before it.
  */
-export interface RingState {
+export interface WindowLog {
   ring: Date[];
   group: number;
   filled: number;
@@ -19,68 +20,68 @@ export interface RingState {
   closed_why: string | null;
 }
 
-/** Most entries of a ring: 1,000 dates are 13 kB. */
-export const RING_ENTRIES = 1000;
-/** Entries of a ring for more grants than that: an entry counts whole, which gives away at most one part in 64. */
+/** Most entries of a log: 1,000 dates are 13 kB. */
+export const LOG_ENTRIES = 1000;
+/** Entries of a log for more permits than that: an entry counts whole, which loses at most one part in 64. */
 export const COARSE_ENTRIES = 64;
-/** Before every grant. */
+/** An instant before every permit. */
 export const EPOCH = new Date(0);
 
-/** How a ring for at most `max` grants is laid out. Never more than `max` in all. */
-export function layoutOf(max: number): { group: number; entries: number } {
-  const group = max <= RING_ENTRIES ? 1 : Math.ceil(max / COARSE_ENTRIES);
+/** The layout of a log for at most `max` permits. It never holds more than `max` in all. */
+export function layoutFor(max: number): { group: number; entries: number } {
+  const group = max <= LOG_ENTRIES ? 1 : Math.ceil(max / COARSE_ENTRIES);
   return { group, entries: Math.floor(max / group) };
 }
 
-/** The window with the time in which a grant may still be used: so dials, not only grants, keep the limit. */
-export const widened = (limit: RateLimit): number => limit.window_ms + GRANT_VALID_MS;
+/** The window in ms, with the time in which a permit may still be used: so calls, not only permits, keep the limit. */
+export const windowMs = (limit: RateLimit): number => limit.window_ms + GRANT_VALID_MS;
 
-/** Whether the ring can serve this limit as it is laid out. A ring of single grants may be longer than asked: its newest entries are looked at. */
-export const fits = (state: RingState, max: number): boolean => {
-  const { group, entries } = layoutOf(max);
-  return state.group === group && (group === 1 ? state.ring.length >= entries : state.ring.length === entries);
+/** Whether the log is laid out for this limit. A log of single permits may be longer: its newest entries count. */
+export const hasLayout = (log: WindowLog, max: number): boolean => {
+  const { group, entries } = layoutFor(max);
+  return log.group === group && (group === 1 ? log.ring.length >= entries : log.ring.length === entries);
 };
 
-/** Single grants, newest first, at most `most`. */
-function singles(state: RingState, most: number): Date[] {
+/** Single permits, newest first, at most `most`. */
+function newestPermits(log: WindowLog, most: number): Date[] {
   const out: Date[] = [];
-  for (let i = state.ring.length - 1; i >= 0 && out.length < most; i--) {
-    const at = state.ring[i] ?? EPOCH;
-    const count = i === state.ring.length - 1 ? state.filled : state.group;
+  for (let i = log.ring.length - 1; i >= 0 && out.length < most; i--) {
+    const at = log.ring[i] ?? EPOCH;
+    const count = i === log.ring.length - 1 ? log.filled : log.group;
     for (let k = 0; k < count && out.length < most; k++) out.push(at);
   }
   return out;
 }
 
-/** The ring laid out for this limit: newest grants kept, so that a lowered limit holds at once and a raised one forgets nothing. */
-export function laidOutFor(state: RingState | null, max: number): RingState {
-  const { group, entries } = layoutOf(max);
-  const known = state ?? { ring: [], group: 1, filled: 1, opened: EPOCH, closed_until: null, closed_why: null };
-  if (state && fits(state, max)) return state;
+/** The log laid out for this limit. It keeps the newest permits, so that a lowered limit holds at once and a raised one forgets nothing. */
+export function withLayout(log: WindowLog | null, max: number): WindowLog {
+  const { group, entries } = layoutFor(max);
+  const known = log ?? { ring: [], group: 1, filled: 1, opened: EPOCH, closed_until: null, closed_why: null };
+  if (log && hasLayout(log, max)) return log;
   const keep =
-    group === 1 ? Math.max(entries, Math.min(RING_ENTRIES, known.ring.length * known.group)) : entries * group;
-  const grants = singles(known, keep);
+    group === 1 ? Math.max(entries, Math.min(LOG_ENTRIES, known.ring.length * known.group)) : entries * group;
+  const permits = newestPermits(known, keep);
   const ring: Date[] = [];
-  for (let i = 0; i < keep; i += group) ring.push(grants[i] ?? EPOCH);
+  for (let i = 0; i < keep; i += group) ring.push(permits[i] ?? EPOCH);
   return { ...known, ring: ring.reverse(), group, filled: group, opened: EPOCH };
 }
 
-/** How many grants are to be had at an instant, and, when there is none, from when on there is one. A limit of null knows only the closing. */
-export function roomAt(
-  state: RingState | null,
+/** How many permits are free at an instant, and, when there is none, from when on there is one. Without a limit only the closing counts. */
+export function permitsAt(
+  log: WindowLog | null,
   limit: RateLimit | null,
   at: Date,
 ): { free: number; next: Date | null } {
-  const closed = state?.closed_until ?? null;
+  const closed = log?.closed_until ?? null;
   const after = (next: Date): { free: 0; next: Date } => ({
     free: 0,
     next: closed !== null && closed > next ? closed : next,
   });
   if (limit === null)
     return closed !== null && closed > at ? after(closed) : { free: Number.POSITIVE_INFINITY, next: null };
-  const laid = laidOutFor(state, limit.max);
-  const { entries } = layoutOf(limit.max);
-  const window = widened(limit);
+  const laid = withLayout(log, limit.max);
+  const { entries } = layoutFor(limit.max);
+  const window = windowMs(limit);
   const seen = laid.ring.slice(-entries);
   const begun = laid.filled < laid.group;
   const first = begun ? laid.opened : new Date((seen[0] ?? EPOCH).getTime() + window);

@@ -1,100 +1,105 @@
+import { chunks } from "../../../shared/batching.ts";
 import type { ServiceDeps } from "../../../shared/bus.ts";
+import { recencyCache, type Cache } from "../../../shared/cache.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
-import { inParts } from "../../../shared/packets.ts";
+import type { Pause } from "../admission/gates.ts";
 import type { Queue } from "./queue-schedule.ts";
-import type { Facts } from "../admission/gates.ts";
-import { remembered } from "./short-lived-cache.ts";
 
-type Pause = Facts["pauses"]["deployment"];
-
-/** Plans of templates and pauses of merchants, many in one question, remembered for a moment. */
-export interface PlansAndPauses {
-  /** Plans by template; null: it no longer exists. */
+/** Plans of templates and pauses of merchants, read for many at once and kept for a moment. */
+export interface PolicyCache {
+  /** Plans by template; null: the template no longer exists. */
   plans(template_ids: readonly string[]): Promise<Map<string, Plan | null>>;
-  /** The plan with a playground lead's own configuration, which its owner, the config service, merges. */
+  /** The plan with a playground lead's own configuration, which the config service merges. */
   withOverride(queue: Queue, plan: Plan | null): Promise<Plan | null>;
   pauses(merchant_ids: readonly string[]): Promise<{ deployment: Pause; of(merchant_id: string | null): Pause }>;
-  forgetTemplate(template_id: string): void;
-  forgetPauses(): void;
+  invalidateTemplate(template_id: string): void;
+  invalidatePauses(): void;
 }
 
-/** Most entries remembered of each kind. */
-export const MAX_REMEMBERED = 50_000;
+const MAX_ENTRIES = 50_000;
 const PLANS_AT_ONCE = 500;
 const MERCHANTS_AT_ONCE = 1000;
-/** The deployment's own pause is remembered under no merchant's id. */
+/** The deployment's own pause is kept under no merchant's id. */
 const DEPLOYMENT = "";
 
-/** The reader over the bus. `ttlMs` 0: every answer is fresh. */
-export function createPlansAndPauses({ bus, clock }: ServiceDeps, ttlMs: number): PlansAndPauses {
-  const plans = remembered<Plan | null>(clock, ttlMs, MAX_REMEMBERED);
-  const owns = remembered<Plan | null>(clock, ttlMs, MAX_REMEMBERED);
-  const pauses = remembered<Pause>(clock, ttlMs, MAX_REMEMBERED);
+/** An answer; null is one. */
+interface Answer<T> {
+  value: T;
+}
 
-  async function plansOf(template_ids: readonly string[]): Promise<Map<string, Plan | null>> {
-    const found = new Map<string, Plan | null>();
-    const asked = template_ids.filter((id) => {
-      const known = plans.get(id);
-      if (known !== undefined) found.set(id, known);
-      return known === undefined;
-    });
-    for (const some of inParts(asked, PLANS_AT_ONCE)) {
-      const answer = await bus.call("config.plans", { template_ids: some });
-      const byId = new Map(answer.plans.map((p) => [p.template_id, p]));
-      for (const id of some) {
-        plans.set(id, byId.get(id) ?? null);
-        found.set(id, byId.get(id) ?? null);
-      }
-    }
-    return found;
-  }
+const NOTHING: Cache<never> = {
+  get: () => undefined,
+  set: () => undefined,
+  delete: () => undefined,
+  clear: () => undefined,
+};
 
-  async function pausesOf(merchant_ids: readonly string[]): Promise<Map<string, Pause>> {
-    const found = new Map<string, Pause>();
-    const asked = [DEPLOYMENT, ...merchant_ids].filter((id) => {
-      const known = pauses.get(id);
-      if (known !== undefined) found.set(id, known);
-      return known === undefined;
-    });
-    for (const some of inParts(asked, MERCHANTS_AT_ONCE)) {
-      const answer = await bus.call("merchants.pauses", { merchant_ids: some.filter((id) => id !== DEPLOYMENT) });
-      const paused = new Map(answer.merchants.map((m) => [m.id, m.pause]));
-      for (const id of some) {
-        const pause = id === DEPLOYMENT ? answer.deployment : (paused.get(id) ?? null);
-        pauses.set(id, pause);
-        found.set(id, pause);
-      }
+/** A cache of answers that live `ttlMs` of monotonic time; 0: it keeps nothing, so that every answer is fresh. */
+export const answerCache = <T extends {}>(clock: ServiceDeps["clock"], ttlMs: number): Cache<T> =>
+  ttlMs === 0 ? NOTHING : recencyCache<T>({ max: MAX_ENTRIES, ttl: { ms: ttlMs, clock } });
+
+/** The values of these keys: from the cache, else read in chunks. */
+async function readThrough<T>(
+  cache: Cache<Answer<T>>,
+  keys: readonly string[],
+  maxItems: number,
+  read: (keys: string[]) => Promise<(key: string) => T>,
+): Promise<Map<string, T>> {
+  const values = new Map<string, T>();
+  const missing = keys.filter((key) => {
+    const known = cache.get(key);
+    if (known) values.set(key, known.value);
+    return known === undefined;
+  });
+  for (const some of chunks(missing, { maxItems })) {
+    const valueOf = await read(some);
+    for (const key of some) {
+      const value = valueOf(key);
+      cache.set(key, { value });
+      values.set(key, value);
     }
-    return found;
   }
+  return values;
+}
+
+/** The cache over the bus. `ttlMs` 0: every answer is fresh. */
+export function createPolicyCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clock">, ttlMs: number): PolicyCache {
+  const plans = answerCache<Answer<Plan | null>>(clock, ttlMs);
+  const overridden = answerCache<Plan>(clock, ttlMs);
+  const pauses = answerCache<Answer<Pause>>(clock, ttlMs);
 
   return {
-    plans: plansOf,
+    plans: (template_ids) =>
+      readThrough(plans, template_ids, PLANS_AT_ONCE, async (some) => {
+        const answer = await bus.call("config.plans", { template_ids: some });
+        const byId = new Map(answer.plans.map((p) => [p.template_id, p]));
+        return (id) => byId.get(id) ?? null;
+      }),
     async withOverride(queue, plan) {
-      if (!plan?.configuration || !queue.configurations_override) return plan;
-      const known = owns.get(queue.queue);
+      const override = queue.configurations_override;
+      if (!plan?.configuration || !override) return plan;
+      const known = overridden.get(queue.queue);
       if (known !== undefined) return known;
-      const { configuration } = await bus.call("config.overridden", {
-        template_id: queue.template_id,
-        override: queue.configurations_override,
-      });
+      const { configuration } = await bus.call("config.overridden", { template_id: queue.template_id, override });
       const own = { ...plan, configuration };
-      owns.set(queue.queue, own);
+      overridden.set(queue.queue, own);
       return own;
     },
     async pauses(merchant_ids) {
-      const found = await pausesOf(merchant_ids);
+      const known = await readThrough(pauses, [DEPLOYMENT, ...merchant_ids], MERCHANTS_AT_ONCE, async (some) => {
+        const answer = await bus.call("merchants.pauses", { merchant_ids: some.filter((id) => id !== DEPLOYMENT) });
+        const byId = new Map(answer.merchants.map((m) => [m.id, m.pause]));
+        return (id) => (id === DEPLOYMENT ? answer.deployment : (byId.get(id) ?? null));
+      });
       return {
-        deployment: found.get(DEPLOYMENT) ?? null,
-        of: (merchant_id) => (merchant_id === null ? null : (found.get(merchant_id) ?? null)),
+        deployment: known.get(DEPLOYMENT) ?? null,
+        of: (merchant_id) => (merchant_id === null ? null : (known.get(merchant_id) ?? null)),
       };
     },
-    forgetTemplate(template_id) {
-      plans.forget(template_id);
-      owns.clear();
+    invalidateTemplate(template_id) {
+      plans.delete(template_id);
+      overridden.clear();
     },
-    forgetPauses() {
-      pauses.clear();
-    },
+    invalidatePauses: () => pauses.clear(),
   };
 }

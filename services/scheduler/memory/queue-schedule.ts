@@ -1,97 +1,116 @@
+import { recencyCache } from "../../../shared/cache.ts";
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import type { QueueHead } from "../../../shared/contracts/lead.ts";
 
-/** A queue and whose it is; that never changes. */
+/** A queue and its owner; that never changes. */
 export type Queue = Omit<QueueHead, "due_at">;
 
-/** When queues are to be looked at next, in milliseconds of wall time, as far as this process knows: what it forgets, a full scan finds again. */
-export interface Agenda {
-  /** Whose a queue is, for later. */
-  know(queue: Queue): void;
-  owner(queue: string): Queue | null;
-  /** Something is due in the queue at that time: it is looked at then, or sooner if it was to be anyway. */
-  hear(queue: string, at: number): void;
-  /** What a look at the queue has shown: look again at that time, or sooner if something was heard meanwhile; null: not before that. */
-  learn(queue: string, at: number | null): void;
-  /** It waits for a line of that provider: not looked at before then, unless one becomes free. */
-  awaitLine(queue: string, provider: Provider, until: number): void;
-  /** Not looked at before then, whatever is heard. */
-  putAside(queue: string, until: number): void;
-  /** A line became free: some of those that wait for one are looked at, the longest waiting first. */
-  freed(provider: Provider, now: number): void;
-  /** Queues whose time has come; they are off the agenda until something is heard or learned of them. */
-  take(now: number): string[];
-  /** The next time at which a queue is due; null: nothing is known to come. */
-  next(): number | null;
+/** When queues are looked at next, in milliseconds of wall time, as far as this process knows: a full scan finds what it forgets. */
+export interface QueueSchedule {
+  /** Keeps the owner of a queue. */
+  register(queue: Queue): void;
+  registered(queue: string): Queue | null;
+  /** A lead of the queue is due at that time: the queue is looked at then, or sooner if it is scheduled sooner. */
+  schedule(queue: string, at: number): void;
+  /** The same after a look at the queue; null: it has nothing more, so only what was scheduled meanwhile counts. */
+  reschedule(queue: string, at: number | null): void;
+  /** The queue is looked at at that time, and before only if a slot of that provider is released. */
+  awaitSlot(queue: string, provider: Provider, until: number): void;
+  /** The queue is not looked at before then, whatever is scheduled. */
+  block(queue: string, until: number): void;
+  /** A slot was released: some of the queues that wait for one are due, the longest waiting first. */
+  slotReleased(provider: Provider, now: number): void;
+  /** Takes the queues that are due off the schedule. */
+  takeDue(now: number): string[];
+  /** The next time at which a queue is due; null: none is scheduled. */
+  nextDueAt(): number | null;
 }
 
-/** Queues remembered; beyond it the longest known are forgotten. */
-const MAX_KNOWN = 50_000;
+/** Queues kept; beyond it the oldest are forgotten. */
+const MAX_QUEUES = 50_000;
 
-/** Queues looked at when a line becomes free: one line serves one of them, and the rest have their own time to look again. */
-const WOKEN_AT_ONCE = 100;
+/** Queues woken when a slot is released: one slot serves one of them, and the rest are scheduled anyway. */
+const WOKEN_PER_SLOT = 100;
 
-/** An empty agenda. */
-export function createAgenda(): Agenda {
-  const owners = new Map<string, Queue>();
-  const entries = new Map<string, number>();
-  const aside = new Map<string, number>();
-  const waiting = new Map<Provider, Set<string>>();
-  const bound = (map: Map<string, unknown>): void => {
-    for (const key of map.keys()) {
-      if (map.size <= MAX_KNOWN) return;
-      map.delete(key);
-    }
+/** Keeps the newest MAX_QUEUES entries of a schedule, which is no cache: it is searched by time. */
+function bound(map: Map<string, unknown>): void {
+  for (const key of map.keys()) {
+    if (map.size <= MAX_QUEUES) return;
+    map.delete(key);
+  }
+}
+
+/** Queues that wait for a slot, by provider, the longest waiting first. */
+function slotWaiters() {
+  const byProvider = new Map<Provider, Set<string>>();
+  return {
+    add(provider: Provider, queue: string): void {
+      const waiting = byProvider.get(provider) ?? new Set();
+      waiting.delete(queue);
+      byProvider.set(provider, waiting.add(queue));
+    },
+    take(provider: Provider, count: number): string[] {
+      const waiting = byProvider.get(provider) ?? new Set();
+      const first = [...waiting].slice(0, count);
+      for (const queue of first) waiting.delete(queue);
+      return first;
+    },
+    delete(queue: string): void {
+      for (const waiting of byProvider.values()) waiting.delete(queue);
+    },
   };
-  const note = (queue: string, at: number): void => {
-    entries.set(queue, Math.min(entries.get(queue) ?? Number.POSITIVE_INFINITY, Math.max(at, aside.get(queue) ?? 0)));
-    bound(entries);
+}
+
+/** An empty schedule. */
+export function createQueueSchedule(): QueueSchedule {
+  const owners = recencyCache<Queue>({ max: MAX_QUEUES });
+  const dueTimes = new Map<string, number>();
+  const blockedUntil = new Map<string, number>();
+  const waiters = slotWaiters();
+
+  const schedule = (queue: string, at: number): void => {
+    const dueAt = Math.max(at, blockedUntil.get(queue) ?? 0);
+    dueTimes.set(queue, Math.min(dueTimes.get(queue) ?? Number.POSITIVE_INFINITY, dueAt));
+    bound(dueTimes);
   };
-  const putAside = (queue: string, until: number): void => {
-    aside.set(queue, until);
-    bound(aside);
-    entries.delete(queue);
+  const block = (queue: string, until: number): void => {
+    blockedUntil.set(queue, until);
+    bound(blockedUntil);
+    dueTimes.delete(queue);
   };
   return {
-    know(queue) {
-      if (!owners.has(queue.queue)) {
-        owners.set(queue.queue, queue);
-        bound(owners);
+    register(queue) {
+      if (owners.get(queue.queue) === undefined) owners.set(queue.queue, queue);
+    },
+    registered: (queue) => owners.get(queue) ?? null,
+    schedule,
+    reschedule(queue, at) {
+      if (at !== null) schedule(queue, at);
+    },
+    awaitSlot(queue, provider, until) {
+      block(queue, until);
+      schedule(queue, until);
+      waiters.add(provider, queue);
+    },
+    block,
+    slotReleased(provider, now) {
+      for (const queue of waiters.take(provider, WOKEN_PER_SLOT)) {
+        blockedUntil.delete(queue);
+        schedule(queue, now);
       }
     },
-    owner: (queue) => owners.get(queue) ?? null,
-    hear: note,
-    learn(queue, at) {
-      if (at !== null) note(queue, at);
-    },
-    awaitLine(queue, provider, until) {
-      putAside(queue, until);
-      note(queue, until);
-      const known = waiting.get(provider) ?? new Set();
-      known.delete(queue);
-      waiting.set(provider, known.add(queue));
-    },
-    putAside,
-    freed(provider, now) {
-      const known = waiting.get(provider) ?? new Set();
-      for (const queue of [...known].slice(0, WOKEN_AT_ONCE)) {
-        known.delete(queue);
-        aside.delete(queue);
-        note(queue, now);
-      }
-    },
-    take(now) {
-      for (const [queue, until] of aside) if (until <= now) aside.delete(queue);
-      const due = [...entries].filter(([, at]) => at <= now).map(([queue]) => queue);
+    takeDue(now) {
+      for (const [queue, until] of blockedUntil) if (until <= now) blockedUntil.delete(queue);
+      const due = [...dueTimes].filter(([, at]) => at <= now).map(([queue]) => queue);
       for (const queue of due) {
-        entries.delete(queue);
-        for (const known of waiting.values()) known.delete(queue);
+        dueTimes.delete(queue);
+        waiters.delete(queue);
       }
       return due;
     },
-    next() {
+    nextDueAt() {
       let next: number | null = null;
-      for (const at of entries.values()) if (next === null || at < next) next = at;
+      for (const at of dueTimes.values()) if (next === null || at < next) next = at;
       return next;
     },
   };

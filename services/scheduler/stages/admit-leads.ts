@@ -1,70 +1,68 @@
-import { inSlices } from "../../../shared/in-slices.ts";
-import { admit, type Admission } from "../admission/admission.ts";
-import type { Chosen } from "./pick-fairly.ts";
-import type { Facts } from "../admission/gates.ts";
-import { putAside, type Dialable } from "./admit-queues.ts";
-import type { Works } from "../deps.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { Plan } from "../../../shared/contracts/config.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { DueLead } from "../../../shared/contracts/lead.ts";
+import type { AdmissionInputs, QueueInputs } from "../admission-inputs.ts";
+import { admitLead, type Admission } from "../admission/admission.ts";
+import type { GateInputs } from "../admission/gates.ts";
+import type { Dropped, StageResult } from "../dispositions.ts";
+import type { PickedLead } from "./pick-fairly.ts";
 
-/** A lead that every gate lets through but the line, which shows when one is taken. */
-export interface Admitted extends Chosen, Dialable {
-  facts: Facts;
+/** A lead that every gate lets pass, but for the slot gate: that shows when a slot is reserved. */
+export interface AdmittedLead extends PickedLead {
+  plan: Plan;
+  configuration: ConfigurationRecord;
+  gate_inputs: GateInputs;
 }
 
-type Drop = Extract<Admission, { verdict: "drop" }>;
-
-/** Leads ended side by side. */
-const DROPS_AT_ONCE = 20;
-
-async function listed({ ground }: Works, chosen: readonly Chosen[]): Promise<(boolean | null)[]> {
-  const enforced = chosen.filter((c) => c.open.facts.plan?.configuration?.enforce_blacklist);
-  if (enforced.length === 0) return chosen.map(() => null);
-  const answer = await ground.bus.call("blacklist.check", {
-    pairs: enforced.map(({ lead }) => ({ reseller_id: lead.reseller_id, phone_number: lead.phone_number })),
-  });
-  const known = new Map(enforced.map((c, i) => [c, answer.listed[i] ?? true]));
-  return chosen.map((c) => known.get(c) ?? null);
+/** What the stage needs. */
+export interface AdmitLeadsDeps extends Pick<ServiceDeps, "bus" | "clock"> {
+  inputs: Pick<AdmissionInputs, "countryOf">;
 }
 
-/** Ends a lead that must not be called. Expired ones are ended template by template (expiring.ts). */
-export async function dropLead(w: Works, { open, lead }: Chosen, { outcome, reason }: Drop): Promise<void> {
-  try {
-    await w.ground.bus.call("leads.drop", { lead_id: lead.lead_id, due_at: lead.due_at, outcome, reason });
-  } catch (error) {
-    putAside(w, open.queue.queue, error);
-  }
+/** Whether each callee is on its reseller's blacklist; null where that is not enforced. */
+async function blacklisted(picked: readonly PickedLead[], { bus }: AdmitLeadsDeps): Promise<(boolean | null)[]> {
+  const enforced = picked.filter(({ open }) => open.inputs.plan?.configuration?.enforce_blacklist);
+  if (enforced.length === 0) return picked.map(() => null);
+  const pairs = enforced.map(({ lead: { reseller_id, phone_number } }) => ({ reseller_id, phone_number }));
+  const { listed } = await bus.call("blacklist.check", { pairs });
+  const known = new Map(enforced.map((p, i) => [p, listed[i] ?? true]));
+  return picked.map((p) => known.get(p) ?? null);
 }
 
-/** Judges the chosen leads one by one. Drops are carried out here, but for expired leads, which are named in `expired`. */
-export async function gateLeads(
-  w: Works,
-  chosen: readonly Chosen[],
-): Promise<{ admitted: Admitted[]; expired: Chosen[] }> {
-  const now = w.ground.clock.now();
-  const blacklisted = await listed(w, chosen);
-  const admitted: Admitted[] = [];
-  const drops: { chosen: Chosen; verdict: Drop }[] = [];
-  chosen.forEach((c, i) => {
-    const { plan, pauses } = c.open.facts;
-    const facts: Facts = {
-      at: now,
-      lead: { ...c.lead, masked: null },
+/** The lead that a gate drops. */
+export const droppedLead = (
+  inputs: QueueInputs,
+  lead: DueLead,
+  { outcome, reason }: Extract<Admission, { verdict: "dropped" }>,
+): Dropped => ({ kind: "lead", inputs, lead, outcome, reason });
+
+/** Judges the picked leads one by one. A lead that a gate defers stays due; its queue is scheduled already. */
+export async function admitLeads(
+  picked: readonly PickedLead[],
+  deps: AdmitLeadsDeps,
+): Promise<StageResult<AdmittedLead>> {
+  const at = deps.clock.now();
+  const listed = await blacklisted(picked, deps);
+  const ok: AdmittedLead[] = [];
+  const dropped: Dropped[] = [];
+  picked.forEach(({ open, lead }, i) => {
+    const { plan, pauses } = open.inputs;
+    const gate_inputs: GateInputs = {
+      at,
+      lead: { ...lead, masked: null },
       plan,
       pauses,
-      blacklisted: blacklisted[i] ?? null,
-      country: w.facts.country(c.lead.phone_number),
-      lines: null,
-      rate: c.open.rate,
-      carrier: c.open.carrier,
+      blacklisted: listed[i] ?? null,
+      country: deps.inputs.countryOf(lead.phone_number),
+      slots: null,
+      rate: open.rate,
+      carrier: open.carrier,
     };
-    const verdict = admit(facts);
-    if (verdict.verdict === "drop") drops.push({ chosen: c, verdict });
-    else if (verdict.verdict === "admit" && plan?.configuration)
-      admitted.push({ ...c, plan, configuration: plan.configuration, facts });
+    const admission = admitLead(gate_inputs);
+    if (admission.verdict === "dropped") dropped.push(droppedLead(open.inputs, lead, admission));
+    else if (admission.verdict === "admitted" && plan?.configuration)
+      ok.push({ open, lead, plan, configuration: plan.configuration, gate_inputs });
   });
-  await inSlices(
-    drops.filter((d) => d.verdict.outcome !== "EXPIRED"),
-    DROPS_AT_ONCE,
-    (d) => dropLead(w, d.chosen, d.verdict),
-  );
-  return { admitted, expired: drops.filter((d) => d.verdict.outcome === "EXPIRED").map((d) => d.chosen) };
+  return { ok, deferred: [], dropped };
 }

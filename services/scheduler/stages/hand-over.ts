@@ -1,70 +1,32 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
-import { noFacts } from "../../../shared/contracts/attempt.ts";
-import type { ClaimedLead } from "../../../shared/contracts/lead.ts";
-import { crashPoint } from "../../../shared/crash.ts";
+import pLimit from "p-limit";
+import type { ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { isFailure } from "../../../shared/errors.ts";
-import { inSlices } from "../../../shared/in-slices.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { MAX_PACKET_BYTES, packets } from "../../../shared/packets.ts";
-import { ringableState } from "../admission/ringable-window.ts";
-import { ringsOf } from "./pick-fairly.ts";
-import type { Admitted } from "./admit-leads.ts";
-import { rateLimitOf } from "../limits/rate-permits.ts";
-import { putAside } from "./admit-queues.ts";
-import { reserveLines, type Lined } from "./reserve-slots.ts";
-import type { Works } from "../deps.ts";
+import { ringableState } from "../admission/gates.ts";
+import type { ClaimedAttempt, Deferred, StageResult } from "../dispositions.ts";
+import { rateLimitOf } from "../limits/rate-limits.ts";
+import type { WonLead } from "./claim.ts";
 
-type Order = ParamsOf<"dialer.dialMany">["orders"][number];
-interface Claimed extends Lined {
-  claimed: ClaimedLead;
+/** What the stage needs. */
+export type HandOverDeps = Pick<ServiceDeps, "bus" | "clock" | "log">;
+
+/** The result, with what the dialler took of each offer. */
+export interface HandedOver extends StageResult<WonLead> {
+  offers: { offered: number; taken: number }[];
 }
 
-/** Orders offered to one dialler in one go; several go side by side, so that several diallers share a pass. */
-const ORDERS_AT_ONCE = 50;
+type Order = ParamsOf<"dialer.dialMany">["orders"][number];
+
+/** Orders of a refused offer that are offered alone, side by side. */
 const OFFERS_AT_ONCE = 4;
-const CLAIMS_AT_ONCE = 2;
-const RELEASES_AT_ONCE = 20;
 /** A lead comes back after this long when the dialler has no room, or can't take it at all. */
 const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
-/** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
-const bytesOf = ({ admitted: { lead } }: Lined): number => lead.payload_bytes ?? 0;
-
-const claim = async (w: Works, lined: readonly Lined[]): Promise<Claimed[]> =>
-  (await inSlices(packets(lined, bytesOf, MAX_PACKET_BYTES), CLAIMS_AT_ONCE, (some) => claimSome(w, some))).flat();
-
-async function claimSome({ ground }: Works, lined: readonly Lined[]): Promise<Claimed[]> {
-  const { claimed } = await ground.bus.call("leads.claimMany", {
-    lease_seconds: ground.env.LEASE_SECONDS,
-    items: lined.map(({ admitted: { lead, plan, configuration }, line }) => ({
-      lead_id: lead.lead_id,
-      due_at: lead.due_at,
-      claim_no: lead.claim_no,
-      attempt: {
-        number_id: line.id,
-        provider: line.provider,
-        template_version: plan.version,
-        policy: {
-          max_retry: configuration.max_retry,
-          retry_offset: configuration.retry_offset,
-          retry_on: plan.retry_on,
-        },
-      },
-    })),
-  });
-  return lined.flatMap((l, i) => {
-    const won = claimed[i];
-    return won ? [{ ...l, claimed: won }] : [];
-  });
-}
-
-function orderOf({ ground }: Works, { claimed, admitted: { plan, configuration }, line }: Claimed): Order {
-  const window = ringableState(
-    { start: configuration.call_start_time, end: configuration.call_end_time, zone: configuration.timezone },
-    ground.clock.now(),
-  );
+/** The dialler's order for a claimed lead. */
+function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, now: Date): Order {
+  const { call_start_time: start, call_end_time: end, timezone: zone } = configuration;
+  const window = ringableState({ start, end, zone }, now);
   return {
     lead_id: claimed.lead_id,
     claim_no: claimed.claim_no,
@@ -74,12 +36,12 @@ function orderOf({ ground }: Works, { claimed, admitted: { plan, configuration }
     template_version: plan.version,
     execution_mode: claimed.execution_mode,
     to: claimed.phone_number,
-    from: line.phone_number,
-    number_id: line.id,
-    provider: line.provider,
-    // shut since it was judged: the dialler gives it back
+    from: slot.phone_number,
+    number_id: slot.id,
+    provider: slot.provider,
     payload: claimed.payload,
-    dial_until: window.open ? (window.closes_at?.toISOString() ?? null) : ground.clock.now().toISOString(),
+    // a window that closed since the lead was admitted: the dialler releases it
+    dial_until: window.open ? (window.closes_at?.toISOString() ?? null) : now.toISOString(),
     record: configuration.record_calls,
     ...(configuration.engine === null ? {} : { engine: configuration.engine }),
     voicemail_action: configuration.voicemail_action,
@@ -91,91 +53,51 @@ function orderOf({ ground }: Works, { claimed, admitted: { plan, configuration }
   };
 }
 
-/** Gives claimed leads back that certainly were not taken, unspent, and their lines with them. */
-async function giveBack({ ground }: Works, of: readonly Claimed[], afterMs: number, reason: string): Promise<void> {
-  if (of.length === 0) return;
-  const due_at = plusMs(ground.clock.now(), afterMs).toISOString();
-  await inSlices(of, RELEASES_AT_ONCE, async ({ claimed: { lead_id, claim_no } }) => {
-    await ground.bus.call("leads.release", { lead_id, claim_no, due_at, reason }).catch((error: unknown) => {
-      ground.log.warn(
-        { event: "release.failed", lead_id, ...errorForLog(error) },
-        "a lead could not be given back; its lease runs out",
-      );
-    });
-  });
-  await ground.bus.call("numbers.releaseMany", { holders: of.map((c) => c.holder) });
-}
+const attemptOf = ({ claimed: { lead_id, claim_no }, holder }: WonLead): ClaimedAttempt => ({
+  lead_id,
+  claim_no,
+  holder,
+});
+
+/** Leads that the dialler certainly did not take. */
+const release = (leads: readonly WonLead[], after_ms: number, reason: string): Deferred[] =>
+  leads.length === 0 ? [] : [{ kind: "attempts", attempts: leads.map(attemptOf), after_ms, reason }];
 
 /** The dialler went away with the orders in hand: it may have taken them, and may still be alive beyond a broken bus. */
 const mayBeTaken = (error: unknown): boolean =>
   error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
 
-/** Ends the attempt of a lead whose order no dialler takes, so that it does not come back for ever. */
-async function refuse(
-  { ground }: Works,
-  { claimed: { lead_id, claim_no }, holder }: Claimed,
-  error: unknown,
-): Promise<void> {
-  const message = error instanceof Error ? error.message : String(error);
-  ground.log.error(
-    { event: "order.invalid", lead_id, ...errorForLog(error) },
-    "a lead can't be offered to the dialler; its attempt ends",
-  );
-  await ground.bus.call("leads.settle", {
-    lead_id,
-    claim_no,
-    facts: { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } },
-  });
-  await ground.bus.call("numbers.releaseMany", { holders: [holder] });
+/** An offer without an answer. Where it is unknown whether the dialler took the leads, their leases decide. */
+function unanswered(leads: readonly WonLead[], error: unknown): HandedOver {
+  const queues = new Set(leads.map((l) => l.admitted.open.inputs.queue.queue));
+  const deferred = [...queues].map((queue): Deferred => ({ kind: "failed_queue", queue, error }));
+  const untaken = !mayBeTaken(error) && (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN"));
+  if (untaken) deferred.push(...release(leads, REFUSED_MS, "dialler_refused"));
+  return { ok: [], deferred, dropped: [], offers: [{ offered: leads.length, taken: 0 }] };
 }
 
-/** Offers orders. What the dialler certainly did not take is given back; where nobody knows, the leases decide. */
-async function offer(w: Works, orders: readonly Claimed[]): Promise<void> {
-  const nowMs = (): number => w.ground.clock.monotonicMs();
+const together = (results: readonly HandedOver[]): HandedOver => ({
+  ok: results.flatMap((r) => r.ok),
+  deferred: results.flatMap((r) => r.deferred),
+  dropped: results.flatMap((r) => r.dropped),
+  offers: results.flatMap((r) => r.offers),
+});
+
+/** Offers claimed leads to a dialler in one request. What it certainly did not take is released. */
+export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): Promise<HandedOver> {
   try {
-    const { taken } = await w.ground.bus.call("dialer.dialMany", { orders: orders.map((c) => orderOf(w, c)) });
-    orders.forEach((c, i) => {
-      if (taken[i] === true) for (const { ring } of ringsOf(c.admitted.open)) w.spoken.add(ring, nowMs());
-    });
-    w.pace.told(orders.length, taken.filter(Boolean).length, nowMs());
-    await giveBack(
-      w,
-      orders.filter((_, i) => taken[i] !== true),
-      NO_ROOM_MS,
-      "dialler_busy",
-    );
+    const orders = leads.map((l) => orderOf(l, deps.clock.now()));
+    const { taken } = await deps.bus.call("dialer.dialMany", { orders });
+    const ok = leads.filter((_, i) => taken[i] === true);
+    const left = leads.filter((_, i) => taken[i] !== true);
+    const offers = [{ offered: leads.length, taken: ok.length }];
+    return { ok, deferred: release(left, NO_ROOM_MS, "dialler_busy"), dropped: [], offers };
   } catch (error) {
-    w.ground.log.warn(
-      { event: "dial.refused", leads: orders.length, ...errorForLog(error) },
-      "the dialler did not take leads",
-    );
-    if (isFailure(error, "VALIDATION_FAILED")) {
-      // one of them is at fault; the others must not wait for it
-      if (orders.length > 1) await inSlices(orders, OFFERS_AT_ONCE, (c) => offer(w, [c]));
-      else for (const c of orders) await refuse(w, c, error);
-      return;
-    }
-    for (const name of new Set(orders.map((c) => c.admitted.open.queue.queue))) putAside(w, name, error);
-    w.pace.told(orders.length, 0, nowMs());
-    if (mayBeTaken(error)) return;
-    if (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN"))
-      await giveBack(w, orders, REFUSED_MS, "dialler_refused");
+    deps.log.warn({ event: "dial.refused", leads: leads.length, ...errorForLog(error) }, "the dialler took no leads");
+    if (!isFailure(error, "VALIDATION_FAILED")) return unanswered(leads, error);
+    // one of the orders is invalid; the others must not wait for it
+    if (leads.length > 1) return together(await pLimit(OFFERS_AT_ONCE).map(leads, (lead) => handOver([lead], deps)));
+    const dropped = leads.map((lead) => ({ kind: "attempt" as const, attempt: attemptOf(lead), error }));
+    return { ok: [], deferred: [], dropped, offers: [] };
   }
-}
-
-/** Admitted leads get their lines, are claimed and handed over, each step in one go; whatever was taken in vain is given back. */
-export async function launch(w: Works, admitted: readonly Admitted[]): Promise<void> {
-  if (admitted.length === 0) return;
-  const lined = await reserveLines(w, admitted);
-  if (lined.length === 0) return;
-  crashPoint(w.ground.env, "K2");
-  const claimed = await claim(w, lined);
-  crashPoint(w.ground.env, "K1");
-  const won = new Set(claimed.map((c) => c.holder));
-  const lost = lined.filter((l) => !won.has(l.holder)).map((l) => l.holder);
-  const offers = packets(claimed, bytesOf, MAX_PACKET_BYTES, ORDERS_AT_ONCE);
-  await Promise.all([
-    inSlices(offers, OFFERS_AT_ONCE, (orders) => offer(w, orders)),
-    lost.length === 0 ? null : w.ground.bus.call("numbers.releaseMany", { holders: lost }),
-  ]);
 }

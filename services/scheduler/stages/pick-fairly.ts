@@ -1,17 +1,50 @@
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { Cache } from "../../../shared/cache.ts";
 import { plusMs } from "../../../shared/clock.ts";
 import type { DueLead } from "../../../shared/contracts/lead.ts";
-import { fairShares, type Candidate, type Supply } from "../fairness/fair-shares.ts";
-import { PACE_AHEAD_MS, type RingFacts } from "../admission/gates.ts";
-import { carrierRing, configurationRing } from "../limits/rate-permits.ts";
+import { PERMIT_AHEAD_MS, type LimitState } from "../admission/gates.ts";
+import type { Deferred, StageResult } from "../dispositions.ts";
+import { fairShares, type Supply, type Turns } from "../fairness/fair-shares.ts";
+import type { InFlightReservations } from "../limits/in-flight-reservations.ts";
+import { carrierWindowId, configurationWindowId } from "../limits/rate-limits.ts";
+import { permitsAt } from "../limits/sliding-window.ts";
+import type { OpenQueue } from "./admit-queues.ts";
 import { lookAheadMs } from "./scan.ts";
-import type { Open } from "./admit-queues.ts";
-import { roomAt } from "../limits/sliding-window.ts";
-import type { Works } from "../deps.ts";
 
-/** A lead whose turn it is. */
-export interface Chosen {
-  open: Open;
+/** A lead whose turn it is, and its queue. */
+export interface PickedLead {
+  open: OpenQueue;
   lead: DueLead;
+}
+
+/** What the stage needs. */
+export interface PickFairlyDeps extends Pick<ServiceDeps, "bus" | "clock" | "env"> {
+  turns: Turns;
+  reservations: Pick<InFlightReservations, "count">;
+  /** How many due leads the last read of a queue found, by queue. */
+  dueCounts: Cache<number>;
+  /** The last count of leads in flight, under the empty key. */
+  inFlight: Cache<Supply["in_flight"]>;
+}
+
+/** What one queue gives in this pass. */
+interface Share {
+  open: OpenQueue;
+  windows: readonly string[];
+  leads: readonly DueLead[];
+  /** False until its turn comes. */
+  read: boolean;
+  /** It has fewer leads than it could give. */
+  exhausted: boolean;
+  /** When it has more leads; null: unknown. */
+  next_at: number | null;
+}
+
+/** One read of a queue: its first `most` leads, of `fair` that it may give. */
+interface Read {
+  share: Share;
+  most: number;
+  fair: number;
 }
 
 /** Times that shares which a queue could not fill go round again in one pass. */
@@ -19,126 +52,135 @@ const ROUNDS = 4;
 /** A queue is read this far at least; where that was not far enough, the next round reads this many times more. */
 const LEAST_READ = 4;
 const WIDER = 4;
-/** Most leads of one queue that one look reads. */
+/** Most leads of one queue that one read returns. */
 const MOST_OF_A_QUEUE = 500;
-/** Pause before room is looked for again that others on their way to the dialler have spoken for. */
-const ROOM_RECHECK_MS = 25;
-/** Leads looked through for callees on the whitelist while the rate limit is used up. */
-const WHITELIST_LOOK = 200;
+/** Time until a queue is read again whose permits are reserved by leads on their way to the dialler. */
+const RESERVED_RECHECK_MS = 25;
+/** Leads searched for callees on the whitelist while the rate limit is used up. */
+const WHITELIST_READ = 200;
 
-/** Names of the rings that a queue's calls draw from, where they have a limit. */
-export function ringsOf({ facts, rate, carrier, whitelisted_only }: Open): { ring: string; facts: RingFacts }[] {
-  const c = facts.plan?.configuration;
+/** The rate windows with a limit that a queue's calls draw from. */
+export function rateWindowsOf({ inputs, rate, carrier, whitelisted_only }: OpenQueue): [string, LimitState][] {
+  const c = inputs.plan?.configuration;
   if (!c) return [];
   return [
-    ...(carrier?.limit ? [{ ring: carrierRing(c.calling_provider), facts: carrier }] : []),
-    ...(rate?.limit && !whitelisted_only ? [{ ring: configurationRing(c.id), facts: rate }] : []),
+    ...(carrier?.limit ? [[carrierWindowId(c.calling_provider), carrier] as [string, LimitState]] : []),
+    ...(rate?.limit && !whitelisted_only ? [[configurationWindowId(c.id), rate] as [string, LimitState]] : []),
   ];
 }
 
-function poolsOf({ ground, spoken }: Works, open: readonly Open[]): Map<string, number> {
-  const at = plusMs(ground.clock.now(), PACE_AHEAD_MS);
-  const pools = new Map<string, number>();
-  for (const { ring, facts } of open.flatMap(ringsOf)) {
-    if (!pools.has(ring))
-      pools.set(
-        ring,
-        Math.max(0, roomAt(facts.state, facts.limit, at).free - spoken.count(ring, ground.clock.monotonicMs())),
-      );
-  }
-  return pools;
+/** Permits that each rate window has left, without those that leads on their way to the dialler will ask for. */
+function permitsLeft(queues: readonly OpenQueue[], { clock, reservations }: PickFairlyDeps): Map<string, number> {
+  const at = plusMs(clock.now(), PERMIT_AHEAD_MS);
+  const left = new Map<string, number>();
+  for (const [id, { log, limit }] of queues.flatMap(rateWindowsOf))
+    if (!left.has(id))
+      left.set(id, Math.max(0, permitsAt(log, limit, at).free - reservations.count(id, clock.monotonicMs())));
+  return left;
 }
 
-/** Who is under way; asked only where somebody might stand in another's way. */
-async function inFlight({ ground, inFlight: known }: Works, open: readonly Open[]): Promise<Supply["in_flight"]> {
-  if (open.length < 2) return { total: 0, templates: new Map() };
-  const fresh = known.get("");
-  if (fresh) return fresh;
-  const { total, templates } = await ground.bus.call("leads.inFlight", {});
+/** Leads in flight by template; asked for only where queues compete. */
+async function leadsInFlight(queues: number, { bus, inFlight }: PickFairlyDeps): Promise<Supply["in_flight"]> {
+  if (queues < 2) return { total: 0, templates: new Map() };
+  const known = inFlight.get("");
+  if (known) return known;
+  const { total, templates } = await bus.call("leads.inFlight", {});
   const counted = { total, templates: new Map(templates.map((t) => [t.template_id, t.count])) };
-  known.set("", counted);
+  inFlight.set("", counted);
   return counted;
 }
 
-/** How many leads a look at the queue will likely find: reading many that are not due yet would cost more than to ask again. */
-const likely = ({ yields }: Works, queue: string): number => Math.max(LEAST_READ, 2 * (yields.get(queue) ?? 0));
+const nameOf = ({ open }: Share): string => open.inputs.queue.queue;
 
-/** Takes turns among the queues, so that where lines are short none of them takes all. */
-function interleaved(byQueue: ReadonlyMap<Open, DueLead[]>): Chosen[] {
-  const longest = Math.max(0, ...[...byQueue.values()].map((leads) => leads.length));
-  return Array.from({ length: longest }, (_, i) =>
-    [...byQueue].flatMap(([open, leads]) => (leads[i] ? [{ open, lead: leads[i] }] : [])),
-  ).flat();
+const newShare = (open: OpenQueue): Share => ({
+  open,
+  windows: rateWindowsOf(open).map(([id]) => id),
+  leads: [],
+  read: false,
+  exhausted: false,
+  next_at: null,
+});
+
+/** The reads of one round: fair shares among the queues that may have more, each read about as far as it has leads. */
+function readsOf(shares: ReadonlyMap<string, Share>, supply: Supply, round: number, deps: PickFairlyDeps): Read[] {
+  const candidates = [...shares.values()].flatMap((share) => {
+    const { open, windows, leads, exhausted } = share;
+    return exhausted ? [] : [{ ...open.inputs.queue, pools: windows, wants: MOST_OF_A_QUEUE - 1 - leads.length }];
+  });
+  return [...fairShares(deps.turns, candidates, supply)].flatMap(([name, n]): Read[] => {
+    const share = shares.get(name);
+    if (!share) return [];
+    const had = share.leads.length;
+    const likely = Math.max(LEAST_READ, 2 * (deps.dueCounts.get(name) ?? 0));
+    return [{ share, most: had + Math.min(n, likely * WIDER ** round), fair: had + n }];
+  });
 }
 
+/** The share after a read that found these leads, in the order of their due times. */
+function afterRead({ share, most }: Read, found: readonly DueLead[], now: Date): Share {
+  const whitelist = share.open.inputs.plan?.configuration?.rate_limit_whitelist;
+  const callable = (l: DueLead): boolean =>
+    !share.open.whitelisted_only || whitelist?.includes(l.phone_number) === true;
+  const due = found.filter((l) => new Date(l.due_at) <= now && callable(l));
+  const leads = due.slice(0, most);
+  const later = found.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null;
+  const next_at = due.length > leads.length ? now.getTime() : later;
+  return { ...share, leads, read: true, exhausted: leads.length < most, next_at };
+}
+
+/** The leads of all shares in turns, so that none of them gets all slots where slots are short. */
+function inTurns(shares: readonly Share[]): PickedLead[] {
+  const longest = Math.max(0, ...shares.map(({ leads }) => leads.length));
+  const nth = (i: number): PickedLead[] =>
+    shares.flatMap(({ open, leads }) => (leads[i] ? [{ open, lead: leads[i] }] : []));
+  return Array.from({ length: longest }, (_, i) => nth(i)).flat();
+}
+
+/** When each queue is looked at next. One whose turn did not come: at once where the budget was too small. */
+const deferralOf = (share: Share, now: number, budgetLeft: number): Deferred[] => {
+  if (share.open.whitelisted_only) return [];
+  const at = share.read ? share.next_at : now + (budgetLeft > 0 ? RESERVED_RECHECK_MS : 0);
+  return [{ kind: "queue", queue: nameOf(share), at }];
+};
+
 /**
- * The leads whose turn it is: fair shares of the budget, and of what rings have room for, read from their queues. A queue that could not fill its share leaves the rest to
- * the others in the same pass. What was seen of each queue says when to look at it next.
+ * Picks the leads whose turn it is: fair shares of the budget and of the permits left, read from their queues. A queue that
+ * can't fill its share leaves the rest to the others in the same pass.
  */
-export async function choose(w: Works, open: readonly Open[], budget: number): Promise<Chosen[]> {
-  const { ground, agenda } = w;
-  const now = ground.clock.now();
-  const until = plusMs(now, lookAheadMs(ground.env.SCHEDULER_INTERVAL_MS)).toISOString();
-  const pools = poolsOf(w, open);
-  const in_flight = await inFlight(w, open);
-  const byName = new Map(open.map((o) => [o.queue.queue, o]));
-  const got = new Map<Open, DueLead[]>();
-  const next = new Map<Open, number | null>();
-  const drained = new Set<Open>();
+export async function pickFairly(
+  { queues, budget }: { queues: readonly OpenQueue[]; budget: number },
+  deps: PickFairlyDeps,
+): Promise<StageResult<PickedLead>> {
+  if (queues.length === 0) return { ok: [], deferred: [], dropped: [] };
+  const now = deps.clock.now();
+  const until = plusMs(now, lookAheadMs(deps.env.SCHEDULER_INTERVAL_MS)).toISOString();
+  const pools = permitsLeft(queues, deps);
+  const in_flight = await leadsInFlight(queues.length, deps);
+  const shares = new Map(queues.map((open) => [open.inputs.queue.queue, newShare(open)]));
   let left = budget;
 
-  for (let round = 0; round < ROUNDS && left > 0; round++) {
-    const candidates = open
-      .filter((o) => !drained.has(o))
-      .map((o): Candidate => ({
-        ...o.queue,
-        pools: ringsOf(o).map((r) => r.ring),
-        wants: MOST_OF_A_QUEUE - 1 - (got.get(o)?.length ?? 0),
-      }));
-    const shares = [...fairShares(w.turns, candidates, { budget: left, pools, in_flight })].flatMap(([name, n]) => {
-      const o = byName.get(name);
-      const had = o ? (got.get(o)?.length ?? 0) : 0;
-      return o ? [{ o, name, had, most: had + Math.min(n, likely(w, name) * WIDER ** round), share: had + n }] : [];
-    });
-    if (shares.length === 0) break;
-    const { leads } = await ground.bus.call("leads.dueOf", {
-      queues: shares.map(({ o, name, most }) => ({
-        queue: name,
-        limit: o.whitelisted_only ? WHITELIST_LOOK : most + 1,
-      })),
-      until,
-    });
-    const read = Map.groupBy(leads, (l) => l.queue ?? l.template_id);
-    let short = 0;
-    for (const { o, name, had, most, share } of shares) {
-      const seen = read.get(name) ?? [];
-      const due = seen.filter(
-        (l) =>
-          new Date(l.due_at) <= now &&
-          (!o.whitelisted_only || o.facts.plan?.configuration?.rate_limit_whitelist.includes(l.phone_number)),
-      );
-      const taken = due.slice(0, most);
-      got.set(o, taken);
-      left -= taken.length - had;
-      for (const { ring } of ringsOf(o)) pools.set(ring, (pools.get(ring) ?? 0) - (taken.length - had));
-      if (taken.length < most) drained.add(o);
-      if (taken.length < share) short++;
-      next.set(
-        o,
-        due.length > taken.length
-          ? now.getTime()
-          : (seen.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null),
-      );
+  for (let round = 0, short = true; short && left > 0 && round < ROUNDS; round++) {
+    const reads = readsOf(shares, { budget: left, pools, in_flight }, round, deps);
+    if (reads.length === 0) break;
+    const limitOf = ({ share, most }: Read): number => (share.open.whitelisted_only ? WHITELIST_READ : most + 1);
+    const wanted = reads.map((read) => ({ queue: nameOf(read.share), limit: limitOf(read) }));
+    const { leads } = await deps.bus.call("leads.dueOf", { queues: wanted, until });
+    const found = Map.groupBy(leads, (l) => l.queue ?? l.template_id);
+    short = false;
+    for (const read of reads) {
+      const name = nameOf(read.share);
+      const share = afterRead(read, found.get(name) ?? [], now);
+      const more = share.leads.length - read.share.leads.length;
+      left -= more;
+      for (const window of share.windows) pools.set(window, (pools.get(window) ?? 0) - more);
+      // shares that were read stand last, in the order of their turns
+      if (!read.share.read) shares.delete(name);
+      shares.set(name, share);
+      short ||= share.leads.length < read.fair;
     }
-    if (short === 0) break;
   }
-  for (const [o, at] of next) {
-    w.yields.set(o.queue.queue, got.get(o)?.length ?? 0);
-    if (!o.whitelisted_only) agenda.learn(o.queue.queue, at);
-  }
-  // queues whose turn did not come are looked at again: at once when the budget was too small, a little later when what is on its way to the dialler takes all room
-  for (const o of open)
-    if (!got.has(o) && !o.whitelisted_only)
-      agenda.learn(o.queue.queue, now.getTime() + (left > 0 ? ROOM_RECHECK_MS : 0));
-  return interleaved(got);
+  const all = [...shares.values()];
+  for (const share of all) if (share.read) deps.dueCounts.set(nameOf(share), share.leads.length);
+  const deferred = all.flatMap((share) => deferralOf(share, now.getTime(), left));
+  return { ok: inTurns(all), deferred, dropped: [] };
 }

@@ -1,113 +1,127 @@
-import type { ResultOf } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import pLimit from "p-limit";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Cache } from "../../../shared/cache.ts";
 import { callRef, sha256 } from "../../../shared/ids.ts";
-import { inSlices } from "../../../shared/in-slices.ts";
 import { countryOf } from "../../../shared/phone.ts";
-import { admit } from "../admission/admission.ts";
-import { partyOf } from "../admission-inputs.ts";
-import { dropLead, type Admitted } from "./admit-leads.ts";
-import { putAside } from "./admit-queues.ts";
-import { LINELESS_MS, type Works } from "../deps.ts";
+import { partyKey, partyOf, type AdmissionInputs, type Party } from "../admission-inputs.ts";
+import { admitLead } from "../admission/admission.ts";
+import type { Deferred, Dropped, StageResult } from "../dispositions.ts";
+import { droppedLead, type AdmittedLead } from "./admit-leads.ts";
 
-/** A lead with a line, before its claim. */
-export interface Lined {
-  admitted: Admitted;
+/** An admitted lead with a number slot in its holder's name. */
+export interface ReservedLead {
+  admitted: AdmittedLead;
   holder: string;
-  line: NonNullable<ResultOf<"numbers.reserveMany">["lines"][number]>;
+  slot: NonNullable<ResultOf<"numbers.reserveMany">["lines"][number]>;
 }
 
-/** How long a line waits for the dialler, who prolongs it for the call: as long as claim and hand-over can take, so that one taken in vain is free again soon. */
-const RESERVED_SECONDS = 30;
-const NODE_MARK_CHARS = 8;
-/** Leads ended side by side. */
-const DROPS_AT_ONCE = 20;
-/** Parties that ask for their lines side by side. */
-const PARTIES_AT_ONCE = 10;
+/** What the stage needs. */
+export interface ReserveSlotsDeps extends Pick<ServiceDeps, "bus" | "env" | "nodeId"> {
+  inputs: Pick<AdmissionInputs, "slotsFor">;
+  /** Parties that were refused a slot a moment ago, by partyKey. */
+  slotRefusals: Pick<Cache<true>, "set">;
+}
 
-/** One question to the numbers service: leads of one party. */
-interface Ask {
-  party: ReturnType<typeof partyOf>;
+/** One request to the numbers service: leads of one party. */
+export interface SlotRequest {
+  party: Party;
   same_country: boolean;
-  of: Admitted[];
+  leads: readonly AdmittedLead[];
 }
 
-function asks({ ground }: Works, admitted: readonly Admitted[]): Ask[] {
-  const made = new Map<string, Ask>();
-  for (const a of admitted) {
-    const party = partyOf(a.open.queue, a.plan);
-    // a callee without a country of its own has no number in it; its line's country is looked at afterwards
-    const same_country = !a.configuration.enable_international_call && countryOf(a.lead.phone_number) !== null;
-    const key = JSON.stringify([party, same_country]);
-    const known = made.get(key);
-    if (known) known.of.push(a);
-    else made.set(key, { party, same_country, of: [a] });
-  }
-  // where parties share numbers, those who want little ask first; among equals chance decides, so that none is always the last
-  return [...made.values()]
-    .map((ask) => ({ ask, lot: ground.random() }))
-    .sort((a, b) => a.ask.of.length - b.ask.of.length || a.lot - b.lot)
-    .map((d) => d.ask);
+/** A slot's first lease, in seconds: as long as claim and hand-over may take. The dialler renews it for the call. */
+const FIRST_LEASE_SECONDS = 30;
+const NODE_MARK_CHARS = 8;
+/** Leads whose slots are counted side by side. */
+const COUNTS_AT_ONCE = 20;
+
+/** The requests for slots of these leads, one per party. Parties that want little ask first; among equals chance decides. */
+export function slotRequests(
+  admitted: readonly AdmittedLead[],
+  { random }: Pick<ServiceDeps, "random">,
+): SlotRequest[] {
+  const requests = [...Map.groupBy(admitted, keyOf).values()].flatMap((leads) => {
+    const [first] = leads;
+    return first
+      ? [{ party: partyOf(first.open.inputs.queue, first.plan), same_country: wantsHome(first), leads }]
+      : [];
+  });
+  const lots = requests.map((request) => ({ request, lot: random() }));
+  lots.sort((a, b) => a.request.leads.length - b.request.leads.length || a.lot - b.lot);
+  return lots.map(({ request }) => request);
 }
 
-/** What becomes of leads without a line: they wait, or end because there can be none in their country. A queue none of whose leads got one rests until a line frees. */
-async function withoutLine(w: Works, without: readonly Admitted[], served: ReadonlySet<string>): Promise<void> {
-  const until = plusMs(w.ground.clock.now(), LINELESS_MS).getTime();
-  for (const a of without)
-    if (!served.has(a.open.queue.queue))
-      w.agenda.awaitLine(a.open.queue.queue, a.configuration.calling_provider, until);
-  await inSlices(
-    without.filter((a) => !a.configuration.enable_international_call),
-    DROPS_AT_ONCE,
-    async (a) => {
-      const verdict = admit({ ...a.facts, lines: await w.facts.lines(a.open.facts, a.facts.country) });
-      if (verdict.verdict === "drop") await dropLead(w, a, verdict);
+/** A callee without a country of its own has no number in it; its slot's country is checked afterwards. */
+const wantsHome = ({ configuration, lead }: AdmittedLead): boolean =>
+  !configuration.enable_international_call && countryOf(lead.phone_number) !== null;
+
+const keyOf = (a: AdmittedLead): string => JSON.stringify([partyOf(a.open.inputs.queue, a.plan), wantsHome(a)]);
+
+/** Whether the lead may be called from this number. */
+const mayUse = (
+  { configuration, gate_inputs }: AdmittedLead,
+  phone_number: string,
+  { env }: ReserveSlotsDeps,
+): boolean =>
+  configuration.enable_international_call ||
+  (countryOf(phone_number) ?? env.DEFAULT_COUNTRY ?? null) === gate_inputs.country;
+
+/** The leads among these that no number of their country can ever call. */
+async function withoutNumber(leads: readonly AdmittedLead[], deps: ReserveSlotsDeps): Promise<Dropped[]> {
+  const homebound = leads.filter((a) => !a.configuration.enable_international_call);
+  const dropped = await pLimit(COUNTS_AT_ONCE).map(
+    homebound,
+    async ({ open, lead, gate_inputs }): Promise<Dropped[]> => {
+      const slots = await deps.inputs.slotsFor(open.inputs, gate_inputs.country);
+      const admission = admitLead({ ...gate_inputs, slots });
+      return admission.verdict === "dropped" ? [droppedLead(open.inputs, lead, admission)] : [];
     },
   );
+  return dropped.flat();
 }
 
-const isHome = (w: Works, a: Admitted, phone_number: string): boolean =>
-  a.configuration.enable_international_call ||
-  (countryOf(phone_number) ?? w.ground.env.DEFAULT_COUNTRY ?? null) === a.facts.country;
-
-/** Takes a line for each lead, in few questions. Leads without one are off; a party that got none is not asked again for a moment. */
-export async function reserveLines(w: Works, admitted: readonly Admitted[]): Promise<Lined[]> {
-  // the node's own mark: a replica that loses the claim must not free the winner's line; releasing the call_ref frees all of them
-  const mark = sha256(w.ground.nodeId).slice(0, NODE_MARK_CHARS);
-  const holderOf = (a: Admitted): string => `${callRef(a.lead.lead_id, a.lead.claim_no + 1)}~${mark}`;
-  const lined = await inSlices(
-    asks(w, admitted),
-    PARTIES_AT_ONCE,
-    async ({ party, same_country, of }): Promise<Lined[]> => {
-      try {
-        const wants = of.map((a) => ({ to: a.lead.phone_number, holder: holderOf(a) }));
-        const { lines } = await w.ground.bus.call("numbers.reserveMany", {
-          ...party,
-          lease_seconds: RESERVED_SECONDS,
-          same_country,
-          wants,
-        });
-        const got: Lined[] = [];
-        const abroad: string[] = [];
-        const without: Admitted[] = [];
-        of.forEach((a, i) => {
-          const line = lines[i];
-          const holder = holderOf(a);
-          if (line && isHome(w, a, line.phone_number)) {
-            got.push({ admitted: a, holder, line });
-            return;
-          }
-          if (line) abroad.push(holder);
-          without.push(a);
-        });
-        if (abroad.length > 0) await w.ground.bus.call("numbers.releaseMany", { holders: abroad });
-        if (without.length > 0 && !same_country) w.lineless.set(JSON.stringify(party), true);
-        await withoutLine(w, without, new Set(got.map((l) => l.admitted.open.queue.queue)));
-        return got;
-      } catch (error) {
-        for (const name of new Set(of.map((a) => a.open.queue.queue))) putAside(w, name, error);
-        return [];
+/**
+ * Reserves a slot for each lead of one party. The holder carries this node's mark: a replica that loses the claim must not
+ * release the winner's slot. A queue none of whose leads got a slot waits for one.
+ */
+export async function reserveSlots(
+  { party, same_country, leads }: SlotRequest,
+  deps: ReserveSlotsDeps,
+): Promise<StageResult<ReservedLead>> {
+  const mark = sha256(deps.nodeId).slice(0, NODE_MARK_CHARS);
+  const holders = leads.map(({ lead }) => `${callRef(lead.lead_id, lead.claim_no + 1)}~${mark}`);
+  const wants = leads.map(({ lead }, i) => ({ to: lead.phone_number, holder: holders[i] ?? "" }));
+  try {
+    const request: ParamsOf<"numbers.reserveMany"> = {
+      ...party,
+      lease_seconds: FIRST_LEASE_SECONDS,
+      same_country,
+      wants,
+    };
+    const { lines: slots } = await deps.bus.call("numbers.reserveMany", request);
+    const ok: ReservedLead[] = [];
+    const foreign: string[] = [];
+    const without: AdmittedLead[] = [];
+    leads.forEach((admitted, i) => {
+      const slot = slots[i];
+      const holder = holders[i] ?? "";
+      if (slot && mayUse(admitted, slot.phone_number, deps)) {
+        ok.push({ admitted, holder, slot });
+        return;
       }
-    },
-  );
-  return lined.flat();
+      if (slot) foreign.push(holder);
+      without.push(admitted);
+    });
+    if (without.length > 0 && !same_country) deps.slotRefusals.set(partyKey(party), true);
+    const served = new Set(ok.map(({ admitted }) => admitted.open.inputs.queue.queue));
+    const deferred = without.flatMap(({ open, configuration }): Deferred[] => {
+      const { queue } = open.inputs.queue;
+      return served.has(queue) ? [] : [{ kind: "slot", queue, provider: configuration.calling_provider }];
+    });
+    if (foreign.length > 0) deferred.push({ kind: "slots", holders: foreign });
+    return { ok, deferred, dropped: await withoutNumber(without, deps) };
+  } catch (error) {
+    const queues = new Set(leads.map(({ open }) => open.inputs.queue.queue));
+    return { ok: [], deferred: [...queues].map((queue) => ({ kind: "failed_queue", queue, error })), dropped: [] };
+  }
 }

@@ -1,60 +1,56 @@
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import { chunks } from "../../../shared/batching.ts";
 import { plusMs } from "../../../shared/clock.ts";
-import type { Queue } from "../memory/queue-schedule.ts";
-import type { Works } from "../deps.ts";
+import type { Queue, QueueSchedule } from "../memory/queue-schedule.ts";
 
-const HEADS_AT_ONCE = 1000;
-/** Pages read in one scan; with more queues than that the next scan goes on where this one ended. */
-const PAGES_AT_ONCE = 20;
+/** What the stage needs. */
+export interface ScanDeps extends Pick<ServiceDeps, "bus" | "clock" | "env"> {
+  schedule: Pick<QueueSchedule, "register" | "registered" | "schedule">;
+}
+
+const QUEUES_PER_PAGE = 1000;
+/** Pages read in one scan; with more queues than that the next scan continues where this one ended. */
+const PAGES_PER_SCAN = 20;
 /** Scans look this much further ahead than to the next scan, which may come late. */
 const MARGIN_MS = 500;
-const UNKNOWN_AT_ONCE = 500;
+const UNREGISTERED_AT_ONCE = 500;
 
-/** How far ahead due leads are looked for: a lead that becomes due before the next scan is called in its time. */
+/** How far ahead due leads are looked for: a lead that becomes due before the next scan is called in time. */
 export const lookAheadMs = (intervalMs: number): number => intervalMs + MARGIN_MS;
 
-interface Place {
+/** The position in the list of due queues; `own`: among the queues of single leads. */
+interface Position {
   own: boolean;
   after: string | null;
 }
 
-/** The full scan: every queue with a lead that is due soon comes onto the agenda, whatever was heard of it. */
-export function createScan({ ground, agenda }: Works): () => Promise<void> {
-  let place: Place = { own: false, after: null };
+/** The full scan: schedules every queue that has a lead due soon, whatever was heard of it. */
+export function createScan({ bus, clock, env, schedule }: ScanDeps): () => Promise<void> {
+  let position: Position = { own: false, after: null };
   return async () => {
-    const until = plusMs(ground.clock.now(), lookAheadMs(ground.env.SCHEDULER_INTERVAL_MS)).toISOString();
-    const began = place;
-    for (let i = 0; i < PAGES_AT_ONCE; i++) {
-      const { heads, next } = await ground.bus.call("leads.heads", {
-        until,
-        own: place.own,
-        after: place.after,
-        limit: HEADS_AT_ONCE,
-      });
+    const until = plusMs(clock.now(), lookAheadMs(env.SCHEDULER_INTERVAL_MS)).toISOString();
+    const began = position;
+    for (let i = 0; i < PAGES_PER_SCAN; i++) {
+      const { heads, next } = await bus.call("leads.heads", { until, ...position, limit: QUEUES_PER_PAGE });
       for (const { due_at, ...queue } of heads) {
-        agenda.know(queue);
-        agenda.hear(queue.queue, Date.parse(due_at));
+        schedule.register(queue);
+        schedule.schedule(queue.queue, Date.parse(due_at));
       }
-      place = next === null ? { own: !place.own, after: null } : { own: place.own, after: next };
+      position = next === null ? { own: !position.own, after: null } : { own: position.own, after: next };
       // once around, from wherever it began
-      if (place.own === began.own && (place.after ?? "") >= (began.after ?? "") && i > 0) break;
+      if (position.own === began.own && (position.after ?? "") >= (began.after ?? "") && i > 0) break;
     }
   };
 }
 
-/** Whose these queues are; those heard of for the first time are asked for by their first lead, and left out when they have none. */
-export async function knownQueues({ ground, agenda }: Works, names: readonly string[]): Promise<Queue[]> {
-  const unknown = names.filter((name) => agenda.owner(name) === null);
-  const until = plusMs(ground.clock.now(), lookAheadMs(ground.env.SCHEDULER_INTERVAL_MS)).toISOString();
-  for (let i = 0; i < unknown.length; i += UNKNOWN_AT_ONCE) {
-    const { leads } = await ground.bus.call("leads.dueOf", {
-      queues: unknown.slice(i, i + UNKNOWN_AT_ONCE).map((queue) => ({ queue, limit: 1 })),
-      until,
-    });
+/** The due queues by name. One that is not registered yet is found by its first lead, and left out when it has none. */
+export async function dueQueues(names: readonly string[], { bus, clock, env, schedule }: ScanDeps): Promise<Queue[]> {
+  const unregistered = names.filter((name) => schedule.registered(name) === null);
+  const until = plusMs(clock.now(), lookAheadMs(env.SCHEDULER_INTERVAL_MS)).toISOString();
+  for (const some of chunks(unregistered, { maxItems: UNREGISTERED_AT_ONCE })) {
+    const { leads } = await bus.call("leads.dueOf", { queues: some.map((queue) => ({ queue, limit: 1 })), until });
     for (const { queue = "", template_id, reseller_id, merchant_id, configurations_override } of leads)
-      agenda.know({ queue, template_id, reseller_id, merchant_id, configurations_override });
+      schedule.register({ queue, template_id, reseller_id, merchant_id, configurations_override });
   }
-  return names.flatMap((name) => {
-    const queue = agenda.owner(name);
-    return queue ? [queue] : [];
-  });
+  return names.flatMap((name) => schedule.registered(name) ?? []);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
-import { RULES, type Facts } from "../../../services/scheduler/admission/gates.ts";
+import { RULES, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -72,7 +72,7 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
         closed_why: why,
       },
     },
-  } as unknown as Facts;
+  } as unknown as GateInputs;
   expect(RULES.carrier_limit(facts)).toMatchObject({
     verdict: "hold",
     detail: expect.stringMatching(

@@ -59,7 +59,7 @@ const world = (
       configuration: { ...configuration, ...over },
     },
     pauses: { deployment: null, merchant: null },
-    lines: { numbers: 10, free_lines: 1000, home: null },
+    slots: { numbers: 10, free_lines: 1000, home: null },
     calls_per_second: 0,
     country: "DE",
     ...rest,
@@ -82,7 +82,7 @@ const rate = (rate_limit_max_calls: number, rate_limit_window_seconds = 3600) =>
   rate_limit_max_calls,
   rate_limit_window_seconds,
 });
-const hours = (f: ReturnType<typeof forecast>, gate: Parameters<typeof f.held.get>[0]) => f.held.get(gate) ?? 0;
+const hours = (f: ReturnType<typeof forecast>, gate: Parameters<typeof f.waited.get>[0]) => f.waited.get(gate) ?? 0;
 const perHour = (f: ReturnType<typeof forecast>): number[] => {
   const sums = new Map<number, number>();
   for (const [at, n] of f.by_quarter)
@@ -101,9 +101,9 @@ describe("forecast", () => {
   });
 
   test("one number with one line and talks of a minute make 60 an hour", () => {
-    const f = forecast(world({}, { lines: { numbers: 1, free_lines: 1, home: null } }), rehearsal({ leads: 180 }));
+    const f = forecast(world({}, { slots: { numbers: 1, free_lines: 1, home: null } }), rehearsal({ leads: 180 }));
     expect(perHour(f)).toEqual([60, 60, 60]);
-    expect([f.finish_at.toISOString(), f.peak_lines]).toEqual(["2026-11-23T09:00:00.000Z", 1]);
+    expect([f.finish_at.toISOString(), f.peak_slots]).toEqual(["2026-11-23T09:00:00.000Z", 1]);
     expect(hours(f, "line")).toBeCloseTo((180 * 179) / 2 / 60, 3);
   });
 
@@ -158,7 +158,7 @@ describe("forecast", () => {
       "merchant",
       /stock-taking/,
     ],
-    ["there is no number", world({}, { lines: { numbers: 0, free_lines: 0, home: null } }), "line", /no usable number/],
+    ["there is no number", world({}, { slots: { numbers: 0, free_lines: 0, home: null } }), "line", /no usable number/],
     [
       "there is no configuration",
       { ...world(), plan: { ...world().plan, configuration: null } },
@@ -181,13 +181,13 @@ describe("forecast", () => {
   test("with international calls off only home numbers count, and without any the leads are dropped", () => {
     const off = { enable_international_call: false };
     const some = forecast(
-      world(off, { lines: { numbers: 5, free_lines: 50, home: { numbers: 1, free_lines: 2 } } }),
+      world(off, { slots: { numbers: 5, free_lines: 50, home: { numbers: 1, free_lines: 2 } } }),
       rehearsal(),
     );
-    expect([some.peak_lines, some.lines, some.reached]).toEqual([2, 2, 100]);
+    expect([some.peak_slots, some.slots, some.reached]).toEqual([2, 2, 100]);
     expect([
       ...forecast(
-        world(off, { lines: { numbers: 5, free_lines: 50, home: { numbers: 0, free_lines: 0 } } }),
+        world(off, { slots: { numbers: 5, free_lines: 50, home: { numbers: 0, free_lines: 0 } } }),
         rehearsal(),
       ).ended,
     ]).toEqual([["INTERNATIONAL_BLOCKED", 100]]);
@@ -200,9 +200,9 @@ describe("forecast", () => {
     expect(run(8).finish_at).not.toEqual(run(7).finish_at);
   });
 
-  test("no dial breaks a limit: window, rate, carrier, lines; and every lead ends exactly once", () => {
+  test("no dial breaks a limit: window, rate, carrier, slots; and every lead ends exactly once", () => {
     const limits = fc.record({
-      lines: fc.integer({ min: 1, max: 12 }),
+      slots: fc.integer({ min: 1, max: 12 }),
       max: fc.integer({ min: 1, max: 60 }),
       window: fc.integer({ min: 10, max: 3600 }),
       cps: fc.integer({ min: 0, max: 5 }),
@@ -222,7 +222,7 @@ describe("forecast", () => {
             call_end_time: hh(l.start + l.length),
             max_retry: 1,
           },
-          { lines: { numbers: 1, free_lines: l.lines, home: null }, calls_per_second: l.cps },
+          { slots: { numbers: 1, free_lines: l.slots, home: null }, calls_per_second: l.cps },
         );
         const dials: { at: number; ends_at: number }[] = [];
         const f = forecast(
@@ -240,7 +240,7 @@ describe("forecast", () => {
           ).toBe(true);
         }
         for (const d of dials)
-          expect(dials.filter((o) => o.at <= d.at && o.ends_at > d.at).length).toBeLessThanOrEqual(l.lines);
+          expect(dials.filter((o) => o.at <= d.at && o.ends_at > d.at).length).toBeLessThanOrEqual(l.slots);
         expect(f.reached + [...f.ended.values()].reduce((a, b) => a + b, 0)).toBe(l.leads);
         expect([...f.by_quarter.values()].reduce((a, b) => a + b, 0)).toBe(dials.length);
       }),

@@ -1,0 +1,131 @@
+import pLimit from "p-limit";
+import type { ServiceDeps } from "../../shared/bus.ts";
+import { plusMs } from "../../shared/clock.ts";
+import { noFacts } from "../../shared/contracts/attempt.ts";
+import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { DueLead } from "../../shared/contracts/lead.ts";
+import { errorForLog } from "../../shared/log.ts";
+import type { QueueInputs } from "./admission-inputs.ts";
+import type { DropOutcome } from "./admission/gates.ts";
+import type { QueueSchedule } from "./memory/queue-schedule.ts";
+
+/** A claimed lead with its fencing token, and the holder of its number slot. */
+export interface ClaimedAttempt {
+  lead_id: string;
+  claim_no: number;
+  holder: string;
+}
+
+/** Work that waits, and for what. */
+export type Deferred =
+  /** The queue is looked at again at that time (ms of wall time); null: when it is scheduled anyway. */
+  | { kind: "queue"; queue: string; at: number | null }
+  /** Something failed for the queue: it rests, whatever becomes due in it. */
+  | { kind: "failed_queue"; queue: string; error: unknown }
+  /** The queue waits for a slot of that provider. */
+  | { kind: "slot"; queue: string; provider: Provider }
+  /** Claimed leads that no dialler has: they are released unspent, their slots too. */
+  | { kind: "attempts"; attempts: readonly ClaimedAttempt[]; after_ms: number; reason: string }
+  /** Slots that no call will use. */
+  | { kind: "slots"; holders: readonly string[] };
+
+/** Work that ends. */
+export type Dropped =
+  /** A lead that must not be called. */
+  | { kind: "lead"; inputs: QueueInputs; lead: DueLead; outcome: DropOutcome; reason: string }
+  /** A claimed lead whose order no dialler can take. */
+  | { kind: "attempt"; attempt: ClaimedAttempt; error: unknown };
+
+/** What a stage of the pass makes of its input. */
+export interface StageResult<T> {
+  ok: T[];
+  deferred: Deferred[];
+  dropped: Dropped[];
+}
+
+/** What applying needs. */
+export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
+  schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block">;
+}
+
+/** Applies what a stage deferred and dropped. Never throws: what can't be written now comes back with a lease or a scan. */
+export type ApplyDispositions = (result: Omit<StageResult<unknown>, "ok">) => Promise<void>;
+
+/** How soon a queue that waits for a slot asks again when no event announces one. */
+export const SLOT_RECHECK_MS = 1000;
+const FAILED_QUEUE_REST_MS = 5000;
+/** Leads dropped, or released, side by side. */
+const WRITES_AT_ONCE = 20;
+
+type Of<U extends { kind: string }, K extends U["kind"]> = Extract<U, { kind: K }>;
+
+/** Ends claimed leads: released to wait again, or settled as not dialled. */
+function attemptWrites({ bus, clock, log }: DispositionDeps) {
+  const releaseSlots = async (holders: readonly string[]): Promise<void> => {
+    await bus.call("numbers.releaseMany", { holders: [...holders] }).catch((error: unknown) => {
+      const fields = { event: "slots.release_failed", slots: holders.length, ...errorForLog(error) };
+      log.warn(fields, "slots could not be released; their leases run out");
+    });
+  };
+  return {
+    releaseSlots,
+    async release({ attempts, after_ms, reason }: Of<Deferred, "attempts">): Promise<void> {
+      if (attempts.length === 0) return;
+      const due_at = plusMs(clock.now(), after_ms).toISOString();
+      await pLimit(WRITES_AT_ONCE).map(attempts, async ({ lead_id, claim_no }) => {
+        await bus.call("leads.release", { lead_id, claim_no, due_at, reason }).catch((error: unknown) => {
+          const fields = { event: "release.failed", lead_id, ...errorForLog(error) };
+          log.warn(fields, "a lead could not be released; its lease runs out");
+        });
+      });
+      await releaseSlots(attempts.map((a) => a.holder));
+    },
+    /** Settles the attempt, so that its lead does not come back for ever. */
+    async settle({ attempt: { lead_id, claim_no, holder }, error }: Of<Dropped, "attempt">): Promise<void> {
+      const message = error instanceof Error ? error.message : String(error);
+      const fields = { event: "order.invalid", lead_id, ...errorForLog(error) };
+      log.error(fields, "a lead can't be offered to the dialler; its attempt ends");
+      const facts = { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } };
+      await bus.call("leads.settle", { lead_id, claim_no, facts }).catch((failure: unknown) => {
+        const failed = { event: "settle.failed", lead_id, ...errorForLog(failure) };
+        log.warn(failed, "an attempt could not be settled; its lease runs out");
+      });
+      await releaseSlots([holder]);
+    },
+  };
+}
+
+/** The one place that applies what the stages of a pass defer and drop. */
+export function createDispositions(deps: DispositionDeps): ApplyDispositions {
+  const { bus, clock, log, schedule } = deps;
+  const attempts = attemptWrites(deps);
+  const inMs = (ms: number): number => plusMs(clock.now(), ms).getTime();
+
+  function restQueue(queue: string, error: unknown): void {
+    schedule.block(queue, inMs(FAILED_QUEUE_REST_MS));
+    log.warn({ event: "queue.aside", queue, ...errorForLog(error) }, "a queue failed; it rests for some seconds");
+  }
+
+  async function defer(d: Deferred): Promise<void> {
+    if (d.kind === "queue") schedule.reschedule(d.queue, d.at);
+    else if (d.kind === "failed_queue") restQueue(d.queue, d.error);
+    else if (d.kind === "slot") schedule.awaitSlot(d.queue, d.provider, inMs(SLOT_RECHECK_MS));
+    else if (d.kind === "attempts") await attempts.release(d);
+    else await attempts.releaseSlots(d.holders);
+  }
+
+  async function drop(d: Dropped): Promise<void> {
+    if (d.kind === "attempt") return attempts.settle(d);
+    // the last stage ends expired leads by template
+    if (d.outcome === "EXPIRED") return;
+    const { lead_id, due_at } = d.lead;
+    await bus
+      .call("leads.drop", { lead_id, due_at, outcome: d.outcome, reason: d.reason })
+      .catch((error: unknown) => restQueue(d.inputs.queue.queue, error));
+  }
+
+  return async ({ deferred, dropped }) => {
+    await Promise.all(deferred.map(defer));
+    await pLimit(WRITES_AT_ONCE).map(dropped, drop);
+  };
+}
