@@ -2,16 +2,16 @@ import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
-import { fail, failEmptyChange } from "../../shared/errors.ts";
+import { fail } from "../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { ownedResources } from "./tenant-usage.ts";
+import { namesNothing, ownsAnything } from "./tenant-usage.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./name-key.ts";
 import { refuseReseller } from "./permissions.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
 
-/** Resellers, as the service's actions take them. */
+/** Resellers, as the service's actions want them. */
 export interface Resellers {
   create(wanted: ParamsOf<"merchants.createReseller">): Promise<ResellerRecord>;
   list(asked: ParamsOf<"merchants.listResellers">): Promise<ResultOf<"merchants.listResellers">>;
@@ -32,8 +32,8 @@ const unknown = (): never =>
   fail("RESELLER_NOT_FOUND", "No reseller has this id; GET /resellers lists those you may see.");
 
 /** Manages resellers. */
-export function resellerManagement(
-  deps: ServiceDeps,
+export function managingResellers(
+  ground: ServiceDeps,
   resellers: ResellersRepository,
   merchants: MerchantsRepository,
 ): Resellers {
@@ -41,14 +41,18 @@ export function resellerManagement(
     const refusal = refuseReseller(by);
     if (refusal) fail("FORBIDDEN", refusal);
   };
-  const record = (bus: Bus, by: By, action: string, id: string, details: object): Promise<void> =>
-    recordAudit(deps, bus, { by, action, subject: id, reseller_id: id, merchant_id: null, details: { ...details } });
   return {
     async create({ by, name }) {
       permit(by);
-      const now = deps.clock.now();
-      const common = { is_active: true, created_at: now, updated_at: now };
-      const reseller: ResellerDoc = { _id: deps.ids.uuid(), name, name_key: nameKey(name), ...common };
+      const now = ground.clock.now();
+      const reseller: ResellerDoc = {
+        _id: ground.ids.uuid(),
+        name,
+        name_key: nameKey(name),
+        is_active: true,
+        created_at: now,
+        updated_at: now,
+      };
       await resellers.add(reseller);
       return viewOf(reseller);
     },
@@ -62,27 +66,41 @@ export function resellerManagement(
     get: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
     async update({ by, id, ...wanted }, bus) {
       permit(by);
-      if (Object.keys(wanted).length === 0) failEmptyChange();
+      if (Object.keys(wanted).length === 0) namesNothing();
       const change = {
         ...wanted,
         ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }),
-        updated_at: deps.clock.now(),
+        updated_at: ground.clock.now(),
       };
       const changed = (await resellers.change(scopeOf(by), id, change)) ?? unknown();
-      await record(bus, by, "reseller.updated", id, wanted);
+      await recordAudit(ground, bus, {
+        by,
+        action: "reseller.updated",
+        subject: id,
+        reseller_id: id,
+        merchant_id: null,
+        details: wanted,
+      });
       return viewOf(changed);
     },
     async remove({ by, id }, bus) {
       permit(by);
       const { name } = (await resellers.find(scopeOf(by), id)) ?? unknown();
-      const owned = (await merchants.anyOf(id)) ? "merchants" : await ownedResources(bus, { reseller_id: id });
+      const owned = (await merchants.anyOf(id)) ? "merchants" : await ownsAnything(bus, { reseller_id: id });
       if (owned !== null)
         fail(
           "RESOURCE_IN_USE",
           `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`,
         );
       await resellers.remove(scopeOf(by), id);
-      await record(bus, by, "reseller.deleted", id, { name });
+      await recordAudit(ground, bus, {
+        by,
+        action: "reseller.deleted",
+        subject: id,
+        reseller_id: id,
+        merchant_id: null,
+        details: { name },
+      });
       return {};
     },
   };

@@ -1,7 +1,8 @@
 import type { Bus } from "../../shared/bus.ts";
+import { fail } from "../../shared/errors.ts";
 
-/** What a reseller or merchant still owns; null: nothing. */
-export async function ownedResources(
+/** What still hangs on a reseller or merchant, in words; null: nothing does. */
+export async function ownsAnything(
   bus: Bus,
   owner: { reseller_id: string; merchant_id?: string },
 ): Promise<"templates" | "unfinished leads" | null> {
@@ -9,3 +10,9 @@ export async function ownedResources(
   if (templates.any) return "templates";
   return leads.any ? "unfinished leads" : null;
 }
+
+/** Refuses a change without a change. */
+export const namesNothing = (): never =>
+  fail("VALIDATION_FAILED", "The body names no field to change.", {
+    errors: [{ path: "", message: "names no field to change" }],
+  });

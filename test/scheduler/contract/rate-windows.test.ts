@@ -1,7 +1,7 @@
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
 import { rateWindowSchema } from "../../../services/scheduler/limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "../../../services/scheduler/limits/rate-windows.repository.ts";
-import { layoutOf, roomAt, widened, type RateLimit } from "../../../services/scheduler/limits/sliding-window.ts";
+import { layoutFor, permitsAt, windowMs, type RateLimit } from "../../../services/scheduler/limits/sliding-window.ts";
 import type { ResultOf } from "../../../shared/bus.ts";
 import { openStore, type Store } from "../../../shared/mongo.ts";
 import { freshDatabase, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
@@ -35,7 +35,7 @@ async function drive(
   await Promise.all(
     Array.from({ length: askers }, async () => {
       while (performance.now() < end) {
-        const taken = await rates.take(id, limit, { not_before: null, slack_ms: slack_ms() });
+        const taken = await rates.acquire(id, limit, { not_before: null, slack_ms: slack_ms() });
         if (taken.granted) {
           grants.push(taken.at.getTime());
           expect(taken.at.getTime()).toBeGreaterThanOrEqual(taken.asked_at.getTime());
@@ -61,28 +61,28 @@ test.each([
   const grants = await drive(`w:${max}:${window_ms}`, limit, 12, 1800, () =>
     Math.random() < 0.5 ? 0 : Math.floor(Math.random() * window_ms),
   );
-  expect(tightest(grants, max)).toBeGreaterThanOrEqual(widened(limit));
+  expect(tightest(grants, max)).toBeGreaterThanOrEqual(windowMs(limit));
   expect(grants.length).toBeGreaterThanOrEqual(Math.min(2, max) * 2);
 });
 
 test("more than 1,000 are kept in coarse entries: never more than the limit, and nearly all of it", async () => {
   const limit = { max: 1300, window_ms: 60_000 };
-  const { group, entries } = layoutOf(limit.max);
+  const { group, entries } = layoutFor(limit.max);
   expect(entries * group).toBeGreaterThanOrEqual(limit.max * 0.98);
   const grants: number[] = [];
   await Promise.all(
     Array.from({ length: 16 }, async () => {
       while (grants.length < 1700) {
-        const taken = await rates.take("coarse", limit, { not_before: null, slack_ms: 200_000 });
+        const taken = await rates.acquire("coarse", limit, { not_before: null, slack_ms: 200_000 });
         expect(taken.granted).toBe(true);
         if (taken.granted) grants.push(taken.at.getTime());
       }
     }),
   );
   grants.sort((a, b) => a - b);
-  expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(widened(limit));
+  expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(windowMs(limit));
   const begin = grants[0] ?? 0;
-  expect(grants.filter((at) => at < begin + widened(limit)).length).toBeGreaterThanOrEqual(limit.max * 0.97);
+  expect(grants.filter((at) => at < begin + windowMs(limit)).length).toBeGreaterThanOrEqual(limit.max * 0.97);
 }, 40_000);
 
 test("nearly all of the limit can be used", async () => {
@@ -90,12 +90,12 @@ test("nearly all of the limit can be used", async () => {
   const began = Date.now();
   const grants = await drive("used", limit, 4, 6500, () => 1000);
   const used = grants.filter((at) => at >= began && at < began + 3 * 2000).length;
-  expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(widened(limit));
+  expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(windowMs(limit));
   expect(used).toBeGreaterThanOrEqual(Math.floor(0.95 * 3 * limit.max));
 });
 
 test("a lowered limit holds at once, a raised one forgets nothing, also when both are asked for in turns", async () => {
-  const take = (max: number) => rates.take("turns", { max, window_ms: 60_000 }, { not_before: null, slack_ms: 0 });
+  const take = (max: number) => rates.acquire("turns", { max, window_ms: 60_000 }, { not_before: null, slack_ms: 0 });
   for (let i = 0; i < 8; i++) expect(await take(10)).toMatchObject({ granted: true });
   expect(await take(3)).toMatchObject({ granted: false });
   expect(await take(10)).toMatchObject({ granted: true });
@@ -109,15 +109,15 @@ test("a lowered limit holds at once, a raised one forgets nothing, also when bot
 
 test("a closed ring grants nothing before, a longer closing stays, and a look shows it", async () => {
   const until = new Date(Date.now() + 60_000);
-  await rates.close("provider:x", until, "429 Retry-After");
-  await rates.close("provider:x", new Date(until.getTime() - 30_000), "sooner");
-  expect(await rates.take("provider:x", { max: 5, window_ms: 1000 }, { not_before: null, slack_ms: 5000 })).toEqual({
+  await rates.closeUntil("provider:x", until, "429 Retry-After");
+  await rates.closeUntil("provider:x", new Date(until.getTime() - 30_000), "sooner");
+  expect(await rates.acquire("provider:x", { max: 5, window_ms: 1000 }, { not_before: null, slack_ms: 5000 })).toEqual({
     granted: false,
     next: until,
   });
-  const state = (await rates.peek(["provider:x"])).get("provider:x") ?? null;
-  expect(roomAt(state, { max: 5, window_ms: 1000 }, new Date())).toEqual({ free: 0, next: until });
-  expect(roomAt(state, null, new Date())).toEqual({ free: 0, next: until });
+  const state = (await rates.read(["provider:x"])).get("provider:x") ?? null;
+  expect(permitsAt(state, { max: 5, window_ms: 1000 }, new Date())).toEqual({ free: 0, next: until });
+  expect(permitsAt(state, null, new Date())).toEqual({ free: 0, next: until });
   expect(state?.closed_why).toBe("429 Retry-After");
 });
 
