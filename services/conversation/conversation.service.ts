@@ -44,7 +44,7 @@ export default service("conversation", (ground) => {
   const sessions = sessionsRepository(ground.store().model("conversation_sessions", sessionSchema));
   const templates = compiledTemplates();
   const models = deploymentModels({ env, clock, log });
-  const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE });
+  const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const voicePipelines = pipelines({ env, clock, models, recordings });
@@ -101,7 +101,7 @@ export default service("conversation", (ground) => {
         host: env.MEDIA_HOST,
         port: env.MEDIA_PORT,
         log,
-        most: MAX_TALKS,
+        maxSockets: MAX_TALKS,
         admit: conversations.admit,
         onSocket: (socket, doc) => {
           void conversations.run(attach(socket, doc), doc);

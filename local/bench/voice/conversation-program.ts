@@ -2,6 +2,7 @@ import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { ServiceBroker } from "moleculer";
+import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { busOf } from "../../../shared/bus.ts";
 import { systemClock } from "../../../shared/clock.ts";
@@ -113,6 +114,7 @@ async function answer(asked: Asked): Promise<void> {
         template_version: 1,
         voicemail_action: "hangup" as const,
         carrier: "twilio" as const,
+        stream: twilioStream,
         engine: "cascade" as const,
         record: false,
         payload,

@@ -38,7 +38,7 @@ export function pipelines({
   env: Env;
   clock: Clock;
   models: DeploymentModels;
-  recordings: Pick<SessionRecordings, "open">;
+  recordings: Pick<SessionRecordings, "record">;
 }): Pipelines {
   const beats = frameClock(clock);
   const judge = ruleBasedEndpointing();
@@ -64,7 +64,7 @@ export function pipelines({
         processor: mindOf(ready, engine),
         fillers: fillers(ready.template.language),
         dtmf: stream?.dtmf === "command" ? "command" : "sound",
-        ...(record ? { recorder: (rate: number) => recordings.open(_id, rate === 8000 ? 8000 : 16_000) } : {}),
+        ...(record ? { recorder: (rate: number) => recordings.record(_id, rate === 8000 ? 8000 : 16_000) } : {}),
       }),
   };
 }

@@ -7,7 +7,7 @@ export const COOL_DOWN_MS = 30_000;
 /** Which of two endpoints is asked first. */
 export interface Failover<T> {
   /** In the order in which they are to be asked. */
-  order(): readonly T[];
+  endpoints(): readonly T[];
   /** Asking it came to nothing; what the asker took back says nothing about its health. */
   failed(one: T, error: unknown): void;
 }
@@ -19,7 +19,7 @@ export type FailoverListener = (fault: ModelError) => void;
 export function failover<T>(first: T, second: T | null, clock: Clock, resting?: FailoverListener): Failover<T> {
   let restsUntil = -Infinity;
   return {
-    order() {
+    endpoints() {
       if (second === null) return [first];
       return clock.monotonicMs() < restsUntil ? [second, first] : [first, second];
     },

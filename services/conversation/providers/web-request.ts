@@ -1,64 +1,53 @@
-import { request } from "undici";
-import { egressAgent } from "../../../shared/egress.ts";
-import { addressRefusal, type AddressPolicy } from "../../../shared/egress-address.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { AddressPolicy } from "../../../shared/egress-address.ts";
+import { egressClient } from "../../../shared/egress-request.ts";
 
-/** A web request that a template's function asks for. */
+/** A web request that a template's function makes. */
 export interface WebRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly body: unknown;
 }
-/** How it ended: `result` is the body's text, or a code when it failed. */
+/** Its outcome: `result` is the text of a 2xx answer's body, otherwise a code. */
 export interface WebResult {
   readonly ok: boolean;
   readonly result: string;
 }
-/** Does web requests for functions; never rejects. */
+/** Makes web requests for functions; never rejects. */
 export type WebRequester = (order: WebRequest, signal: AbortSignal) => Promise<WebResult>;
 
 const TIMEOUT_MS = 5000;
 const MAX_BODY_BYTES = 65_536;
 const CONNECTIONS_PER_HOST = 10;
 
-const codeOf = (error: unknown): string => {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "REQUEST_FAILED";
-};
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    chunks.push(chunk);
-    if (size > MAX_BODY_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8");
-}
-
-/** A caller that follows no redirect, reads at most 64 KiB and gives up after 5 s. */
-export function webRequester(policy: AddressPolicy): WebRequester {
-  const agent = egressAgent(policy, { connectTimeoutMs: TIMEOUT_MS, connectionsPerHost: CONNECTIONS_PER_HOST });
-  return async (order, signal) => {
-    if (addressRefusal(order.url, policy)) return { ok: false, result: "ADDRESS_REFUSED" };
-    try {
-      const answer = await request(order.url, {
-        dispatcher: agent,
-        method: order.method,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+/** A requester that follows no redirect, reads at most 64 KiB and gives up after 5 s. */
+export function webRequester(policy: AddressPolicy, clock: Clock): WebRequester {
+  const client = egressClient(policy, clock, {
+    connectTimeoutMs: TIMEOUT_MS,
+    connectionsPerHost: CONNECTIONS_PER_HOST,
+  });
+  return async ({ method, url, body }, signal) => {
+    const json = body === null ? null : JSON.stringify(body);
+    const answer = await client.send(
+      {
+        url,
+        method,
         headers: {
           accept: "application/json",
           "user-agent": "callagent",
-          ...(order.body === null ? {} : { "content-type": "application/json" }),
+          ...(json === null ? {} : { "content-type": "application/json" }),
         },
-        ...(order.body === null || order.method === "GET" ? {} : { body: JSON.stringify(order.body) }),
-      });
-      const text = await textOf(answer.body);
-      return answer.statusCode >= 200 && answer.statusCode < 300
-        ? { ok: true, result: text }
-        : { ok: false, result: `HTTP_${answer.statusCode}` };
-    } catch (error) {
-      return { ok: false, result: signal.aborted ? "ABORTED" : codeOf(error) };
+        body: method === "GET" ? null : json,
+        timeoutMs: TIMEOUT_MS,
+        read: { firstBytes: MAX_BODY_BYTES },
+      },
+      signal,
+    );
+    if ("failure" in answer) {
+      const aborted = signal.aborted || answer.failure === "aborted";
+      return { ok: false, result: aborted ? "ABORTED" : (answer.code ?? "REQUEST_FAILED") };
     }
+    const { status, text } = answer;
+    return status >= 200 && status < 300 ? { ok: true, result: text } : { ok: false, result: `HTTP_${status}` };
   };
 }

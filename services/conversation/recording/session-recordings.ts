@@ -24,7 +24,7 @@ export interface SessionRecordingsDeps {
 /** The talks that are recorded here. */
 export interface SessionRecordings {
   /** Records a talk from now on. Never throws, and its recorder neither: what can't be recorded is logged. */
-  open(call_ref: string, rate: 8000 | 16_000): Recorder;
+  record(call_ref: string, rate: 8000 | 16_000): Recorder;
   /** One pass, to be made at the start and every minute: finishes and keeps what processes that died, or talks whose dialer could not be told, have left. Gives how many were kept. */
   recoverLeftovers(): Promise<number>;
 }
@@ -56,7 +56,7 @@ class Recordings implements SessionRecordings {
     this.#local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
   }
 
-  open(call_ref: string, rate: 8000 | 16_000): Recorder {
+  record(call_ref: string, rate: 8000 | 16_000): Recorder {
     const { clock, log } = this.#parts;
     const name = `${clock.now().toISOString().slice(0, DAY_CHARS)}_${call_ref}.wav`;
     const file = wavFileSink(join(this.#dir, name), rate);

@@ -84,7 +84,7 @@ export function xmlDrivenConversations({
       admitting.set(call_ref, admitted);
       return (await admitted).turn(input);
     },
-    carrierEnded: (call_ref) => legs.get(call_ref)?.gone(),
+    carrierEnded: (call_ref) => legs.get(call_ref)?.callEnded(),
     refuse() {
       refusing = true;
     },

@@ -1,20 +1,20 @@
-/** A turn at which nothing happened lasts at least this part of what it should, however fast the carrier's voice speaks. */
-const LEAST_PART = 0.7;
+/** A turn without input lasts at least this share of its expected length, however fast the carrier's voice speaks. */
+const MIN_SHARE = 0.7;
 
-/** Whether a carrier's time runs like ours: only then does the time that passed tell what was heard. One that plays a talk in haste, as simulated ones do, is not believed. */
+/** Whether a carrier plays calls in real time: only then does elapsed time tell what was heard. Simulated carriers may play faster. */
 export interface CarrierTempo {
-  /** A turn at which the customer did nothing took so long, and should have taken so long. */
+  /** Reports how long a turn without input took and should have taken. */
   observe(ms: number, expected_ms: number): void;
   isRealTime(): boolean;
 }
 
-/** Starts with a carrier that is not known yet: until its pace is, our words count as heard. */
+/** The tempo of an unknown carrier: not real time until a turn shows it. */
 export function carrierTempo(): CarrierTempo {
-  let ours = false;
+  let realTime = false;
   return {
     observe(ms, expected_ms) {
-      ours = ms >= expected_ms * LEAST_PART;
+      realTime = ms >= expected_ms * MIN_SHARE;
     },
-    isRealTime: () => ours,
+    isRealTime: () => realTime,
   };
 }

@@ -1,29 +1,29 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { FRAME_MS } from "./port.ts";
 
-/** Calls are spread over this many moments of a period, so that they do not all want the processor at once. */
-const SLOTS = 4;
-const SLOT_MS = FRAME_MS / SLOTS;
-/** After a longer stand-still the missed beats are not made up for: who keeps the pace looks at the clock. */
+/** Calls are spread over this many phases of a frame, so that they do not all need the processor at once. */
+const PHASES = 4;
+const PHASE_MS = FRAME_MS / PHASES;
+/** After a longer standstill the missed ticks are dropped: subscribers look at the clock themselves. */
 const MAX_BEHIND_MS = 5 * FRAME_MS;
 
-/** One beat every FRAME_MS for all talks of a process. */
+/** One tick every FRAME_MS for all calls of a process. */
 export interface FrameClock {
-  /** Calls `beat` until the function it gives is called. */
-  subscribe(beat: () => void): () => void;
+  /** Calls `tick` until the returned function is called. */
+  subscribe(tick: () => void): () => void;
 }
 
-/** Runs only while somebody listens. */
+/** A clock that runs only while it has subscribers. */
 export function frameClock(clock: Clock): FrameClock {
-  const slots = Array.from({ length: SLOTS }, () => new Set<() => void>());
-  let members = 0;
+  const phases = Array.from({ length: PHASES }, () => new Set<() => void>());
+  let subscribers = 0;
   let stop: AbortController | null = null;
 
   const run = async (signal: AbortSignal): Promise<void> => {
     let next = clock.monotonicMs();
-    for (let at = 0; !signal.aborted; at = (at + 1) % SLOTS) {
-      for (const beat of slots[at] ?? []) beat();
-      next += SLOT_MS;
+    for (let at = 0; !signal.aborted; at = (at + 1) % PHASES) {
+      for (const tick of phases[at] ?? []) tick();
+      next += PHASE_MS;
       const now = clock.monotonicMs();
       if (now - next > MAX_BEHIND_MS) next = now;
       if (next > now) await clock.wait(next - now, signal);
@@ -31,16 +31,16 @@ export function frameClock(clock: Clock): FrameClock {
   };
 
   return {
-    subscribe(beat) {
-      const slot = slots.reduce((least, other) => (other.size < least.size ? other : least));
-      slot.add(beat);
-      members++;
+    subscribe(tick) {
+      const phase = phases.reduce((least, other) => (other.size < least.size ? other : least));
+      phase.add(tick);
+      subscribers++;
       if (!stop) {
         stop = new AbortController();
         void run(stop.signal);
       }
       return () => {
-        if (!slot.delete(beat) || --members > 0) return;
+        if (!phase.delete(tick) || --subscribers > 0) return;
         stop?.abort();
         stop = null;
       };

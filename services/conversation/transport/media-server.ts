@@ -5,7 +5,7 @@ import { PROVIDERS, type Provider } from "../../../shared/contracts/configuratio
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import { MAX_FRAME_BYTES } from "./leg-socket.ts";
 
-/** An upgrade as it was asked for. */
+/** A request for a socket: whose it is and its one-use token. */
 export interface UpgradeRequest {
   provider: Provider;
   token: string;
@@ -13,13 +13,13 @@ export interface UpgradeRequest {
   headers: Record<string, string>;
 }
 
-/** How the server is run. `admit` gives what `onSocket` needs, or null for 401; when it throws the answer is 503. */
+/** How the server runs. `admit` returns what `onSocket` needs, or null for 401; when it throws the answer is 503. */
 export interface MediaServerOptions<Ticket> {
   host: string;
   port: number;
   log: Log;
-  /** Most sockets at once; more are answered 503. */
-  most: number;
+  /** Sockets at once; further ones are answered 503. */
+  maxSockets: number;
   admit(knock: UpgradeRequest): Promise<Ticket | null>;
   onSocket(socket: WebSocket, ticket: Ticket): void;
 }
@@ -27,7 +27,7 @@ export interface MediaServerOptions<Ticket> {
 /** The running server. */
 export interface MediaServer {
   readonly port: number;
-  /** Answers 503 from now on; open sockets stay. */
+  /** Answers 503 from now on; open sockets stay open. */
   refuse(): void;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ const isProvider = (word: string): word is Provider => PROVIDERS.some((p) => p =
 /** Path of a media address. */
 export const mediaPath = (provider: Provider, token: string): string => `/media/${provider}/${token}`;
 
-/** Reads an upgrade's address and headers; null when it is none of ours. */
+/** Reads the address and headers of an upgrade; null for any other address. */
 export function upgradeRequestOf(request: Pick<IncomingMessage, "url" | "headers">): UpgradeRequest | null {
   const path = request.url ?? "";
   const [, provider = "", token = ""] = ADDRESS.exec(path) ?? [];
@@ -56,13 +56,13 @@ export function upgradeRequestOf(request: Pick<IncomingMessage, "url" | "headers
 
 const STATUS = { 401: "Unauthorized", 404: "Not Found", 503: "Service Unavailable" } as const;
 
-function turnAway(socket: Duplex, status: keyof typeof STATUS): void {
+function refuse(socket: Duplex, status: keyof typeof STATUS): void {
   socket.end(
     `HTTP/1.1 ${status} ${STATUS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n${status === 503 ? "Retry-After: 1\r\n" : ""}\r\n`,
   );
 }
 
-/** Pings every socket; one that did not answer since the last round is dead and let go. */
+/** Pings every socket and terminates those that did not answer the previous ping. */
 function keepAlive(server: WebSocketServer): () => void {
   const answered = new WeakSet<WebSocket>();
   server.on("connection", (socket) => {
@@ -79,52 +79,59 @@ function keepAlive(server: WebSocketServer): () => void {
   return () => clearInterval(timer);
 }
 
-/** Starts the WebSocket server that carriers connect to. Rejects when the port is taken. */
-export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticket>): Promise<MediaServer> {
-  const { log } = options;
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_FRAME_BYTES });
-  const stopPings = keepAlive(sockets);
-  let refusing = false;
-  let knocking = 0;
-
-  const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    const knock = upgradeRequestOf(request);
-    if (!knock) {
-      turnAway(socket, 404);
+/** Admits upgrades, within the bound of sockets, and opens their sockets. */
+function upgradeHandler<Ticket>(
+  { admit, onSocket, maxSockets, log }: MediaServerOptions<Ticket>,
+  sockets: WebSocketServer,
+  isRefusing: () => boolean,
+): (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
+  let admitting = 0;
+  return async (request, socket, head) => {
+    const upgrade = upgradeRequestOf(request);
+    if (!upgrade) {
+      refuse(socket, 404);
       return;
     }
-    if (refusing || sockets.clients.size + knocking >= options.most) {
-      turnAway(socket, 503);
+    if (isRefusing() || sockets.clients.size + admitting >= maxSockets) {
+      refuse(socket, 503);
       return;
     }
-    knocking++;
+    admitting++;
     try {
-      const ticket = await options.admit(knock);
+      const ticket = await admit(upgrade);
       if (ticket === null) {
-        turnAway(socket, 401);
+        refuse(socket, 401);
         return;
       }
       sockets.handleUpgrade(request, socket, head, (ws) => {
         sockets.emit("connection", ws, request);
-        options.onSocket(ws, ticket);
+        onSocket(ws, ticket);
       });
     } catch (error) {
       log.error(
         { event: "media.not_admitted", error: errorForLog(error) },
         "A carrier's socket could not be checked; answered 503.",
       );
-      turnAway(socket, 503);
+      refuse(socket, 503);
     } finally {
-      knocking--;
+      admitting--;
     }
   };
+}
+
+/** Starts the WebSocket server that carriers connect to. Rejects when the port is taken. */
+export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticket>): Promise<MediaServer> {
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_FRAME_BYTES });
+  const stopPings = keepAlive(sockets);
+  let refusing = false;
+  const onUpgrade = upgradeHandler(options, sockets, () => refusing);
 
   const http = createServer({ headersTimeout: HEADERS_MS }, (_request, response) => {
     response.writeHead(426, { upgrade: "websocket", connection: "close" }).end();
   });
   http.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
-    void receive(request, socket, head);
+    void onUpgrade(request, socket, head);
   });
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);

@@ -1,59 +1,59 @@
-/** Puts numbered frames into order that may come out of it, more than once, or not at all. */
+/** Puts numbered frames into order that may arrive out of order, repeated or not at all. */
 export interface ReorderBuffer<T> {
-  /** Takes a frame; `give` gets what can go on now, in order. Null: a frame without a number goes on as it comes. */
+  /** Takes a frame and delivers what is in order now. Number null: the frame is delivered as it comes. */
   push(number: number | null, frame: T): void;
-  /** Nothing more will come: what is held back goes on. */
+  /** Delivers what is held back: nothing more will come. */
   flush(): void;
 }
 
-/** Frames held back for one that is missing: a tenth of a second of 20 ms frames, then it counts as lost. */
-const MAX_HELD = 5;
-/** So many numbers in a row that are behind are no repeats: the carrier has begun to count anew. */
+/** Frames held back for a missing one: a tenth of a second of 20 ms frames, then it counts as lost. */
+const MAX_HELD_FRAMES = 5;
+/** This many late numbers in a row are no repeats: the carrier counts anew. */
 const RESTART_AFTER = 25;
 /** Where carriers begin to count, or lower. */
 const FIRST = 1;
 
-/** Starts with the first frame of a stream. */
-export function reorderBuffer<T>(give: (frame: T) => void): ReorderBuffer<T> {
+/** The buffer of a new stream. */
+export function reorderBuffer<T>(deliver: (frame: T) => void): ReorderBuffer<T> {
   const held = new Map<number, T>();
   let next: number | null = null;
-  let behind = 0;
+  let late = 0;
 
-  const release = (): void => {
+  const deliverHeld = (): void => {
     for (let at = next ?? FIRST; held.has(at); next = ++at) {
       const frame = held.get(at);
       held.delete(at);
-      if (frame !== undefined) give(frame);
+      if (frame !== undefined) deliver(frame);
     }
   };
-  const skip = (): void => {
+  const skipMissing = (): void => {
     next = Math.min(...held.keys());
-    release();
+    deliverHeld();
   };
   return {
     push(number, frame) {
       if (number === null) {
-        give(frame);
+        deliver(frame);
         return;
       }
       next ??= Math.min(number, FIRST);
       if (number < next) {
-        if (++behind < RESTART_AFTER) return;
-        while (held.size > 0) skip();
+        if (++late < RESTART_AFTER) return;
+        while (held.size > 0) skipMissing();
         next = number;
       }
-      behind = 0;
+      late = 0;
       if (number === next) {
         next++;
-        give(frame);
-        release();
+        deliver(frame);
+        deliverHeld();
         return;
       }
       held.set(number, frame);
-      if (held.size >= MAX_HELD) skip();
+      if (held.size >= MAX_HELD_FRAMES) skipMissing();
     },
     flush() {
-      while (held.size > 0) skip();
+      while (held.size > 0) skipMissing();
     },
   };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { ModelError, TranscriptionModel } from "../../../services/conversation/providers/port.ts";
 import { realtimeTranscription } from "../../../services/conversation/providers/stt/realtime-transcription.ts";
-import type { Dialect } from "../../../services/conversation/providers/stt/transcription-stream.ts";
+import type { RealtimeDialect } from "../../../services/conversation/providers/stt/transcription-stream.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
 import { systemClock, type Clock } from "../../../shared/clock.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -101,7 +101,7 @@ describe("words while somebody speaks", () => {
     return { opened, model };
   };
   const model = ({
-    dialect = "ga" as Dialect,
+    dialect = "ga" as RealtimeDialect,
     clock = systemClock as Clock,
     instead = pieces(),
     faults = [] as ModelError[],
@@ -141,7 +141,7 @@ describe("words while somebody speaks", () => {
     stretch.close();
     await until(() => types(seen[0])?.includes("closed") ?? false);
   });
-  test.each<[string, Dialect, string]>([
+  test.each<[string, RealtimeDialect, string]>([
     ["by setting", "beta", "session.created"],
     ["by the server's first word", "ga", "transcription_session.created"],
   ])("the older names, %s", async (_name, dialect, first) => {

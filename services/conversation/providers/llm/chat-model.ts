@@ -160,7 +160,7 @@ export function chatModel(
   return {
     async answer(request, { signal, onText }): Promise<ModelAnswer> {
       const began = clock.monotonicMs();
-      const endpoints = asked.order();
+      const endpoints = asked.endpoints();
       let [tries, at] = [0, 0];
       for (let here = 1; ; here++) {
         const reading: Reading = { text: "", calls: new Map(), prompt_tokens: 0, completion_tokens: 0, firstAt: null };

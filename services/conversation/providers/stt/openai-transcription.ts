@@ -81,7 +81,7 @@ export function openAiTranscriber(
   const asked = failover(endpointAt(first), second && endpointAt(second), clock, resting);
   return (piece, signal) =>
     places.hold(signal, async () => {
-      const endpoints = asked.order();
+      const endpoints = asked.endpoints();
       for (let [at, here] = [0, 1]; ; here++) {
         const endpoint = endpoints[at];
         if (endpoint === undefined) throw new ModelError("MODEL_ERROR", "there is no transcription model", false);

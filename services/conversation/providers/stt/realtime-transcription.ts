@@ -9,7 +9,7 @@ import { ModelError, type Transcription, type TranscriptionModel } from "../port
 import { joinTexts } from "./segmented-transcription.ts";
 import {
   openTranscriptionStream,
-  type Dialect,
+  type RealtimeDialect,
   type TranscriptionStream,
   type TranscriptionStreamOptions,
 } from "./transcription-stream.ts";
@@ -22,7 +22,7 @@ type Open = Parameters<TranscriptionModel["open"]>[0];
 /** What a streaming model needs. `pieces` does its work where the session fails twice. */
 export interface RealtimeTranscription {
   readonly address: ModelAddress;
-  readonly dialect: Dialect;
+  readonly dialect: RealtimeDialect;
   readonly clock: Clock;
   readonly pieces: TranscriptionModel;
   readonly resting?: FailoverListener;
@@ -166,5 +166,5 @@ export function realtimeTranscription(parts: RealtimeTranscription): Transcripti
     open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }),
   };
   const asked = failover<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
-  return { streams: true, open: (how) => (asked.order()[0] ?? live).open(how) };
+  return { streams: true, open: (how) => (asked.endpoints()[0] ?? live).open(how) };
 }

@@ -5,11 +5,11 @@ import { sessionHeaders, socketBase, type ModelAddress } from "../addresses.ts";
 import { ModelError } from "../port.ts";
 
 /** Names of the events that are sent; both are understood. */
-export type Dialect = "ga" | "beta";
+export type RealtimeDialect = "ga" | "beta";
 /** What a session is opened with. */
 export interface TranscriptionStreamOptions {
   readonly address: ModelAddress;
-  readonly dialect: Dialect;
+  readonly dialect: RealtimeDialect;
   readonly rate: number;
   readonly language: string;
   readonly prompt: string;
@@ -96,7 +96,7 @@ function complaint(event: Record<string, unknown>, check: string): ModelError {
 
 function settings(
   { address, language, prompt }: TranscriptionStreamOptions,
-  dialect: Dialect,
+  dialect: RealtimeDialect,
   wire: { ga: object; beta: string },
 ): object {
   const transcription = {

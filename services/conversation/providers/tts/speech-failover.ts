@@ -29,7 +29,7 @@ export function speechWithFailover(
     // what waits to be said again is the first one's: it is asked as a rule
     ...(first.warm === undefined ? {} : { warm: (text) => first.warm?.(text) ?? Promise.resolve() }),
     async *speak(text, signal) {
-      const models = asked.order();
+      const models = asked.endpoints();
       for (const [at, model] of models.entries()) {
         let heard = false;
         try {

@@ -81,7 +81,7 @@ async function talked(over: Partial<CallDoc> = {}, stage = d): Promise<{ order: 
 
 /** Records a talk of so many seconds: the caller says ones, we say twos. */
 async function record(recordings: SessionRecordings, ref: string, seconds: number): Promise<void> {
-  const recorder = recordings.open(ref, RATE);
+  const recorder = recordings.record(ref, RATE);
   for (let i = 0; i < seconds * 50; i += 1) {
     await clock.advance(20);
     recorder.heard(new Int16Array(FRAME).fill(1), clock.monotonicMs() - 20);
@@ -224,7 +224,7 @@ describe("what is left over", () => {
   test("of a talk that is silent for long is not: the process that records it says so", async () => {
     const { order, call } = await talked();
     const mine = ours();
-    const recorder = mine.open(call._id, RATE);
+    const recorder = mine.record(call._id, RATE);
     const speak = async (): Promise<void> => {
       await clock.advance(20_000);
       recorder.heard(new Int16Array(FRAME).fill(1), clock.monotonicMs() - 20);

@@ -1,0 +1,72 @@
+import { createServer } from "node:http";
+import { webRequester } from "../../../services/conversation/providers/web-request.ts";
+import { systemClock } from "../../../shared/clock.ts";
+
+describe("web requests of functions", () => {
+  test.each([
+    "http://example.com/x",
+    "ftp://example.com",
+    "https://u:p@example.com",
+    "https://10.0.0.1/",
+    "https://[::1]/",
+    "https://0x7f000001/",
+    "https://localhost/",
+    "nonsense",
+  ])("%s is refused unasked", async (url) =>
+    expect(
+      await webRequester({ allow_http: false, allow_private: false }, systemClock)(
+        { method: "GET", url, body: null },
+        new AbortController().signal,
+      ),
+    ).toEqual({ ok: false, result: "ADDRESS_REFUSED" }),
+  );
+  test("a name that leads to a private address is refused when connecting", async () => {
+    expect(
+      await webRequester({ allow_http: true, allow_private: false }, systemClock)(
+        { method: "GET", url: "http://localhost:9/", body: null },
+        new AbortController().signal,
+      ),
+    ).toEqual({ ok: false, result: "ADDRESS_REFUSED" });
+  });
+  test("2xx gives the body, bounded; others their status; redirects are not followed; a dead end its code", async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      let body = "";
+      request.on("data", (d: Buffer) => {
+        body += d.toString();
+      });
+      request.on("end", () => {
+        asked.push(`${request.method} ${request.url} ${body}`);
+        if (request.url === "/big") response.end("x".repeat(300_000));
+        else if (request.url === "/moved") response.writeHead(302, { location: "/ok" }).end();
+        else if (request.url === "/ok") response.end('{"left":7}');
+        else response.writeHead(500).end("secret");
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const port = (server.address() as { port: number }).port;
+    const ask = webRequester({ allow_http: true, allow_private: true }, systemClock);
+    const signal = new AbortController().signal;
+    const at = (path: string) => `http://127.0.0.1:${port}${path}`;
+    expect(await ask({ method: "POST", url: at("/ok"), body: { a: 1 } }, signal)).toEqual({
+      ok: true,
+      result: '{"left":7}',
+    });
+    expect((await ask({ method: "GET", url: at("/big"), body: null }, signal)).result.length).toBe(65_536);
+    expect(await ask({ method: "GET", url: at("/moved"), body: null }, signal)).toEqual({
+      ok: false,
+      result: "HTTP_302",
+    });
+    expect(await ask({ method: "GET", url: at("/none"), body: null }, signal)).toEqual({
+      ok: false,
+      result: "HTTP_500",
+    });
+    expect(asked).toEqual(['POST /ok {"a":1}', "GET /big ", "GET /moved ", "GET /none "]);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect(await ask({ method: "GET", url: at("/ok"), body: null }, signal)).toEqual({
+      ok: false,
+      result: expect.stringMatching(/^(ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET)$/),
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { carrierTempo } from "../../../services/conversation/transport/carrier-tempo.ts";
+import type { xmlDrivenLeg } from "../../../services/conversation/transport/xml-driven-leg.ts";
+import { FLOOR, LISTEN, LOOSE, openXmlLeg } from "../fixtures/xml-leg.ts";
+
+describe("silence", () => {
+  const reprompt = (leg: ReturnType<typeof xmlDrivenLeg>, name: string): void => {
+    if (name === "silence") leg.say("Still there?", LOOSE);
+    if (name === "silence" || name === "speaking") leg.giveFloor?.(FLOOR);
+  };
+  test("is told when the listening was in vain, and answered in the same turn", async () => {
+    const t = openXmlLeg(reprompt);
+    await t.opened();
+    expect(await t.ask()).toMatchObject({ say: [{ text: "Still there?" }], next: LISTEN });
+    expect(t.seen.slice(1)).toEqual([["speaking", false], ["silence"]]);
+  });
+  test("an idle time longer than a carrier listens is listened for twice, without a word between", async () => {
+    const t = openXmlLeg();
+    await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
+    expect(await t.ask()).toMatchObject({ say: [], next: { kind: "listen", seconds: 30 } });
+    void t.ask();
+    expect(t.seen.filter(([name]) => name === "silence").length).toBe(1);
+  });
+  test("what was said meanwhile comes first", async () => {
+    const t = openXmlLeg();
+    await t.opened();
+    t.leg.say("By the way.", LOOSE);
+    expect(await t.ask()).toMatchObject({ say: [{ text: "By the way." }], next: LISTEN });
+    expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
+  });
+  test("begins anew with every word", async () => {
+    const t = openXmlLeg((leg, name) => {
+      if (name === "prompt") leg.giveFloor?.({ idle_ms: 90_000, keys_only: false });
+    });
+    await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
+    await t.ask();
+    expect((await t.ask({ heard: "Well" })).next).toMatchObject({ seconds: 60 });
+  });
+});
+
+describe("input that comes while we speak", () => {
+  const text = "Ada, do you confirm the order of last week?"; // 2.9 s
+  const interrupts = async (afterMs: number, heard: string, said = text): Promise<unknown[]> => {
+    const t = openXmlLeg();
+    await t.opened(said);
+    await t.clock.advance(afterMs);
+    void t.ask({ heard });
+    return t.seen.slice(1).map(([name, what]) => (name === "interrupt" ? what : name));
+  };
+  test("what can have been heard is told, ended at a word, before the words", async () =>
+    expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
+  test("the last half second counts as heard", async () =>
+    expect(await interrupts(3700, "Yes.")).toEqual(["speaking", "prompt"]));
+  test("one that began before us: nothing was heard", async () =>
+    expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
+  test("keys tell at once", async () => {
+    const t = openXmlLeg();
+    await t.opened(text);
+    await t.clock.advance(1000);
+    void t.ask({ digits: "1" });
+    expect(t.seen.slice(1)).toEqual([
+      ["interrupt", "Ada, do you"],
+      ["digit", "1"],
+    ]);
+  });
+  test("a carrier whose time is not known to run like ours is not believed: all counts as heard", async () => {
+    const known = carrierTempo();
+    expect(known.isRealTime()).toBe(false);
+    known.observe(13_100, 13_000);
+    expect(known.isRealTime()).toBe(true);
+    const t = openXmlLeg((leg, name) => {
+      if (name === "silence") {
+        leg.say(text, LOOSE);
+        leg.giveFloor?.(FLOOR);
+      }
+    });
+    await t.opened(text);
+    await t.clock.advance(540); // a talk of 11 s, twenty times as fast
+    await t.ask();
+    await t.clock.advance(1600);
+    void t.ask({ heard: "Yes." });
+    expect(t.seen.map(([name]) => name)).not.toContain("interrupt");
+  });
+});
