@@ -1,7 +1,7 @@
 import type { Bus, ParamsOf, ServiceDeps } from "./bus.ts";
 import { errorForLog } from "./log.ts";
 
-/** Writes an entry of the audit log after the deed. A failure to write it is logged and does not undo what was done; it never throws. */
+/** Writes an entry of the audit log after the action took effect. A failure is logged and undoes nothing; it never throws. */
 export async function recordAudit(
   deps: Pick<ServiceDeps, "log">,
   bus: Bus,
@@ -17,7 +17,7 @@ export async function recordAudit(
         by_id: entry.by.id,
         ...errorForLog(error),
       },
-      "an entry of the audit log could not be written; what it tells of was done",
+      "an entry of the audit log could not be written; the action itself took effect",
     );
   });
 }

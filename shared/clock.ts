@@ -27,8 +27,11 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Milliseconds in a second. */
+export const MS_PER_SECOND = 1000;
+
 /** `date` moved by a number of milliseconds (may be negative). */
 export const plusMs = (date: Date, ms: number): Date => new Date(date.getTime() + ms);
 
 /** `date` moved by a number of seconds (may be negative). */
-export const plusSeconds = (date: Date, seconds: number): Date => plusMs(date, seconds * 1000);
+export const plusSeconds = (date: Date, seconds: number): Date => plusMs(date, seconds * MS_PER_SECOND);

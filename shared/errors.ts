@@ -1,4 +1,5 @@
 import { Errors } from "moleculer";
+import { isRecord } from "./json.ts";
 
 /**
  * The one catalogue of what can go wrong: code -> what it means to a person, and whether the same request may succeed later.
@@ -89,7 +90,11 @@ export function fail(code: ErrorCode, detail: string, data?: FailureData): never
   throw new Failure(code, detail, data);
 }
 
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
+/** Refuses a change that changes nothing. */
+export const failEmptyChange = (): never =>
+  fail("VALIDATION_FAILED", "The body names no field to change.", {
+    errors: [{ path: "", message: "names no field to change" }],
+  });
 
 /** Why an input is refused, as a value: for where many inputs are judged together. */
 export interface Refusal {

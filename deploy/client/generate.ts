@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+// openapi-typescript builds with TypeScript 5, the package `typescript`; the tree itself is checked by TypeScript 7 (typescript-native)
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
 import { API_VERSION } from "../../services/gateway/http/server.ts";
 import { openApi } from "../../services/gateway/docs/openapi.ts";

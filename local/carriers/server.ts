@@ -76,7 +76,7 @@ function openProtocols(options: CarrierOptions, given: Pick<TwilioOptions, "exch
   };
   return {
     telnyxPublicKey: telnyx.publicKey,
-    desks: Object.fromEntries(Object.entries(protocols).map(([carrier, { desk }]) => [carrier, desk])),
+    desks: Object.fromEntries(Object.entries(protocols).map(([carrier, { inbound }]) => [carrier, inbound])),
     answer(request: Request): Reply | null {
       for (const protocol of Object.values(protocols)) {
         const reply = protocol.answer(request);

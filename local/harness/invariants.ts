@@ -32,7 +32,7 @@ function oneRingPerAttempt({ calls, attempts }: Evidence): string[] {
 }
 
 /** I2: never two live conversations of one lead. */
-function oneTalkAtATime({ calls }: Evidence): string[] {
+function oneConversationAtATime({ calls }: Evidence): string[] {
   return [
     ...Map.groupBy(
       calls.filter((c) => c.answered_at !== null),
@@ -131,7 +131,7 @@ function atMostN({ calls, leads, configurations }: Evidence, callsPerSecond: num
 }
 
 /** I7: never more live calls from one number than it has lines. That all are free at the end is waited for. */
-function linesHold({ calls, numbers }: Evidence): string[] {
+function slotsHold({ calls, numbers }: Evidence): string[] {
   const most = new Map(numbers.map((n) => [n.phone_number, n.max_concurrent_calls]));
   return [...Map.groupBy(calls, (c) => c.from)].flatMap(([from, of]) => {
     const cap = most.get(from) ?? Infinity;
@@ -212,12 +212,12 @@ const CALLS_PER_SECOND = 50;
 export function brokenInvariants(evidence: Evidence, known: Known = {}): string[] {
   return [
     ...oneRingPerAttempt(evidence),
-    ...oneTalkAtATime(evidence),
+    ...oneConversationAtATime(evidence),
     ...allEnded(evidence, known.waiting ?? new Set()),
     ...reported(evidence),
     ...inWindow(evidence),
     ...atMostN(evidence, known.callsPerSecond ?? CALLS_PER_SECOND),
-    ...linesHold(evidence),
+    ...slotsHold(evidence),
     ...abortedStayQuiet(evidence),
     ...attemptsAdd(evidence),
     ...listedStayQuiet(evidence),

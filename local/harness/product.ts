@@ -23,9 +23,9 @@ export interface Product {
   log: LogLine[];
   run(rows: Row[], onChange?: (all: Progress[]) => void): Promise<Progress[]>;
   ledgerCalls(): Promise<LedgerCall[]>;
-  ledger(): Promise<LedgerLine[]>;
+  ledger(): Promise<LedgerEntry[]>;
   /** Asks the carrier for a fault (local/carriers/exchange/faults.ts), or with null to stop all of them. */
-  fault(fault: Record<string, unknown> | null): Promise<void>;
+  injectFault(fault: Record<string, unknown> | null): Promise<void>;
   /** How often a child died by itself, by its name. */
   deaths(child: string): number;
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export interface LedgerCall {
 }
 
 /** A line of the ledger. */
-export interface LedgerLine {
+export interface LedgerEntry {
   seq: number;
   at: string;
   kind: string;
@@ -114,9 +114,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       run: (rows, onChange) => runRows(client, stack.baseUrl, sample, sink, rows, onChange ?? (() => undefined)),
       ledgerCalls: async () => (await fromCarrier<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
       async ledger() {
-        const all: LedgerLine[] = [];
+        const all: LedgerEntry[] = [];
         for (let since = 0; ;) {
-          const page = await fromCarrier<{ entries: LedgerLine[]; next: number }>(
+          const page = await fromCarrier<{ entries: LedgerEntry[]; next: number }>(
             `/ledger?since=${since}&limit=${LEDGER_PAGE}`,
           );
           all.push(...page.entries);
@@ -124,7 +124,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
           since = page.next;
         }
       },
-      async fault(fault) {
+      async injectFault(fault) {
         const how =
           fault === null
             ? { method: "DELETE" }

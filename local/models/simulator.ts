@@ -3,7 +3,7 @@ import { answerChat } from "./api/chat-endpoint.ts";
 import { Delays, type DelayTimes } from "./api/delays.ts";
 import { Faults } from "./api/faults.ts";
 import { readBytes, readJson, sendError, sendJson } from "./api/json-http.ts";
-import { ApiFault, readRequest } from "./api/chat-request.ts";
+import { ApiError, readRequest } from "./api/chat-request.ts";
 import { Requests } from "./api/request-log.ts";
 import { answerSpeech, readSpeechRequest } from "./api/speech-endpoint.ts";
 import { CREATED } from "./api/chat-response.ts";
@@ -36,8 +36,8 @@ export class Simulator {
     } catch (error) {
       if (response.destroyed) return; // An abort ends the generation; there is nobody left to tell.
       const fault =
-        error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this request.");
-      if (!(error instanceof ApiFault)) console.error(error);
+        error instanceof ApiError ? error : new ApiError(500, "The model simulator failed on this request.");
+      if (!(error instanceof ApiError)) console.error(error);
       if (response.headersSent) response.destroy();
       else sendError(response, fault);
     }
@@ -72,7 +72,7 @@ export class Simulator {
       this.checkSoundModel(asked.model);
       return await answerTranscription(asked, response, this.context);
     }
-    throw new ApiFault(404, `Invalid URL (${route})`);
+    throw new ApiError(404, `Invalid URL (${route})`);
   }
 
   /** What tests ask and order; no key needed. */
@@ -94,14 +94,14 @@ export class Simulator {
   authorise(request: IncomingMessage): void {
     const key = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     if (key === undefined)
-      throw new ApiFault(
+      throw new ApiError(
         401,
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
         null,
         "invalid_api_key",
       );
     if (this.#key !== undefined && key !== this.#key)
-      throw new ApiFault(401, "Incorrect API key provided.", null, "invalid_api_key");
+      throw new ApiError(401, "Incorrect API key provided.", null, "invalid_api_key");
   }
 
   /** Models that speak and listen also go by the simulator's own name. */
@@ -111,7 +111,7 @@ export class Simulator {
 
   #checkModel(name: string, names: readonly string[]): void {
     if (!names.includes(name))
-      throw new ApiFault(
+      throw new ApiError(
         404,
         `The model '${name}' does not exist or you do not have access to it.`,
         "model",

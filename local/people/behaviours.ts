@@ -1,8 +1,8 @@
 /** How the phone itself behaves before anyone speaks. `refused`: the carrier does not take the number at all. */
-export type LineBehaviour = "answers" | "busy" | "ignores" | "ignores_first" | "refused" | "fails";
+export type PhoneBehaviour = "answers" | "busy" | "ignores" | "ignores_first" | "refused" | "fails";
 
 /** How the one who answered behaves. */
-export type Temper =
+export type Temperament =
   | "confirms"
   | "reschedules"
   | "impatient"
@@ -23,8 +23,8 @@ export interface Behaviour {
   /** Short, for tables. */
   name: string;
   description: string;
-  line: LineBehaviour;
-  temper: Temper;
+  line: PhoneBehaviour;
+  temper: Temperament;
 }
 
 /** Who is behind a number, by its last two digits. Every other number behaves like 01. */

@@ -1,8 +1,8 @@
 import { between, choose } from "../carriers/exchange/seeded-random.ts";
-import { SPEECH_CHARS_PER_SECOND, type Line } from "../carriers/exchange/call-leg.ts";
-import type { LineTime } from "../carriers/exchange/leg-time.ts";
+import { SPEECH_CHARS_PER_SECOND, type CallLeg } from "../carriers/exchange/call-leg.ts";
+import type { LegTime } from "../carriers/exchange/leg-time.ts";
 import type { Cancel } from "../carriers/exchange/simulated-time.ts";
-import { behaviourOf, type Temper } from "./behaviours.ts";
+import { behaviourOf, type Temperament } from "./behaviours.ts";
 import { play, type Step } from "./step-script.ts";
 import { scriptFor, type Cue } from "./phrases.ts";
 import { FRESH, react, type Memory } from "./temperaments.ts";
@@ -25,7 +25,7 @@ const CLOSES_AFTER: Wait = { simMs: 8_000, realMs: 4_000 };
 /** Between the agent's goodbye and the receiver going down. */
 const LEAVES_AFTER: Wait = { simMs: 2_500, realMs: 1_500 };
 /** Nobody talks longer than this. */
-const LONGEST_TALK: Wait = { simMs: 240_000, realMs: 60_000 };
+const MAX_CONVERSATION: Wait = { simMs: 240_000, realMs: 60_000 };
 const MOST_ANSWERS = 15;
 const HANGS_UP_AT_ONCE_MS = { least: 300, most: 900 };
 /** How far into the agent's sentence the impatient listener breaks in, characters. */
@@ -43,9 +43,9 @@ const MAILBOX_LISTENS: Wait = { simMs: 12_000, realMs: 8_000 };
 export interface Meeting {
   number: string;
   /** Seed of what is said: run seed and how often this number has rung. */
-  turnSeed: string;
-  time: LineTime;
-  line: Line;
+  ringSeed: string;
+  time: LegTime;
+  line: CallLeg;
   over: AbortSignal;
   /** What a test tells them to do; null: they behave by their number. */
   script: readonly Step[] | null;
@@ -72,7 +72,7 @@ export function machineTimes(number: string, turnSeed: string): MachineTimes | n
 
 /** A person (or their mailbox) picks up and lives through the call until it is over. */
 export function meetPerson(meeting: Meeting): void {
-  const { number, turnSeed, time, over, hangUp } = meeting;
+  const { number, ringSeed, time, over, hangUp } = meeting;
   const { temper } = behaviourOf(number);
   if (meeting.script) {
     void play(meeting, meeting.script);
@@ -84,7 +84,7 @@ export function meetPerson(meeting: Meeting): void {
     return;
   }
   if (temper === "hangs_up") {
-    const soon = time.after(between(HANGS_UP_AT_ONCE_MS.least, HANGS_UP_AT_ONCE_MS.most, turnSeed, number), hangUp);
+    const soon = time.after(between(HANGS_UP_AT_ONCE_MS.least, HANGS_UP_AT_ONCE_MS.most, ringSeed, number), hangUp);
     over.addEventListener("abort", soon, { once: true });
     return;
   }
@@ -93,7 +93,7 @@ export function meetPerson(meeting: Meeting): void {
 
 class Person {
   readonly #m: Meeting;
-  readonly #temper: Temper;
+  readonly #temper: Temperament;
   #memory: Memory = FRESH;
   #turn = 0;
   /** Heard since they last spoke. */
@@ -106,7 +106,7 @@ class Person {
   #saidHello = false;
   #next: Cancel = () => undefined;
 
-  constructor(meeting: Meeting, temper: Temper) {
+  constructor(meeting: Meeting, temper: Temperament) {
     this.#m = meeting;
     this.#temper = temper;
   }
@@ -125,7 +125,7 @@ class Person {
       },
     });
     over.addEventListener("abort", () => this.#next(), { once: true });
-    const enough = time.after(LONGEST_TALK.simMs, hangUp, LONGEST_TALK.realMs);
+    const enough = time.after(MAX_CONVERSATION.simMs, hangUp, MAX_CONVERSATION.realMs);
     over.addEventListener("abort", enough, { once: true });
     this.#waitForAgent();
   }
@@ -136,11 +136,11 @@ class Person {
   }
 
   #between(least: number, most: number): number {
-    return between(least, most, this.#m.turnSeed, this.#m.number, this.#turn);
+    return between(least, most, this.#m.ringSeed, this.#m.number, this.#turn);
   }
 
   #words(cue: Cue): string {
-    const text = choose(scriptFor(this.#talk)[cue], this.#m.turnSeed, this.#m.number, this.#turn);
+    const text = choose(scriptFor(this.#talk)[cue], this.#m.ringSeed, this.#m.number, this.#turn);
     if (cue === "day") this.#day = text;
     return text.replace("{day}", this.#day);
   }
@@ -176,7 +176,7 @@ class Person {
     this.#brokenIn = true;
     if (line.voice.current() === null) return;
     if (this.#temper === "coughs") void line.noise("cough", COUGH_MS);
-    else void line.say(choose(scriptFor("").hum, this.#m.turnSeed, this.#m.number)).then(() => this.#listenOn());
+    else void line.say(choose(scriptFor("").hum, this.#m.ringSeed, this.#m.number)).then(() => this.#listenOn());
   }
 
   /** Nobody speaks: how long until they ask, close, or give up. */
@@ -233,7 +233,7 @@ class Person {
 }
 
 /** An answering machine: greeting, beep, and then it listens until nothing comes any more. */
-function mailbox({ number, turnSeed, time, line, over, hangUp }: Meeting): void {
+function mailbox({ number, ringSeed, time, line, over, hangUp }: Meeting): void {
   let next: Cancel = () => undefined;
   const listen = (): void => {
     next();
@@ -243,7 +243,7 @@ function mailbox({ number, turnSeed, time, line, over, hangUp }: Meeting): void 
   line.setPersonSide({ onAgentStarts: () => next(), onAgentPauses: listen, onHeard: () => undefined });
   void (async () => {
     if (!(await time.wait(MAILBOX_STARTS_MS, over))) return;
-    await line.say(choose(scriptFor("").voicemail, turnSeed, number, 0));
+    await line.say(choose(scriptFor("").voicemail, ringSeed, number, 0));
     await line.noise("beep", BEEP_MS);
     if (!over.aborted && line.voice.current() === null) listen();
   })();

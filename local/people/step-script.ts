@@ -1,4 +1,4 @@
-import type { Line } from "../carriers/exchange/call-leg.ts";
+import type { CallLeg } from "../carriers/exchange/call-leg.ts";
 import type { SimTime } from "../carriers/exchange/simulated-time.ts";
 import { gistOf } from "./gist.ts";
 
@@ -6,10 +6,10 @@ import { gistOf } from "./gist.ts";
 export type WaitFor = "speech" | "silence" | "question" | number;
 
 /** What a scripted person does: words, a cough, a hum ("uh-huh"), keys, the receiver down. */
-export type Doing = { say: string } | { cough_ms: number } | { hum: string } | { press: string } | { hang_up: true };
+export type Action = { say: string } | { cough_ms: number } | { hum: string } | { press: string } | { hang_up: true };
 
 /** One step; `after_ms` is waited besides, once what is waited for is there. */
-export type Step = { wait_for: WaitFor; after_ms: number } & Doing;
+export type Step = { wait_for: WaitFor; after_ms: number } & Action;
 
 /** People who do what a test tells them. */
 export interface Scripts {
@@ -33,7 +33,7 @@ const isMs = (value: unknown): value is number => typeof value === "number" && v
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value.trim() !== "" && value.length <= MAX_SAY_CHARS;
 
-function doingOf({ say, cough_ms, hum, press, hang_up }: Record<string, unknown>): Doing | string {
+function doingOf({ say, cough_ms, hum, press, hang_up }: Record<string, unknown>): Action | string {
   if (isText(say)) return { say };
   if (isMs(cough_ms) && cough_ms > 0) return { cough_ms };
   if (hum === true || isText(hum)) return { hum: hum === true ? HUM : hum };
@@ -93,7 +93,7 @@ export function createScripts(): Scripts {
 /** What a scripted person has at hand. */
 export interface Stage {
   time: SimTime;
-  line: Line;
+  line: CallLeg;
   over: AbortSignal;
   hangUp(): void;
 }

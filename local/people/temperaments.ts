@@ -1,4 +1,4 @@
-import type { Temper } from "./behaviours.ts";
+import type { Temperament } from "./behaviours.ts";
 import type { Cue } from "./phrases.ts";
 import type { Gist } from "./gist.ts";
 
@@ -21,10 +21,18 @@ export type Act =
 export const FRESH: Memory = { answers: 0, decided: false, identified: false };
 
 const SMALL_TALKS = 2;
-const PATIENT: readonly Temper[] = ["confirms", "reschedules", "declines", "keypad", "barges_in", "coughs", "hums"];
+const PATIENT: readonly Temperament[] = [
+  "confirms",
+  "reschedules",
+  "declines",
+  "keypad",
+  "barges_in",
+  "coughs",
+  "hums",
+];
 
 /** The answer to the matter itself, the n-th (from 0). */
-function answer(temper: Temper, n: number): { act: Act; decides: boolean } {
+function answer(temper: Temperament, n: number): { act: Act; decides: boolean } {
   const say = (cue: Cue, decides: boolean): { act: Act; decides: boolean } => ({ act: { do: "say", cue }, decides });
   switch (temper) {
     case "silent":
@@ -53,7 +61,7 @@ function answer(temper: Temper, n: number): { act: Act; decides: boolean } {
 }
 
 /** What a person of this temper does on hearing this, and what they remember afterwards. Pure. */
-export function react(temper: Temper, memory: Memory, gist: Gist): { act: Act; memory: Memory } {
+export function react(temper: Temperament, memory: Memory, gist: Gist): { act: Act; memory: Memory } {
   if (temper === "silent" || temper === "voicemail" || temper === "hangs_up") return { act: { do: "wait" }, memory };
   if (gist === "goodbye") return { act: { do: "leave" }, memory };
   if (temper !== "impatient") {

@@ -159,7 +159,7 @@ const carrierAway: Fault = async (lab) => {
 };
 const carrierOdd: Fault = async (lab) => {
   const kind = pick(CARRIER_FAULTS, lab.random);
-  await lab.product.fault({ kind, times: FAULT_USES });
+  await lab.product.injectFault({ kind, times: FAULT_USES });
   return `carrier: ${kind}, ${FAULT_USES} times`;
 };
 

@@ -76,7 +76,7 @@ async function storm(lab: Lab, untilMs: number): Promise<void> {
     await after(FAULT_PAUSE_MS.least + random() * (FAULT_PAUSE_MS.most - FAULT_PAUSE_MS.least));
   }
   lab.bus.events(null);
-  await lab.product.fault(null);
+  await lab.product.injectFault(null);
   await lab.store.heal();
   await lab.carrier.heal();
 }

@@ -8,13 +8,13 @@ import { readWav } from "./wav.ts";
 /** Real speech by a program of the machine: espeak-ng or flite. */
 
 /** What a program is asked to say. `speed` 1 is its own; `voice` 0 or 1. */
-export type Wish = Readonly<{ text: string; voice: 0 | 1; speed: number; language: string; file: string }>;
+export type VoiceRequest = Readonly<{ text: string; voice: 0 | 1; speed: number; language: string; file: string }>;
 type Engine = Readonly<{
   name: "espeak" | "flite";
   programs: readonly string[];
   install: string;
-  args(wish: Wish): string[];
-  stdin(wish: Wish): string;
+  args(wish: VoiceRequest): string[];
+  stdin(wish: VoiceRequest): string;
 }>;
 
 const WORDS_A_MINUTE = 165;
@@ -61,7 +61,7 @@ export const ENGINES: readonly Engine[] = [
 export interface Speaker {
   readonly program: string;
   /** Speech of a length in milliseconds, as near as it can be had, in samples of a rate. */
-  say(wish: Pick<Wish, "text" | "voice" | "language">, fit_ms: number, rate: number): Promise<Int16Array>;
+  say(wish: Pick<VoiceRequest, "text" | "voice" | "language">, fit_ms: number, rate: number): Promise<Int16Array>;
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ async function onPath(program: string, path: string): Promise<string | null> {
 async function speaker(engine: Engine, program: string): Promise<Speaker> {
   const folder = await mkdtemp(join(tmpdir(), "callagent-speech-"));
   const file = join(folder, "said.wav");
-  const render = async (wish: Omit<Wish, "file">): Promise<{ pcm: Int16Array; rate: number }> => {
+  const render = async (wish: Omit<VoiceRequest, "file">): Promise<{ pcm: Int16Array; rate: number }> => {
     const whole = { ...wish, file };
     await run(program, engine.args(whole), engine.stdin(whole));
     const sound = readWav(await readFile(file));

@@ -7,7 +7,7 @@ import { Cursors } from "./commands/cursors.ts";
 import { sweepExpired } from "./storage/ttl-sweep.ts";
 import { Retries } from "./storage/retryable-writes.ts";
 import { Storage } from "./storage/storage.ts";
-import { Turn } from "./wire/group-commit.ts";
+import { GroupCommit } from "./wire/group-commit.ts";
 
 /** Where the store keeps its data (":memory:" for none) and the port it listens on (0: a free one). */
 export interface StoreOptions {
@@ -49,7 +49,7 @@ function report(error: unknown): void {
 }
 
 /** Removes what has had its time, and again at once while there is more. */
-function sweeping(engine: Engine, turn: Turn, everyMs: number, tell: (error: unknown) => void): () => void {
+function sweeping(engine: Engine, turn: GroupCommit, everyMs: number, onError: (error: unknown) => void): () => void {
   let again: NodeJS.Immediate | undefined;
   const sweep = (): void => {
     const now = new Date();
@@ -61,7 +61,7 @@ function sweeping(engine: Engine, turn: Turn, everyMs: number, tell: (error: unk
       });
       if (more) again = setImmediate(sweep);
     } catch (error) {
-      tell(error);
+      onError(error);
       turn.fail(error);
     }
   };
@@ -85,7 +85,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     startedAt: new Date(),
     failures: new Map(),
   };
-  const turn = new Turn(storage, () => catalog.load(), tell);
+  const turn = new GroupCommit(storage, () => catalog.load(), tell);
   const sockets = new Set<Socket>();
   let connections = 0;
   const server = createServer((socket) => {

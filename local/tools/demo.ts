@@ -8,7 +8,7 @@ import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-
 import { openScreen } from "./demo/progress-screen.ts";
 import { startSink, type Sink } from "./demo/webhook-receiver.ts";
 import { engineNamed } from "./engine-option.ts";
-import { openFolder, StartFault } from "./stack/data-folder.ts";
+import { openFolder, StartError } from "./stack/data-folder.ts";
 import { freePort } from "./stack/ports.ts";
 import { seed, type Sample } from "./sample/seed.ts";
 import { ROOT, startStack, type Stack } from "./stack/stack.ts";
@@ -91,7 +91,7 @@ async function run(): Promise<boolean> {
   });
   const providers = CARRIERS[values.carrier];
   if (!providers)
-    throw new StartFault(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
+    throw new StartError(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
   const engine = engineNamed(values.engine);
   const rows = readRows(positionals[0] ?? SHIPPED);
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
@@ -145,7 +145,7 @@ async function run(): Promise<boolean> {
 run().then(
   (right) => process.exit(right ? 0 : 1),
   (error: unknown) => {
-    console.error(error instanceof StartFault ? error.message : error);
-    process.exit(error instanceof StartFault ? 2 : 1);
+    console.error(error instanceof StartError ? error.message : error);
+    process.exit(error instanceof StartError ? 2 : 1);
   },
 );

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { holdFolder, openFolder, StartFault } from "./stack/data-folder.ts";
+import { lockFolder, openFolder, StartError } from "./stack/data-folder.ts";
 import { followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
 import { wantedPort } from "./stack/ports.ts";
@@ -15,7 +15,7 @@ const DEFAULT_TIME_SCALE = 3;
 const setting = (name: string, fallback: number): number => {
   const value = Number(process.env[name] ?? fallback);
   if (!Number.isFinite(value) || value < 0)
-    throw new StartFault(`${name} must be a number, not "${process.env[name]}".`);
+    throw new StartError(`${name} must be a number, not "${process.env[name]}".`);
   return value;
 };
 
@@ -57,7 +57,7 @@ async function run(): Promise<void> {
     return;
   }
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
-  holdFolder(folder);
+  lockFolder(folder);
   if (values.fresh) openFolder(folder.path, true);
   const [httpPort, mediaPort, carrierPort] = [
     await wantedPort(setting("HTTP_PORT", DEFAULT_PORTS.http), "HTTP_PORT", "the API"),
@@ -108,6 +108,6 @@ async function run(): Promise<void> {
 }
 
 run().catch((error: unknown) => {
-  console.error(error instanceof StartFault ? error.message : error);
+  console.error(error instanceof StartError ? error.message : error);
   process.exit(1);
 });

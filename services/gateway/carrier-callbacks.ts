@@ -7,13 +7,13 @@ import { answer, type Handler, type Refuser } from "./http/exchange.ts";
 type Callback = ParamsOf<"dialer.carrierEvent">;
 
 /** Credentials of ours or of a proxy that no carrier's signature covers: they stay here. */
-const KEPT_BACK = new Set(["authorization", "cookie", "proxy-authorization"]);
+const NOT_FORWARDED = new Set(["authorization", "cookie", "proxy-authorization"]);
 
 /** Headers as single strings under lower-case names. */
 export const singleHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
-      .filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name))
+      .filter(([name, value]) => value !== undefined && !NOT_FORWARDED.has(name))
       .map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
   );
 

@@ -73,7 +73,7 @@ function methodsAt(self: Self, path: string): string[] {
 
 const pathOf = (req: IncomingMessage): string => (req.url ?? "/").split("?")[0] ?? "/";
 
-function nothingThere(self: Self, req: IncomingMessage): Failure {
+function notFound(self: Self, req: IncomingMessage): Failure {
   const target = (req as Partial<IncomingRequest>).originalUrl ?? req.url ?? "/";
   const allow = methodsAt(self, target.split("?")[0] ?? "/");
   if (allow.length === 0) return new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all.");
@@ -83,7 +83,7 @@ function nothingThere(self: Self, req: IncomingMessage): Failure {
 }
 
 /** moleculer-web words its own faults by HTTP status; the catalogue has ours. */
-function inOurWords(error: unknown): unknown {
+function translated(error: unknown): unknown {
   const type = typeof error === "object" && error !== null && "type" in error ? error.type : undefined;
   return type === "UNABLE_DECODE_PARAM"
     ? new Failure("ROUTE_NOT_FOUND", "The path holds a % that begins no encoded character.")
@@ -91,22 +91,18 @@ function inOurWords(error: unknown): unknown {
 }
 
 function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  self.gateway.refused({ req, res, request_id: String(req.headers["x-request-id"]) }, inOurWords(error), {
+  self.gateway.refused({ req, res, request_id: String(req.headers["x-request-id"]) }, translated(error), {
     answers: "plain",
   });
 }
 
 function create(self: Self): void {
-  const ground = depsOf(self.broker);
+  const deps = depsOf(self.broker);
   const visible = (): Set<string> =>
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
-  self.gateway = buildGateway(
-    { ...ground, log: ground.log.child({ service: "gateway" }) },
-    busOf(self.broker),
-    visible,
-  );
+  self.gateway = buildGateway({ ...deps, log: deps.log.child({ service: "gateway" }) }, busOf(self.broker), visible);
   self.addRoute(routeOf("api", BASE_PATH, self.gateway.api));
-  self.addRoute(routeOf("beside", "/", self.gateway.beside));
+  self.addRoute(routeOf("beside", "/", self.gateway.root));
 }
 
 async function start(self: Self): Promise<void> {
@@ -117,7 +113,7 @@ async function start(self: Self): Promise<void> {
     ids,
     https: env.PUBLIC_HTTP_URL.startsWith("https:"),
     handle: (req, res) => {
-      self.gateway.greet({ req, res });
+      self.gateway.setCorsHeaders({ req, res });
       // moleculer-web would run an OPTIONS request as the method it asks about
       if (req.method === "OPTIONS") self.gateway.options({ req, res }, methodsAt(self, pathOf(req)));
       else void self.httpHandler(req, res);
@@ -150,7 +146,7 @@ const schema: ServiceSchema = {
   actions: { listAliases: false, addRoute: false, removeRoute: false },
   methods: {
     send404(this: Self, req: IncomingMessage, res: ServerResponse) {
-      refuse(this, req, res, nothingThere(this, req));
+      refuse(this, req, res, notFound(this, req));
     },
     sendError(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) {
       refuse(this, req, res, error);

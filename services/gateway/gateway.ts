@@ -23,9 +23,9 @@ export interface Gateway {
   /** Below the base path: the table. */
   api: Record<string, Handler>;
   /** Beside it: health, documentation, carrier callbacks. */
-  beside: Record<string, Handler>;
+  root: Record<string, Handler>;
   /** Puts the headers on an answer that let scripts of allowed origins read it. */
-  greet(exchange: { req: IncomingMessage; res: ServerResponse }): void;
+  setCorsHeaders(exchange: { req: IncomingMessage; res: ServerResponse }): void;
   /** Answers OPTIONS with the methods that are there. */
   options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
   refused: Refuser;
@@ -42,8 +42,8 @@ const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
 });
 const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-function healthHandlers(ground: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
-  const ready = readiness(ROUTES, bus, ground.clock, visible);
+function healthHandlers(deps: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
+  const ready = readiness(ROUTES, bus, deps.clock, visible);
   return {
     ...withHead("/health/live", async ({ res }) => {
       answerJson(res, 200, { status: "live" });
@@ -83,14 +83,14 @@ function documentation(base: string): Record<string, Handler> {
 }
 
 /** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
-export function buildGateway(ground: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
-  const refused = refuser(ground.log, `${ground.env.PUBLIC_HTTP_URL}/docs`);
-  const who = identifier(ground.clock);
-  const limits = limitsOf(ground.env, ground.clock);
-  const origins = originsOf(ground.env.CORS_ORIGINS);
+export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
+  const refused = refuser(deps.log, `${deps.env.PUBLIC_HTTP_URL}/docs`);
+  const who = identifier(deps.clock);
+  const limits = limitsOf(deps.env, deps.clock);
+  const origins = originsOf(deps.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
   const parts = { identifier: who, limits, refused };
-  const keeping = { stores: storesOf(ground), log: ground.log };
+  const keeping = { stores: storesOf(deps), log: deps.log };
   const handlerOf = (row: Row): Handler =>
     row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts);
   const api = Object.assign(
@@ -104,13 +104,13 @@ export function buildGateway(ground: ProcessDeps, bus: Bus, visible: () => Reado
   ) as Record<string, Handler>;
   return {
     api,
-    beside: {
-      ...healthHandlers(ground, bus, visible),
-      ...documentation(ground.env.PUBLIC_HTTP_URL),
+    root: {
+      ...healthHandlers(deps, bus, visible),
+      ...documentation(deps.env.PUBLIC_HTTP_URL),
       [`GET ${CARRIER_PATH}`]: callbacks,
       [`POST ${CARRIER_PATH}`]: callbacks,
     },
-    greet: ({ req, res }) => {
+    setCorsHeaders: ({ req, res }) => {
       for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value);
     },
     options({ req, res }, methods) {
@@ -125,7 +125,7 @@ export function buildGateway(ground: ProcessDeps, bus: Bus, visible: () => Reado
     },
     refused,
     listening: (url) => {
-      ground.log.info({ event: "gateway.listening", url }, "the gateway listens");
+      deps.log.info({ event: "gateway.listening", url }, "the gateway listens");
     },
     close: () => who.close(),
   };

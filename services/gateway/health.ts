@@ -4,9 +4,9 @@ import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 
 /** Services whose absence the API survives for a while: leads are taken, and wait. */
-const WORKING_BEHIND = ["scheduler", "conversation"];
+const OPTIONAL_SERVICES = ["scheduler", "conversation"];
 /** Services the gateway calls without a row. */
-const BEYOND_THE_TABLE = ["dialer"];
+const CALLED_WITHOUT_ROUTE = ["dialer"];
 /** Asks for a row of the store and changes nothing. */
 const STORE_PROBE_MS = 2000;
 /** Probes come from every side; one answer serves them for this long. */
@@ -39,7 +39,7 @@ export const neededServices = (rows: readonly Row[]): string[] =>
   [
     ...new Set([
       ...rows.flatMap((row) => [row.action, ...(row.guard ? [row.guard] : [])]).map(serviceOf),
-      ...BEYOND_THE_TABLE,
+      ...CALLED_WITHOUT_ROUTE,
     ]),
   ].sort();
 
@@ -64,7 +64,7 @@ export function readiness(
   let last: { at: number; answer: Promise<Readiness> } | null = null;
   const look = async (): Promise<Readiness> => {
     const seen = visible();
-    const services = [...needed, ...WORKING_BEHIND].map((name): Check => ({
+    const services = [...needed, ...OPTIONAL_SERVICES].map((name): Check => ({
       name,
       ok: seen.has(name),
       needed: needed.includes(name),

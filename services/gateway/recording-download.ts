@@ -8,12 +8,12 @@ import { errorForLog } from "../../shared/log.ts";
 import type { ByteRange, Opened } from "../../shared/storage/port.ts";
 import { recordingStores, type RecordingStores } from "../../shared/storage/recordings.ts";
 import { rangeAsked } from "./byte-range.ts";
-import { givenBeside, whoAsks, type EndpointParts } from "./api/endpoint.ts";
+import { givenWithoutBody, whoAsks, type EndpointParts } from "./api/endpoint.ts";
 import type { Exchange, Handler } from "./http/exchange.ts";
 import { paramsReader } from "./api/params.ts";
 import type { Row } from "./routes/row.ts";
 
-type Kept = ResultOf<"leads.recording">;
+type StoredRecording = ResultOf<"leads.recording">;
 
 /** Downloads that one gateway serves at once: each holds a file or a connection open. */
 const MAX_DOWNLOADS = 200;
@@ -22,7 +22,7 @@ const IDLE_MS = 60_000;
 const ETAG_CHARS = 32;
 
 /** Where the dialer keeps recordings, as this gateway sees it. */
-export function storesOf(ground: ProcessDeps): RecordingStores {
+export function storesOf(deps: ProcessDeps): RecordingStores {
   const {
     RECORDINGS_DIR,
     UPLOAD_CALL_RECORDINGS_TO_CLOUD,
@@ -31,23 +31,20 @@ export function storesOf(ground: ProcessDeps): RecordingStores {
     S3_ENDPOINT,
     S3_ACCESS_KEY_ID,
     S3_SECRET_ACCESS_KEY,
-  } = ground.env;
+  } = deps.env;
   const s3 = {
     region: S3_REGION,
     endpoint: S3_ENDPOINT,
     access_key_id: S3_ACCESS_KEY_ID,
     secret_access_key: S3_SECRET_ACCESS_KEY,
   };
-  return recordingStores(
-    { dir: RECORDINGS_DIR, upload: UPLOAD_CALL_RECORDINGS_TO_CLOUD, bucket: S3_BUCKET, s3 },
-    ground,
-  );
+  return recordingStores({ dir: RECORDINGS_DIR, upload: UPLOAD_CALL_RECORDINGS_TO_CLOUD, bucket: S3_BUCKET, s3 }, deps);
 }
 
 /** Opens it where it is said to be, else where it may have moved to meanwhile. RECORDING_FAILED. */
 async function open(
   { local, cloud }: RecordingStores,
-  { key, bytes, where }: Kept,
+  { key, bytes, where }: StoredRecording,
   range: ByteRange | undefined,
   log: ProcessDeps["log"],
 ): Promise<Opened> {
@@ -67,9 +64,9 @@ async function open(
 const fileName = (call_sid: string, key: string): string =>
   `${call_sid.replaceAll(/[^A-Za-z0-9._-]/g, "_")}.${key.split(".").at(-1) ?? "audio"}`;
 
-const etagOf = ({ key, bytes }: Kept): string => `"${sha256(`${key}\n${bytes}`).slice(0, ETAG_CHARS)}"`;
+const etagOf = ({ key, bytes }: StoredRecording): string => `"${sha256(`${key}\n${bytes}`).slice(0, ETAG_CHARS)}"`;
 
-const headersOf = (kept: Kept, call_sid: string) => ({
+const headersOf = (kept: StoredRecording, call_sid: string) => ({
   "Content-Type": kept.content_type,
   "Content-Disposition": `attachment; filename="${fileName(call_sid, kept.key)}"`,
   "Accept-Ranges": "bytes",
@@ -99,7 +96,7 @@ export function recordingEndpoint(
     const by =
       (await whoAsks(row, exchange, parts)) ??
       fail("UNAUTHENTICATED", "A recording is shown to nobody without a token.");
-    const { call_sid } = reader.beside(givenBeside(exchange), by);
+    const { call_sid } = reader.withoutBody(givenWithoutBody(exchange), by);
     const kept = await bus.call("leads.recording", { by, call_sid: String(call_sid) });
     const headers = headersOf(kept, String(call_sid));
     if (req.method === "HEAD") {

@@ -18,7 +18,7 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
 });
 
 /** Said alike of unknown merchants and, to readers, of foreign ones. */
-export const unknownMerchant = (): never =>
+export const merchantNotFound = (): never =>
   fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
 
 /** The merchant that an asker is about to change; `refusal` says why the asker may not. FORBIDDEN, MERCHANT_NOT_FOUND. */
@@ -32,7 +32,7 @@ export async function merchantForChange(
   if (!found)
     return (await merchants.isAnywhere(id))
       ? fail("FORBIDDEN", "The merchant belongs to another scope than yours; ask its reseller or an admin.")
-      : unknownMerchant();
+      : merchantNotFound();
   const refused = refusal(found.reseller_id);
   return refused === null ? found : fail("FORBIDDEN", refused);
 }

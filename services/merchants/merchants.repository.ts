@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
-import { keysFrom } from "./name-key.ts";
+import { prefixRange } from "./name-key.ts";
 
 const MAX_QUERY_MS = 5000;
 
@@ -52,7 +52,7 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
       .exec(),
   isAnywhere: async (id) => (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
   page(scope, { reseller_id, name, is_active }, after, size) {
-    const name_key = keysFrom(name);
+    const name_key = prefixRange(name);
     return model
       .find({
         $and: [

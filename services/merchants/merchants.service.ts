@@ -1,24 +1,24 @@
 import { service } from "../../shared/bus.ts";
 import { deploymentSchema } from "./pauses/deployment.model.ts";
-import { managingMerchants } from "./merchants.ts";
-import { managingResellers } from "./resellers.ts";
+import { merchantManagement } from "./merchants.ts";
+import { resellerManagement } from "./resellers.ts";
 import { merchantSchema } from "./merchants.model.ts";
 import { merchantsRepository } from "./merchants.repository.ts";
 import { pausesRepository } from "./pauses/pauses.repository.ts";
-import { pausing } from "./pauses/pauses.ts";
+import { pauseManagement } from "./pauses/pauses.ts";
 import { resellerSchema } from "./resellers.model.ts";
 import { resellersRepository } from "./resellers.repository.ts";
 
-/** The scope tree: resellers and their merchants (interface.md 2.6, 4.4), and whose calling is paused. */
-export default service("merchants", (ground) => {
-  const store = ground.store();
+/** The scope tree: resellers and their merchants, and whose calling is paused. */
+export default service("merchants", (deps) => {
+  const store = deps.store();
   const resellers = resellersRepository(store.model("resellers", resellerSchema));
   const merchantModel = store.model("merchants", merchantSchema);
   const merchants = merchantsRepository(merchantModel);
-  const ofResellers = managingResellers(ground, resellers, merchants);
-  const ofMerchants = managingMerchants(ground, merchants, resellers);
-  const ofPauses = pausing(
-    ground,
+  const ofResellers = resellerManagement(deps, resellers, merchants);
+  const ofMerchants = merchantManagement(deps, merchants, resellers);
+  const ofPauses = pauseManagement(
+    deps,
     merchants,
     pausesRepository(merchantModel, store.model("deployment", deploymentSchema)),
   );

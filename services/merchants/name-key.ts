@@ -5,7 +5,7 @@ export const nameKey = (name: string): string => name.normalize("NFKC").toLowerC
 const LAST = "\u{10FFFF}";
 
 /** The range of keys of the names that begin so; null where nothing was typed. */
-export function keysFrom(start: string | undefined): { $gte: string; $lte: string } | null {
+export function prefixRange(start: string | undefined): { $gte: string; $lte: string } | null {
   const key = start === undefined ? "" : nameKey(start);
   return key === "" ? null : { $gte: key, $lte: `${key}${LAST}` };
 }

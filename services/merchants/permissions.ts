@@ -1,6 +1,6 @@
 import { inScope, scopeOf, type By } from "../../shared/contracts/identity.ts";
 
-/** Why this asker may not create or change merchants of this reseller; null: it may. Merchants have no say over their own kind. */
+/** Why this asker may not create or change merchants of this reseller; null: it may. A merchant changes no merchants. */
 export function refuseMerchant(by: By, reseller_id: string): string | null {
   if (by.role !== "admin" && by.role !== "reseller")
     return `A token of role ${by.role} can't create or change merchants; ask the reseller or an admin.`;

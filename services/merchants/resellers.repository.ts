@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { keysFrom } from "./name-key.ts";
+import { prefixRange } from "./name-key.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 
 const MAX_QUERY_MS = 5000;
@@ -42,7 +42,7 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
       .lean<ResellerDoc>()
       .exec(),
   page(scope, { name, is_active }, after, size) {
-    const name_key = keysFrom(name);
+    const name_key = prefixRange(name);
     return model
       .find({
         $and: [

@@ -2,16 +2,16 @@ import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
-import { fail } from "../../shared/errors.ts";
+import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { namesNothing, ownsAnything } from "./tenant-usage.ts";
+import { ownedResources } from "./tenant-usage.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./name-key.ts";
 import { refuseReseller } from "./permissions.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
 
-/** Resellers, as the service's actions want them. */
+/** Resellers, as the service's actions take them. */
 export interface Resellers {
   create(wanted: ParamsOf<"merchants.createReseller">): Promise<ResellerRecord>;
   list(asked: ParamsOf<"merchants.listResellers">): Promise<ResultOf<"merchants.listResellers">>;
@@ -32,8 +32,8 @@ const unknown = (): never =>
   fail("RESELLER_NOT_FOUND", "No reseller has this id; GET /resellers lists those you may see.");
 
 /** Manages resellers. */
-export function managingResellers(
-  ground: ServiceDeps,
+export function resellerManagement(
+  deps: ServiceDeps,
   resellers: ResellersRepository,
   merchants: MerchantsRepository,
 ): Resellers {
@@ -41,18 +41,14 @@ export function managingResellers(
     const refusal = refuseReseller(by);
     if (refusal) fail("FORBIDDEN", refusal);
   };
+  const record = (bus: Bus, by: By, action: string, id: string, details: object): Promise<void> =>
+    recordAudit(deps, bus, { by, action, subject: id, reseller_id: id, merchant_id: null, details: { ...details } });
   return {
     async create({ by, name }) {
       permit(by);
-      const now = ground.clock.now();
-      const reseller: ResellerDoc = {
-        _id: ground.ids.uuid(),
-        name,
-        name_key: nameKey(name),
-        is_active: true,
-        created_at: now,
-        updated_at: now,
-      };
+      const now = deps.clock.now();
+      const common = { is_active: true, created_at: now, updated_at: now };
+      const reseller: ResellerDoc = { _id: deps.ids.uuid(), name, name_key: nameKey(name), ...common };
       await resellers.add(reseller);
       return viewOf(reseller);
     },
@@ -66,41 +62,27 @@ export function managingResellers(
     get: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
     async update({ by, id, ...wanted }, bus) {
       permit(by);
-      if (Object.keys(wanted).length === 0) namesNothing();
+      if (Object.keys(wanted).length === 0) failEmptyChange();
       const change = {
         ...wanted,
         ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }),
-        updated_at: ground.clock.now(),
+        updated_at: deps.clock.now(),
       };
       const changed = (await resellers.change(scopeOf(by), id, change)) ?? unknown();
-      await recordAudit(ground, bus, {
-        by,
-        action: "reseller.updated",
-        subject: id,
-        reseller_id: id,
-        merchant_id: null,
-        details: wanted,
-      });
+      await record(bus, by, "reseller.updated", id, wanted);
       return viewOf(changed);
     },
     async remove({ by, id }, bus) {
       permit(by);
       const { name } = (await resellers.find(scopeOf(by), id)) ?? unknown();
-      const owned = (await merchants.anyOf(id)) ? "merchants" : await ownsAnything(bus, { reseller_id: id });
+      const owned = (await merchants.anyOf(id)) ? "merchants" : await ownedResources(bus, { reseller_id: id });
       if (owned !== null)
         fail(
           "RESOURCE_IN_USE",
           `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`,
         );
       await resellers.remove(scopeOf(by), id);
-      await recordAudit(ground, bus, {
-        by,
-        action: "reseller.deleted",
-        subject: id,
-        reseller_id: id,
-        merchant_id: null,
-        details: { name },
-      });
+      await record(bus, by, "reseller.deleted", id, { name });
       return {};
     },
   };

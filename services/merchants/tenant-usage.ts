@@ -1,8 +1,7 @@
 import type { Bus } from "../../shared/bus.ts";
-import { fail } from "../../shared/errors.ts";
 
-/** What still hangs on a reseller or merchant, in words; null: nothing does. */
-export async function ownsAnything(
+/** What a reseller or merchant still owns; null: nothing. */
+export async function ownedResources(
   bus: Bus,
   owner: { reseller_id: string; merchant_id?: string },
 ): Promise<"templates" | "unfinished leads" | null> {
@@ -10,9 +9,3 @@ export async function ownsAnything(
   if (templates.any) return "templates";
   return leads.any ? "unfinished leads" : null;
 }
-
-/** Refuses a change without a change. */
-export const namesNothing = (): never =>
-  fail("VALIDATION_FAILED", "The body names no field to change.", {
-    errors: [{ path: "", message: "names no field to change" }],
-  });

@@ -67,7 +67,7 @@ describe("the carrier fails", () => {
     async () => {
       const one = async (who: string, ...faults: Record<string, unknown>[]): Promise<string> => {
         const to = next(who);
-        for (const fault of faults) await product.fault({ ...fault, to });
+        for (const fault of faults) await product.injectFault({ ...fault, to });
         return pusher.insist(to);
       };
       const [lose, hang] = [{ kind: "lose_callbacks" }, { kind: "hang_reply", seconds: HANG_SECONDS }];
@@ -91,7 +91,7 @@ describe("the carrier fails", () => {
     "F19: 429 with Retry-After is obeyed and spends no attempt",
     async () => {
       const to = next("01");
-      await product.fault({ kind: "rate_limit", to, seconds: RETRY_AFTER_SECONDS });
+      await product.injectFault({ kind: "rate_limit", to, seconds: RETRY_AFTER_SECONDS });
       const id = await pusher.insist(to);
       const evidence = await ended(product, [id]);
       const refused = (await product.ledger()).find((l) => l.kind === "request" && l["status"] === 429);
@@ -137,7 +137,11 @@ describe("the carrier fails", () => {
         body,
       });
       const to = next("01");
-      await product.fault({ kind: "queue_delay", to, seconds: Math.ceil((end.getTime() - Date.now()) / 1000) + 4 });
+      await product.injectFault({
+        kind: "queue_delay",
+        to,
+        seconds: Math.ceil((end.getTime() - Date.now()) / 1000) + 4,
+      });
       const id = await pusher.insist(to, template ? { template_id: template.id } : {});
       const call = await until(
         "the call to end",

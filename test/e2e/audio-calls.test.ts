@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { brokenInvariants, quiet } from "../../local/harness/invariants.ts";
-import { startProduct, type LedgerLine, type Product } from "../../local/harness/product.ts";
+import { startProduct, type LedgerEntry, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
 import {
   agentOf,
@@ -91,7 +91,7 @@ async function play(
 /** How a scene went. */
 interface Played {
   lead: Lead;
-  lines: LedgerLine[];
+  lines: LedgerEntry[];
   called: Called;
 }
 const ended = async (name: string): Promise<Played> => {
@@ -115,15 +115,16 @@ async function holds(name: string, check: (played: Played) => Promise<void> | vo
 const through = (provider: Provider, name: Everywhere, check: (played: Played) => Promise<void> | void) =>
   holds(`${provider} ${name}`, check);
 const once = (name: Once, check: (played: Played) => Promise<void> | void) => holds(name, check);
-const streamsOf = (lines: readonly LedgerLine[], event: string): LedgerLine[] =>
+const streamsOf = (lines: readonly LedgerEntry[], event: string): LedgerEntry[] =>
   lines.filter((l) => l.kind === "stream" && l["event"] === event);
 /** The same words, but for what a busy machine swallows. */
 const same = (text: string, expected: string): void => {
   if (!alike(text, expected)) expect(text).toBe(expected);
 };
-const numberOf = (line: LedgerLine | undefined, field: string): number => Number(line?.[field] ?? Number.NaN);
+const numberOf = (line: LedgerEntry | undefined, field: string): number => Number(line?.[field] ?? Number.NaN);
 
-const closing = (lines: readonly LedgerLine[], field: string): number => numberOf(streamsOf(lines, "closed")[0], field);
+const closing = (lines: readonly LedgerEntry[], field: string): number =>
+  numberOf(streamsOf(lines, "closed")[0], field);
 
 async function campaigns(provider: Provider): Promise<void> {
   const brief = await stage.campaign(`short ${provider}`, provider, TALKS.short, {
@@ -168,7 +169,7 @@ beforeAll(async () => {
     env: { RECORDING_SOURCE: "own", LOG_LEVEL: "trace" },
   });
   stage = await voiceStage(product);
-  await product.fault({ kind: "hang_socket", to: NO_MEDIA, seconds: 60, times: MOST_TRIES });
+  await product.injectFault({ kind: "hang_socket", to: NO_MEDIA, seconds: 60, times: MOST_TRIES });
   // those that take long and say little first, the others in waves
   await playOnce(["no_media", "silent", "talks_on", "impossible"]);
   for (const provider of PROVIDERS) await campaigns(provider);

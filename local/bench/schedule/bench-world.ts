@@ -40,7 +40,7 @@ export interface WorldOptions extends Partial<Pick<StackOptions, "replicas">> {
   onDeath?: (said: string) => void;
 }
 
-const LINES_PER_NUMBER = 50;
+const SLOTS_PER_NUMBER = 50;
 const SEED_BATCH = 1000;
 const SEEDS_AT_ONCE = 4;
 const ERRORS_SHOWN = 5;
@@ -82,14 +82,14 @@ export async function startWorld({ split = false, env = {}, replicas, onDeath }:
       body: { name: "Bench", reseller_id, contact_email: "bench@bench.example" },
     });
     const scope = { reseller_id, merchant_id };
-    for (let left = lines; left > 0; left -= LINES_PER_NUMBER) {
+    for (let left = lines; left > 0; left -= SLOTS_PER_NUMBER) {
       await client.ask("POST", "/numbers", {
         body: {
           phone_number: nextNumber(),
           provider: "PROVIDER_ONE",
           status: "AVAILABLE",
           channel: "voice",
-          max_concurrent_calls: Math.min(left, LINES_PER_NUMBER),
+          max_concurrent_calls: Math.min(left, SLOTS_PER_NUMBER),
           ...scope,
         },
       });

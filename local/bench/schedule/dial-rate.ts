@@ -25,7 +25,7 @@ const QUEUES = 10;
 /** Schedulers side by side, each with its own queues, as two replicas would share them. */
 const SCHEDULERS = 2;
 const OF_A_QUEUE = 40;
-const LINES = 500;
+const SLOTS = 500;
 const AHEAD_MS = 3000;
 const DEADLINE_MS = 120_000;
 const POLL_MS = 50;
@@ -163,7 +163,7 @@ async function burst(world: World, tenant: Tenant, count: number): Promise<numbe
 /** Row "due -> intent written, batch claims" beside graphile-worker's default processing rate. */
 export async function benchRate(o: RateOptions): Promise<void> {
   const world = await startWorld();
-  const tenant = await world.tenant(QUEUES, LINES);
+  const tenant = await world.tenant(QUEUES, SLOTS);
   const graphile = await startGraphile();
   console.log(graphile.version);
   const [alone, peer] = [measured("due -> intent, claims alone"), measured(graphile.name)];

@@ -9,7 +9,7 @@ export interface FairOptions {
 }
 
 const AHEAD_MS = 5000;
-const QUIET_LINES = 10;
+const QUIET_SLOTS = 10;
 const EQUAL_TENANTS = 10;
 /** Equal tenants share an account of so many calls a second, or the machine itself would be what everybody waits for. */
 const CALLS_PER_SECOND = 50;
@@ -23,7 +23,7 @@ const wait = (ms: number): Promise<void> =>
 
 /** Row "quiet tenant": one lead a second beside a tenant whose whole backlog may be called now. */
 export async function benchQuiet({ world, closed, parked }: Parked, o: FairOptions): Promise<void> {
-  const quiet = await world.tenant(1, QUIET_LINES);
+  const quiet = await world.tenant(1, QUIET_SLOTS);
   await seedLeads(world, closed, Math.floor(parked / 2), () => new Date(Date.now() - 1000), false);
   await Promise.all(
     closed.queues.map((q) =>

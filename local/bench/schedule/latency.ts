@@ -13,9 +13,9 @@ export interface LatencyOptions {
 
 const BUSY_QUEUES = 10;
 const PARKED_QUEUES = 100;
-const LINES = 200;
+const SLOTS = 200;
 /** The tenant of the backlog has few lines: when its window opens (schedule-fair.ts), they and not this machine bound how fast it dials. */
-const CLOSED_LINES = 10;
+const CLOSED_SLOTS = 10;
 const WARM_UP_ROUNDS = 1;
 /** Leads are written this long before the first of them is due. */
 const AHEAD_MS = 3000;
@@ -41,8 +41,8 @@ export interface Parked {
 /** Makes one. The closed window can be opened for another row. */
 export async function parkedWorld(parked: number, env: Record<string, string> = {}): Promise<Parked> {
   const world = await startWorld({ env });
-  const busy = await world.tenant(BUSY_QUEUES, LINES);
-  const closed = await world.tenant(PARKED_QUEUES, CLOSED_LINES, {
+  const busy = await world.tenant(BUSY_QUEUES, SLOTS);
+  const closed = await world.tenant(PARKED_QUEUES, CLOSED_SLOTS, {
     call_start_time: hhmm(Date.now() + 10 * HOUR_MS),
     call_end_time: hhmm(Date.now() + 11 * HOUR_MS),
   });

@@ -8,7 +8,7 @@ export interface FaultOptions {
 }
 
 const QUEUES = 4;
-const LINES = 100;
+const SLOTS = 100;
 const DEADLINE_MS = 90_000;
 const POLL_MS = 50;
 const ALL_UP_MS = 10_000;
@@ -34,7 +34,7 @@ async function killed(
   deaths: () => number,
   leads: number,
 ): Promise<number> {
-  const tenant = await world.tenant(QUEUES, LINES);
+  const tenant = await world.tenant(QUEUES, SLOTS);
   world.recorder.clear();
   for (const name of [child, ...others]) await world.stack.children.get(name)?.down("SIGKILL");
   const due = await seedLeads(world, tenant, leads, () => new Date(Date.now() - 1000));

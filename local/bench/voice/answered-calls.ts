@@ -5,7 +5,7 @@ import { ROOT } from "../../tools/stack/stack.ts";
 import type { FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { FrameTicker } from "./frame-clock.ts";
 import { streamCaller, type StreamCaller } from "./stream-caller.ts";
-import type { Talker } from "./conversation-process.ts";
+import type { ConversationProcess } from "./conversation-process.ts";
 
 /** What the models take for their part, ms. */
 export interface Delays {
@@ -90,7 +90,7 @@ export interface CallsOptions {
 
 /** Has `count` calls answered, one after the other. */
 export async function callsOf(
-  talker: Talker,
+  talker: ConversationProcess,
   template: TemplateRecord,
   ticker: FrameTicker,
   count: number,

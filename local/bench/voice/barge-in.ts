@@ -2,7 +2,7 @@ import type { FlowNode } from "../../../shared/contracts/template.ts";
 import { frameTicker } from "./frame-clock.ts";
 import { cough, words } from "./sounds.ts";
 import { callsOf, endlessTemplate, spread, startSimulatedModels, stopModels, type Call } from "./answered-calls.ts";
-import { startTalker, type Talker } from "./conversation-process.ts";
+import { startConversationProcess, type ConversationProcess } from "./conversation-process.ts";
 
 const FRAME_MS = 20;
 /** Said at once and without the model, long enough to be talked over. Every word of it is another one. */
@@ -51,14 +51,19 @@ export interface Coughs {
   of: number;
 }
 
-async function bargeIn(talker: Talker, { caller, lead_id }: Call, n: number, into: BargeIns): Promise<void> {
+async function bargeIn(
+  conversation: ConversationProcess,
+  { caller, lead_id }: Call,
+  n: number,
+  into: BargeIns,
+): Promise<void> {
   await caller.hearsFor(HEARD_MS + spread(n) * HEARD_SPREAD_MS);
   const cleared = caller.cleared();
   const { onset } = await caller.say(words(INTERRUPTION, spread(n) * FRAME_MS));
   into.clear_ms.push((await cleared) - onset);
   const heard = caller.heard();
   await caller.hangUp();
-  const { transcript } = await talker.settled(lead_id);
+  const { transcript } = await conversation.settled(lead_id);
   const kept = transcript.find(({ role }) => role === "assistant")?.content ?? "";
   into.apart.push(wordsApart(kept, heard));
 }
@@ -90,7 +95,7 @@ async function coughed({ caller }: Call, n: number, into: Coughs): Promise<void>
 /** People who talk over the agent, and people who cough, so many each. */
 export async function measureInterruptions(count: number): Promise<{ bargeIns: BargeIns; coughs: Coughs }> {
   const models = await startSimulatedModels({ stt_ms: 100, first_token_ms: 250, first_audio_ms: 120 });
-  const talker = await startTalker({ models: models.url });
+  const talker = await startConversationProcess({ models: models.url });
   const ticker = frameTicker();
   const template = endlessTemplate(nodes);
   const bargeIns: BargeIns = { clear_ms: [], apart: [] };

@@ -7,7 +7,7 @@ import { busy } from "./result-rows.ts";
 import { words } from "./sounds.ts";
 import { startStubModels, type StubModels } from "./stub-models.ts";
 import { callsOf, endlessTemplate, spread, type Call } from "./answered-calls.ts";
-import { startTalker, type Talker } from "./conversation-process.ts";
+import { startConversationProcess, type ConversationProcess } from "./conversation-process.ts";
 import type { Measured } from "./ipc-messages.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { execFileSync } from "node:child_process";
@@ -97,7 +97,11 @@ export function leftOf(
 }
 
 /** Waits until nothing more is open than was before, within a bound. */
-async function settled(talker: Talker, models: StubModels, before: Measured): Promise<Record<string, number>> {
+async function settled(
+  talker: ConversationProcess,
+  models: StubModels,
+  before: Measured,
+): Promise<Record<string, number>> {
   let left: Record<string, number> = {};
   for (const end = performance.now() + LET_GO_MS; performance.now() < end; await pause(POLL_MS)) {
     models.closeIdle();
@@ -108,13 +112,18 @@ async function settled(talker: Talker, models: StubModels, before: Measured): Pr
 }
 
 /** Calls that are answered, talk for a turn and hang up all at once, as those that are measured do. */
-async function rehearse(talker: Talker, template: TemplateRecord, ticker: FrameTicker, count: number): Promise<void> {
+async function rehearse(
+  talker: ConversationProcess,
+  template: TemplateRecord,
+  ticker: FrameTicker,
+  count: number,
+): Promise<void> {
   const calls = await callsOf(talker, template, ticker, count, { listens: false, pause_ms: ANSWERED_EVERY_MS });
   await Promise.all(calls.map((call, n) => converse(call, n, performance.now() + PERIOD_MS, [])));
   await hangUp(talker, calls);
 }
 
-async function hangUp(talker: Talker, calls: readonly Call[]): Promise<void> {
+async function hangUp(talker: ConversationProcess, calls: readonly Call[]): Promise<void> {
   await Promise.all(
     calls.map(async ({ caller, lead_id }) => {
       await caller.hangUp();
@@ -125,7 +134,7 @@ async function hangUp(talker: Talker, calls: readonly Call[]): Promise<void> {
 
 /** What the process is like when idle: its memory after its first call, and what is open after as many as are measured, for connections to store and models are kept. */
 async function idle(
-  talker: Talker,
+  talker: ConversationProcess,
   models: StubModels,
   template: TemplateRecord,
   ticker: FrameTicker,
@@ -142,7 +151,7 @@ async function idle(
 
 async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, models: StubModels): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
-  const talker = await startTalker({
+  const talker = await startConversationProcess({
     models: models.url,
     processor: PROCESSOR,
     v8,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { ROOT } from "../../tools/stack/stack.ts";
-import type { Asked, Measured, Settled, TalkOrder, Told } from "./ipc-messages.ts";
+import type { ProcessRequest, Measured, Settled, ConversationToPrepare, ProcessMessage } from "./ipc-messages.ts";
 
 const READY_MS = 30_000;
 const SETTLED_MS = 30_000;
@@ -13,18 +13,18 @@ const STOP_MS = 20_000;
 const TASKSET = "/usr/bin/taskset";
 
 /** The process under measurement, from outside. */
-export interface Talker {
+export interface ConversationProcess {
   readonly pid: number;
   template(template: TemplateRecord): Promise<void>;
   /** Where the carrier connects, in order. Throws where a talk is refused. */
-  prepare(calls: TalkOrder[]): Promise<string[]>;
+  prepare(calls: ConversationToPrepare[]): Promise<string[]>;
   measure(): Promise<Measured>;
   settled(lead_id: string): Promise<Settled>;
   stop(): Promise<void>;
 }
 
 /** How it is started: its models, and on which processor alone (absent: any). */
-export interface TalkerOptions {
+export interface ConversationProcessOptions {
   models: string;
   key?: string;
   env?: Record<string, string>;
@@ -33,13 +33,16 @@ export interface TalkerOptions {
   /** Options of V8. */ v8?: readonly string[];
 }
 
-const told = <K extends Told["told"]>(what: Told, kind: K): Extract<Told, { told: K }> => {
+const told = <K extends ProcessMessage["told"]>(
+  what: ProcessMessage,
+  kind: K,
+): Extract<ProcessMessage, { told: K }> => {
   if (what.told !== kind) throw new Error(`the talking process said ${what.told} where ${kind} was expected`);
-  return what as Extract<Told, { told: K }>;
+  return what as Extract<ProcessMessage, { told: K }>;
 };
 
 function spawned(
-  { models, key = "bench", env = {}, processor, profiles, v8 = [] }: TalkerOptions,
+  { models, key = "bench", env = {}, processor, profiles, v8 = [] }: ConversationProcessOptions,
   mongo: string,
 ): ChildProcess {
   const node = [
@@ -74,7 +77,7 @@ function spawned(
 }
 
 /** Starts it with a store of its own. */
-export async function startTalker(options: TalkerOptions): Promise<Talker> {
+export async function startConversationProcess(options: ConversationProcessOptions): Promise<ConversationProcess> {
   const args = [join(ROOT, "local/store/main.ts"), "--port", "0", "--dir", ":memory:"];
   const store: Child = await startChild({
     name: "store",
@@ -89,12 +92,12 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
   mongo.pathname = "/bench";
   const child = spawned(options, mongo.href);
   const ended = new Map<string, Settled>();
-  let answered: ((what: Told) => void) | null = null;
-  child.on("message", (what: Told) => {
+  let answered: ((what: ProcessMessage) => void) | null = null;
+  child.on("message", (what: ProcessMessage) => {
     if (what.told === "settled") ended.set(what.lead_id, what);
     else answered?.(what);
   });
-  const next = (ms = READY_MS): Promise<Told> =>
+  const next = (ms = READY_MS): Promise<ProcessMessage> =>
     new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`the talking process did not answer within ${ms} ms`)), ms);
       const dead = (code: number | null): void => {
@@ -108,7 +111,7 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
         resolve(what);
       };
     });
-  const ask = (asked: Asked): Promise<Told> => {
+  const ask = (asked: ProcessRequest): Promise<ProcessMessage> => {
     const answer = next();
     child.send(asked);
     return answer;
@@ -138,7 +141,7 @@ export async function startTalker(options: TalkerOptions): Promise<Talker> {
       const gone = new Promise<void>((resolve) => {
         child.once("exit", () => resolve());
       });
-      child.send({ ask: "stop" } satisfies Asked);
+      child.send({ ask: "stop" } satisfies ProcessRequest);
       const late = setTimeout(() => {
         console.error(`the talking process did not end within ${STOP_MS / 1000} s`);
         child.kill("SIGKILL");

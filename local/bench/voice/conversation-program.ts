@@ -13,7 +13,7 @@ import { callRef, randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
 import { standIn } from "../../harness/stage.ts";
-import { LAG_RESOLUTION_MS, type Asked, type Told } from "./ipc-messages.ts";
+import { LAG_RESOLUTION_MS, type ProcessRequest, type ProcessMessage } from "./ipc-messages.ts";
 
 /** The process under measurement: the conversation service as it ships; the services that it asks are stand-ins on the same broker. Its parent speaks with it over IPC. */
 
@@ -28,7 +28,7 @@ const broker = new ServiceBroker({
 provideDeps(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
 
 const templates = new Map<string, TemplateRecord>();
-const tell = (told: Told): void => {
+const tell = (told: ProcessMessage): void => {
   process.send?.(told);
 };
 const nothing = (): Record<string, never> => ({});
@@ -98,7 +98,7 @@ const open = (): Record<string, number> => {
   return counts;
 };
 
-async function answer(asked: Asked): Promise<void> {
+async function answer(asked: ProcessRequest): Promise<void> {
   switch (asked.ask) {
     case "template":
       templates.set(asked.template.id, asked.template);
@@ -152,7 +152,7 @@ async function answer(asked: Asked): Promise<void> {
   }
 }
 
-process.on("message", (asked: Asked) => {
+process.on("message", (asked: ProcessRequest) => {
   void answer(asked);
 });
 // whoever measures is gone: nothing is left behind

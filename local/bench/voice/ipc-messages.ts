@@ -4,16 +4,16 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 export const LAG_RESOLUTION_MS = 5;
 
 /** A talk to be made ready. */
-export interface TalkOrder {
+export interface ConversationToPrepare {
   lead_id: string;
   template_id: string;
   payload: Record<string, string>;
 }
 
 /** What the process under measurement is asked, one thing at a time. */
-export type Asked =
+export type ProcessRequest =
   | { ask: "template"; template: TemplateRecord }
-  | { ask: "prepare"; calls: TalkOrder[] }
+  | { ask: "prepare"; calls: ConversationToPrepare[] }
   | { ask: "measure" }
   | { ask: "stop" };
 
@@ -35,7 +35,7 @@ export interface Measured {
 }
 
 /** What it tells: an answer to each question, and the end of each talk. */
-export type Told =
+export type ProcessMessage =
   | { told: "ready" }
   | { told: "done" }
   | { told: "prepared"; urls: string[] }

@@ -11,7 +11,7 @@ import {
   type Call,
   type Delays,
 } from "./answered-calls.ts";
-import { startTalker } from "./conversation-process.ts";
+import { startConversationProcess } from "./conversation-process.ts";
 
 /** Each turn asks for another of these: an answer that was spoken before comes from the cache, and would be measured without its synthesis. */
 const GOODS = ["apple", "melon", "cherry", "banana", "orange", "lemon", "peach", "grape"];
@@ -60,7 +60,10 @@ async function turnsOf({ caller }: Call, call: number, turns: number, first = 0)
 /** From the end of the caller's speech to the agent's first frame at the carrier, ms, turn by turn. */
 export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOptions): Promise<number[]> {
   const models = await modelsFor(delays);
-  const talker = await startTalker({ models: models.url, env: { PREEMPTIVE_GENERATION: String(preemptive) } });
+  const talker = await startConversationProcess({
+    models: models.url,
+    env: { PREEMPTIVE_GENERATION: String(preemptive) },
+  });
   const ticker = frameTicker();
   const template = endlessTemplate([node]);
   try {

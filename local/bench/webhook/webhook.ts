@@ -23,7 +23,7 @@ const POLL_MS = 50;
 const DEADLINE_MS = 60_000;
 const A_DAY_SECONDS = 86_400;
 
-const REPORTS = PER_SECOND * ROUND_SECONDS;
+const EVENTS = PER_SECOND * ROUND_SECONDS;
 const quiet = { onLog: () => undefined, onDeath: (said: string) => console.error(said) };
 const wait = (ms: number): Promise<void> =>
   new Promise((resolve) => {
@@ -128,11 +128,11 @@ async function latency(bench: Bench): Promise<void> {
     await evenly(
       await pushed(
         bench,
-        Array.from({ length: REPORTS }, () => receivers.urls[0] ?? ""),
+        Array.from({ length: EVENTS }, () => receivers.urls[0] ?? ""),
       ),
       end,
     );
-    await arrived(receivers, REPORTS);
+    await arrived(receivers, EVENTS);
     into[0].rounds.push(quantile(receivers.arrivals.of(0), 0.5));
     into[1].rounds.push(quantile(receivers.arrivals.of(0), 0.99));
   };
@@ -159,7 +159,7 @@ async function shared(bench: Bench, hanging: boolean): Promise<{ p99: number; me
   const urls = hanging ? [hole.url, ...receivers.urls.slice(1)] : receivers.urls;
   const ids = await pushed(
     bench,
-    Array.from({ length: REPORTS }, (_, i) => urls[i % HOSTS] ?? ""),
+    Array.from({ length: EVENTS }, (_, i) => urls[i % HOSTS] ?? ""),
   );
   if (hanging) {
     const backlog = await pushed(
@@ -174,7 +174,7 @@ async function shared(bench: Bench, hanging: boolean): Promise<{ p99: number; me
     );
   }
   await evenly(ids, (some) => bench.client.ask("POST", "/lead/abort", cancelled(some)));
-  await arrived(receivers, hanging ? REPORTS - REPORTS / HOSTS : REPORTS);
+  await arrived(receivers, hanging ? EVENTS - EVENTS / HOSTS : EVENTS);
   const p99 = quantile(Array.from({ length: HOSTS - 1 }, (_, i) => receivers.arrivals.of(i + 1)).flat(), 0.99);
   await bench.deliveries.deleteMany({ host: new URL(hole.url).host });
   await Promise.all([receivers.close(), hole.close()]);

@@ -5,10 +5,10 @@ import type { SimTime } from "./simulated-time.ts";
 
 /** A bridged leg rings and talks this long, simulated ms. */
 const BRIDGE_RING_MS = 2_000;
-const BRIDGE_TALK_MS = 5_000;
+const BRIDGE_ANSWERED_MS = 5_000;
 
 /** Speaks to the end, or until the call goes elsewhere. */
-export async function playOut({ line: { voice } }: Call, leave: AbortSignal, speak: () => void): Promise<void> {
+export async function playToEnd({ leg: { voice } }: Call, leave: AbortSignal, speak: () => void): Promise<void> {
   const cut = (): void => {
     voice.interrupt();
   };
@@ -43,6 +43,6 @@ export async function bridge(
           ? "completed"
           : "failed";
   ledger.write({ kind: "dial", call_sid: sid, to, from, number: leg.number, leg_sid: leg.sid, status });
-  if (status === "completed") await time.wait(BRIDGE_TALK_MS, leave);
-  return { status, seconds: status === "completed" ? Math.round(BRIDGE_TALK_MS / 1000) : 0 };
+  if (status === "completed") await time.wait(BRIDGE_ANSWERED_MS, leave);
+  return { status, seconds: status === "completed" ? Math.round(BRIDGE_ANSWERED_MS / 1000) : 0 };
 }

@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
-import { startLineTime, type LineTime } from "./leg-time.ts";
+import { startLegTime, type LegTime } from "./leg-time.ts";
 import {
-  openSound,
-  type SoundLine,
-  type SoundListener,
-  type SoundPort,
-  type SoundStream,
+  openAudioLeg,
+  type AudioLeg,
+  type AudioListener,
+  type AudioPort,
+  type AudioStream,
   type TurnFacts,
 } from "../stream/sound-leg.ts";
 import { startVoice, type Heard, type Speech, type Voice, type VoiceListener } from "./agent-voice.ts";
@@ -46,7 +46,7 @@ export interface PersonSide {
 }
 
 /** What is written down about the line. */
-export interface LineLog {
+export interface LegLog {
   heard(heard: Heard): void;
   said(text: string, delivered: boolean): void;
   digit(digit: string, delivered: boolean): void;
@@ -63,14 +63,14 @@ export interface Listener {
 }
 
 /** One phone call's audio: text that takes time, and from when a stream comes real sound in real time. */
-export interface Line {
+export interface CallLeg {
   /** The call's own time: compressed, but real where there is sound. */
-  readonly time: LineTime;
+  readonly time: LegTime;
   readonly voice: Voice;
   /** A stream is on its way: from now on the line carries sound. What the person is saying begins again. */
-  expectSound(): void;
+  expectAudio(): void;
   /** The stream is here. */
-  attachSound(port: SoundPort): SoundStream;
+  attachAudio(port: AudioPort): AudioStream;
   /** The person's end makes a sound without words. */
   noise(kind: "cough" | "beep", ms: number): Promise<void>;
   /** The protocol takes the agent's end; null when it leaves. */
@@ -92,7 +92,7 @@ function once(act: () => void): () => void {
   };
 }
 
-function withListeners(): Pick<Line, "listen"> & { all: Required<Listener>; personSounds(): () => void } {
+function withListeners(): Pick<CallLeg, "listen"> & { all: Required<Listener>; personSounds(): () => void } {
   const listeners = new Set<Listener>();
   const all: Required<Listener> = {
     sounding(who, on) {
@@ -126,7 +126,7 @@ interface Sides {
   person: PersonSide | null;
 }
 
-const voiceListener = (sides: Sides, log: LineLog, all: Listener): VoiceListener => ({
+const voiceListener = (sides: Sides, log: LegLog, all: Listener): VoiceListener => ({
   onStart(speech) {
     all.sounding("agent", true);
     sides.agent?.onSpeaking("agent", true);
@@ -145,7 +145,7 @@ const voiceListener = (sides: Sides, log: LineLog, all: Listener): VoiceListener
 });
 
 /** Who learns of real sound: the person of the agent's, the book of everything. */
-const soundListener = (sides: Sides, log: LineLog, all: Required<Listener>): SoundListener => ({
+const soundListener = (sides: Sides, log: LegLog, all: Required<Listener>): AudioListener => ({
   voice: {
     onStart: (speech) => sides.person?.onAgentStarts(speech),
     onPause: (finished) => sides.person?.onAgentPauses(finished),
@@ -159,7 +159,7 @@ const soundListener = (sides: Sides, log: LineLog, all: Required<Listener>): Sou
 });
 
 /** The agent's voice, whichever way it comes: said to the carrier as text, or heard as sound. */
-const eitherVoice = (text: Voice, sound: () => SoundLine | null): Voice => ({
+const eitherVoice = (text: Voice, sound: () => AudioLeg | null): Voice => ({
   say: (words, options) => text.say(words, options),
   play: (source, durationMs, options) => text.play(source, durationMs, options),
   current: () => sound()?.current() ?? text.current(),
@@ -171,8 +171,8 @@ const eitherVoice = (text: Voice, sound: () => SoundLine | null): Voice => ({
 
 /** What one line's parts share. */
 interface Wires {
-  time: LineTime;
-  log: LineLog;
+  time: LegTime;
+  log: LegLog;
   sides: Sides;
   all: Required<Listener>;
   text: Voice;
@@ -217,47 +217,47 @@ async function sayText(
 }
 
 /** Opens the audio of one call; the signal is the call's end. */
-export function openLine(simTime: SimTime, log: LineLog, signal: AbortSignal): Line {
-  const time = startLineTime(simTime);
+export function openLeg(simTime: SimTime, log: LegLog, signal: AbortSignal): CallLeg {
+  const time = startLegTime(simTime);
   const sides: Sides = { agent: null, person: null };
   const { listen, all, personSounds } = withListeners();
   const text = startVoice(time, SPEECH_CHARS_PER_SECOND, voiceListener(sides, log, all));
   const wires: Wires = { time, log, sides, all, text, over: signal };
-  const turning = new AbortController();
+  const toSound = new AbortController();
   let quiet: AbortSignal | null = null;
-  let sound: SoundLine | null = null;
-  let mouthOpen = 0;
+  let sound: AudioLeg | null = null;
+  let utterances = 0;
   signal.addEventListener("abort", () => text.stop(), { once: true });
-  const withSound = (): SoundLine => {
-    sound ??= openSound(soundListener(sides, log, all), signal);
-    time.turnReal();
-    turning.abort();
+  const withSound = (): AudioLeg => {
+    sound ??= openAudioLeg(soundListener(sides, log, all), signal);
+    time.switchToRealTime();
+    toSound.abort();
     return sound;
   };
   return {
     time,
     listen,
     voice: eitherVoice(text, () => sound),
-    expectSound: () => {
+    expectAudio: () => {
       withSound();
     },
-    attachSound: (port) => withSound().attach(port),
+    attachAudio: (port) => withSound().attach(port),
     setAgentSide(side) {
       sides.agent = side;
     },
     setPersonSide(side) {
       sides.person = side;
     },
-    personSpeaking: () => mouthOpen > 0,
+    personSpeaking: () => utterances > 0,
     async noise(kind, ms) {
       await (sound ? sound.utter({ noise: kind, ms }) : time.wait(ms, signal));
     },
     async say(words, cutAfter = 1) {
-      mouthOpen += 1;
+      utterances += 1;
       const fallSilent = sound ? () => undefined : personSounds();
       try {
         if (!quiet) {
-          quiet = AbortSignal.any([signal, turning.signal]);
+          quiet = AbortSignal.any([signal, toSound.signal]);
           setMaxListeners(0, quiet);
         }
         if (!sound && (await sayText(wires, words, cutAfter, quiet, fallSilent))) return;
@@ -266,7 +266,7 @@ export function openLine(simTime: SimTime, log: LineLog, signal: AbortSignal): L
         log.said(words, sound.attached());
       } finally {
         fallSilent();
-        mouthOpen -= 1;
+        utterances -= 1;
       }
     },
     press(digit) {

@@ -1,6 +1,6 @@
 import type { MachineTimes } from "../../people/person.ts";
 import type { EndedBy } from "../ledger/entries.ts";
-import type { Line } from "./call-leg.ts";
+import type { CallLeg } from "./call-leg.ts";
 
 /** A call's life; it only moves forward. */
 export type CallPhase = "queued" | "initiated" | "ringing" | "answered" | "ended";
@@ -16,7 +16,7 @@ export interface CallOrder {
   /** Something of the caller's own that tells the attempt, for the ledger. */
   reference: string | null;
   ringTimeoutMs: number;
-  maxTalkMs: number;
+  maxAnsweredMs: number;
   /** More for the ledger's `placed` entry. */
   details: Record<string, unknown>;
   /** Of a person's call to us: their number is not shown. `from` stays the true one, for the ledger and for how they behave. */
@@ -33,7 +33,7 @@ export type Direction = "outbound" | "inbound";
 export interface Call {
   readonly order: CallOrder;
   readonly direction: Direction;
-  readonly line: Line;
+  readonly leg: CallLeg;
   /** Aborted when the call ends. */
   readonly over: AbortSignal;
   readonly createdAt: Date;

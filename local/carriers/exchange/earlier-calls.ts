@@ -1,7 +1,7 @@
 import type { Call, EndReason } from "./call.ts";
 import type { CallRow } from "../ledger/call-rows.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { openLine } from "./call-leg.ts";
+import { openLeg } from "./call-leg.ts";
 import { startTime } from "./simulated-time.ts";
 
 const END_REASONS: readonly string[] = ["completed", "busy", "no-answer", "failed", "canceled"] satisfies EndReason[];
@@ -9,7 +9,7 @@ const isEndReason = (word: string): word is EndReason => END_REASONS.includes(wo
 const date = (text: string | null): Date | null => (text === null ? null : new Date(text));
 
 /** A call of an earlier run, which is over. */
-export interface RecalledCall {
+export interface RestoredCall {
   call: Call;
   row: CallRow;
 }
@@ -24,11 +24,11 @@ function endedCall(row: CallRow): Call {
       from: row.from,
       reference: row.reference,
       ringTimeoutMs: 0,
-      maxTalkMs: 0,
+      maxAnsweredMs: 0,
       details: {},
     },
     direction: row.direction,
-    line: openLine(
+    leg: openLeg(
       startTime(1),
       { heard: () => undefined, said: () => undefined, digit: () => undefined, turn: () => undefined },
       over,
@@ -50,7 +50,7 @@ function endedCall(row: CallRow): Call {
  * An account's calls of a ledger read back from its file, so that a restarted carrier still answers for them. Calls that were live when
  * it stopped have ended: their line went dead.
  */
-export function recallCalls(ledger: Ledger, account: string): RecalledCall[] {
+export function restoreCalls(ledger: Ledger, account: string): RestoredCall[] {
   return ledger
     .calls()
     .filter((row) => row.account === account)

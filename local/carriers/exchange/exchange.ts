@@ -6,7 +6,7 @@ import { between } from "./seeded-random.ts";
 import type { Faults } from "./faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EndedBy } from "../ledger/entries.ts";
-import { openLine } from "./call-leg.ts";
+import { openLeg } from "./call-leg.ts";
 import type { SimTime } from "./simulated-time.ts";
 import { type Call, type CallOrder, type InboundOrder, type EndReason, type Direction, personOf } from "./call.ts";
 
@@ -14,7 +14,7 @@ import { type Call, type CallOrder, type InboundOrder, type EndReason, type Dire
 export interface Protocol {
   onPhase(call: Call): void;
   /** Leads the answered call; when it resolves the carrier hangs up on behalf of the one named. */
-  talk(call: Call): Promise<EndedBy>;
+  runAnsweredCall(call: Call): Promise<EndedBy>;
 }
 
 /** A protocol that is called by people, too. */
@@ -43,7 +43,7 @@ const MAX_CALLS_KEPT = 100_000;
 const DISPATCH_MS = 150;
 const POST_DIAL_DELAY_MS = 500;
 /** The longest any talk may last that nobody limits, ms. */
-const LONGEST_TALK_MS = 4 * 3_600_000;
+const MAX_ANSWERED_MS = 4 * 3_600_000;
 /** How long it rings before someone answers, simulated ms. */
 const RING_MS = { least: 3_000, most: 6_000 };
 /** A person who calls us lets it ring this long, simulated ms, and at least so many real ones, for the service lives in real time. */
@@ -51,7 +51,7 @@ const CALLER_PATIENCE = { simMs: 30_000, realMs: 15_000 };
 const SIP = { busy: 486, cancelled: 487, unavailable: 503, ok: 200 };
 
 /** What the calls stand on. */
-export interface ExchangeParts {
+export interface ExchangeDeps {
   time: SimTime;
   ledger: Ledger;
   faults: Faults;
@@ -59,10 +59,10 @@ export interface ExchangeParts {
   scripts?: Scripts;
 }
 
-function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, over: AbortSignal): Call {
+function newCall(order: CallOrder, direction: Direction, parts: ExchangeDeps, over: AbortSignal): Call {
   const { ledger, time } = parts;
   const whose = { call_sid: order.sid, to: order.to, from: order.from };
-  const line = openLine(
+  const leg = openLeg(
     time,
     {
       heard: (heard) => {
@@ -90,7 +90,7 @@ function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, o
   return {
     order,
     direction,
-    line,
+    leg,
     over,
     createdAt: new Date(),
     phase: "queued",
@@ -105,7 +105,7 @@ function newCall(order: CallOrder, direction: Direction, parts: ExchangeParts, o
 }
 
 /** An exchange with no calls yet. */
-export const createExchange = (parts: ExchangeParts): Exchange => new SimulatedExchange(parts);
+export const createExchange = (parts: ExchangeDeps): Exchange => new SimulatedExchange(parts);
 
 interface CallRecord {
   call: Call;
@@ -121,35 +121,35 @@ const whose = ({ order }: Call): { call_sid: string; to: string; from: string } 
 });
 
 class SimulatedExchange implements Exchange {
-  readonly #parts: ExchangeParts;
+  readonly #parts: ExchangeDeps;
   readonly #calls = new Map<string, CallRecord>();
   #live = 0;
 
-  constructor(parts: ExchangeParts) {
+  constructor(parts: ExchangeDeps) {
     this.#parts = parts;
   }
 
   place(order: CallOrder, protocol: Protocol): Call {
     const record = this.#open(order, "outbound", protocol);
-    this.#guard(record, this.#run(record));
+    this.#guard(record, this.#runOutbound(record));
     return record.call;
   }
 
   dialIn(order: InboundOrder, protocol: InboundProtocol): Call {
     // how long the talk may last is for the service's document to say
     const record = this.#open(
-      { ...order, reference: null, ringTimeoutMs: CALLER_PATIENCE.simMs, maxTalkMs: LONGEST_TALK_MS },
+      { ...order, reference: null, ringTimeoutMs: CALLER_PATIENCE.simMs, maxAnsweredMs: MAX_ANSWERED_MS },
       "inbound",
       protocol,
     );
-    this.#guard(record, this.#comeIn(record, protocol));
+    this.#guard(record, this.#runInbound(record, protocol));
     return record.call;
   }
 
   answer(call: Call): boolean {
     const record = this.#calls.get(call.order.sid);
     if (!record || call.direction !== "inbound" || call.phase !== "ringing") return false;
-    this.#guard(record, this.#talk(record));
+    this.#guard(record, this.#runAnswered(record));
     return true;
   }
 
@@ -160,7 +160,7 @@ class SimulatedExchange implements Exchange {
     const record: CallRecord = { call, protocol, ending, answeredSimMs: 0 };
     this.#calls.set(order.sid, record);
     this.#live += 1;
-    this.#forgetOldest();
+    this.#evictOldest();
     this.#parts.ledger.write({
       kind: "placed",
       ...whose(call),
@@ -197,7 +197,7 @@ class SimulatedExchange implements Exchange {
     const { ledger } = this.#parts;
     const record = this.#calls.get(call.order.sid);
     if (!record || call.phase === "ended") return;
-    const talkedMs = call.phase === "answered" ? call.line.time.elapsedMs() - record.answeredSimMs : 0;
+    const answeredMs = call.phase === "answered" ? call.leg.time.elapsedMs() - record.answeredSimMs : 0;
     Object.assign(call, {
       phase: "ended",
       endReason: reason,
@@ -213,7 +213,7 @@ class SimulatedExchange implements Exchange {
       status: reason,
       by,
       sip_code: call.sipCode,
-      simulated_seconds: Math.round(talkedMs / 100) / 10,
+      simulated_seconds: Math.round(answeredMs / 100) / 10,
     });
     record.protocol.onPhase(call);
   }
@@ -222,12 +222,12 @@ class SimulatedExchange implements Exchange {
     for (const { call, ending } of this.#calls.values()) if (call.phase !== "ended") ending.abort();
   }
 
-  async #run(record: CallRecord): Promise<void> {
-    if (await this.#reach(record)) await this.#talk(record);
+  async #runOutbound(record: CallRecord): Promise<void> {
+    if (await this.#dial(record)) await this.#runAnswered(record);
   }
 
   /** A person's call: it reaches our number and rings there until the service has it answered or ended, or they lose patience. */
-  async #comeIn(record: CallRecord, protocol: InboundProtocol): Promise<void> {
+  async #runInbound(record: CallRecord, protocol: InboundProtocol): Promise<void> {
     const { call } = record;
     const { time, ledger } = this.#parts;
     if (!(await time.wait(DISPATCH_MS, call.over))) return;
@@ -236,54 +236,54 @@ class SimulatedExchange implements Exchange {
     call.phase = "ringing";
     ledger.write({ kind: "status", ...whose(call), status: "ringing" }); // no "ring": that is a person's phone
     protocol.onPhase(call);
-    const loseHeart = time.after(
+    const cancelPatience = time.after(
       CALLER_PATIENCE.simMs,
       () => {
         if (call.phase === "ringing") this.end(call, "canceled", "caller", SIP.cancelled);
       },
       CALLER_PATIENCE.realMs,
     );
-    call.over.addEventListener("abort", loseHeart, { once: true });
+    call.over.addEventListener("abort", cancelPatience, { once: true });
     await protocol.onInbound(call);
   }
 
   /** Somebody picked up: from here to the end. */
-  async #talk(record: CallRecord): Promise<void> {
+  async #runAnswered(record: CallRecord): Promise<void> {
     const { call, protocol } = record;
     const { time, ledger, seed, scripts } = this.#parts;
     const person = personOf(call);
-    const turnSeed = `${seed}/${ledger.ringsOf(person)}`;
-    record.answeredSimMs = call.line.time.elapsedMs();
+    const ringSeed = `${seed}/${ledger.ringsOf(person)}`;
+    record.answeredSimMs = call.leg.time.elapsedMs();
     Object.assign(call, {
       phase: "answered",
       answeredAt: new Date(),
       sipCode: SIP.ok,
-      machine: call.direction === "inbound" ? null : machineTimes(person, turnSeed),
+      machine: call.direction === "inbound" ? null : machineTimes(person, ringSeed),
     });
     ledger.write({ kind: "answer", ...whose(call) });
     protocol.onPhase(call);
     // the limit is set by the service, which lives in real time, and so are its pauses: it is not compressed
     const cancelLimit = time.after(
-      call.order.maxTalkMs,
+      call.order.maxAnsweredMs,
       () => this.end(call, "completed", "timeout"),
-      call.order.maxTalkMs,
+      call.order.maxAnsweredMs,
     );
     call.over.addEventListener("abort", cancelLimit, { once: true });
     meetPerson({
       number: person,
-      turnSeed,
-      time: call.line.time,
-      line: call.line,
+      ringSeed: ringSeed,
+      time: call.leg.time,
+      line: call.leg,
       over: call.over,
       script: scripts?.of(person) ?? null,
       hangUp: () => this.end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
       drop: () => this.end(call, "completed", "carrier"),
     });
-    this.end(call, "completed", await protocol.talk(call));
+    this.end(call, "completed", await protocol.runAnsweredCall(call));
   }
 
   /** From the request to the answer; true when someone picked up. */
-  async #reach(record: CallRecord): Promise<boolean> {
+  async #dial(record: CallRecord): Promise<boolean> {
     const { call } = record;
     const { time, faults, seed } = this.#parts;
     const { order, over } = call;
@@ -325,7 +325,7 @@ class SimulatedExchange implements Exchange {
     return earlier;
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     if (this.#calls.size <= MAX_CALLS_KEPT) return;
     for (const [sid, { call }] of this.#calls) {
       if (call.phase !== "ended") continue;

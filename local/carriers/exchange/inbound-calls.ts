@@ -10,7 +10,7 @@ export interface InboundAddresses {
 }
 
 /** A person's call as asked for; `account` null: the carrier's first. */
-export interface InboundWish {
+export interface InboundCallRequest {
   account: string | null;
   from: string;
   to: string;
@@ -18,9 +18,9 @@ export interface InboundWish {
 }
 
 /** What a carrier's protocol offers for calls to our numbers. A string is what is wrong with the request. */
-export interface InboundDesk {
+export interface InboundNumbers {
   setAddresses(account: string | null, addresses: InboundAddresses): string | null;
-  dialIn(wish: InboundWish): Call | string;
+  dialIn(wish: InboundCallRequest): Call | string;
 }
 
 const E164 = /^\+[1-9]\d{6,14}$/;
@@ -38,7 +38,11 @@ function fieldsOf(body: string): Record<string, unknown> {
 const isUrl = (value: unknown): value is string =>
   typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
-function setAddresses(desk: InboundDesk, account: string | null, { url, status_url }: Record<string, unknown>): Reply {
+function setAddresses(
+  desk: InboundNumbers,
+  account: string | null,
+  { url, status_url }: Record<string, unknown>,
+): Reply {
   if (!isUrl(url)) return bad("url must be the http(s) address that is asked what to do with a call");
   if (status_url !== undefined && status_url !== null && !isUrl(status_url))
     return bad("status_url must be an http(s) address");
@@ -46,7 +50,7 @@ function setAddresses(desk: InboundDesk, account: string | null, { url, status_u
   return wrong === null ? { status: 204 } : bad(wrong);
 }
 
-function dialIn(desk: InboundDesk, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
+function dialIn(desk: InboundNumbers, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
   if (typeof from !== "string" || !E164.test(from))
     return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
   if (typeof to !== "string" || !E164.test(to)) return bad("to must be one of our numbers (E.164)");
@@ -60,7 +64,7 @@ function dialIn(desk: InboundDesk, account: string | null, { from, to, withheld 
  * `POST /inbound {"carrier","account"?,"from","to","withheld"?}` has a person call and answers {"sid"}.
  */
 export function answerInbound(
-  desks: Readonly<Record<string, InboundDesk>>,
+  desks: Readonly<Record<string, InboundNumbers>>,
   { method, path, body }: Request,
 ): Reply | null {
   if (method !== "POST" || (path !== "/inbound" && path !== "/inbound-address")) return null;

@@ -2,15 +2,15 @@ import { wavHeader } from "../../speech/wav.ts";
 import type { Call } from "./call.ts";
 
 /** What came of recording a line: a stereo file, the person on the left, the agent on the right. `wav` is made when it is read. */
-export interface LineRecording {
+export interface LegRecording {
   readonly wav: Buffer;
   seconds: number;
   channels: 2;
 }
 
 /** A recording under way. */
-export interface LineRecorder {
-  stop(): LineRecording;
+export interface LegRecorder {
+  stop(): LegRecording;
 }
 
 /** Longer talks are recorded up to here, simulated ms: a forgotten call must not fill the memory. */
@@ -123,12 +123,12 @@ function render(stretches: readonly Stretch[], sound: readonly Frame[], lengthMs
  * again) or with the call; words become tones of the same timing, so that the same talk always gives the same file. Of a line with sound the sound itself is recorded, as it was played
  * and spoken.
  */
-export function recordLine(call: Call): LineRecorder {
-  const { time } = call.line;
+export function recordLeg(call: Call): LegRecorder {
+  const { time } = call.leg;
   const startedMs = time.elapsedMs();
   const stretches: Stretch[] = [];
   const open: Record<"agent" | "person", Stretch[]> = { agent: [], person: [] };
-  let done: LineRecording | null = null;
+  let done: LegRecording | null = null;
   const now = (): number => Math.min(MAX_RECORDED_MS, time.elapsedMs() - startedMs);
   const begin = (who: "agent" | "person", fromMs: number, untilMs: number, tone: Int16Array): Stretch => {
     const stretch = { channel: CHANNEL_OF[who], fromMs, untilMs, tone };
@@ -136,7 +136,7 @@ export function recordLine(call: Call): LineRecorder {
     return stretch;
   };
   const { frames, keep } = keepFrames(now);
-  const leave = call.line.listen({
+  const leave = call.leg.listen({
     frame: keep,
     sounding(who, on) {
       if (on) {
@@ -150,7 +150,7 @@ export function recordLine(call: Call): LineRecorder {
       begin("person", now(), now() + KEY_MS, toneOf(KEY_HZ[digit] ?? PITCH_HZ.person, KEY_MS, 0));
     },
   });
-  const stop = (): LineRecording => {
+  const stop = (): LegRecording => {
     if (done) return done;
     leave();
     const lengthMs = now();

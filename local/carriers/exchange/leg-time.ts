@@ -1,10 +1,10 @@
 import type { Cancel, SimTime } from "./simulated-time.ts";
 
 /** The time of one call: compressed as all time here, until sound comes; sound can only be real. */
-export interface LineTime extends SimTime {
+export interface LegTime extends SimTime {
   readonly real: boolean;
   /** From now on a simulated ms is a real one; what is being waited for takes as long as it has left. */
-  turnReal(): void;
+  switchToRealTime(): void;
 }
 
 interface Planned {
@@ -15,17 +15,17 @@ interface Planned {
 }
 
 /** A call's time, compressed at first. */
-export function startLineTime(time: SimTime): LineTime {
+export function startLegTime(time: SimTime): LegTime {
   const planned = new Set<Planned>();
-  let turned: { simMs: number; realMs: number } | null = null;
-  const elapsedMs = (): number => (turned ? turned.simMs + performance.now() - turned.realMs : time.elapsedMs());
+  let switched: { simMs: number; realMs: number } | null = null;
+  const elapsedMs = (): number => (switched ? switched.simMs + performance.now() - switched.realMs : time.elapsedMs());
 
   const arm = (one: Planned, simMs: number, floorRealMs: number): void => {
     const act = (): void => {
       planned.delete(one);
       one.fn();
     };
-    one.cancel = turned ? time.after(0, act, Math.max(simMs, floorRealMs, 0)) : time.after(simMs, act, floorRealMs);
+    one.cancel = switched ? time.after(0, act, Math.max(simMs, floorRealMs, 0)) : time.after(simMs, act, floorRealMs);
   };
   const after: SimTime["after"] = (simMs, fn, floorRealMs = 0) => {
     const one: Planned = {
@@ -43,10 +43,10 @@ export function startLineTime(time: SimTime): LineTime {
   };
   return {
     get scale() {
-      return turned ? 1 : time.scale;
+      return switched ? 1 : time.scale;
     },
     get real() {
-      return turned !== null;
+      return switched !== null;
     },
     elapsedMs,
     after,
@@ -75,9 +75,9 @@ export function startLineTime(time: SimTime): LineTime {
       for (const one of planned) one.cancel();
       planned.clear();
     },
-    turnReal() {
-      if (turned) return;
-      turned = { simMs: time.elapsedMs(), realMs: performance.now() };
+    switchToRealTime() {
+      if (switched) return;
+      switched = { simMs: time.elapsedMs(), realMs: performance.now() };
       for (const one of planned) {
         one.cancel();
         arm(one, one.dueMs - elapsedMs(), one.floorAt - performance.now());

@@ -4,7 +4,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { createSender, type Outgoing } from "./callback-sender.ts";
 
 /** A report to the service: how the ledger names it, and the signed request. `sign` is called for each copy; a forged one is the same with a wrong signature. */
-export interface Report {
+export interface Callback {
   what: string;
   status: string | undefined;
   sequence?: string | undefined;
@@ -13,9 +13,9 @@ export interface Report {
 }
 
 /** Reports to the service and documents asked of it, with whatever faults were asked for. */
-export interface Reporter {
+export interface CallbackDelivery {
   /** Reports of one call go one after the other; a delayed one goes on its own, so that later ones overtake it. */
-  report(call: Call, report: Report): void;
+  deliver(call: Call, report: Callback): void;
   /** Asks for a document. Throws when there is no 2xx answer; `failure` is how the carrier names that. */
   fetch(
     call: Call,
@@ -27,18 +27,18 @@ export interface Reporter {
 }
 
 /** What reporting stands on. */
-export interface ReporterParts {
+export interface CallbackDeps {
   ledger: Ledger;
   faults: Faults;
 }
 
 /** Ready to report. */
-export function createReporter({ ledger, faults }: ReporterParts): Reporter {
+export function createCallbackDelivery({ ledger, faults }: CallbackDeps): CallbackDelivery {
   const sender = createSender();
-  const lastReport = new WeakMap<Call, Promise<void>>();
+  const lastDelivery = new WeakMap<Call, Promise<void>>();
   const whose = ({ order: { sid, to, from } }: Call) => ({ call_sid: sid, to, from });
 
-  const send = async (call: Call, { what, status, sequence, url, sign }: Report): Promise<void> => {
+  const send = async (call: Call, { what, status, sequence, url, sign }: Callback): Promise<void> => {
     const person = personOf(call);
     const facts = { kind: "callback" as const, ...whose(call), what, status, sequence, url };
     if (faults.take("lose_callbacks", person)) {
@@ -69,15 +69,15 @@ export function createReporter({ ledger, faults }: ReporterParts): Reporter {
   };
 
   return {
-    report(call, report) {
+    deliver(call, report) {
       const delay = faults.take("delay_callbacks", personOf(call));
       if (delay) {
         void sender.pause(delay.seconds * 1000).then(() => send(call, report));
         return;
       }
-      lastReport.set(
+      lastDelivery.set(
         call,
-        (lastReport.get(call) ?? Promise.resolve()).then(() => send(call, report)),
+        (lastDelivery.get(call) ?? Promise.resolve()).then(() => send(call, report)),
       );
     },
     async fetch(call, outgoing, { url, failure, more }) {

@@ -9,7 +9,7 @@ const MACHINE_KNOWN_AFTER_MS = 2_500;
 const PERSON_KNOWN_AFTER_MS = 1_800;
 
 /** What detection needs. */
-export interface AmdParts {
+export interface AmdDeps {
   exchange: Exchange;
   ledger: Ledger;
   callbacks: Callbacks;
@@ -17,7 +17,7 @@ export interface AmdParts {
 
 /** What detection finds, when it is known, as the request for a document tells it. Only a machine is reported; with an address of its own that happens beside the talk. */
 export async function detect(
-  { exchange, ledger, callbacks }: AmdParts,
+  { exchange, ledger, callbacks }: AmdDeps,
   plivoCall: PlivoCall,
 ): Promise<Record<string, string>> {
   const {
@@ -26,7 +26,7 @@ export async function detect(
   } = plivoCall;
   if (!amd || call.direction === "inbound") return {};
   const knownMs = call.machine ? call.machine.startsMs + MACHINE_KNOWN_AFTER_MS : PERSON_KNOWN_AFTER_MS;
-  if (!(await call.line.time.wait(Math.min(knownMs, amd.timeMs), call.over))) return {};
+  if (!(await call.leg.time.wait(Math.min(knownMs, amd.timeMs), call.over))) return {};
   if (call.machine === null || knownMs > amd.timeMs) return { Machine: "false" };
   ledger.write({
     kind: "amd",

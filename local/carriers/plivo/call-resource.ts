@@ -14,13 +14,13 @@ const dated = (date: Date | null, zone = ""): string | null =>
 export const utcTime = (date: Date | null): string => dated(date) ?? "";
 
 /** Seconds talked, in wall time so that they agree with the timestamps; 0 when nobody answered. */
-export function talkSeconds({ answeredAt, endedAt }: Call): number {
+export function answeredSeconds({ answeredAt, endedAt }: Call): number {
   if (!answeredAt || !endedAt) return 0;
   return Math.max(1, Math.round((endedAt.getTime() - answeredAt.getTime()) / 1000));
 }
 
 /** Seconds billed: whole minutes. */
-export const billedSeconds = (call: Call): number => Math.ceil(talkSeconds(call) / MINUTE_SECONDS) * MINUTE_SECONDS;
+export const billedSeconds = (call: Call): number => Math.ceil(answeredSeconds(call) / MINUTE_SECONDS) * MINUTE_SECONDS;
 
 /** The price of a call, as text. */
 export const totalCost = (call: Call): string => ((billedSeconds(call) / MINUTE_SECONDS) * RATE_PER_MINUTE).toFixed(5);
@@ -39,10 +39,10 @@ export function endedRecord(plivoCall: PlivoCall, apiId: string): Record<string,
   return {
     answer_time: dated(call.answeredAt, "+00:00"),
     api_id: apiId,
-    bill_duration: talkSeconds(call),
+    bill_duration: answeredSeconds(call),
     billed_duration: billedSeconds(call),
     call_direction: call.direction,
-    call_duration: talkSeconds(call),
+    call_duration: answeredSeconds(call),
     call_state: call.answeredAt ? "ANSWER" : statusOf(call).replace("-", "_").toUpperCase(),
     call_uuid: sid,
     conference_uuid: null,

@@ -1,9 +1,17 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { createReporter, type ReporterParts } from "../http/callback-reporter.ts";
+import { createCallbackDelivery, type CallbackDeps } from "../http/callback-reporter.ts";
 import { formTo, type Hook, type Outgoing } from "../http/callback-sender.ts";
-import { causeOf, networkWord, statusOf } from "./hangup-causes.ts";
+import { causeOf, networkCause, statusOf } from "./hangup-causes.ts";
 import type { PlivoCall, PlivoRecording } from "./plivo-call.ts";
-import { bare, billedSeconds, RATE_PER_MINUTE, shownFrom, talkSeconds, totalCost, utcTime } from "./call-resource.ts";
+import {
+  bare,
+  billedSeconds,
+  RATE_PER_MINUTE,
+  shownFrom,
+  answeredSeconds,
+  totalCost,
+  utcTime,
+} from "./call-resource.ts";
 import { sign } from "./signature.ts";
 
 /** Requests to the service: reports, and documents asked for. */
@@ -46,9 +54,9 @@ function endFields(plivoCall: PlivoCall): Record<string, string> {
   return {
     AnswerTime: utcTime(call.answeredAt),
     BillDuration: String(billedSeconds(call)),
-    Duration: String(talkSeconds(call)),
+    Duration: String(answeredSeconds(call)),
     EndTime: utcTime(call.endedAt),
-    HangupCause: networkWord(cause),
+    HangupCause: networkCause(cause),
     HangupCauseCode: String(cause.code),
     HangupCauseName: cause.name,
     HangupSource: cause.source,
@@ -58,8 +66,8 @@ function endFields(plivoCall: PlivoCall): Record<string, string> {
 }
 
 /** Ready to send. */
-export function createCallbacks(parts: ReporterParts): Callbacks {
-  const reporter = createReporter(parts);
+export function createCallbacks(parts: CallbackDeps): Callbacks {
+  const reporter = createCallbackDelivery(parts);
   const request = ({ account }: PlivoCall, hook: Hook, fields: Record<string, string>, forged: boolean): Outgoing => {
     const nonce = randomUUID();
     return formTo(hook, fields, (url, form) => ({
@@ -73,7 +81,7 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
     }));
   };
   const report = (plivoCall: PlivoCall, hook: Hook, what: string, fields: Record<string, string>): void =>
-    reporter.report(plivoCall.call, {
+    reporter.deliver(plivoCall.call, {
       what,
       status: fields["CallStatus"],
       url: hook.url,

@@ -22,7 +22,7 @@ export const CAUSES = {
 } as const satisfies Record<string, Cause>;
 
 /** FreeSWITCH's word that goes with it. */
-const NETWORK_WORDS: Record<number, string> = {
+const NETWORK_CAUSES: Record<number, string> = {
   1000: "ORIGINATOR_CANCEL",
   3000: "NO_ANSWER",
   3010: "USER_BUSY",
@@ -54,7 +54,7 @@ export function causeOf({ call, cause }: PlivoCall): Cause {
 }
 
 /** The old field, the network's word. */
-export const networkWord = ({ code }: Cause): string => NETWORK_WORDS[code] ?? "NORMAL_CLEARING";
+export const networkCause = ({ code }: Cause): string => NETWORK_CAUSES[code] ?? "NORMAL_CLEARING";
 
 /** Plivo's word for where a call is; a person's call to us ends as "completed" however it went. */
 export function statusOf(call: Call): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
 import type { Call } from "../exchange/call.ts";
-import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";
+import type { InboundAddresses, InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { CAUSES } from "./hangup-causes.ts";
 import { parseDocument } from "./plivo-xml.ts";
@@ -9,7 +9,7 @@ import type { CallParams } from "./params.ts";
 import type { PlivoAccount, PlivoCall } from "./plivo-call.ts";
 
 /** What calls to our numbers need. */
-export interface InboundParts {
+export interface InboundDeps {
   exchange: Exchange;
   accounts: readonly PlivoAccount[];
   protocol: InboundProtocol;
@@ -30,7 +30,7 @@ const paramsOf = ({ voice_url, status_url }: InboundAddresses, { order: { to, fr
 });
 
 /** Plivo's numbers, as people call them. */
-export function createInboundDesk({ exchange, accounts, protocol, keep }: InboundParts): InboundDesk {
+export function createInboundNumbers({ exchange, accounts, protocol, keep }: InboundDeps): InboundNumbers {
   const addresses = new Map<string, InboundAddresses>();
   const accountOf = (id: string | null): PlivoAccount | undefined =>
     id === null ? accounts[0] : accounts.find((a) => a.authId === id);

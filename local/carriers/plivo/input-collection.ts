@@ -12,10 +12,10 @@ const AUTO_SPEECH_END_MS = 500;
 const SOUND_MS = 3_000;
 
 /** Puts a sound into the agent's mouth. */
-export function voice({ line }: Call, sound: Sound, interruptible: boolean): void {
+export function voice({ leg }: Call, sound: Sound, interruptible: boolean): void {
   for (let n = 0; n < Math.max(1, sound.loop); n += 1) {
-    if (sound.verb === "Speak") line.voice.say(sound.text, { last: true, interruptible });
-    else line.voice.play(sound.source, SOUND_MS, { interruptible });
+    if (sound.verb === "Speak") leg.voice.say(sound.text, { last: true, interruptible });
+    else leg.voice.play(sound.source, SOUND_MS, { interruptible });
   }
 }
 
@@ -45,21 +45,21 @@ class Gathering {
   }
 
   begin(): void {
-    const { line } = this.#call;
+    const { leg } = this.#call;
     this.#leave.addEventListener("abort", this.#onLeave, { once: true });
     if (this.#leave.aborted) {
       this.#onLeave();
       return;
     }
-    line.setAgentSide(this.#side());
+    leg.setAgentSide(this.#side());
     for (const sound of this.#settings.sounds) voice(this.#call, sound, true);
     void this.#listenOn();
   }
 
   async #listenOn(): Promise<void> {
-    const { line } = this.#call;
-    await line.voice.drained();
-    if (!this.#over && !line.personSpeaking()) this.#wait();
+    const { leg } = this.#call;
+    await leg.voice.drained();
+    if (!this.#over && !leg.personSpeaking()) this.#wait();
   }
 
   #isEmpty(): boolean {
@@ -88,7 +88,7 @@ class Gathering {
 
   /** Nobody gives anything: the limit is set by the service, which lives in real time, so it is not compressed. */
   #wait(): void {
-    if (this.#call.line.voice.current() !== null || !this.#isEmpty()) return;
+    if (this.#call.leg.voice.current() !== null || !this.#isEmpty()) return;
     const ms = this.#settings.executionSeconds * 1000;
     this.#after(ms, () => this.#finish(null), ms);
   }
@@ -123,8 +123,8 @@ class Gathering {
     this.#over = true;
     this.#cancel();
     this.#leave.removeEventListener("abort", this.#onLeave);
-    this.#call.line.setAgentSide(null);
-    this.#call.line.voice.interrupt();
+    this.#call.leg.setAgentSide(null);
+    this.#call.leg.voice.interrupt();
     this.#resolve(input);
   }
 }

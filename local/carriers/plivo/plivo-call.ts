@@ -1,5 +1,5 @@
 import type { Call } from "../exchange/call.ts";
-import type { LineRecorder } from "../exchange/leg-recording.ts";
+import type { LegRecorder } from "../exchange/leg-recording.ts";
 import type { Hook } from "../http/callback-sender.ts";
 import type { CallParams } from "./params.ts";
 
@@ -22,7 +22,7 @@ export interface PlivoRecording {
   call: PlivoCall;
   apiId: string;
   startedAt: Date;
-  recorder: LineRecorder;
+  recorder: LegRecorder;
   url: string;
   done: boolean;
 }

@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EndedBy } from "../ledger/entries.ts";
-import { bridge, playOut } from "../exchange/bridged-leg.ts";
+import { bridge, playToEnd } from "../exchange/bridged-leg.ts";
 import type { Hook } from "../http/callback-sender.ts";
 import { runStream } from "../stream/stream-session.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
@@ -13,10 +13,10 @@ import { CAUSES } from "./hangup-causes.ts";
 import { DocumentError, parseDocument, type Verb } from "./plivo-xml.ts";
 import { gather, voice, type Input } from "./input-collection.ts";
 import type { Cause, PlivoCall } from "./plivo-call.ts";
-import { plivoWords, type StreamSettings } from "./stream.ts";
+import { plivoDialect, type StreamSettings } from "./stream.ts";
 
 /** What leading a call through its documents needs. */
-export interface ProgramParts {
+export interface ProgramDeps {
   exchange: Exchange;
   time: SimTime;
   ledger: Ledger;
@@ -47,16 +47,16 @@ const asHook = (url: string, method: string): Hook => ({
 });
 
 /** Leads an answered call through its documents. Resolves with who is to be named for the hang-up; why it ended stands in the call's cause. */
-export const runProgram = (parts: ProgramParts, plivoCall: PlivoCall, more: Record<string, string>): Promise<EndedBy> =>
+export const runProgram = (parts: ProgramDeps, plivoCall: PlivoCall, more: Record<string, string>): Promise<EndedBy> =>
   new Program(parts, plivoCall).run(more);
 
 class Program {
-  readonly #parts: ProgramParts;
+  readonly #parts: ProgramDeps;
   readonly #plivoCall: PlivoCall;
   /** Aborts when the call is over or was sent elsewhere. */
   #leave: AbortSignal;
 
-  constructor(parts: ProgramParts, plivoCall: PlivoCall) {
+  constructor(parts: ProgramDeps, plivoCall: PlivoCall) {
     this.#parts = parts;
     this.#plivoCall = plivoCall;
     this.#leave = plivoCall.call.over;
@@ -82,7 +82,7 @@ class Program {
   #redirected(): Target | null {
     const { redirect, call } = this.#plivoCall;
     if (!redirect.leave.signal.aborted) return null;
-    call.line.voice.interrupt();
+    call.leg.voice.interrupt();
     this.#plivoCall.redirect = { leave: new AbortController(), next: null };
     return redirect.next ? { hook: redirect.next, event: "Transfer", fields: {} } : null;
   }
@@ -116,11 +116,11 @@ class Program {
     switch (verb.verb) {
       case "Speak":
       case "Play":
-        await playOut(call, this.#leave, () => voice(call, verb, false));
+        await playToEnd(call, this.#leave, () => voice(call, verb, false));
         return ON;
       case "DTMF":
-        await playOut(call, this.#leave, () =>
-          call.line.voice.play(`keys:${verb.digits}`, verb.digits.length * TONE_MS, { interruptible: false }),
+        await playToEnd(call, this.#leave, () =>
+          call.leg.voice.play(`keys:${verb.digits}`, verb.digits.length * TONE_MS, { interruptible: false }),
         );
         return ON;
       case "Stream":
@@ -163,7 +163,7 @@ class Program {
   async #stream(settings: StreamSettings): Promise<void> {
     const { time, callbacks } = this.#parts;
     const plivoCall = this.#plivoCall;
-    const words = plivoWords(plivoCall, settings);
+    const words = plivoDialect(plivoCall, settings);
     const tell = (event: string): void => {
       if (settings.statusCallback !== null)
         callbacks.stream(plivoCall, asHook(settings.statusCallback, settings.statusMethod), {
@@ -197,7 +197,7 @@ class Program {
   /** Waits the time the service set, in its real time; silence and a machine's beep are the far end's and end it sooner. */
   async #pause({ seconds, minSilenceMs, beep }: Verb & { verb: "Wait" }): Promise<void> {
     const { call, answeredSimMs } = this.#plivoCall;
-    const { time } = call.line;
+    const { time } = call.leg;
     const beepInMs = beep && call.machine ? call.machine.beepEndsMs - (time.elapsedMs() - answeredSimMs) : null;
     if (beepInMs !== null && beepInMs >= 0 && beepInMs <= seconds * 1000) {
       await time.wait(beepInMs, this.#leave);
@@ -210,7 +210,7 @@ class Program {
     let quietMs = 0;
     for (let waitedMs = 0; waitedMs < seconds * 1000 && quietMs < minSilenceMs; waitedMs += SILENCE_STEP_MS) {
       if (!(await time.wait(SILENCE_STEP_MS, this.#leave))) return;
-      quietMs = call.line.personSpeaking() ? 0 : quietMs + SILENCE_STEP_MS;
+      quietMs = call.leg.personSpeaking() ? 0 : quietMs + SILENCE_STEP_MS;
     }
   }
 

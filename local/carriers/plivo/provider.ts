@@ -3,26 +3,26 @@ import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
-import type { InboundDesk } from "../exchange/inbound-calls.ts";
+import type { InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EndedBy } from "../ledger/entries.ts";
-import { recallCalls } from "../exchange/earlier-calls.ts";
+import { restoreCalls } from "../exchange/earlier-calls.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
-import { createInboundDesk, followAnswerUrl } from "./inbound.ts";
+import { createInboundNumbers, followAnswerUrl } from "./inbound.ts";
 import type { CallParams } from "./params.ts";
 import type { PlivoAccount, PlivoCall } from "./plivo-call.ts";
 import { runProgram } from "./program.ts";
 import { createRecordings } from "./recordings.ts";
-import { answerRest, type RestParts } from "./rest.ts";
+import { answerRest, type RestDeps } from "./rest.ts";
 
 /** Plivo's protocol over the exchange. */
 export interface PlivoProvider {
   /** Answers a REST request; null when it is not for this provider. */
   answer(request: Request): Reply | null;
   /** Calls to the accounts' numbers. */
-  readonly desk: InboundDesk;
+  readonly inbound: InboundNumbers;
   close(): void;
 }
 
@@ -82,7 +82,7 @@ function plivoCallOf(call: Call, account: PlivoAccount, params: CallParams, requ
 function recalled({ ledger, accounts }: PlivoOptions): Map<string, PlivoCall> {
   return new Map(
     accounts.flatMap((account) =>
-      recallCalls(ledger, account.authId).map(({ call, row: { sid, to, from } }): [string, PlivoCall] => [
+      restoreCalls(ledger, account.authId).map(({ call, row: { sid, to, from } }): [string, PlivoCall] => [
         sid,
         plivoCallOf(
           call,
@@ -123,9 +123,9 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
       if (call.phase === "ringing" && call.direction === "outbound") callbacks.ring(record(call));
       if (call.phase === "ended") callbacks.hangup(record(call));
     },
-    async talk(call): Promise<EndedBy> {
+    async runAnsweredCall(call): Promise<EndedBy> {
       const plivoCall = record(call);
-      plivoCall.answeredSimMs = call.line.time.elapsedMs();
+      plivoCall.answeredSimMs = call.leg.time.elapsedMs();
       const detected = detect(parts, plivoCall);
       // without an address of its own the verdict goes with the request for the document, which waits for it
       return runProgram(parts, plivoCall, plivoCall.params.amd?.hook === null ? await detected : {});
@@ -144,7 +144,7 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
       calls.delete(oldest.value[0]);
     return plivoCall;
   };
-  const rest: RestParts = {
+  const rest: RestDeps = {
     exchange,
     faults: options.faults,
     calls,
@@ -161,7 +161,7 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
           from: params.from,
           reference,
           ringTimeoutMs: params.ringTimeoutSeconds * 1000,
-          maxTalkMs: params.timeLimitSeconds * 1000,
+          maxAnsweredMs: params.timeLimitSeconds * 1000,
           details: { status_callback: params.hangup.url, answer_url: params.answer.url, request_uuid: requestUuid },
         },
         protocol,
@@ -171,7 +171,7 @@ export function createPlivo(options: PlivoOptions): PlivoProvider {
   };
 
   return {
-    desk: createInboundDesk({ exchange, accounts: options.accounts, protocol, keep }),
+    inbound: createInboundNumbers({ exchange, accounts: options.accounts, protocol, keep }),
     answer(request) {
       const reply = answerRest(rest, request);
       if (reply) noteRequest(options, request, reply);

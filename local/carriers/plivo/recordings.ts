@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Reply } from "../http/messages.ts";
-import { recordLine } from "../exchange/leg-recording.ts";
+import { recordLeg } from "../exchange/leg-recording.ts";
 import type { Hook } from "../http/callback-sender.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import type { Callbacks } from "./callbacks.ts";
@@ -56,7 +56,7 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
         call: plivoCall,
         apiId,
         startedAt: new Date(),
-        recorder: recordLine(call),
+        recorder: recordLeg(call),
         url: `${MEDIA}/v1/Account/${account.authId}/Recording/${id}.${format}`,
         done: false,
       };

@@ -10,7 +10,7 @@ import { bare, endedRecord, listEnded, liveRecord, matchesNumbers, queuedRecord 
 import { recordingFile, recordingRecord, type Recordings } from "./recordings.ts";
 
 /** What the REST API stands on. */
-export interface RestParts {
+export interface RestDeps {
   exchange: Exchange;
   faults: Faults;
   accounts: ReadonlyMap<string, PlivoAccount>;
@@ -23,7 +23,7 @@ export interface RestParts {
 }
 
 /** One request with what is known of it. */
-interface Asked {
+interface RestRequest {
   request: Request;
   account: PlivoAccount;
   fields: Fields;
@@ -56,7 +56,7 @@ function fieldsOf({ body, headers, form }: Request): Fields {
   throw new ParamError("the body is not a JSON object");
 }
 
-function create({ faults, ownNumbers, place }: RestParts, { account, fields, apiId }: Asked): Reply {
+function create({ faults, ownNumbers, place }: RestDeps, { account, fields, apiId }: RestRequest): Reply {
   const to = `+${bare(String(fields["to"] ?? ""))}`;
   const limited = faults.take("rate_limit", to);
   if (limited)
@@ -74,7 +74,7 @@ function create({ faults, ownNumbers, place }: RestParts, { account, fields, api
 }
 
 /** GET …/Call/: calls that are over, or the names of those under way or waiting. */
-function list(parts: RestParts, { request: { query, path }, account, apiId }: Asked): Reply {
+function list(parts: RestDeps, { request: { query, path }, account, apiId }: RestRequest): Reply {
   const own = [...parts.calls.values()].filter((c) => c.account === account);
   const status = query.get("status");
   if (status === null) return listEnded(own, query, apiId, path);
@@ -83,7 +83,7 @@ function list(parts: RestParts, { request: { query, path }, account, apiId }: As
   return { status: 200, body: { api_id: apiId, calls: found.map((c) => c.call.order.sid) } };
 }
 
-function show(plivoCall: PlivoCall, { request: { query }, apiId }: Asked): Reply {
+function show(plivoCall: PlivoCall, { request: { query }, apiId }: RestRequest): Reply {
   const status = query.get("status");
   if (status === "live")
     return isLive(plivoCall) ? { status: 200, body: liveRecord(plivoCall, apiId) } : missing(apiId);
@@ -92,7 +92,7 @@ function show(plivoCall: PlivoCall, { request: { query }, apiId }: Asked): Reply
   return plivoCall.call.phase === "ended" ? { status: 200, body: endedRecord(plivoCall, apiId) } : missing(apiId);
 }
 
-function transfer(plivoCall: PlivoCall, { fields, apiId }: Asked): Reply {
+function transfer(plivoCall: PlivoCall, { fields, apiId }: RestRequest): Reply {
   const { legs = "aleg" } = fields;
   if (legs !== "aleg") throw new ParamError("legs: this simulator transfers the aleg only");
   const next = hook(fields, "aleg_url");
@@ -102,14 +102,18 @@ function transfer(plivoCall: PlivoCall, { fields, apiId }: Asked): Reply {
   return { status: 202, body: { api_id: apiId, call_uuids: [plivoCall.call.order.sid], message: "call transferred" } };
 }
 
-function pressKeys({ call }: PlivoCall, { fields, apiId }: Asked): Reply {
+function pressKeys({ call }: PlivoCall, { fields, apiId }: RestRequest): Reply {
   const digits = text(fields, "digits");
   if (!/^[0-9*#wW@]+$/.test(digits)) throw new ParamError("digits should be keys");
-  call.line.voice.play(`keys:${digits}`, digits.length * KEY_TONE_MS, { interruptible: false });
+  call.leg.voice.play(`keys:${digits}`, digits.length * KEY_TONE_MS, { interruptible: false });
   return { status: 202, body: { api_id: apiId, message: "digits sent" } };
 }
 
-function record({ recordings }: RestParts, plivoCall: PlivoCall, { request: { method }, fields, apiId }: Asked): Reply {
+function record(
+  { recordings }: RestDeps,
+  plivoCall: PlivoCall,
+  { request: { method }, fields, apiId }: RestRequest,
+): Reply {
   if (method === "DELETE") return recordings.stop(plivoCall) ? { status: 204 } : missing(apiId);
   const { file_format: format = "mp3", record_channel_type: channels = "mono" } = fields;
   if (format !== "mp3" && format !== "wav") throw new ParamError("file_format should be mp3 or wav");
@@ -130,7 +134,7 @@ function record({ recordings }: RestParts, plivoCall: PlivoCall, { request: { me
   };
 }
 
-function ofCall(parts: RestParts, asked: Asked, id: string, action: string | undefined): Reply {
+function ofCall(parts: RestDeps, asked: RestRequest, id: string, action: string | undefined): Reply {
   const {
     request: { method },
     account,
@@ -153,14 +157,14 @@ function ofCall(parts: RestParts, asked: Asked, id: string, action: string | und
 }
 
 /** DELETE …/Request/{uuid}/: takes a call back that nobody has answered yet. */
-function cancel({ calls, exchange }: RestParts, { account, apiId }: Asked, id: string): Reply {
+function cancel({ calls, exchange }: RestDeps, { account, apiId }: RestRequest, id: string): Reply {
   const plivoCall = [...calls.values()].find((c) => c.requestUuid === id && c.account === account);
   if (!plivoCall || plivoCall.call.phase === "answered" || plivoCall.call.phase === "ended") return missing(apiId);
   exchange.end(plivoCall.call, "canceled", "api", 487);
   return { status: 204 };
 }
 
-function route(parts: RestParts, asked: Asked, path: string): Reply {
+function route(parts: RestDeps, asked: RestRequest, path: string): Reply {
   const {
     request: { method },
     account,
@@ -192,7 +196,7 @@ function route(parts: RestParts, asked: Asked, path: string): Reply {
 }
 
 /** Answers one REST request; null when the path is not this API's. */
-export function answerRest(parts: RestParts, request: Request): Reply | null {
+export function answerRest(parts: RestDeps, request: Request): Reply | null {
   const [, accountId, path = ""] = PATH.exec(request.path) ?? [];
   if (accountId === undefined) return null;
   const given = basicCredentials(request);

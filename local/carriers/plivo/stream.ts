@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, memberOf, textIn } from "../stream/json-members.ts";
-import type { StreamCommand, StreamWords } from "../stream/stream-session.ts";
+import type { StreamCommand, StreamDialect } from "../stream/stream-session.ts";
 import type { PlivoCall } from "./plivo-call.ts";
 import { sign } from "./signature.ts";
 
@@ -117,7 +117,7 @@ function commandOf(
 }
 
 /** Plivo's words on an audio stream. https://www.plivo.com/docs/voice/concepts/audio-streaming */
-export function plivoWords({ call, account }: PlivoCall, settings: StreamSettings): StreamWords {
+export function plivoDialect({ call, account }: PlivoCall, settings: StreamSettings): StreamDialect {
   const streamId = randomUUID();
   const nonce = randomUUID();
   const { url, format } = settings;
@@ -128,7 +128,7 @@ export function plivoWords({ call, account }: PlivoCall, settings: StreamSetting
     url,
     toAgent: format,
     fromAgent: format,
-    tellsClearedMarks: false,
+    reportsClearedMarks: false,
     mayShuffle: false,
     headers: {
       "user-agent": "Plivo",

@@ -19,7 +19,7 @@ export interface RelayEnd {
 }
 
 /** What a session stands on. */
-export interface RelayParts {
+export interface RelayDeps {
   time: SimTime;
   ledger: Ledger;
   faults: Faults;
@@ -85,12 +85,12 @@ function relaySide(
 }
 
 /** Does what one message of the application asks for; `end` is left to the session. */
-function obey(
+function applyFrame(
   frame: Exclude<FrameIn, { type: "end" }>,
   { call, settings }: RelayCall,
   language: { now: string },
 ): void {
-  const { voice } = call.line;
+  const { voice } = call.leg;
   switch (frame.type) {
     case "text":
       voice.say(frame.token, {
@@ -111,7 +111,7 @@ function obey(
 }
 
 /** Runs one ConversationRelay session from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
-export function runRelay(parts: RelayParts, relayed: RelayCall, leave: AbortSignal): Promise<RelayEnd> {
+export function runRelay(parts: RelayDeps, relayed: RelayCall, leave: AbortSignal): Promise<RelayEnd> {
   return new Promise((resolve) => {
     const session = new RelaySession(parts, relayed, resolve);
     session.open(leave);
@@ -119,7 +119,7 @@ export function runRelay(parts: RelayParts, relayed: RelayCall, leave: AbortSign
 }
 
 class RelaySession {
-  readonly #parts: RelayParts;
+  readonly #parts: RelayDeps;
   readonly #relayed: RelayCall;
   readonly #resolve: (end: RelayEnd) => void;
   readonly #startedAt = performance.now();
@@ -131,7 +131,7 @@ class RelaySession {
   #ending = false;
   #release = (): void => undefined;
 
-  constructor(parts: RelayParts, relayed: RelayCall, resolve: (end: RelayEnd) => void) {
+  constructor(parts: RelayDeps, relayed: RelayCall, resolve: (end: RelayEnd) => void) {
     const { settings, headers } = relayed;
     this.#parts = parts;
     this.#relayed = relayed;
@@ -179,10 +179,10 @@ class RelaySession {
     this.#write("relay", { event: "connected" });
     this.#send(setup);
     const greeting: { speech: Speech | null } = { speech: null };
-    call.line.setAgentSide(relaySide(settings, greeting, this.#language, (frame) => this.#send(frame)));
+    call.leg.setAgentSide(relaySide(settings, greeting, this.#language, (frame) => this.#send(frame)));
     if (welcomeGreeting !== "") {
-      call.line.voice.say(welcomeGreeting, { last: true, preemptible });
-      greeting.speech = call.line.voice.current();
+      call.leg.voice.say(welcomeGreeting, { last: true, preemptible });
+      greeting.speech = call.leg.voice.current();
     }
     const drop = this.#parts.faults.take("drop_socket", call.order.to);
     if (!drop) return;
@@ -208,22 +208,22 @@ class RelaySession {
       this.#write("warning", { message: `64107: ${frame}` });
       this.#send({ type: "error", description: frame });
     } else if (frame.type === "end") void this.#end(frame.handoffData);
-    else obey(frame, this.#relayed, this.#language);
+    else applyFrame(frame, this.#relayed, this.#language);
   }
 
   async #end(handoffData: string | undefined): Promise<void> {
-    const { line } = this.#relayed.call;
+    const { leg } = this.#relayed.call;
     this.#ending = true;
-    line.setAgentSide(null);
-    if (this.#parts.endCutsSpeech) line.voice.interrupt();
-    line.voice.say("", { last: true });
-    await line.voice.drained();
+    leg.setAgentSide(null);
+    if (this.#parts.endCutsSpeech) leg.voice.interrupt();
+    leg.voice.say("", { last: true });
+    await leg.voice.drained();
     this.#finish("ended", handoffData === undefined ? {} : { handoffData });
   }
 
   #onClose(code: number): void {
     if (this.#ending || this.#over) return;
-    this.#relayed.call.line.voice.interrupt();
+    this.#relayed.call.leg.voice.interrupt();
     if (code === 1000 || code === 1005) this.#finish("ended");
     else this.#finish("failed", { error: { code: "64105", message: `WebSocket ended with code ${code}` } });
   }
@@ -233,7 +233,7 @@ class RelaySession {
     this.#over = true;
     this.#release();
     const { call } = this.#relayed;
-    call.line.setAgentSide(null);
+    call.leg.setAgentSide(null);
     if (call.endedBy === "carrier" || this.#socket.readyState !== WebSocket.OPEN) this.#socket.terminate(); // the line went dead
     else {
       this.#socket.close(1000);

@@ -5,9 +5,9 @@ import { createKeyFinder, type KeyFinder } from "./dtmf-detector.ts";
 import { PAUSE_MS } from "./playout.ts";
 
 /** The person's ear: understands what the carrier plays, as a voice that is listened to. */
-export interface Ear {
+export interface AgentListener {
   /** A frame is played; null: none is there, it is silent. */
-  hear(pcm: Int16Array | null, now: number): void;
+  push(pcm: Int16Array | null, now: number): void;
   /** The rest was thrown away: the utterance ends here, with the words that were whole. */
   cut(now: number): void;
   current(): Speech | null;
@@ -33,7 +33,7 @@ interface Utterance {
 }
 
 /** Listens to one stream's sound. */
-export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
+export function createAgentListener(format: SoundFormat, listener: VoiceListener): AgentListener {
   const silence = new Int16Array(frameSamples(format));
   let now: Utterance | null = null;
   let voicedMs = 0;
@@ -77,7 +77,7 @@ export function createEar(format: SoundFormat, listener: VoiceListener): Ear {
   };
 
   return {
-    hear(pcm, at) {
+    push(pcm, at) {
       const audible = pcm !== null && peakOf(pcm) >= AUDIBLE_PEAK;
       if (!audible && !now) return; // silence is not listened to
       if (audible) {

@@ -6,17 +6,17 @@ import { encodeSound, FRAME_MS, frameSamples, peakOf, type SoundFormat } from ".
 export type Utterance = { words: string } | { noise: "cough" | "beep"; ms: number };
 
 /** A frame of the person's: as samples, and as a stream carries it. */
-export interface MouthFrame {
+export interface PersonFrame {
   pcm: Int16Array;
   payload: string;
   sounding: boolean;
 }
 
 /** The person's end: what they say goes out in frames, with a little noise between. */
-export interface Mouth {
+export interface PersonAudio {
   /** Makes a sound after those under way; `share` stops after that part of it. Resolves with whether it came to its end. */
   utter(what: Utterance, share?: number): Promise<boolean>;
-  next(format: SoundFormat, now: number): MouthFrame;
+  next(format: SoundFormat, now: number): PersonFrame;
   /** When the last utterance began to sound, null before the first. */
   onset(): number | null;
   uttering(): boolean;
@@ -78,12 +78,12 @@ function soundOf(what: Utterance | null, format: SoundFormat): Sound {
 }
 
 /** A mouth that says nothing yet. */
-export function createMouth(): Mouth {
+export function createPersonAudio(): PersonAudio {
   let queue: Running[] = [];
   let onset: number | null = null;
   let ticks = 0;
   let stopped = false;
-  const frameOf = ({ pcm, payloads }: Sound, n: number, sounding: boolean): MouthFrame => ({
+  const frameOf = ({ pcm, payloads }: Sound, n: number, sounding: boolean): PersonFrame => ({
     pcm: pcm[n] ?? new Int16Array(),
     payload: payloads[n] ?? "",
     sounding,

@@ -1,12 +1,12 @@
 import type { Speech, VoiceListener } from "../exchange/agent-voice.ts";
-import { createEar, AUDIBLE_PEAK, type Ear } from "./agent-listener.ts";
+import { createAgentListener, AUDIBLE_PEAK, type AgentListener } from "./agent-listener.ts";
 import { decodeSound, peakOf, type SoundFormat } from "./audio-format.ts";
-import { createMouth, type Utterance } from "./person-audio.ts";
+import { createPersonAudio, type Utterance } from "./person-audio.ts";
 import { createPlayout, type Playout, type PlayoutFacts } from "./playout.ts";
 import { keepTicking } from "./frame-clock.ts";
 
 /** The carrier's stream, as the line needs it. */
-export interface SoundPort {
+export interface AudioPort {
   readonly toAgent: SoundFormat;
   readonly fromAgent: SoundFormat;
   /** The person's next frame, base64. */
@@ -17,19 +17,19 @@ export interface SoundPort {
 }
 
 /** What the stream does with the line. */
-export interface SoundStream {
+export interface AudioStream {
   /** Sound of the agent; false when too much is waiting, and it is thrown away. */
   push(bytes: Uint8Array): boolean;
   mark(name: string): void;
   /** Throws away what waits. `barge_ms`: since the person began to speak, null when they have not lately. */
   clear(): { marks: string[]; lost_ms: number; barge_ms: number | null };
-  facts(): SoundFacts;
+  facts(): AudioFacts;
   /** The stream is over. */
   leave(): void;
 }
 
 /** What a bench wants to know of a stream. */
-export interface SoundFacts extends PlayoutFacts {
+export interface AudioFacts extends PlayoutFacts {
   frames_to_agent: number;
   voiced_ms: number;
 }
@@ -43,7 +43,7 @@ export interface TurnFacts {
 }
 
 /** Who is told by a line of sound. */
-export interface SoundListener {
+export interface AudioListener {
   voice: VoiceListener;
   turn(facts: TurnFacts): void;
   /** Every frame of either side that is no silence. */
@@ -51,8 +51,8 @@ export interface SoundListener {
 }
 
 /** The sound of one call, both ways, in real time. */
-export interface SoundLine {
-  attach(port: SoundPort): SoundStream;
+export interface AudioLeg {
+  attach(port: AudioPort): AudioStream;
   attached(): boolean;
   /** The person makes a sound; resolves with whether it came to its end. */
   utter(what: Utterance, share?: number): Promise<boolean>;
@@ -64,7 +64,7 @@ export interface SoundLine {
 /** Who began to speak longer ago was not the reason for a clear, ms. */
 const BARGE_WITHIN_MS = 3_000;
 /** An agent whose last frame came this shortly before the person's end is talking over them: no turn is measured, ms. */
-const TALKING_OVER_MS = 100;
+const AGENT_SPEAKING_MS = 100;
 /** Before the first stream is there the person holds their tongue, but not longer than this, ms. */
 const STREAM_COMES_WITHIN_MS = 1_000;
 const TELEPHONE: SoundFormat = { codec: "pcmu", rate: 8_000 };
@@ -72,9 +72,9 @@ const TELEPHONE: SoundFormat = { codec: "pcmu", rate: 8_000 };
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
 interface Attached {
-  port: SoundPort;
+  port: AudioPort;
   playout: Playout;
-  ear: Ear;
+  listener: AgentListener;
   framesToAgent: number;
   lastCame: number;
 }
@@ -85,23 +85,23 @@ interface Turn {
 }
 
 /** Opens the sound of a call; the signal is the call's end. */
-export const openSound = (listener: SoundListener, over: AbortSignal): SoundLine => new CallSound(listener, over);
+export const openAudioLeg = (listener: AudioListener, over: AbortSignal): AudioLeg => new CallAudio(listener, over);
 
-class CallSound implements SoundLine {
-  readonly #listener: SoundListener;
-  readonly #mouth = createMouth();
+class CallAudio implements AudioLeg {
+  readonly #listener: AudioListener;
+  readonly #person = createPersonAudio();
   #attached: Attached | null = null;
   #turn: Turn | null = null;
   /** Until then the person waits for the stream to come. */
-  #holdsUntil = performance.now() + STREAM_COMES_WITHIN_MS;
+  #waitsUntil = performance.now() + STREAM_COMES_WITHIN_MS;
 
-  constructor(listener: SoundListener, over: AbortSignal) {
+  constructor(listener: AudioListener, over: AbortSignal) {
     this.#listener = listener;
     const stop = keepTicking(this);
     const end = (): void => {
       stop();
       this.#leave(this.#attached);
-      this.#mouth.stop();
+      this.#person.stop();
     };
     if (over.aborted) end();
     else over.addEventListener("abort", end, { once: true });
@@ -111,13 +111,13 @@ class CallSound implements SoundLine {
     return this.#attached !== null;
   }
 
-  attach(port: SoundPort): SoundStream {
+  attach(port: AudioPort): AudioStream {
     this.#leave(this.#attached);
-    this.#holdsUntil = 0;
+    this.#waitsUntil = 0;
     const one: Attached = {
       port,
       playout: createPlayout(port.fromAgent),
-      ear: createEar(port.fromAgent, this.#listener.voice),
+      listener: createAgentListener(port.fromAgent, this.#listener.voice),
       framesToAgent: 0,
       lastCame: Number.NEGATIVE_INFINITY,
     };
@@ -126,13 +126,17 @@ class CallSound implements SoundLine {
       push: (bytes) => this.#push(one, bytes),
       mark: (name) => one.playout.mark(name),
       clear: () => this.#clear(one),
-      facts: () => ({ ...one.playout.facts(), frames_to_agent: one.framesToAgent, voiced_ms: one.ear.voiced_ms() }),
+      facts: () => ({
+        ...one.playout.facts(),
+        frames_to_agent: one.framesToAgent,
+        voiced_ms: one.listener.voiced_ms(),
+      }),
       leave: () => this.#leave(one),
     };
   }
 
   async utter(what: Utterance, share?: number): Promise<boolean> {
-    const whole = await this.#mouth.utter(what, share);
+    const whole = await this.#person.utter(what, share);
     if (whole && "words" in what) this.#personEnds();
     return whole;
   }
@@ -141,18 +145,18 @@ class CallSound implements SoundLine {
     this.#attached?.port.digit(digit);
   }
   current(): Speech | null {
-    return this.#attached?.ear.current() ?? null;
+    return this.#attached?.listener.current() ?? null;
   }
   spoken(): string {
-    return this.#attached?.ear.spoken() ?? "";
+    return this.#attached?.listener.spoken() ?? "";
   }
 
   /** One frame each way. */
   tick(): void {
     const now = performance.now();
     const one = this.#attached;
-    if (!one && now < this.#holdsUntil) return;
-    const out = this.#mouth.next(one?.port.toAgent ?? TELEPHONE, now);
+    if (!one && now < this.#waitsUntil) return;
+    const out = this.#person.next(one?.port.toAgent ?? TELEPHONE, now);
     if (!one) return;
     one.framesToAgent += 1;
     one.port.frame(out.payload);
@@ -160,7 +164,7 @@ class CallSound implements SoundLine {
     const { frame, reached } = one.playout.next(now);
     const pcm = frame ? decodeSound(one.port.fromAgent, frame) : null;
     if (pcm) this.#listener.frame("agent", pcm, one.port.fromAgent.rate);
-    one.ear.hear(pcm, now);
+    one.listener.push(pcm, now);
     if (reached.length > 0) one.port.reached(reached);
   }
 
@@ -171,19 +175,19 @@ class CallSound implements SoundLine {
     return one.playout.push(bytes, now);
   }
 
-  #clear({ playout, ear }: Attached): { marks: string[]; lost_ms: number; barge_ms: number | null } {
+  #clear({ playout, listener }: Attached): { marks: string[]; lost_ms: number; barge_ms: number | null } {
     const now = performance.now();
-    const onset = this.#mouth.onset();
+    const onset = this.#person.onset();
     const { marks, lost_ms } = playout.clear();
-    if (lost_ms > 0) ear.cut(now);
+    if (lost_ms > 0) listener.cut(now);
     return { marks, lost_ms, barge_ms: onset !== null && now - onset < BARGE_WITHIN_MS ? tenths(now - onset) : null };
   }
 
   #personEnds(): void {
     const now = performance.now();
     const one = this.#attached;
-    const talkedOver = !one || one.playout.waiting_ms() > 0 || now - one.lastCame < TALKING_OVER_MS;
-    this.#turn = talkedOver ? null : { endedAt: now, endedDate: new Date(), first: null };
+    const agentSpeaking = !one || one.playout.waiting_ms() > 0 || now - one.lastCame < AGENT_SPEAKING_MS;
+    this.#turn = agentSpeaking ? null : { endedAt: now, endedDate: new Date(), first: null };
   }
 
   #answered(turn: Turn, { port }: Attached, bytes: Uint8Array, now: number): void {
@@ -202,6 +206,6 @@ class CallSound implements SoundLine {
     if (one === null || one !== this.#attached) return;
     this.#attached = null;
     this.#turn = null;
-    one.ear.close();
+    one.listener.close();
   }
 }

@@ -4,7 +4,7 @@ import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { FRAME_MS, type SoundFormat } from "./audio-format.ts";
-import type { SoundStream } from "./sound-leg.ts";
+import type { AudioStream } from "./sound-leg.ts";
 
 /** What the application may ask of a stream. */
 export type StreamCommand =
@@ -21,7 +21,7 @@ export interface Numbers {
 }
 
 /** A carrier's own words for what goes over a stream's socket. */
-export interface StreamWords {
+export interface StreamDialect {
   readonly id: string;
   readonly url: string;
   /** Sent with the upgrade. */
@@ -29,7 +29,7 @@ export interface StreamWords {
   readonly toAgent: SoundFormat;
   readonly fromAgent: SoundFormat;
   /** Marks that a clear threw away are told as if they had been reached. */
-  readonly tellsClearedMarks: boolean;
+  readonly reportsClearedMarks: boolean;
   /** Frames may come in another order, or twice, when a fault asks for it. */
   readonly mayShuffle: boolean;
   /** Before everything else, without a number. */
@@ -56,7 +56,7 @@ export interface StreamEnd {
 }
 
 /** What a session stands on. */
-export interface StreamParts {
+export interface StreamDeps {
   time: SimTime;
   ledger: Ledger;
   faults: Faults;
@@ -79,13 +79,13 @@ const EVERY_NTH_TWICE = 10;
 
 /** Runs one stream from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
 export function runStream(
-  parts: StreamParts,
+  parts: StreamDeps,
   call: Call,
-  words: StreamWords,
+  words: StreamDialect,
   leave: AbortSignal,
   watcher: StreamWatcher = {},
 ): Promise<StreamEnd> {
-  call.line.expectSound();
+  call.leg.expectAudio();
   return new Promise((resolve) => {
     new StreamSession(parts, call, words, watcher, resolve).open(leave);
   });
@@ -101,13 +101,13 @@ function parsed(data: string): Record<string, unknown> | null {
 }
 
 class StreamSession {
-  readonly #parts: StreamParts;
+  readonly #parts: StreamDeps;
   readonly #call: Call;
-  readonly #words: StreamWords;
+  readonly #dialect: StreamDialect;
   readonly #watcher: StreamWatcher;
   readonly #resolve: (end: StreamEnd) => void;
   #socket: WebSocket | null = null;
-  #stream: SoundStream | null = null;
+  #stream: AudioStream | null = null;
   #openedAt: number | null = null;
   #over = false;
   #release: (() => void)[] = [];
@@ -118,15 +118,15 @@ class StreamSession {
   #held: string | null | undefined;
 
   constructor(
-    parts: StreamParts,
+    parts: StreamDeps,
     call: Call,
-    words: StreamWords,
+    words: StreamDialect,
     watcher: StreamWatcher,
     resolve: (end: StreamEnd) => void,
   ) {
     this.#parts = parts;
     this.#call = call;
-    this.#words = words;
+    this.#dialect = words;
     this.#watcher = watcher;
     this.#resolve = resolve;
   }
@@ -149,7 +149,7 @@ class StreamSession {
   }
 
   #connect(): void {
-    const { url, headers } = this.#words;
+    const { url, headers } = this.#dialect;
     const socket = new WebSocket(url, {
       headers,
       handshakeTimeout: CONNECT_TIMEOUT_MS,
@@ -167,7 +167,7 @@ class StreamSession {
 
   #write(kind: "stream" | "warning", facts: Record<string, unknown>): void {
     const { sid, to, from } = this.#call.order;
-    this.#parts.ledger.write({ kind, call_sid: sid, to, from, stream_id: this.#words.id, ...facts });
+    this.#parts.ledger.write({ kind, call_sid: sid, to, from, stream_id: this.#dialect.id, ...facts });
   }
 
   /** The next message's numbers. */
@@ -188,16 +188,16 @@ class StreamSession {
     const person = personOf(this.#call);
     this.#openedAt = performance.now();
     this.#write("stream", { event: "connected" });
-    this.#send(this.#words.greeting());
-    this.#send(this.#words.start(this.#numbers()));
+    this.#send(this.#dialect.greeting());
+    this.#send(this.#dialect.start(this.#numbers()));
     this.#watcher.opened?.();
-    if (this.#words.mayShuffle && faults.take("shuffle_media", person)) this.#held = null;
-    this.#stream = this.#call.line.attachSound({
-      toAgent: this.#words.toAgent,
-      fromAgent: this.#words.fromAgent,
+    if (this.#dialect.mayShuffle && faults.take("shuffle_media", person)) this.#held = null;
+    this.#stream = this.#call.leg.attachAudio({
+      toAgent: this.#dialect.toAgent,
+      fromAgent: this.#dialect.fromAgent,
       frame: (payload) => this.#frame(payload),
-      digit: (digit) => this.#send(this.#words.digit(digit, this.#numbers())),
-      reached: (marks) => this.#tellMarks(marks),
+      digit: (digit) => this.#send(this.#dialect.digit(digit, this.#numbers())),
+      reached: (marks) => this.#sendMarks(marks),
     });
     const drop = faults.take("drop_socket", person);
     if (drop) this.#release.push(time.after(0, () => this.#drop(), drop.seconds * 1000));
@@ -208,8 +208,8 @@ class StreamSession {
     this.#socket?.terminate();
   }
 
-  #tellMarks(marks: readonly string[]): void {
-    for (const name of marks) this.#send(this.#words.mark(name, this.#numbers()));
+  #sendMarks(marks: readonly string[]): void {
+    for (const name of marks) this.#send(this.#dialect.mark(name, this.#numbers()));
   }
 
   #frame(payload: string): void {
@@ -219,7 +219,7 @@ class StreamSession {
       return;
     }
     this.#chunk += 1;
-    const message = this.#words.media(payload, this.#numbers());
+    const message = this.#dialect.media(payload, this.#numbers());
     if (this.#held === undefined) {
       this.#send(message);
       return;
@@ -237,14 +237,14 @@ class StreamSession {
   #onMessage(data: string | null): void {
     if (this.#over || !this.#stream) return;
     const message = data === null ? null : parsed(data);
-    const command = message ? this.#words.read(message) : "the message is not a JSON object";
+    const command = message ? this.#dialect.read(message) : "the message is not a JSON object";
     if (typeof command === "string") {
       this.#write("warning", { message: `stream: ${command}` });
-      this.#send(this.#words.error(command, this.#numbers()));
-    } else this.#obey(command, this.#stream);
+      this.#send(this.#dialect.error(command, this.#numbers()));
+    } else this.#apply(command, this.#stream);
   }
 
-  #obey(command: StreamCommand, stream: SoundStream): void {
+  #apply(command: StreamCommand, stream: AudioStream): void {
     switch (command.do) {
       case "sound":
         if (!stream.push(command.bytes))
@@ -254,15 +254,15 @@ class StreamSession {
         stream.mark(command.name);
         return;
       case "keys":
-        this.#call.line.voice.play(`keys:${command.digits}`, command.digits.length * KEY_TONE_MS, {
+        this.#call.leg.voice.play(`keys:${command.digits}`, command.digits.length * KEY_TONE_MS, {
           interruptible: false,
         });
         return;
       case "clear": {
         const { marks, ...facts } = stream.clear();
         this.#write("stream", { event: "clear", ...facts });
-        this.#send(this.#words.cleared(this.#numbers()));
-        if (this.#words.tellsClearedMarks) this.#tellMarks(marks);
+        this.#send(this.#dialect.cleared(this.#numbers()));
+        if (this.#dialect.reportsClearedMarks) this.#sendMarks(marks);
       }
     }
   }
@@ -321,7 +321,7 @@ class StreamSession {
       socket.terminate();
       return;
     } // the line went dead
-    this.#send(this.#words.stop(this.#numbers()));
+    this.#send(this.#dialect.stop(this.#numbers()));
     socket.close(1000);
     const grace = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);
     socket.once("close", () => clearTimeout(grace));

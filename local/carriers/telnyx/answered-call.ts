@@ -4,8 +4,8 @@ import { type Exchange } from "../exchange/exchange.ts";
 import { personOf } from "../exchange/call.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EndedBy } from "../ledger/entries.ts";
-import { bridge, playOut } from "../exchange/bridged-leg.ts";
-import { runRelay, type RelayParts } from "../relay/relay-session.ts";
+import { bridge, playToEnd } from "../exchange/bridged-leg.ts";
+import { runRelay, type RelayDeps } from "../relay/relay-session.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { shownFrom, type Events } from "./callbacks.ts";
@@ -14,7 +14,7 @@ import { stream } from "./stream.ts";
 import { newCallControlId, type TelnyxCall } from "./telnyx-call.ts";
 
 /** What answered calls stand on. */
-export interface TalkParts extends RelayParts {
+export interface AnsweredCallDeps extends RelayDeps {
   exchange: Exchange;
   time: SimTime;
   ledger: Ledger;
@@ -42,7 +42,7 @@ function taken(telnyxCall: TelnyxCall): AbortSignal {
 }
 
 /** Listens who answered and tells it; nothing waits for it. */
-export async function detect({ ledger, events }: TalkParts, telnyxCall: TelnyxCall): Promise<void> {
+export async function detect({ ledger, events }: AnsweredCallDeps, telnyxCall: TelnyxCall): Promise<void> {
   const {
     call,
     settings: { amd },
@@ -59,16 +59,16 @@ export async function detect({ ledger, events }: TalkParts, telnyxCall: TelnyxCa
     : silent
       ? [words.silent, ANALYSIS_MS]
       : [words.human, HUMAN_AFTER_MS];
-  if (!(await call.line.time.wait(afterMs, call.over))) return;
+  if (!(await call.leg.time.wait(afterMs, call.over))) return;
   ledger.write({ kind: "amd", call_sid: sid, to, from, answered_by: result });
-  events.tell(telnyxCall, `${prefix}.detection.ended`, { result });
-  if (!call.machine || amd === "detect" || !(await call.line.time.wait(call.machine.beepEndsMs - afterMs, call.over)))
+  events.send(telnyxCall, `${prefix}.detection.ended`, { result });
+  if (!call.machine || amd === "detect" || !(await call.leg.time.wait(call.machine.beepEndsMs - afterMs, call.over)))
     return;
-  events.tell(telnyxCall, `${prefix}.greeting.ended`, { result: "beep_detected" });
+  events.send(telnyxCall, `${prefix}.greeting.ended`, { result: "beep_detected" });
 }
 
 /** Connects the call to an application's WebSocket, in place of what it was led by. */
-export async function relay(parts: TalkParts, telnyxCall: TelnyxCall, settings: RelaySettings): Promise<void> {
+export async function relay(parts: AnsweredCallDeps, telnyxCall: TelnyxCall, settings: RelaySettings): Promise<void> {
   const { call, account, legId, sessionId } = telnyxCall;
   const { sid, to } = call.order;
   const id = randomUUID();
@@ -98,7 +98,7 @@ export async function relay(parts: TalkParts, telnyxCall: TelnyxCall, settings: 
   );
   if (end.error)
     parts.ledger.write({ kind: "warning", call_sid: sid, to, from: call.order.from, message: end.error.message });
-  parts.events.tell(telnyxCall, "call.conversation.ended", {
+  parts.events.send(telnyxCall, "call.conversation.ended", {
     conversation_id: id,
     duration_sec: end.seconds,
     reason: end.status === "failed" ? "customer_disconnect" : null,
@@ -106,38 +106,38 @@ export async function relay(parts: TalkParts, telnyxCall: TelnyxCall, settings: 
 }
 
 /** Says something to the end, or until the call goes elsewhere. */
-export async function speak({ events }: TalkParts, telnyxCall: TelnyxCall, text: string): Promise<void> {
+export async function speak({ events }: AnsweredCallDeps, telnyxCall: TelnyxCall, text: string): Promise<void> {
   const leave = taken(telnyxCall);
-  events.tell(telnyxCall, "call.speak.started");
-  await playOut(telnyxCall.call, leave, () =>
-    telnyxCall.call.line.voice.say(text, { last: true, interruptible: false }),
+  events.send(telnyxCall, "call.speak.started");
+  await playToEnd(telnyxCall.call, leave, () =>
+    telnyxCall.call.leg.voice.say(text, { last: true, interruptible: false }),
   );
-  events.tell(telnyxCall, "call.speak.ended", { status: telnyxCall.call.over.aborted ? "call_hangup" : "completed" });
+  events.send(telnyxCall, "call.speak.ended", { status: telnyxCall.call.over.aborted ? "call_hangup" : "completed" });
 }
 
 /** Presses keys towards the person. */
 export const pressKeys = ({ call }: TelnyxCall, digits: string): void =>
-  call.line.voice.play(`keys:${digits}`, digits.length * KEY_MS, { interruptible: false });
+  call.leg.voice.play(`keys:${digits}`, digits.length * KEY_MS, { interruptible: false });
 
 /** Connects the call to another number; when that leg ends, so does the call. */
-export async function transfer(parts: TalkParts, telnyxCall: TelnyxCall, number: string): Promise<void> {
+export async function transfer(parts: AnsweredCallDeps, telnyxCall: TelnyxCall, number: string): Promise<void> {
   const { call } = telnyxCall;
   const leave = taken(telnyxCall);
   const leg = newCallControlId();
   const { status } = await bridge(parts, call, { number, sid: leg }, leave);
-  if (status === "completed") parts.events.tell(telnyxCall, "call.bridged");
+  if (status === "completed") parts.events.send(telnyxCall, "call.bridged");
   if (!leave.aborted) parts.exchange.end(call, "completed", "carrier");
 }
 
 /** Leads an answered call: it waits for commands until somebody ends it, and is relayed and recorded as it was asked for. */
-export async function talk(parts: TalkParts, telnyxCall: TelnyxCall): Promise<EndedBy> {
+export async function runAnsweredCall(parts: AnsweredCallDeps, telnyxCall: TelnyxCall): Promise<EndedBy> {
   const { call, settings } = telnyxCall;
-  const leave = call.line.listen({
+  const leave = call.leg.listen({
     sounding: () => undefined,
-    key: (digit) => parts.events.tell(telnyxCall, "call.dtmf.received", { digit }),
+    key: (digit) => parts.events.send(telnyxCall, "call.dtmf.received", { digit }),
   });
   if (settings.record) parts.recordings.start(telnyxCall, settings.record);
-  const works = [
+  const running = [
     detect(parts, telnyxCall),
     ...(settings.relay ? [relay(parts, telnyxCall, settings.relay)] : []),
     ...(settings.stream ? [stream(parts, telnyxCall, settings.stream)] : []),
@@ -145,6 +145,6 @@ export async function talk(parts: TalkParts, telnyxCall: TelnyxCall): Promise<En
   await over(telnyxCall);
   leave();
   parts.recordings.stop(telnyxCall);
-  await Promise.all(works);
+  await Promise.all(running);
   return call.endedBy ?? "carrier";
 }

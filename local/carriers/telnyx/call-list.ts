@@ -1,6 +1,6 @@
 import type { Reply } from "../http/messages.ts";
 import { moment } from "./callbacks.ts";
-import { talkSeconds } from "./hangup-causes.ts";
+import { answeredSeconds } from "./hangup-causes.ts";
 import { RequestError } from "./errors.ts";
 import type { TelnyxCall, TelnyxEvent } from "./telnyx-call.ts";
 
@@ -47,7 +47,11 @@ export function callShown({ call, legId, sessionId, settings, recorder }: Telnyx
 }
 
 const durationOf = (call: TelnyxCall["call"]): number =>
-  call.endedAt ? talkSeconds(call) : call.startedAt ? Math.round((Date.now() - call.startedAt.getTime()) / 1000) : 0;
+  call.endedAt
+    ? answeredSeconds(call)
+    : call.startedAt
+      ? Math.round((Date.now() - call.startedAt.getTime()) / 1000)
+      : 0;
 
 /** `GET /v2/connections/{id}/active_calls`. */
 export const listActive = (calls: Iterable<TelnyxCall>, connectionId: string, query: URLSearchParams): Reply =>

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Call } from "../exchange/call.ts";
-import type { Reporter } from "../http/callback-reporter.ts";
+import type { CallbackDelivery } from "../http/callback-reporter.ts";
 import type { Signer } from "./signature.ts";
 import type { TelnyxCall, TelnyxEvent } from "./telnyx-call.ts";
 
 /** Tells what happens on calls. */
 export interface Events {
   /** Writes an event down and sends it to the call's address. */
-  tell(telnyxCall: TelnyxCall, type: string, more?: Record<string, unknown>): void;
+  send(telnyxCall: TelnyxCall, type: string, more?: Record<string, unknown>): void;
 }
 
 /** What a caller who withholds the number is shown as. */
@@ -46,18 +46,18 @@ export function createEvents({
   signer,
   address,
 }: {
-  reporter: Reporter;
+  reporter: CallbackDelivery;
   signer: Signer;
   address(telnyxCall: TelnyxCall): string | null;
 }): Events {
   return {
-    tell(telnyxCall, type, more = {}) {
+    send(telnyxCall, type, more = {}) {
       const event = eventOf(telnyxCall, type, more, new Date());
       telnyxCall.events.push(event);
       const url = telnyxCall.settings.webhookUrl ?? address(telnyxCall);
       if (url === null) return;
       const body = JSON.stringify({ data: event, meta: { attempt: 1, delivered_to: url } });
-      reporter.report(telnyxCall.call, {
+      reporter.deliver(telnyxCall.call, {
         what: type,
         status: type,
         sequence: event.id,

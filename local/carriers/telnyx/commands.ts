@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { fieldsOf, needed, numberIn, relayIn, settingsIn, textIn, type Fields } from "./request-bodies.ts";
 import { alreadyEnded, notAnswered, RequestError } from "./errors.ts";
 import { stream, streamIn } from "./stream.ts";
-import { pressKeys, relay, speak, transfer, type TalkParts } from "./answered-call.ts";
+import { pressKeys, relay, speak, transfer, type AnsweredCallDeps } from "./answered-call.ts";
 import type { RecordSettings, TelnyxCall } from "./telnyx-call.ts";
 
 /** What a command answers with beside "ok". */
 type Result = Record<string, unknown> | null;
-type Command = (parts: TalkParts, telnyxCall: TelnyxCall, fields: Fields) => Result;
+type Command = (parts: AnsweredCallDeps, telnyxCall: TelnyxCall, fields: Fields) => Result;
 
 const SIP_REJECTED = 603;
 const SIP_BUSY = 486;
@@ -16,7 +16,7 @@ const DIGITS = /^[0-9A-D*#wW]+$/;
 const MAX_SPEECH_CHARS = 3_000;
 
 /** What goes on by itself from here; should it fail, the ledger says so. */
-function alone({ ledger }: TalkParts, { call }: TelnyxCall, work: Promise<void>): null {
+function alone({ ledger }: AnsweredCallDeps, { call }: TelnyxCall, work: Promise<void>): null {
   const { sid, to, from } = call.order;
   work.catch((error: unknown) => {
     ledger.write({
@@ -123,7 +123,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /** Does what a command says and gives the answer's data; one whose id was seen on this call is ignored. Throws RequestError. */
-export function obey(parts: TalkParts, telnyxCall: TelnyxCall, action: string, body: string): Record<string, unknown> {
+export function applyCommand(
+  parts: AnsweredCallDeps,
+  telnyxCall: TelnyxCall,
+  action: string,
+  body: string,
+): Record<string, unknown> {
   const command = Object.hasOwn(COMMANDS, action) ? COMMANDS[action] : undefined;
   if (!command)
     throw new RequestError("10005", "Resource not found", "The requested resource or URL could not be found.", 404);

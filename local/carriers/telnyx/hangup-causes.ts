@@ -43,13 +43,13 @@ export function hangupOf(call: Call): { hangup_cause: string; hangup_source: str
 }
 
 /** Seconds talked, in wall time so that they agree with the times; 0 when nobody answered. */
-export function talkSeconds({ answeredAt, endedAt }: Call): number {
+export function answeredSeconds({ answeredAt, endedAt }: Call): number {
   return answeredAt && endedAt ? Math.max(1, Math.round((endedAt.getTime() - answeredAt.getTime()) / 1000)) : 0;
 }
 
 /** What call.cost says. */
 export function costOf(call: Call): Record<string, unknown> {
-  const billed = Math.ceil(talkSeconds(call) / SECONDS_PER_MINUTE) * SECONDS_PER_MINUTE;
+  const billed = Math.ceil(answeredSeconds(call) / SECONDS_PER_MINUTE) * SECONDS_PER_MINUTE;
   const cost = ((billed / SECONDS_PER_MINUTE) * COST_PER_MINUTE).toFixed(4);
   return {
     status: "success",

@@ -2,10 +2,10 @@ import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
-import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";
+import type { InboundAddresses, InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { recallCalls } from "../exchange/earlier-calls.ts";
-import { createReporter } from "../http/callback-reporter.ts";
+import { restoreCalls } from "../exchange/earlier-calls.ts";
+import { createCallbackDelivery } from "../http/callback-reporter.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { NO_SETTINGS, type DialBody } from "./request-bodies.ts";
 import { costOf, hangupOf } from "./hangup-causes.ts";
@@ -13,7 +13,7 @@ import { createEvents, eventOf, moment, type Events } from "./callbacks.ts";
 import { createRecordings } from "./recordings.ts";
 import { answerRest } from "./rest.ts";
 import { createSigner } from "./signature.ts";
-import { talk, type TalkParts } from "./answered-call.ts";
+import { runAnsweredCall, type AnsweredCallDeps } from "./answered-call.ts";
 import {
   newCallControlId,
   stateText,
@@ -28,7 +28,7 @@ export interface TelnyxProvider {
   /** Answers a REST request or a recording's link; null when it is not for this provider. */
   answer(request: Request): Reply | null;
   /** Calls to the accounts' numbers. */
-  readonly desk: InboundDesk;
+  readonly inbound: InboundNumbers;
   /** Checks the callbacks' signatures (base64). */
   readonly publicKey: string;
   close(): void;
@@ -57,23 +57,23 @@ const MAX_NOTED_CHARS = 10_000;
 const startOf = (call: Call) => ({ start_time: moment(call.startedAt ?? call.createdAt) });
 
 /** What happens on a call, as events. */
-function tellPhase(events: Events, telnyxCall: TelnyxCall): void {
+function sendPhase(events: Events, telnyxCall: TelnyxCall): void {
   const { call } = telnyxCall;
   const inbound = call.direction === "inbound";
   switch (call.phase) {
     case "initiated":
       if (!inbound)
-        events.tell(telnyxCall, "call.initiated", { direction: "outgoing", state: "bridging", ...startOf(call) });
+        events.send(telnyxCall, "call.initiated", { direction: "outgoing", state: "bridging", ...startOf(call) });
       return;
     case "ringing":
       if (inbound)
-        events.tell(telnyxCall, "call.initiated", { direction: "incoming", state: "parked", ...startOf(call) });
+        events.send(telnyxCall, "call.initiated", { direction: "incoming", state: "parked", ...startOf(call) });
       return;
     case "answered":
-      events.tell(telnyxCall, "call.answered", { state: "answered", ...startOf(call) });
+      events.send(telnyxCall, "call.answered", { state: "answered", ...startOf(call) });
       return;
     case "ended":
-      events.tell(telnyxCall, "call.hangup", {
+      events.send(telnyxCall, "call.hangup", {
         state: "hangup",
         ...startOf(call),
         end_time: moment(call.endedAt ?? new Date()),
@@ -86,10 +86,10 @@ function tellPhase(events: Events, telnyxCall: TelnyxCall): void {
 }
 
 /** The calls of an earlier run, with as much of their events as the ledger tells. */
-function recalled(ledger: Ledger, accounts: readonly TelnyxAccount[]): Map<string, TelnyxCall> {
+function restoredCalls(ledger: Ledger, accounts: readonly TelnyxAccount[]): Map<string, TelnyxCall> {
   return new Map(
     accounts.flatMap((account) =>
-      recallCalls(ledger, account.connectionId).map(({ call, row }): [string, TelnyxCall] => {
+      restoreCalls(ledger, account.connectionId).map(({ call, row }): [string, TelnyxCall] => {
         const clientState = row.reference === null ? null : Buffer.from(row.reference).toString("base64");
         const telnyxCall = newTelnyxCall(call, account, "", { ...NO_SETTINGS, clientState });
         const note = (type: string, more: Record<string, unknown>, at: Date | null): void => {
@@ -128,13 +128,13 @@ function noteRequest({ ledger, time }: TelnyxOptions, { method, path, query, bod
 }
 
 /** What people find when they call the accounts' numbers: the application's address is told, and says what to do by commands. */
-function createDesk(parts: {
+function createInboundNumbers(parts: {
   exchange: Exchange;
   accounts: readonly TelnyxAccount[];
   protocol: InboundProtocol;
   addresses: Map<string, InboundAddresses>;
   keep(call: Call, account: TelnyxAccount): void;
-}): InboundDesk {
+}): InboundNumbers {
   const accountOf = (id: string | null): TelnyxAccount | undefined =>
     id === null ? parts.accounts[0] : parts.accounts.find((a) => a.connectionId === id);
   return {
@@ -169,18 +169,18 @@ function createDesk(parts: {
 /** Sets up Telnyx's REST API, events and relay. */
 export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
   const { exchange, ledger, time, faults, accounts } = options;
-  const calls = recalled(ledger, accounts);
+  const calls = restoredCalls(ledger, accounts);
   const byCommand = new Map<string, TelnyxCall>();
   const addresses = new Map<string, InboundAddresses>();
   const signer = createSigner(options.seed);
-  const reporter = createReporter({ ledger, faults });
+  const reporter = createCallbackDelivery({ ledger, faults });
   const events = createEvents({
     reporter,
     signer,
     address: ({ account }) => addresses.get(account.connectionId)?.voice_url ?? null,
   });
   const recordings = createRecordings({ time, events });
-  const parts: TalkParts = { ...options, events, recordings };
+  const parts: AnsweredCallDeps = { ...options, events, recordings };
 
   const record = (call: Call): TelnyxCall => {
     const found = calls.get(call.order.sid);
@@ -190,12 +190,12 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
   const protocol: InboundProtocol = {
     onPhase(call) {
       const telnyxCall = record(call);
-      tellPhase(events, telnyxCall);
+      sendPhase(events, telnyxCall);
       if (call.phase === "ended" && call.answeredAt)
-        time.after(COST_AFTER_MS, () => events.tell(telnyxCall, "call.cost", costOf(call)));
+        time.after(COST_AFTER_MS, () => events.send(telnyxCall, "call.cost", costOf(call)));
     },
     onInbound: async () => undefined, // the event of the ring has asked already; commands answer
-    talk: (call) => talk(parts, record(call)),
+    runAnsweredCall: (call) => runAnsweredCall(parts, record(call)),
   };
   const keep = (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings): TelnyxCall => {
     const telnyxCall = newTelnyxCall(call, account, origin, settings);
@@ -220,7 +220,7 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
         from,
         reference: stateText(settings.clientState),
         ringTimeoutMs: timeoutSeconds * 1000,
-        maxTalkMs: timeLimitSeconds * 1000,
+        maxAnsweredMs: timeLimitSeconds * 1000,
         details: { webhook_url: settings.webhookUrl },
       },
       protocol,
@@ -232,7 +232,7 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
     return telnyxCall;
   };
   const rest = {
-    talk: parts,
+    answered: parts,
     faults,
     accounts,
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
@@ -242,7 +242,7 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
 
   return {
     publicKey: signer.publicKey,
-    desk: createDesk({
+    inbound: createInboundNumbers({
       exchange,
       accounts,
       protocol,

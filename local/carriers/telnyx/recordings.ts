@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Reply, Request } from "../http/messages.ts";
-import { recordLine, type LineRecording } from "../exchange/leg-recording.ts";
+import { recordLeg, type LegRecording } from "../exchange/leg-recording.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { telnyxError } from "./errors.ts";
 import { pageOf } from "./call-list.ts";
@@ -24,7 +24,7 @@ export interface Recordings {
 interface Stored {
   id: string;
   telnyxCall: TelnyxCall;
-  line: LineRecording;
+  audio: LegRecording;
   settings: RecordSettings;
   startedAt: Date;
   endedAt: Date;
@@ -65,7 +65,7 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
   const finish = (recording: Stored): void => {
     recording.ready = true;
     const [from, to] = [moment(recording.startedAt), moment(recording.endedAt)];
-    events.tell(recording.telnyxCall, "call.recording.saved", {
+    events.send(recording.telnyxCall, "call.recording.saved", {
       recording_id: recording.id,
       channels: recording.settings.channels,
       format: recording.settings.format,
@@ -79,7 +79,7 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
   };
 
   const shown = (recording: Stored): Record<string, unknown> => {
-    const { id, telnyxCall, settings, startedAt, endedAt, line } = recording;
+    const { id, telnyxCall, settings, startedAt, endedAt, audio } = recording;
     return {
       record_type: "recording",
       id,
@@ -93,7 +93,7 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
       initiated_by: "OutboundAPI",
       from: shownFrom(telnyxCall.call),
       to: telnyxCall.call.order.to,
-      duration_millis: line.seconds * 1000,
+      duration_millis: audio.seconds * 1000,
       recording_started_at: moment(startedAt),
       recording_ended_at: moment(endedAt),
       created_at: moment(startedAt),
@@ -104,17 +104,22 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
 
   return {
     start(telnyxCall, settings) {
-      telnyxCall.recorder ??= { id: randomUUID(), startedAt: new Date(), settings, line: recordLine(telnyxCall.call) };
+      telnyxCall.recorder ??= {
+        id: randomUUID(),
+        startedAt: new Date(),
+        settings,
+        recorder: recordLeg(telnyxCall.call),
+      };
       return telnyxCall.recorder.id;
     },
     stop(telnyxCall) {
       if (!telnyxCall.recorder) return;
-      const { id, startedAt, settings, line } = telnyxCall.recorder;
+      const { id, startedAt, settings, recorder } = telnyxCall.recorder;
       telnyxCall.recorder = null;
       const recording: Stored = {
         id,
         telnyxCall,
-        line: line.stop(),
+        audio: recorder.stop(),
         settings,
         startedAt,
         endedAt: new Date(),
@@ -152,7 +157,7 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
       if (method !== "GET" || !path.startsWith(LINK_PATH)) return null;
       const link = links.get(path.slice(LINK_PATH.length));
       if (!link || link.diesAtMs < time.elapsedMs()) return FORBIDDEN;
-      return { status: 200, body: link.recording.line.wav, headers: { "content-type": "audio/wav" } };
+      return { status: 200, body: link.recording.audio.wav, headers: { "content-type": "audio/wav" } };
     },
   };
 }

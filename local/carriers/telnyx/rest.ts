@@ -3,15 +3,15 @@ import { behaviourOf } from "../../people/behaviours.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import { dialIn, fieldsOf, needed, type DialBody } from "./request-bodies.ts";
-import { obey } from "./commands.ts";
+import { applyCommand } from "./commands.ts";
 import { RequestError, telnyxError } from "./errors.ts";
 import { callShown, listActive, listEvents } from "./call-list.ts";
-import type { TalkParts } from "./answered-call.ts";
+import type { AnsweredCallDeps } from "./answered-call.ts";
 import type { TelnyxAccount, TelnyxCall } from "./telnyx-call.ts";
 
 /** What the REST API stands on. */
-export interface RestParts {
-  talk: TalkParts;
+export interface RestDeps {
+  answered: AnsweredCallDeps;
   faults: Faults;
   accounts: readonly TelnyxAccount[];
   /** Numbers that may be called from; null: any. */
@@ -33,7 +33,7 @@ function originOf({ headers }: Request): string {
   return `http://${typeof forwarded === "string" ? forwarded : (headers.host ?? "127.0.0.1")}`;
 }
 
-function dial(parts: RestParts, request: Request, own: readonly TelnyxAccount[]): Reply {
+function dial(parts: RestDeps, request: Request, own: readonly TelnyxAccount[]): Reply {
   const { faults, ownNumbers, place } = parts;
   const fields = fieldsOf(request.body);
   const to = typeof fields["to"] === "string" ? fields["to"] : "";
@@ -68,7 +68,7 @@ function dial(parts: RestParts, request: Request, own: readonly TelnyxAccount[])
 }
 
 function ofCall(
-  parts: RestParts,
+  parts: RestDeps,
   request: Request,
   own: readonly TelnyxAccount[],
   id: string,
@@ -83,7 +83,7 @@ function ofCall(
   if (telnyxCall.origin === "") telnyxCall.origin = originOf(request);
   if (action !== undefined)
     return request.method === "POST"
-      ? { status: 200, body: { data: obey(parts.talk, telnyxCall, action, request.body) } }
+      ? { status: 200, body: { data: applyCommand(parts.answered, telnyxCall, action, request.body) } }
       : missing();
   const { endedAt } = telnyxCall.call;
   return request.method !== "GET" || (endedAt && Date.now() - endedAt.getTime() > SHOWN_AFTER_END_MS)
@@ -91,7 +91,7 @@ function ofCall(
     : { status: 200, body: { data: callShown(telnyxCall) } };
 }
 
-function route(parts: RestParts, request: Request, own: readonly TelnyxAccount[]): Reply {
+function route(parts: RestDeps, request: Request, own: readonly TelnyxAccount[]): Reply {
   const [, , resource, id = "", more, action] = request.path.split("/").map(decodeURIComponent);
   const get = request.method === "GET";
   if (resource === "calls" && id === "") return request.method === "POST" ? dial(parts, request, own) : missing();
@@ -102,19 +102,19 @@ function route(parts: RestParts, request: Request, own: readonly TelnyxAccount[]
   const calls = [...parts.calls.values()].filter((c) => own.includes(c.account));
   if (resource === "call_events" && get) return listEvents(calls, request.query, new Date());
   if (resource === "recordings" && get && id === "")
-    return parts.talk.recordings.list(
+    return parts.answered.recordings.list(
       request.query,
       own.map((a) => a.connectionId),
     );
   if (resource === "recordings" && get) {
-    const shown = own.map((a) => parts.talk.recordings.show(id, a.connectionId));
+    const shown = own.map((a) => parts.answered.recordings.show(id, a.connectionId));
     return shown.find((reply) => reply.status === 200) ?? missing();
   }
   return missing();
 }
 
 /** Answers one REST request; null when the path is not this API's. */
-export function answerRest(parts: RestParts, request: Request): Reply | null {
+export function answerRest(parts: RestDeps, request: Request): Reply | null {
   if (!request.path.startsWith("/v2/")) return null;
   const [scheme = "", key = ""] = (request.headers.authorization ?? "").split(" ");
   const own = scheme.toLowerCase() === "bearer" ? parts.accounts.filter((a) => a.apiKey === key) : [];

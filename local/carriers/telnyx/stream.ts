@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, textIn as memberText } from "../stream/json-members.ts";
-import { runStream, type StreamCommand, type StreamParts, type StreamWords } from "../stream/stream-session.ts";
+import { runStream, type StreamCommand, type StreamDeps, type StreamDialect } from "../stream/stream-session.ts";
 import { RequestError } from "./errors.ts";
 import { moment, shownFrom, type Events } from "./callbacks.ts";
 import type { StreamSettings, TelnyxCall } from "./telnyx-call.ts";
@@ -85,10 +85,10 @@ function commandOf(message: Record<string, unknown>, settings: StreamSettings): 
 }
 
 /** Telnyx's words on a media stream. https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming */
-function telnyxWords(
+function telnyxDialect(
   { call, account, sessionId, settings: { clientState } }: TelnyxCall,
   settings: StreamSettings,
-): StreamWords {
+): StreamDialect {
   const streamId = randomUUID();
   const { toAgent } = settings;
   const whose = { user_id: account.connectionId, call_control_id: call.order.sid };
@@ -97,7 +97,7 @@ function telnyxWords(
     url: settings.url,
     toAgent,
     fromAgent: settings.fromAgent,
-    tellsClearedMarks: true,
+    reportsClearedMarks: true,
     mayShuffle: true,
     headers: { "user-agent": "telnyx-media-streaming" },
     greeting: () => ({ event: "connected", version: "1.0.0" }),
@@ -144,26 +144,26 @@ function telnyxWords(
 
 /** Streams the call's sound until the call, or the stream, is over; another stream takes its place. The socket's end does not end the call. */
 export async function stream(
-  { events, ...parts }: StreamParts & { events: Events },
+  { events, ...parts }: StreamDeps & { events: Events },
   telnyxCall: TelnyxCall,
   settings: StreamSettings,
 ): Promise<void> {
   const { call } = telnyxCall;
   telnyxCall.streaming.abort();
   telnyxCall.streaming = new AbortController();
-  const words = telnyxWords(telnyxCall, settings);
+  const words = telnyxDialect(telnyxCall, settings);
   const leave = AbortSignal.any([call.over, telnyxCall.streaming.signal]);
   const facts = { stream_id: words.id, stream_params: { stream_url: settings.url, track: "inbound_track" } };
   const end = await runStream(parts, call, words, leave, {
-    opened: () => events.tell(telnyxCall, "streaming.started", facts),
+    opened: () => events.send(telnyxCall, "streaming.started", facts),
   });
   if (end.error !== undefined) {
     const { sid, to, from } = call.order;
     parts.ledger.write({ kind: "warning", call_sid: sid, to, from, message: end.error });
-    events.tell(telnyxCall, "streaming.failed", {
+    events.send(telnyxCall, "streaming.failed", {
       ...facts,
       failure_reason: end.opened ? "connection_lost" : "connection_failed",
     });
   }
-  if (end.opened) events.tell(telnyxCall, "streaming.stopped", facts);
+  if (end.opened) events.send(telnyxCall, "streaming.stopped", facts);
 }

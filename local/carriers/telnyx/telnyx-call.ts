@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Call } from "../exchange/call.ts";
-import type { LineRecorder } from "../exchange/leg-recording.ts";
+import type { LegRecorder } from "../exchange/leg-recording.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";
 import type { SoundFormat } from "../stream/audio-format.ts";
 
@@ -60,7 +60,7 @@ export interface TelnyxCall {
   readonly events: TelnyxEvent[];
   /** Commands done, by their id: the same one again is ignored. */
   readonly done: Set<string>;
-  recorder: { id: string; startedAt: Date; settings: RecordSettings; line: LineRecorder } | null;
+  recorder: { id: string; startedAt: Date; settings: RecordSettings; recorder: LegRecorder } | null;
   /** Aborted to take the call out of its relay or its speech. */
   leave: AbortController;
   /** Aborted to end its stream of sound. */

@@ -28,7 +28,7 @@ export async function detect(
 ): Promise<void> {
   const { sid, to, from } = twilioCall.call.order;
   const { answeredBy, afterMs } = amdVerdict(twilioCall, amd);
-  if (!(await twilioCall.call.line.time.wait(afterMs, twilioCall.call.over))) return;
+  if (!(await twilioCall.call.leg.time.wait(afterMs, twilioCall.call.over))) return;
   twilioCall.answeredBy = answeredBy;
   parts.ledger.write({ kind: "amd", call_sid: sid, to, from, answered_by: answeredBy });
   if (amd.async) parts.callbacks.amd(twilioCall, answeredBy, afterMs);

@@ -22,7 +22,7 @@ export function statusOf(call: Call): string {
 }
 
 /** Seconds talked, in wall time so that they agree with the timestamps; 0 when nobody answered. */
-export function talkSeconds(call: Call): number {
+export function answeredSeconds(call: Call): number {
   if (!call.answeredAt || !call.endedAt) return 0;
   return Math.max(1, Math.round((call.endedAt.getTime() - call.answeredAt.getTime()) / 1000));
 }
@@ -50,7 +50,7 @@ export function callResource(twilioCall: TwilioCall): Record<string, unknown> {
   const from = shownFrom(call);
   const ended = call.phase === "ended";
   const uri = callUri(account, sid);
-  const minutes = Math.ceil(talkSeconds(call) / 60);
+  const minutes = Math.ceil(answeredSeconds(call) / 60);
   const date = (d: Date | null): string | null => (d ? rfc2822(d) : null);
   const subresource = (name: string): [string, string] => [
     name,
@@ -70,7 +70,7 @@ export function callResource(twilioCall: TwilioCall): Record<string, unknown> {
     status: statusOf(call),
     start_time: date(call.startedAt),
     end_time: date(call.endedAt),
-    duration: ended ? String(talkSeconds(call)) : null,
+    duration: ended ? String(answeredSeconds(call)) : null,
     price: ended && minutes > 0 ? `-${(minutes * PRICE_PER_MINUTE_USD).toFixed(5)}` : null,
     price_unit: "USD",
     direction: directionOf(twilioCall),

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { createReporter, type ReporterParts } from "../http/callback-reporter.ts";
+import { createCallbackDelivery, type CallbackDeps } from "../http/callback-reporter.ts";
 import { formTo, type Hook } from "../http/callback-sender.ts";
 import { shownFrom, type TwilioCall } from "./twilio-call.ts";
 import { recordingUrl, type TwilioRecording } from "./recording-resource.ts";
-import { API_VERSION, rfc2822, statusOf, talkSeconds } from "./call-resource.ts";
+import { API_VERSION, rfc2822, statusOf, answeredSeconds } from "./call-resource.ts";
 import type { StatusEvent } from "./params.ts";
 import { sign } from "./signature.ts";
 
@@ -43,8 +43,8 @@ export function callFields({ call, answeredBy }: TwilioCall): Record<string, str
 const AGENT = "TwilioProxy/1.1";
 
 /** Ready to send. */
-export function createCallbacks(parts: ReporterParts): Callbacks {
-  const reporter = createReporter(parts);
+export function createCallbacks(parts: CallbackDeps): Callbacks {
+  const reporter = createCallbackDelivery(parts);
 
   const request = (
     twilioCall: TwilioCall,
@@ -63,7 +63,7 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
       "user-agent": AGENT,
     }));
   const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void =>
-    reporter.report(twilioCall.call, {
+    reporter.deliver(twilioCall.call, {
       what,
       status: fields["CallStatus"] ?? fields["AnsweredBy"],
       sequence: fields["SequenceNumber"],
@@ -83,7 +83,7 @@ export function createCallbacks(parts: ReporterParts): Callbacks {
       };
       twilioCall.sequence += 1;
       if (event === "completed") {
-        const seconds = talkSeconds(call);
+        const seconds = answeredSeconds(call);
         Object.assign(fields, { CallDuration: String(seconds), Duration: String(Math.ceil(seconds / 60)) });
         if (call.sipCode !== null) fields["SipResponseCode"] = String(call.sipCode);
       }

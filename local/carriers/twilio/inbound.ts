@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
 import type { Call } from "../exchange/call.ts";
-import type { InboundAddresses, InboundDesk } from "../exchange/inbound-calls.ts";
+import type { InboundAddresses, InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { STATUS_EVENTS, type CallParams } from "./params.ts";
 import { parseTwiml } from "./twiml.ts";
 import { shownFrom, type Account, type TwilioCall } from "./twilio-call.ts";
 
 /** What calls to our numbers need. */
-export interface InboundParts {
+export interface InboundDeps {
   exchange: Exchange;
   callbacks: Callbacks;
   accounts: readonly Account[];
@@ -33,7 +33,7 @@ const paramsOf = (addresses: InboundAddresses, call: Call): CallParams => ({
 });
 
 /** Twilio's numbers, as people call them. */
-export function createInboundDesk({ exchange, accounts, protocol, keep }: InboundParts): InboundDesk {
+export function createInboundNumbers({ exchange, accounts, protocol, keep }: InboundDeps): InboundNumbers {
   const addresses = new Map<string, InboundAddresses>();
   const accountOf = (sid: string | null): Account | undefined =>
     sid === null ? accounts[0] : accounts.find((a) => a.sid === sid);

@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { EndedBy } from "../ledger/entries.ts";
-import { bridge, playOut } from "../exchange/bridged-leg.ts";
+import { bridge, playToEnd } from "../exchange/bridged-leg.ts";
 import type { Hook } from "../http/callback-sender.ts";
-import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayParts } from "../relay/relay-session.ts";
+import { runRelay, SOUND_MS, type RelayCall, type RelayEnd, type RelayDeps } from "../relay/relay-session.ts";
 import type { RelaySettings } from "../relay/relay-settings.ts";
 import { runStream } from "../stream/stream-session.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { directionOf, shownFrom, type RedirectTarget, type TwilioCall } from "./twilio-call.ts";
 import type { RecordParams } from "./params.ts";
 import { sign } from "./signature.ts";
-import { twilioWords, urlComplaint } from "./stream.ts";
+import { twilioDialect, urlComplaint } from "./stream.ts";
 import { parseTwiml, TwimlError, type Verb } from "./twiml.ts";
 
 /** What leading a call through its documents needs. */
-export interface ProgramParts extends RelayParts {
+export interface ProgramDeps extends RelayDeps {
   callbacks: Callbacks;
   record(call: TwilioCall, params: RecordParams): void;
 }
@@ -68,17 +68,17 @@ function relayed(twilioCall: TwilioCall, settings: RelaySettings): RelayCall {
 }
 
 /** Leads an answered call through its call documents. Resolves with who is to be named for the hang-up. */
-export const runProgram = (parts: ProgramParts, twilioCall: TwilioCall): Promise<EndedBy> =>
+export const runProgram = (parts: ProgramDeps, twilioCall: TwilioCall): Promise<EndedBy> =>
   new Program(parts, twilioCall).run();
 
 class Program {
-  readonly #parts: ProgramParts;
+  readonly #parts: ProgramDeps;
   readonly #twilioCall: TwilioCall;
   #by: EndedBy = "carrier";
   /** Aborts when the call is over or was sent elsewhere. */
   #leave: AbortSignal;
 
-  constructor(parts: ProgramParts, twilioCall: TwilioCall) {
+  constructor(parts: ProgramDeps, twilioCall: TwilioCall) {
     this.#parts = parts;
     this.#twilioCall = twilioCall;
     this.#leave = twilioCall.call.over;
@@ -111,7 +111,7 @@ class Program {
   #redirected(): RedirectTarget | null {
     const { redirect, call } = this.#twilioCall;
     if (!redirect.leave.signal.aborted) return null;
-    call.line.voice.interrupt();
+    call.leg.voice.interrupt();
     this.#by = "carrier";
     this.#twilioCall.redirect = { leave: new AbortController(), next: null };
     return redirect.next;
@@ -132,7 +132,7 @@ class Program {
   }
 
   async #perform(verb: Verb): Promise<Outcome> {
-    const { voice } = this.#twilioCall.call.line;
+    const { voice } = this.#twilioCall.call.leg;
     const fixed = { last: true, interruptible: false };
     switch (verb.verb) {
       case "Record":
@@ -165,7 +165,7 @@ class Program {
 
   /** Speaks to the end, or until the call goes elsewhere. */
   async #voiced(speak: () => void): Promise<Outcome> {
-    await playOut(this.#twilioCall.call, this.#leave, speak);
+    await playToEnd(this.#twilioCall.call, this.#leave, speak);
     return ON;
   }
 
@@ -179,7 +179,7 @@ class Program {
 
   /** The document goes on when the application closes the socket. */
   async #stream({ stream, action, method }: Verb & { verb: "Stream" }): Promise<Outcome> {
-    const words = twilioWords(this.#twilioCall, stream);
+    const words = twilioDialect(this.#twilioCall, stream);
     const tell = (event: string, error?: string): void => {
       const fields = {
         StreamSid: words.id,

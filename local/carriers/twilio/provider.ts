@@ -2,25 +2,25 @@ import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
 import type { Call, CallPhase } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
-import type { InboundDesk } from "../exchange/inbound-calls.ts";
+import type { InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
-import { createInboundDesk, followVoiceUrl } from "./inbound.ts";
+import { createInboundNumbers, followVoiceUrl } from "./inbound.ts";
 import type { CallParams, StatusEvent } from "./params.ts";
 import { runProgram } from "./program.ts";
 import { createRecordings } from "./recordings.ts";
-import { answerRest, ringTimeoutMs, type RestParts } from "./rest.ts";
+import { answerRest, ringTimeoutMs, type RestDeps } from "./rest.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
-import { recallCalls } from "../exchange/earlier-calls.ts";
+import { restoreCalls } from "../exchange/earlier-calls.ts";
 
 /** Twilio's protocol over the exchange. */
 export interface TwilioProvider {
   /** Answers a REST request; null when it is not for this provider. */
   answer(request: Request): Reply | null;
   /** Calls to the accounts' numbers. */
-  readonly desk: InboundDesk;
+  readonly inbound: InboundNumbers;
   close(): void;
 }
 
@@ -71,7 +71,7 @@ function noteRequest(
 /** Sets up Twilio's REST API, callbacks and relay. */
 export function createTwilio(options: TwilioOptions): TwilioProvider {
   const { exchange, ledger } = options;
-  const calls = recallTwilioCalls(ledger, options.accounts);
+  const calls = restoreTwilioCalls(ledger, options.accounts);
   const callbacks = createCallbacks(options);
   const recordings = createRecordings({ time: options.time, callbacks });
   const parts = { ...options, callbacks, record: recordings.start };
@@ -88,7 +88,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
       const event = EVENTS[call.phase];
       if (event) callbacks.status(record(call), event);
     },
-    async talk(call) {
+    async runAnsweredCall(call) {
       const twilioCall = record(call);
       const { amd, record: recorded } = twilioCall.params;
       if (recorded) recordings.start(twilioCall, recorded);
@@ -113,7 +113,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
       calls.delete(oldest.value[0]);
     return twilioCall;
   };
-  const rest: RestParts = {
+  const rest: RestDeps = {
     exchange,
     faults: options.faults,
     calls,
@@ -129,7 +129,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
           from: params.from,
           reference,
           ringTimeoutMs: ringTimeoutMs(params),
-          maxTalkMs: params.timeLimitSeconds * 1000,
+          maxAnsweredMs: params.timeLimitSeconds * 1000,
           details: { status_callback: params.status?.url ?? null, answer_url: params.answer?.url ?? null },
         },
         protocol,
@@ -139,7 +139,7 @@ export function createTwilio(options: TwilioOptions): TwilioProvider {
   };
 
   return {
-    desk: createInboundDesk({ exchange, callbacks, accounts: options.accounts, protocol, keep }),
+    inbound: createInboundNumbers({ exchange, callbacks, accounts: options.accounts, protocol, keep }),
     answer(request) {
       const reply = answerRest(rest, request);
       if (reply) noteRequest(options, request, reply);
@@ -161,9 +161,9 @@ const NOTHING_TO_DO: Omit<CallParams, "to" | "from"> = {
 };
 
 /** The calls of an earlier run of the carrier, by their sid. */
-function recallTwilioCalls(ledger: Ledger, accounts: readonly Account[]): Map<string, TwilioCall> {
+function restoreTwilioCalls(ledger: Ledger, accounts: readonly Account[]): Map<string, TwilioCall> {
   const recalled = (account: Account): [string, TwilioCall][] =>
-    recallCalls(ledger, account.sid).map(({ call, row }) => [
+    restoreCalls(ledger, account.sid).map(({ call, row }) => [
       row.sid,
       {
         call,

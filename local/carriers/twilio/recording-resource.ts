@@ -1,4 +1,4 @@
-import type { LineRecording } from "../exchange/leg-recording.ts";
+import type { LegRecording } from "../exchange/leg-recording.ts";
 import { API_VERSION, rfc2822 } from "./call-resource.ts";
 import type { RecordParams } from "./params.ts";
 import type { TwilioCall } from "./twilio-call.ts";
@@ -10,7 +10,7 @@ export interface TwilioRecording {
   readonly params: RecordParams;
   readonly startedAt: Date;
   status: "in-progress" | "processing" | "completed" | "absent";
-  made: LineRecording | null;
+  made: LegRecording | null;
 }
 /** Where a recording is to be had; its ending says in which form. Twilio tells its own host, whatever address it was asked at. */
 export const pathOf = ({ sid, twilioCall }: TwilioRecording): string =>

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Reply, Request } from "../http/messages.ts";
-import { recordLine } from "../exchange/leg-recording.ts";
+import { recordLeg } from "../exchange/leg-recording.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { twilioError } from "./errors.ts";
@@ -93,7 +93,7 @@ export function createRecordings({
       status: "in-progress",
       made: null,
     };
-    const recorder = recordLine(call);
+    const recorder = recordLeg(call);
     kept.set(recording.sid, recording);
     const oldest = kept.keys().next();
     if (kept.size > MAX_KEPT && !oldest.done) kept.delete(oldest.value);

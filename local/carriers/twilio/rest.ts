@@ -12,7 +12,7 @@ import { API_VERSION, callResource } from "./call-resource.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
 
 /** What the REST API stands on. */
-export interface RestParts {
+export interface RestDeps {
   exchange: Exchange;
   faults: Faults;
   accounts: ReadonlyMap<string, Account>;
@@ -31,7 +31,7 @@ function authenticate(request: Request, accounts: ReadonlyMap<string, Account>):
   return account && account.authToken === given?.password ? account : null;
 }
 
-function create({ faults, ownNumbers, place }: RestParts, request: Request, account: Account): Reply {
+function create({ faults, ownNumbers, place }: RestDeps, request: Request, account: Account): Reply {
   const { form } = request;
   const to = form.get("To") ?? "";
   const limited = faults.take("rate_limit", to);
@@ -47,7 +47,7 @@ function create({ faults, ownNumbers, place }: RestParts, request: Request, acco
 const NOT_IN_PROGRESS = (): Reply =>
   twilioError(400, 21220, "Unable to update record. Call is not in-progress. Cannot redirect.");
 
-function update({ exchange }: RestParts, { form }: Request, twilioCall: TwilioCall): Reply {
+function update({ exchange }: RestDeps, { form }: Request, twilioCall: TwilioCall): Reply {
   const { call } = twilioCall;
   const status = form.get("Status");
   const twiml = inlineTwiml(form);
@@ -70,7 +70,7 @@ function update({ exchange }: RestParts, { form }: Request, twilioCall: TwilioCa
 }
 
 /** Answers one REST request; null when the path is not this API's. */
-export function answerRest(parts: RestParts, request: Request): Reply | null {
+export function answerRest(parts: RestDeps, request: Request): Reply | null {
   if (!request.path.startsWith(`/${API_VERSION}/`)) return null;
   const account = authenticate(request, parts.accounts);
   if (!account) return twilioError(401, 20003, "Authenticate", { "www-authenticate": 'Basic realm="Twilio API"' });

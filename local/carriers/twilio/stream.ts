@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { StreamCommand, StreamWords } from "../stream/stream-session.ts";
+import type { StreamCommand, StreamDialect } from "../stream/stream-session.ts";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, textIn } from "../stream/json-members.ts";
 import { sign } from "./signature.ts";
@@ -41,7 +41,7 @@ function commandOf(message: Record<string, unknown>, streamSid: string): StreamC
 }
 
 /** Twilio's words on a media stream. https://www.twilio.com/docs/voice/media-streams/websocket-messages */
-export function twilioWords({ call, account }: TwilioCall, { url, parameters }: StreamSettings): StreamWords {
+export function twilioDialect({ call, account }: TwilioCall, { url, parameters }: StreamSettings): StreamDialect {
   const streamSid = `MZ${randomBytes(16).toString("hex")}`;
   const [accountSid, callSid] = [account.sid, call.order.sid];
   return {
@@ -49,7 +49,7 @@ export function twilioWords({ call, account }: TwilioCall, { url, parameters }: 
     url,
     toAgent: FORMAT,
     fromAgent: FORMAT,
-    tellsClearedMarks: true,
+    reportsClearedMarks: true,
     mayShuffle: false,
     headers: { "x-twilio-signature": sign(account.authToken, url), "user-agent": "TwilioProxy/1.1" },
     greeting: () => ({ event: "connected", protocol: "Call", version: "1.0.0" }),

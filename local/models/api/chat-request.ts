@@ -27,7 +27,7 @@ export type ChatRequest = Readonly<{
 }>;
 
 /** A refusal in OpenAI's terms, with the HTTP status it is sent with. */
-export class ApiFault extends Error {
+export class ApiError extends Error {
   readonly status: number;
   readonly param: string | null;
   readonly code: string | null;
@@ -280,6 +280,6 @@ function record(value: unknown, param: string | null, message: string): Readonly
   return { ...value };
 }
 
-function bad(message: string, param: string | null, code: string | null = null): ApiFault {
-  return new ApiFault(400, message, param, code);
+function bad(message: string, param: string | null, code: string | null = null): ApiError {
+  return new ApiError(400, message, param, code);
 }

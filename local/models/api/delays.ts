@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { ApiFault } from "./chat-request.ts";
+import { ApiError } from "./chat-request.ts";
 
 /** How long the simulator takes for what a real model would have to work for, ms. */
 export interface DelayTimes {
@@ -33,9 +33,9 @@ export class Delays {
     for (const [field, value] of Object.entries(fields)) {
       const name = NAMES.find((one) => one === field);
       if (name === undefined)
-        throw new ApiFault(400, `Unknown delay '${field}': one of ${NAMES.join(", ")}.`, field, "invalid_value");
+        throw new ApiError(400, `Unknown delay '${field}': one of ${NAMES.join(", ")}.`, field, "invalid_value");
       if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > MOST_DELAY_MS)
-        throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${MOST_DELAY_MS}.`, name, "invalid_value");
+        throw new ApiError(400, `'${name}' must be a whole number from 0 to ${MOST_DELAY_MS}.`, name, "invalid_value");
       next[name] = value;
     }
     Object.assign(this.now, next);

@@ -1,5 +1,5 @@
 import type { Plan } from "../dialogue/completion.ts";
-import { ApiFault } from "./chat-request.ts";
+import { ApiError } from "./chat-request.ts";
 import type { ChatRequest } from "./chat-request.ts";
 
 /** Faults a test can order: each is spent on the next requests of its target, in the order they were ordered. */
@@ -44,7 +44,7 @@ export class Faults {
     const kinds: readonly FaultKind[] = MEANT_FOR[target];
     const kind = kinds.find((one) => one === fields["kind"]);
     if (kind === undefined)
-      throw new ApiFault(400, `'kind' must be one of ${kinds.join(", ")}.`, "kind", "invalid_value");
+      throw new ApiError(400, `'kind' must be one of ${kinds.join(", ")}.`, "kind", "invalid_value");
     const times = wholeNumber(fields["times"] ?? 1, "times", MOST_TIMES);
     const ms = wholeNumber(fields["ms"] ?? SLOW_MS, "ms", MOST_SLOW_MS);
     if (times === 0) this.#orders = this.#orders.filter((order) => order.kind !== kind || order.target !== target);
@@ -69,21 +69,21 @@ export class Faults {
 
 function targetOf(value: unknown): FaultTarget {
   if (value === "chat" || value === "speech" || value === "transcription" || value === "realtime") return value;
-  throw new ApiFault(400, `'target' must be one of ${Object.keys(MEANT_FOR).join(", ")}.`, "target", "invalid_value");
+  throw new ApiError(400, `'target' must be one of ${Object.keys(MEANT_FOR).join(", ")}.`, "target", "invalid_value");
 }
 
 function wholeNumber(value: unknown, name: string, most: number): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most)
-    throw new ApiFault(400, `'${name}' must be a whole number from 0 to ${most}.`, name, "invalid_value");
+    throw new ApiError(400, `'${name}' must be a whole number from 0 to ${most}.`, name, "invalid_value");
   return value;
 }
 
 /** The error an ordered error fault stands for, null for the other kinds. */
-export function errorOf(fault: Fault | null): ApiFault | null {
+export function errorOf(fault: Fault | null): ApiError | null {
   if (fault?.kind === "error_500")
-    return new ApiFault(500, "The server had an error while processing your request. Sorry about that!");
+    return new ApiError(500, "The server had an error while processing your request. Sorry about that!");
   if (fault?.kind === "error_429")
-    return new ApiFault(429, "Rate limit reached for requests. Please try again later.", null, "rate_limit_exceeded");
+    return new ApiError(429, "Rate limit reached for requests. Please try again later.", null, "rate_limit_exceeded");
   return null;
 }
 

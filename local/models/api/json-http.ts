@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiFault } from "./chat-request.ts";
+import { ApiError } from "./chat-request.ts";
 
 /** JSON over HTTP in OpenAI's manner. */
 
@@ -12,7 +12,7 @@ export async function readBytes(request: IncomingMessage, most: number): Promise
   for await (const part of request) {
     const bytes = Buffer.from(part);
     size += bytes.length;
-    if (size > most) throw new ApiFault(413, `Request body is larger than ${most} bytes.`, null, "request_too_large");
+    if (size > most) throw new ApiError(413, `Request body is larger than ${most} bytes.`, null, "request_too_large");
     parts.push(bytes);
   }
   return Buffer.concat(parts);
@@ -24,7 +24,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {
-    throw new ApiFault(400, "We could not parse the JSON body of your request. The API expects a JSON payload.");
+    throw new ApiError(400, "We could not parse the JSON body of your request. The API expects a JSON payload.");
   }
 }
 
@@ -39,12 +39,12 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 }
 
 /** Sends a refusal in OpenAI's error shape. */
-export function sendError(response: ServerResponse, fault: ApiFault): void {
+export function sendError(response: ServerResponse, fault: ApiError): void {
   sendJson(response, fault.status, errorBody(fault));
 }
 
 /** A refusal in OpenAI's error shape. */
-export function errorBody(fault: ApiFault): Readonly<Record<string, unknown>> {
+export function errorBody(fault: ApiError): Readonly<Record<string, unknown>> {
   return { error: { message: fault.message, type: errorType(fault.status), param: fault.param, code: fault.code } };
 }
 

@@ -4,7 +4,7 @@ import { encodeSpeech } from "../../speech/modem.ts";
 import { pcmBytes, wavHeader } from "../../speech/wav.ts";
 import { delay } from "./delays.ts";
 import { errorOf } from "./faults.ts";
-import { ApiFault } from "./chat-request.ts";
+import { ApiError } from "./chat-request.ts";
 import { watched } from "./request-log.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -28,19 +28,19 @@ const FORMATS = ["mp3", "opus", "aac", "flac", "wav", "pcm"] as const;
 /** Checks a parsed JSON body; throws ApiFault 400 naming the parameter at fault. */
 export function readSpeechRequest(body: unknown): SpeechRequest {
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new ApiFault(400, "The body must be a JSON object.");
+    throw new ApiError(400, "The body must be a JSON object.");
   const fields: Readonly<Record<string, unknown>> = { ...body };
   const { model, input, voice, speed } = fields;
-  if (typeof model !== "string" || model === "") throw new ApiFault(400, "you must provide a model parameter", "model");
+  if (typeof model !== "string" || model === "") throw new ApiError(400, "you must provide a model parameter", "model");
   if (typeof input !== "string" || input.trim() === "")
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "Invalid 'input': string too short. Expected a string with minimum length 1.",
       "input",
       "string_too_short",
     );
   if (input.length > MOST_CHARACTERS)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid 'input': string too long. Expected a string with maximum length ${MOST_CHARACTERS}, but got ${input.length}.`,
       "input",
@@ -48,17 +48,17 @@ export function readSpeechRequest(body: unknown): SpeechRequest {
     );
   const named = typeof voice === "object" && voice !== null && "id" in voice ? voice.id : voice;
   if (typeof named !== "string" || named === "")
-    throw new ApiFault(400, "Missing required parameter: 'voice'.", "voice", "missing_required_parameter");
+    throw new ApiError(400, "Missing required parameter: 'voice'.", "voice", "missing_required_parameter");
   // Taken and left: words would be lost if the sound were stretched.
   if (speed !== undefined && speed !== null && (typeof speed !== "number" || speed < SLOWEST || speed > FASTEST))
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid 'speed': expected a number from ${SLOWEST} to ${FASTEST}.`,
       "speed",
       "invalid_value",
     );
   if (fields["stream_format"] !== undefined && fields["stream_format"] !== "audio")
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "The model simulator streams sound: 'stream_format' must be 'audio'.",
       "stream_format",
@@ -71,13 +71,13 @@ function formatOf(value: unknown): SpeechRequest["format"] {
   if (value === "pcm" || value === "wav") return value;
   const known = FORMATS.find((one) => one === value);
   if (known === undefined)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid value for 'response_format': expected one of ${FORMATS.join(", ")}.`,
       "response_format",
       "invalid_value",
     );
-  throw new ApiFault(
+  throw new ApiError(
     400,
     `The model simulator has no ${known}: 'response_format' must be 'pcm' or 'wav' (left out it means 'mp3').`,
     "response_format",

@@ -5,7 +5,7 @@ import { readWav } from "../../speech/wav.ts";
 import { delay } from "./delays.ts";
 import { errorOf } from "./faults.ts";
 import { sendJson } from "./json-http.ts";
-import { ApiFault } from "./chat-request.ts";
+import { ApiError } from "./chat-request.ts";
 import { watched } from "./request-log.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -39,14 +39,14 @@ export async function readTranscriptionRequest(
     return typeof value === "string" ? value : undefined;
   };
   const model = text("model");
-  if (model === undefined || model === "") throw new ApiFault(400, "you must provide a model parameter", "model");
+  if (model === undefined || model === "") throw new ApiError(400, "you must provide a model parameter", "model");
   const file = form.get("file");
   if (file === null || typeof file === "string")
-    throw new ApiFault(400, "Missing required parameter: 'file'.", "file", "missing_required_parameter");
+    throw new ApiError(400, "Missing required parameter: 'file'.", "file", "missing_required_parameter");
   const sound = readWav(new Uint8Array(await file.arrayBuffer()));
   const [pcm, ...others] = sound?.channels ?? [];
   if (sound === null || pcm === undefined || others.length > 0)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "Invalid file format. The model simulator takes WAV files of 16 bit PCM with one channel.",
       "file",
@@ -54,7 +54,7 @@ export async function readTranscriptionRequest(
     );
   const rate = RATES.find((one) => one === sound.rate);
   if (rate === undefined)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `The model simulator takes sound of ${RATES.join(", ")} Hz, not of ${sound.rate}.`,
       "file",
@@ -62,7 +62,7 @@ export async function readTranscriptionRequest(
     );
   const format = FORMATS.find((one) => one === (text("response_format") ?? "json"));
   if (format === undefined)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid value for 'response_format': expected one of ${FORMATS.join(", ")}.`,
       "response_format",
@@ -70,19 +70,19 @@ export async function readTranscriptionRequest(
     );
   const language = text("language") ?? "en";
   if (!/^[a-z]{2,3}$/i.test(language))
-    throw new ApiFault(400, "Invalid 'language': expected a code of ISO 639-1.", "language", "invalid_language_format");
+    throw new ApiError(400, "Invalid 'language': expected a code of ISO 639-1.", "language", "invalid_language_format");
   const stream = text("stream") ?? "false";
   if (stream !== "true" && stream !== "false")
-    throw new ApiFault(400, "Invalid type for 'stream': expected a boolean.", "stream", "invalid_type");
+    throw new ApiError(400, "Invalid type for 'stream': expected a boolean.", "stream", "invalid_type");
   return { model, pcm, rate, language, format, stream: stream === "true" };
 }
 
 async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<FormData> {
-  if (!/^multipart\/form-data\b/i.test(type)) throw new ApiFault(400, "The body must be multipart/form-data.");
+  if (!/^multipart\/form-data\b/i.test(type)) throw new ApiError(400, "The body must be multipart/form-data.");
   try {
     return await new Response(body, { headers: { "content-type": type } }).formData();
   } catch {
-    throw new ApiFault(400, "Could not parse multipart form.");
+    throw new ApiError(400, "Could not parse multipart form.");
   }
 }
 

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { andAgain, answerQuestion, askForParameter, regret, replyTo } from "./fact-answer.ts";
 import { fillArguments, propertiesOf } from "./tool-arguments.ts";
 import type { Schema } from "./tool-arguments.ts";
-import { judged, judgingTool } from "./evaluation-answer.ts";
+import { evaluationOf, evaluationTool } from "./evaluation-answer.ts";
 import { readPrompt } from "./system-prompt.ts";
 import type { Prompt } from "./system-prompt.ts";
 import type { Tool } from "./tool-ranking.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 import type { ChatRequest, Message } from "../api/chat-request.ts";
 import { speakTask } from "./task-speech.ts";
 import { fillFor, parameterTopic, rankTools, understand } from "./intent.ts";
@@ -34,7 +34,7 @@ export function complete(request: ChatRequest): Plan {
     [...request.messages.map(({ text }) => text), ...request.tools.map((tool) => JSON.stringify(tool))].join("\n"),
   );
   if (promptTokens > CONTEXT_TOKENS) {
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `This model's maximum context length is ${CONTEXT_TOKENS} tokens. However, your messages resulted in ${promptTokens} tokens. Please reduce the length of the messages.`,
       "messages",
@@ -80,11 +80,11 @@ function dictated(messages: readonly Message[]): string | null {
 function decide(request: ChatRequest): Decision {
   const exactly = dictated(request.messages);
   if (exactly !== null) return { say: exactly };
-  const judging = request.toolChoice === "none" ? null : judgingTool(request.tools);
-  if (judging !== null)
+  const evaluation = request.toolChoice === "none" ? null : evaluationTool(request.tools);
+  if (evaluation !== null)
     return {
-      tool: judging,
-      values: judged(judging, request.messages.findLast(({ role }) => role === "user")?.text ?? ""),
+      tool: evaluation,
+      values: evaluationOf(evaluation, request.messages.findLast(({ role }) => role === "user")?.text ?? ""),
     };
   const scene = sceneOf(request.messages);
   const forced = forcedTool(request, scene.situation(request.tools));

@@ -11,11 +11,11 @@ const LEAST = 0;
 const MOST = 10;
 
 /** The tool to answer with, where all that is offered is the one for judgements. */
-export const judgingTool = (tools: readonly Tool[]): Tool | null =>
+export const evaluationTool = (tools: readonly Tool[]): Tool | null =>
   tools.length === 1 && tools[0]?.name === ANSWER_TOOL ? tools[0] : null;
 
 /** Its arguments: full marks where the talk reached an outcome, else the middle of each scale, rounded down; the summary tells the customer's last words and the outcome. */
-export function judged(tool: Tool, question: string): Readonly<Record<string, unknown>> {
+export function evaluationOf(tool: Tool, question: string): Readonly<Record<string, unknown>> {
   const outcome = /^Outcome: (.+?)\.?$/m.exec(question)?.[1] ?? "none was reached";
   const reached = outcome !== "none was reached";
   const last = [...question.matchAll(/^CUSTOMER: (.*)$/gm)].at(-1)?.[1] ?? "";

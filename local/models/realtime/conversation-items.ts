@@ -1,5 +1,5 @@
 import { spokenBy } from "../../speech/modem.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 import { fieldsOf } from "./session-settings.ts";
 import type { Dialect } from "./session-settings.ts";
 
@@ -35,9 +35,9 @@ export class Conversation {
   /** Adds an item at the end, or behind another; gives the id of the one before it. */
   add(item: Item, after?: string | null): string | null {
     if (this.#items.some(({ id }) => id === item.id))
-      throw new ApiFault(400, `Item with id '${item.id}' already exists.`, "item.id", "item_already_exists");
+      throw new ApiError(400, `Item with id '${item.id}' already exists.`, "item.id", "item_already_exists");
     if (this.#items.length >= MOST_ITEMS)
-      throw new ApiFault(400, "The conversation is too long.", null, "conversation_too_long");
+      throw new ApiError(400, "The conversation is too long.", null, "conversation_too_long");
     const at =
       after === "root"
         ? 0
@@ -50,7 +50,7 @@ export class Conversation {
 
   get(id: unknown): Item {
     const item = this.#items[this.#indexOf(id, "item_id")];
-    if (item === undefined) throw new ApiFault(400, "No such item.", "item_id", "item_not_found");
+    if (item === undefined) throw new ApiError(400, "No such item.", "item_id", "item_not_found");
     return item;
   }
 
@@ -75,11 +75,11 @@ export class Conversation {
   truncate(id: unknown, audio_end_ms: unknown): number {
     const { body } = this.get(id);
     if (body.kind !== "message" || body.role !== "assistant" || !body.sound)
-      throw new ApiFault(400, "Only model output audio messages can be truncated.", "item_id", "invalid_value");
+      throw new ApiError(400, "Only model output audio messages can be truncated.", "item_id", "invalid_value");
     if (typeof audio_end_ms !== "number" || audio_end_ms < 0 || !Number.isInteger(audio_end_ms))
-      throw new ApiFault(400, "Invalid 'audio_end_ms': expected a whole number.", "audio_end_ms", "invalid_value");
+      throw new ApiError(400, "Invalid 'audio_end_ms': expected a whole number.", "audio_end_ms", "invalid_value");
     if (audio_end_ms > body.made_ms)
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Audio content of ${Math.floor(body.made_ms)}ms is already shorter than ${audio_end_ms}ms`,
         "audio_end_ms",
@@ -114,7 +114,7 @@ export class Conversation {
 
   #indexOf(id: unknown, param: string): number {
     const at = this.#items.findIndex((item) => item.id === id);
-    if (at < 0) throw new ApiFault(400, `Item with id '${String(id)}' does not exist.`, param, "item_not_found");
+    if (at < 0) throw new ApiError(400, `Item with id '${String(id)}' does not exist.`, param, "item_not_found");
     return at;
   }
 }
@@ -152,7 +152,7 @@ export function readItem(value: unknown, freshId: () => string, conversation: Co
   const text = (name: string): string => {
     const found = fields[name];
     if (typeof found !== "string")
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Missing required parameter: 'item.${name}'.`,
         `item.${name}`,
@@ -170,7 +170,7 @@ export function readItem(value: unknown, freshId: () => string, conversation: Co
   if (fields["type"] === "function_call_output") {
     const call_id = text("call_id");
     if (!conversation.hasCall(call_id))
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Tool call ID '${call_id}' not found in conversation.`,
         "item.call_id",
@@ -179,17 +179,17 @@ export function readItem(value: unknown, freshId: () => string, conversation: Co
     return make({ kind: "output", call_id, output: text("output") });
   }
   if (fields["type"] !== "message")
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "Invalid value for 'item.type': expected 'message', 'function_call' or 'function_call_output'.",
       "item.type",
       "invalid_value",
     );
   const role = (["user", "assistant", "system"] as const).find((one) => one === fields["role"]);
-  if (role === undefined) throw new ApiFault(400, "Invalid value for 'item.role'.", "item.role", "invalid_value");
+  if (role === undefined) throw new ApiError(400, "Invalid value for 'item.role'.", "item.role", "invalid_value");
   const parts: unknown = fields["content"];
   if (!Array.isArray(parts))
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "Missing required parameter: 'item.content'.",
       "item.content",
@@ -202,7 +202,7 @@ export function readItem(value: unknown, freshId: () => string, conversation: Co
 function partText(part: Fields, role: string, index: number): string {
   const types = role === "assistant" ? ["output_text", "text"] : ["input_text"];
   if (typeof part["type"] !== "string" || !types.includes(part["type"]) || typeof part["text"] !== "string")
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid 'item.content[${index}]': the model simulator takes ${types.join(" or ")}.`,
       `item.content[${index}]`,

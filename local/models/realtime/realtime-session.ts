@@ -1,10 +1,10 @@
 import { delay } from "../api/delays.ts";
 import { errorType } from "../api/json-http.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 import type { RequestContext } from "../api/request-context.ts";
-import { Ear } from "./turn-detection.ts";
+import { SpeechInput } from "./turn-detection.ts";
 import { Conversation, itemFields, readItem, type Item } from "./conversation-items.ts";
-import { Responding } from "./response-queue.ts";
+import { ResponseQueue } from "./response-queue.ts";
 import { described, fieldsOf, updated, type Dialect, type Settings } from "./session-settings.ts";
 
 /** One realtime session: events of the client in, events of the server out. Ids are counted, so that the same talk reads the same. */
@@ -12,7 +12,7 @@ import { described, fieldsOf, updated, type Dialect, type Settings } from "./ses
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What a session needs of its connection. */
-export interface Line {
+export interface RealtimeConnection {
   send(text: string): void;
   /** Cuts the line without a goodbye. */
   cut(): void;
@@ -22,26 +22,32 @@ const LEAST_COMMIT_MS = 100;
 
 /** A session on a connection. */
 export class RealtimeSession {
-  readonly #line: Line;
+  readonly #connection: RealtimeConnection;
   readonly #dialect: Dialect;
   readonly #id: string;
   readonly #context: RequestContext;
   readonly #gone = new AbortController();
   readonly #conversation = new Conversation();
-  readonly #responding: Responding;
-  readonly #ear: Ear;
+  readonly #responses: ResponseQueue;
+  readonly #input: SpeechInput;
   readonly #counts = new Map<string, number>();
   #settings: Settings;
   #pendingId: string | null = null;
-  #wordsTold = 0;
+  #wordsSent = 0;
 
-  constructor(o: { line: Line; id: string; dialect: Dialect; settings: Settings; context: RequestContext }) {
-    this.#line = o.line;
+  constructor(o: {
+    line: RealtimeConnection;
+    id: string;
+    dialect: Dialect;
+    settings: Settings;
+    context: RequestContext;
+  }) {
+    this.#connection = o.line;
     this.#dialect = o.dialect;
     this.#id = o.id;
     this.#context = o.context;
     this.#settings = o.settings;
-    this.#responding = new Responding(
+    this.#responses = new ResponseQueue(
       {
         dialect: o.dialect,
         conversation: this.#conversation,
@@ -54,7 +60,7 @@ export class RealtimeSession {
       o.context,
       () => this.#count("resp"),
     );
-    this.#ear = new Ear(o.settings, {
+    this.#input = new SpeechInput(o.settings, {
       started: (at) => this.#started(at),
       stopped: (at) => this.#stopped(at),
       word: (word) => this.#word(word),
@@ -70,10 +76,10 @@ export class RealtimeSession {
       this.#take(event);
     } catch (error) {
       const fault =
-        error instanceof ApiFault
+        error instanceof ApiError
           ? error
-          : new ApiFault(500, "The model simulator failed on this event.", null, "server_error");
-      if (!(error instanceof ApiFault)) console.error(error);
+          : new ApiError(500, "The model simulator failed on this event.", null, "server_error");
+      if (!(error instanceof ApiError)) console.error(error);
       this.#send({
         type: "error",
         error: {
@@ -90,7 +96,7 @@ export class RealtimeSession {
   /** The connection is gone. */
   closed(): void {
     this.#gone.abort();
-    this.#responding.cancel("client_cancelled");
+    this.#responses.cancel("client_cancelled");
   }
 
   #take(event: Fields): void {
@@ -101,16 +107,16 @@ export class RealtimeSession {
       case "input_audio_buffer.append":
         return this.#append(event["audio"]);
       case "input_audio_buffer.commit":
-        if (this.#ear.buffered_ms < LEAST_COMMIT_MS)
-          throw new ApiFault(
+        if (this.#input.buffered_ms < LEAST_COMMIT_MS)
+          throw new ApiError(
             400,
-            `Error committing input audio buffer: buffer too small. Expected at least ${LEAST_COMMIT_MS}ms of audio, but buffer only has ${this.#ear.buffered_ms.toFixed(2)}ms of audio.`,
+            `Error committing input audio buffer: buffer too small. Expected at least ${LEAST_COMMIT_MS}ms of audio, but buffer only has ${this.#input.buffered_ms.toFixed(2)}ms of audio.`,
             null,
             "input_audio_buffer_commit_empty",
           );
         return this.#commit();
       case "input_audio_buffer.clear":
-        this.#ear.clear();
+        this.#input.clear();
         this.#pendingId = null;
         return this.#send({ type: "input_audio_buffer.cleared" });
       case "conversation.item.create": {
@@ -138,46 +144,46 @@ export class RealtimeSession {
       }
       case "response.create":
         if (this.#settings.purpose === "transcription")
-          throw new ApiFault(400, "A transcription session gives no responses.", "type", "invalid_value");
-        return this.#responding.create(this.#settings, event["response"]);
+          throw new ApiError(400, "A transcription session gives no responses.", "type", "invalid_value");
+        return this.#responses.create(this.#settings, event["response"]);
       case "response.cancel":
-        if (!this.#responding.cancel("client_cancelled", event["response_id"]))
-          throw new ApiFault(400, "Cancellation failed: no active response found", null, "response_cancel_not_active");
+        if (!this.#responses.cancel("client_cancelled", event["response_id"]))
+          throw new ApiError(400, "Cancellation failed: no active response found", null, "response_cancel_not_active");
         return;
       default:
-        throw new ApiFault(400, `Invalid value: '${String(event["type"])}'.`, "type", "invalid_value");
+        throw new ApiError(400, `Invalid value: '${String(event["type"])}'.`, "type", "invalid_value");
     }
   }
 
   #update(session: unknown): void {
     this.#settings = updated(this.#settings, session, this.#dialect);
-    this.#ear.configure(this.#settings);
+    this.#input.configure(this.#settings);
     this.#send({ type: this.#sessionEvent("updated"), session: described(this.#settings, this.#id, this.#dialect) });
   }
 
   #append(audio: unknown): void {
     if (typeof audio !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(audio))
-      throw new ApiFault(400, "Invalid 'audio': expected base64.", "audio", "invalid_value");
-    this.#ear.push(Buffer.from(audio, "base64"));
+      throw new ApiError(400, "Invalid 'audio': expected base64.", "audio", "invalid_value");
+    this.#input.push(Buffer.from(audio, "base64"));
   }
 
   #started(at_ms: number): void {
     this.#send({ type: "input_audio_buffer.speech_started", audio_start_ms: at_ms, item_id: this.#pending() });
-    if (this.#settings.detection?.interrupt_response === true) this.#responding.cancel("turn_detected");
+    if (this.#settings.detection?.interrupt_response === true) this.#responses.cancel("turn_detected");
   }
 
   #stopped(at_ms: number): void {
     this.#send({ type: "input_audio_buffer.speech_stopped", audio_end_ms: at_ms, item_id: this.#pending() });
     this.#commit();
     if (this.#settings.purpose === "transcription" || this.#settings.detection?.create_response !== true) return;
-    if (!this.#responding.active) return this.#responding.create(this.#settings, {});
+    if (!this.#responses.active) return this.#responses.create(this.#settings, {});
     if (this.#settings.detection.interrupt_response) void this.#answerNext();
   }
 
   /** A cancelled answer still tells its end; then the next one begins. */
   async #answerNext(): Promise<void> {
-    await this.#responding.over;
-    if (!this.#responding.active && !this.#gone.signal.aborted) this.#responding.create(this.#settings, {});
+    await this.#responses.over;
+    if (!this.#responses.active && !this.#gone.signal.aborted) this.#responses.create(this.#settings, {});
   }
 
   #word(word: string): void {
@@ -190,21 +196,21 @@ export class RealtimeSession {
       type: "conversation.item.input_audio_transcription.delta",
       item_id,
       content_index: 0,
-      delta: this.#wordsTold === 0 ? word : ` ${word}`,
+      delta: this.#wordsSent === 0 ? word : ` ${word}`,
     });
-    this.#wordsTold += 1;
+    this.#wordsSent += 1;
   }
 
   #commit(): void {
-    const heard_ms = this.#ear.buffered_ms;
-    const words = this.#ear.commit();
+    const heard_ms = this.#input.buffered_ms;
+    const words = this.#input.commit();
     const item: Item = {
       id: this.#pending(),
       status: "completed",
       body: { kind: "message", role: "user", sound: true, text: words.join(" "), made_ms: heard_ms, truncated: false },
     };
     this.#pendingId = null;
-    this.#wordsTold = 0;
+    this.#wordsSent = 0;
     this.#send({
       type: "input_audio_buffer.committed",
       previous_item_id: this.#conversation.lastId(),
@@ -270,7 +276,7 @@ export class RealtimeSession {
   }
 
   #send(event: Fields): void {
-    if (!this.#gone.signal.aborted) this.#line.send(JSON.stringify({ ...event, event_id: this.#count("event") }));
+    if (!this.#gone.signal.aborted) this.#connection.send(JSON.stringify({ ...event, event_id: this.#count("event") }));
   }
 }
 
@@ -279,7 +285,7 @@ function parsed(text: string): Fields {
     const value: unknown = JSON.parse(text);
     return fieldsOf(value, "event");
   } catch (error) {
-    if (error instanceof ApiFault) throw error;
-    throw new ApiFault(400, "We could not parse the JSON of your event.", null, "invalid_json");
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, "We could not parse the JSON of your event.", null, "invalid_json");
   }
 }

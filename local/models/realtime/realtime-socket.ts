@@ -5,7 +5,7 @@ import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
 import { errorOf } from "../api/faults.ts";
 import { errorBody } from "../api/json-http.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 import type { Simulator } from "../simulator.ts";
 import { RealtimeSession } from "./realtime-session.ts";
 import { firstSettings } from "./session-settings.ts";
@@ -27,7 +27,7 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
       const dialect = /\brealtime=v1\b/.test(String(request.headers["openai-beta"] ?? "")) ? "beta" : "ga";
       sockets.handleUpgrade(request, socket, head, (client) => {
         const session = new RealtimeSession({
-          line: lineOf(client),
+          line: connectionOf(client),
           id,
           dialect,
           settings: firstSettings(purpose, model),
@@ -42,7 +42,7 @@ export function serveRealtime(server: Server, simulator: Simulator): () => void 
     } catch (error) {
       refuse(
         socket,
-        error instanceof ApiFault ? error : new ApiFault(500, "The model simulator failed on this connection."),
+        error instanceof ApiError ? error : new ApiError(500, "The model simulator failed on this connection."),
       );
     }
   });
@@ -57,19 +57,19 @@ function admitted(
   simulator: Simulator,
 ): { purpose: "realtime" | "transcription"; model: string } {
   const url = new URL(request.url ?? "/", "http://simulator");
-  if (url.pathname !== "/v1/realtime") throw new ApiFault(404, `Invalid URL (GET ${url.pathname})`);
+  if (url.pathname !== "/v1/realtime") throw new ApiError(404, `Invalid URL (GET ${url.pathname})`);
   simulator.authorise(request);
   const error = errorOf(simulator.context.faults.take("realtime", ["error_500", "error_429"]));
   if (error !== null) throw error;
   const purpose = url.searchParams.get("intent") === "transcription" ? "transcription" : "realtime";
   const model = url.searchParams.get("model");
   if (model === null && purpose === "realtime")
-    throw new ApiFault(400, "you must provide a model parameter", "model", "missing_model");
+    throw new ApiError(400, "you must provide a model parameter", "model", "missing_model");
   if (model !== null) simulator.checkSoundModel(model);
   return { purpose, model: model ?? "" };
 }
 
-function lineOf(client: WebSocket): { send(text: string): void; cut(): void } {
+function connectionOf(client: WebSocket): { send(text: string): void; cut(): void } {
   return { send: (text) => client.send(text), cut: () => client.terminate() };
 }
 
@@ -79,7 +79,7 @@ function textOf(data: Buffer | ArrayBuffer | Buffer[]): string {
   ).toString("utf8");
 }
 
-function refuse(socket: Duplex, fault: ApiFault): void {
+function refuse(socket: Duplex, fault: ApiError): void {
   const body = JSON.stringify(errorBody(fault));
   const head = [
     `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status] ?? "Error"}`,

@@ -1,9 +1,9 @@
 import { errorType } from "../api/json-http.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 import type { RequestSummary } from "../api/request-log.ts";
 import type { RequestContext } from "../api/request-context.ts";
 import type { Plan } from "../dialogue/completion.ts";
-import { chatOf, planned, tellAnswer, usageOf, type Answer, type AnswerHost } from "./response.ts";
+import { chatOf, planned, sendAnswer, usageOf, type Answer, type AnswerHost } from "./response.ts";
 import { itemFields } from "./conversation-items.ts";
 import { fieldsOf, formatFields, modalityOf, toolsOf, type Settings } from "./session-settings.ts";
 
@@ -16,7 +16,7 @@ type Active = { readonly answer: Answer; readonly stop: AbortController; reason:
 const ANSWER_FAULTS = ["hang", "garbage_tool_call", "cut_stream", "slow", "drop", "error_event"] as const;
 
 /** Gives answers one at a time. */
-export class Responding {
+export class ResponseQueue {
   readonly #host: AnswerHost;
   readonly #context: RequestContext;
   readonly #responseId: () => string;
@@ -41,7 +41,7 @@ export class Responding {
   /** Begins an answer; throws ApiFault where the order is wrong or another answer is on its way. */
   create(settings: Settings, order: unknown): void {
     if (this.#active !== null)
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Conversation already has an active response in progress: ${this.#active.answer.id}. Wait until the response is finished before creating a new one.`,
         null,
@@ -89,7 +89,7 @@ export class Responding {
       if (answer.fault?.kind === "drop" || answer.fault?.kind === "hang")
         await new Promise((_resolve, reject) => stop.signal.addEventListener("abort", reject, { once: true }));
       if (answer.fault?.kind === "error_event")
-        throw new ApiFault(
+        throw new ApiError(
           500,
           "The server had an error while processing your request. Sorry about that!",
           null,
@@ -100,7 +100,7 @@ export class Responding {
         content: plan.content,
         call: plan.call === null ? null : { name: plan.call.name, arguments: plan.call.arguments },
       };
-      await tellAnswer(answer, plan, this.#host, stop.signal);
+      await sendAnswer(answer, plan, this.#host, stop.signal);
       summary.end = "sent";
       this.#active = null;
       const cut = plan.finish === "length";
@@ -121,10 +121,10 @@ export class Responding {
           plan,
         );
       const fault =
-        error instanceof ApiFault
+        error instanceof ApiError
           ? error
-          : new ApiFault(500, "The model simulator failed on this answer.", null, "server_error");
-      if (!(error instanceof ApiFault)) console.error(error);
+          : new ApiError(500, "The model simulator failed on this answer.", null, "server_error");
+      if (!(error instanceof ApiError)) console.error(error);
       const told = { type: errorType(fault.status), code: fault.code, message: fault.message };
       this.#host.send({ type: "error", error: { ...told, param: fault.param, event_id: null } });
       this.#done(answer, "failed", { type: "failed", error: told }, plan);
@@ -176,7 +176,7 @@ function ordered(
 ): { settings: Settings; aside: boolean; metadata: unknown } {
   const fields = fieldsOf(order ?? {}, "response");
   if (fields["input"] !== undefined)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "'response.input' is not supported by the model simulator; leave it out.",
       "response.input",

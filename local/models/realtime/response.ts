@@ -7,7 +7,7 @@ import { delay } from "../api/delays.ts";
 import type { DelayTimes } from "../api/delays.ts";
 import { garbled } from "../api/faults.ts";
 import type { Fault } from "../api/faults.ts";
-import { ApiFault, readRequest } from "../api/chat-request.ts";
+import { ApiError, readRequest } from "../api/chat-request.ts";
 import type { ChatRequest } from "../api/chat-request.ts";
 import { PIECE_EVERY_MS, PIECE_MS } from "../api/speech-endpoint.ts";
 import { itemFields, partFields } from "./conversation-items.ts";
@@ -65,9 +65,9 @@ export function chatOf(settings: Settings, conversation: Conversation): ChatRequ
 }
 
 /** Speaks or calls. Rejects when the signal aborts; what was begun is brought to its events' end even then. */
-export async function tellAnswer(answer: Answer, plan: Plan, host: AnswerHost, signal: AbortSignal): Promise<void> {
+export async function sendAnswer(answer: Answer, plan: Plan, host: AnswerHost, signal: AbortSignal): Promise<void> {
   await delay(host.delays.first_token_ms + (answer.fault?.kind === "slow" ? answer.fault.ms : 0), signal);
-  if (plan.call !== null) return await tellCall(answer, plan.call, host, signal);
+  if (plan.call !== null) return await sendFunctionCall(answer, plan.call, host, signal);
   if (answer.settings.modality === "audio") await delay(host.delays.first_audio_ms, signal);
   const sound = answer.settings.modality === "audio";
   const body = { kind: "message" as const, role: "assistant" as const, sound, text: "", made_ms: 0, truncated: false };
@@ -77,8 +77,8 @@ export async function tellAnswer(answer: Answer, plan: Plan, host: AnswerHost, s
   const names = eventNames(host.dialect);
   let whole = false;
   try {
-    if (sound) await tellSound(plan.content ?? "", { answer, body, where, host, signal });
-    else await tellText(plan.content ?? "", { body, where, host, signal });
+    if (sound) await sendAudio(plan.content ?? "", { answer, body, where, host, signal });
+    else await sendText(plan.content ?? "", { body, where, host, signal });
     whole = plan.finish === "stop";
   } finally {
     if (sound) host.send({ type: `${names.audio}.done`, ...where });
@@ -126,14 +126,14 @@ function end(answer: Answer, item: Item, status: Item["status"], host: AnswerHos
   });
 }
 
-type Telling = Readonly<{
+type ContentPart = Readonly<{
   body: { text: string; made_ms: number; truncated: boolean };
   where: Readonly<Record<string, unknown>>;
   host: AnswerHost;
   signal: AbortSignal;
 }>;
 
-async function tellText(text: string, { body, where, host, signal }: Telling): Promise<void> {
+async function sendText(text: string, { body, where, host, signal }: ContentPart): Promise<void> {
   for (const [index, word] of wordsWithBlanks(text).entries()) {
     if (index > 0) await delay(host.delays.token_ms, signal);
     body.text += word;
@@ -141,7 +141,7 @@ async function tellText(text: string, { body, where, host, signal }: Telling): P
   }
 }
 
-async function tellSound(text: string, telling: Telling & Readonly<{ answer: Answer }>): Promise<void> {
+async function sendAudio(text: string, telling: ContentPart & Readonly<{ answer: Answer }>): Promise<void> {
   const { answer, body, where, host, signal } = telling;
   const names = eventNames(host.dialect);
   const { law, rate } = answer.settings.output;
@@ -168,11 +168,11 @@ async function tellSound(text: string, telling: Telling & Readonly<{ answer: Ans
     });
     if (until_ms <= cutAt_ms) continue;
     host.cut();
-    throw new ApiFault(500, "The line was cut, as ordered.");
+    throw new ApiError(500, "The line was cut, as ordered.");
   }
 }
 
-async function tellCall(
+async function sendFunctionCall(
   answer: Answer,
   call: NonNullable<Plan["call"]>,
   host: AnswerHost,

@@ -1,6 +1,6 @@
 import type { Law } from "../../speech/g711.ts";
 import type { Rate } from "../../speech/tones.ts";
-import { ApiFault } from "../api/chat-request.ts";
+import { ApiError } from "../api/chat-request.ts";
 
 /** What a realtime session is set to, in both dialects: "ga" nests it, "beta" is flat with names of its own. Pure. */
 
@@ -78,7 +78,7 @@ export function firstSettings(purpose: Settings["purpose"], model: string): Sett
 /** An object's fields; throws ApiFault 400 for anything else. */
 export function fieldsOf(value: unknown, param: string): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new ApiFault(400, `Invalid type for '${param}': expected an object.`, param, "invalid_type");
+    throw new ApiError(400, `Invalid type for '${param}': expected an object.`, param, "invalid_type");
   return { ...value };
 }
 
@@ -86,7 +86,7 @@ export function fieldsOf(value: unknown, param: string): Fields {
 export function updated(before: Settings, session: unknown, dialect: Dialect): Settings {
   const given = fieldsOf(session, "session");
   if (dialect === "ga" && given["type"] !== before.purpose)
-    throw new ApiFault(
+    throw new ApiError(
       400,
       given["type"] === undefined
         ? "Missing required parameter: 'session.type'."
@@ -206,10 +206,10 @@ function formatOf(value: unknown, param: string): SoundFormat {
   const fields =
     typeof value === "string" ? { type: FORMATS.find(({ beta }) => beta === value)?.name } : fieldsOf(value, param);
   const format = FORMATS.find(({ name }) => name === fields["type"]);
-  if (format === undefined) throw new ApiFault(400, `Invalid value for '${param}'.`, param, "invalid_value");
+  if (format === undefined) throw new ApiError(400, `Invalid value for '${param}'.`, param, "invalid_value");
   const rate = "rate" in fields ? fields["rate"] : format.rate;
   if (rate !== format.rate)
-    throw new ApiFault(400, `Invalid '${param}.rate': expected ${format.rate}.`, `${param}.rate`, "invalid_value");
+    throw new ApiError(400, `Invalid '${param}.rate': expected ${format.rate}.`, `${param}.rate`, "invalid_value");
   return { name: format.name, law: format.law, rate: format.rate };
 }
 
@@ -219,7 +219,7 @@ function detectionOf(value: unknown): TurnDetection | null {
   const fields = fieldsOf(value, param);
   const kind = fields["type"] ?? "server_vad";
   if (kind !== "server_vad" && kind !== "semantic_vad")
-    throw new ApiFault(
+    throw new ApiError(
       400,
       `Invalid value for '${param}.type': expected 'server_vad' or 'semantic_vad'.`,
       `${param}.type`,
@@ -228,7 +228,7 @@ function detectionOf(value: unknown): TurnDetection | null {
   const number = (name: "threshold" | "prefix_padding_ms" | "silence_duration_ms", most: number): number => {
     const given = fields[name] ?? DETECTION[name];
     if (typeof given !== "number" || given < 0 || given > most)
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Invalid '${param}.${name}': expected a number from 0 to ${most}.`,
         `${param}.${name}`,
@@ -241,7 +241,7 @@ function detectionOf(value: unknown): TurnDetection | null {
       ? SILENCE_BY_EAGERNESS[String(fields["eagerness"] ?? "auto")]
       : number("silence_duration_ms", MOST_MS);
   if (silence === undefined)
-    throw new ApiFault(400, `Invalid '${param}.eagerness'.`, `${param}.eagerness`, "invalid_value");
+    throw new ApiError(400, `Invalid '${param}.eagerness'.`, `${param}.eagerness`, "invalid_value");
   return {
     kind,
     threshold: number("threshold", 1),
@@ -255,7 +255,7 @@ function detectionOf(value: unknown): TurnDetection | null {
 /** The way of answering; sound always comes with its words. */
 export function modalityOf(value: unknown): Settings["modality"] {
   if (!Array.isArray(value) || value.length === 0 || value.some((one) => one !== "audio" && one !== "text"))
-    throw new ApiFault(
+    throw new ApiError(
       400,
       "Invalid modalities: expected ['audio'] or ['text'].",
       "session.output_modalities",
@@ -266,7 +266,7 @@ export function modalityOf(value: unknown): Settings["modality"] {
 
 function textOf(value: unknown, param: string): string {
   if (typeof value !== "string")
-    throw new ApiFault(400, `Invalid type for '${param}': expected a string.`, param, "invalid_type");
+    throw new ApiError(400, `Invalid type for '${param}': expected a string.`, param, "invalid_type");
   return value;
 }
 
@@ -279,11 +279,11 @@ function voiceOf(value: unknown): string {
 /** Functions as a session or a response names them. */
 export function toolsOf(value: unknown): readonly unknown[] {
   if (!Array.isArray(value))
-    throw new ApiFault(400, "Invalid type for 'session.tools': expected an array.", "session.tools", "invalid_type");
+    throw new ApiError(400, "Invalid type for 'session.tools': expected an array.", "session.tools", "invalid_type");
   for (const [index, tool] of value.entries()) {
     const { type, name } = fieldsOf(tool, `session.tools[${index}]`);
     if (type !== "function" || typeof name !== "string")
-      throw new ApiFault(
+      throw new ApiError(
         400,
         `Invalid 'session.tools[${index}]': expected a function with a name.`,
         `session.tools[${index}]`,
@@ -295,5 +295,5 @@ export function toolsOf(value: unknown): readonly unknown[] {
 
 function tokensOf(value: unknown): number | "inf" {
   if (value === "inf" || (typeof value === "number" && Number.isInteger(value) && value > 0)) return value;
-  throw new ApiFault(400, "Invalid 'session.max_output_tokens'.", "session.max_output_tokens", "invalid_value");
+  throw new ApiError(400, "Invalid 'session.max_output_tokens'.", "session.max_output_tokens", "invalid_value");
 }

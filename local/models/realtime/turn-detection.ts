@@ -7,7 +7,7 @@ import type { Settings, SoundFormat, TurnDetection } from "./session-settings.ts
 /** The listening half of a session: the words in its sound, and when somebody begins and ends to speak. Times are milliseconds of the sound. */
 
 /** What the ear tells. */
-export interface EarEvents {
+export interface SpeechInputEvents {
   started(at_ms: number): void;
   stopped(at_ms: number): void;
   /** A word, as soon as it is complete. */
@@ -23,10 +23,10 @@ const LEAST_DB = -50;
 const RANGE_DB = 30;
 
 /** Listens to one session. */
-export class Ear {
+export class SpeechInput {
   #format: SoundFormat;
   #detection: TurnDetection | null;
-  readonly #events: EarEvents;
+  readonly #events: SpeechInputEvents;
   #decoder: Decoder;
   #words: string[] = [];
   #rest: Int16Array = new Int16Array(0);
@@ -36,7 +36,7 @@ export class Ear {
   #silent_ms = 0;
   speaking = false;
 
-  constructor(settings: Settings, events: EarEvents) {
+  constructor(settings: Settings, events: SpeechInputEvents) {
     this.#format = settings.input;
     this.#detection = settings.detection;
     this.#events = events;

@@ -13,7 +13,7 @@ import { sessionOf, type Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compilePipeline, stageOf } from "../pipeline/pipeline.ts";
-import type { PipelineSite } from "../pipeline/stage.ts";
+import type { PipelineContext } from "../pipeline/stage.ts";
 import { mergeTarget, outTarget } from "../pipeline/output-stages.ts";
 import type { Query } from "../planner/query-plan.ts";
 import { countMatches, prepare, type Prepared } from "../query/query-execution.ts";
@@ -74,7 +74,7 @@ function* docsOf(prepared: Prepared | undefined): Generator<Doc, void> {
   if (prepared !== undefined) for (const m of prepared.run()) yield m.doc;
 }
 
-function site(call: Call, scope: Scope): PipelineSite {
+function site(call: Call, scope: Scope): PipelineContext {
   return { scope, read: (name, query) => docsOf(source(call, name, query, scope)) };
 }
 

@@ -1,7 +1,7 @@
 /** runOnRequirements: may this file or test run on this server? */
 import { shown, type Doc, numberOf } from "./expectations/bson-values.ts";
 import { exactDifferences } from "./expectations/value-match.ts";
-import { RunnerFault } from "./runner-errors.ts";
+import { RunnerError } from "./runner-errors.ts";
 import type { ServerFacts, ServerUnderTest } from "./server-under-test.ts";
 import { documentAt, flagAt, onlyKeys, optionalDocumentsAt, stringAt, stringsAt } from "./field-readers.ts";
 
@@ -21,7 +21,7 @@ const VERSION_PARTS = 3;
 /** `8`, `8.0` or `8.0.4-rc1` as three numbers. Throws RunnerFault on anything else. */
 export function parseVersion(text: string): number[] {
   const found = /^(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+.].*)?$/.exec(text);
-  if (found === null) throw new RunnerFault(`"${text}" is not a version`);
+  if (found === null) throw new RunnerError(`"${text}" is not a version`);
   return found.slice(1, VERSION_PARTS + 1).map((part) => Number(part ?? 0));
 }
 
@@ -43,7 +43,7 @@ function unmetByFacts(requirement: Doc, facts: ServerFacts): string | undefined 
     return `is for servers up to ${String(most)}, this is ${version}`;
   const topologies = stringsAt("topologies", requirement["topologies"]);
   const odd = topologies.find((name) => !TOPOLOGIES.includes(name));
-  if (odd !== undefined) throw new RunnerFault(`unknown topology "${odd}" in runOnRequirements`);
+  if (odd !== undefined) throw new RunnerError(`unknown topology "${odd}" in runOnRequirements`);
   // Every shard has been a replica set since server 3.6, so the deprecated name means the same.
   const wanted = topologies.map((name) => (name === "sharded-replicaset" ? "sharded" : name));
   if (topologies.length > 0 && !wanted.includes(facts.topology))
@@ -57,7 +57,7 @@ function unmetByFacts(requirement: Doc, facts: ServerFacts): string | undefined 
 function unmetByEnvironment(requirement: Doc): string | undefined {
   const { serverless = "allow" } = requirement;
   if (serverless !== "allow" && serverless !== "forbid" && serverless !== "require")
-    throw new RunnerFault(`serverless must be require, forbid or allow, not ${shown(serverless)}`);
+    throw new RunnerError(`serverless must be require, forbid or allow, not ${shown(serverless)}`);
   if (serverless === "require") return "needs an Atlas Serverless instance";
   return flagAt("csfle", requirement["csfle"], false) ? "needs client-side encryption" : undefined;
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Doc, isDocument } from "./expectations/bson-values.ts";
-import { RunnerFault } from "./runner-errors.ts";
+import { RunnerError } from "./runner-errors.ts";
 import { refusalOf } from "./expectations/unsupported-features.ts";
 import { compareVersions, parseVersion, unmetRequirements } from "./requirements.ts";
 import { type Failure, runTest, ServerGone } from "./run-test.ts";
@@ -49,19 +49,19 @@ async function readTestFile(path: string): Promise<Doc> {
   try {
     parsed = JSON.parse(await readFile(path, "utf8"));
   } catch (error) {
-    throw new RunnerFault(`cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new RunnerError(`cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (!isDocument(parsed) || !("schemaVersion" in parsed) || !("tests" in parsed))
-    throw new RunnerFault("is no file of the unified test format (it has no schemaVersion and tests)");
+    throw new RunnerError("is no file of the unified test format (it has no schemaVersion and tests)");
   const version = parseVersion(stringAt("schemaVersion", parsed["schemaVersion"]));
   const newest = parseVersion(NEWEST_SCHEMA);
   if (version[0] !== newest[0] || compareVersions(version, newest) > 0)
-    throw new RunnerFault(`schemaVersion ${String(parsed["schemaVersion"])} is not one of 1.0 to ${NEWEST_SCHEMA}`);
+    throw new RunnerError(`schemaVersion ${String(parsed["schemaVersion"])} is not one of 1.0 to ${NEWEST_SCHEMA}`);
   onlyKeys("the file", parsed, FILE_KEYS);
   return parsed;
 }
 
-async function judgeTest(file: Doc, test: Doc, server: ServerUnderTest): Promise<TestVerdict> {
+async function checkTest(file: Doc, test: Doc, server: ServerUnderTest): Promise<TestVerdict> {
   const description = stringAt("description", test["description"]);
   try {
     onlyKeys(`test "${description}"`, test, TEST_KEYS);
@@ -73,7 +73,7 @@ async function judgeTest(file: Doc, test: Doc, server: ServerUnderTest): Promise
     const failure = await runTest(file, test, server);
     return failure === undefined ? { description, status: "passed" } : { description, status: "failed", failure };
   } catch (error) {
-    if (error instanceof RunnerFault)
+    if (error instanceof RunnerError)
       return { description, status: "failed", failure: { reason: error.message, mismatches: [] } };
     throw error;
   }
@@ -91,7 +91,7 @@ export async function runFile(path: string, server: ServerUnderTest): Promise<Fi
   try {
     const file = await readTestFile(path);
     const rawTests = documentsAt("tests", file["tests"]);
-    if (rawTests.length === 0) throw new RunnerFault("has no tests");
+    if (rawTests.length === 0) throw new RunnerError("has no tests");
     const unmet = await unmetRequirements(file["runOnRequirements"], server);
     if (unmet !== undefined) {
       const tests = rawTests.map((test): TestVerdict => ({
@@ -102,10 +102,10 @@ export async function runFile(path: string, server: ServerUnderTest): Promise<Fi
       return { file: name, status: "refused", reason: unmet, tests };
     }
     const tests: TestVerdict[] = [];
-    for (const test of rawTests) tests.push(await judgeTest(file, test, server));
+    for (const test of rawTests) tests.push(await checkTest(file, test, server));
     return sumUp(name, tests);
   } catch (error) {
-    if (error instanceof ServerGone || !(error instanceof RunnerFault)) throw error;
+    if (error instanceof ServerGone || !(error instanceof RunnerError)) throw error;
     return { file: name, status: "failed", reason: error.message, tests: [] };
   }
 }

@@ -8,7 +8,7 @@ export interface Mismatch {
 }
 
 /** The file asks for something that is not in the format or not known here. Never satisfies an expectError. */
-export class RunnerFault extends Error {
+export class RunnerError extends Error {
   override readonly name = "RunnerFault";
 }
 

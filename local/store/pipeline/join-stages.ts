@@ -2,7 +2,7 @@ import { refuseUnknown } from "../commands/command-arguments.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
 import { setField, visitPath } from "../bson/paths.ts";
-import { subPipeline, type CompilePipeline, type PipelineSite, type Stage } from "./stage.ts";
+import { subPipeline, type CompilePipeline, type PipelineContext, type Stage } from "./stage.ts";
 import { isDoc, isTrue, typeAlias, type Doc, type Value } from "../bson/values.ts";
 import { BSONRegExp, Long } from "bson";
 
@@ -45,7 +45,7 @@ function joinFilter(doc: Doc, local: string[], foreign: string): Doc {
 }
 
 /** $lookup by equality, by pipeline, or both; the equality goes through the foreign collection's indexes. */
-export function compileLookup(arg: Value, site: PipelineSite, compilePipeline: CompilePipeline): Stage {
+export function compileLookup(arg: Value, site: PipelineContext, compilePipeline: CompilePipeline): Stage {
   if (!isDoc(arg))
     throw new StoreError("FailedToParse", `the $lookup specification must be an object, not ${typeAlias(arg)}`);
   refuseUnknown(arg, "$lookup", LOOKUP, false);
@@ -81,7 +81,7 @@ export function compileLookup(arg: Value, site: PipelineSite, compilePipeline: C
 }
 
 /** $unionWith */
-export function compileUnionWith(arg: Value, site: PipelineSite, compilePipeline: CompilePipeline): Stage {
+export function compileUnionWith(arg: Value, site: PipelineContext, compilePipeline: CompilePipeline): Stage {
   const spec: Doc = typeof arg === "string" ? { coll: arg } : isDoc(arg) ? arg : {};
   refuseUnknown(spec, "$unionWith", new Set(["coll", "pipeline"]), false);
   const coll = text(spec, "coll", "$unionWith");

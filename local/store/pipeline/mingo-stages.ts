@@ -5,7 +5,7 @@ import { prepareExpression } from "../expressions/expression-check.ts";
 import { demoteDeep, promote } from "../expressions/expression-values.ts";
 import { storeErrorOf } from "../expressions/expressions.ts";
 import { mingoOptions, PLAIN_CONTEXT } from "../expressions/mingo-core.ts";
-import type { PipelineSite, Stage } from "./stage.ts";
+import type { PipelineContext, Stage } from "./stage.ts";
 import { isDoc, type Doc, type Value } from "../bson/values.ts";
 
 /** Stages left to mingo. Documents go through it as JavaScript values, so an integral double comes out as an integer. */
@@ -39,7 +39,7 @@ function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
 }
 
 /** One of the stages that mingo runs. Errors: 40324 for a stage nobody knows. */
-export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage {
+export function mingoStage(name: string, arg: Value, site: PipelineContext): Stage {
   const known = STAGES.get(name);
   if (known === undefined) throw new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);
   if (name !== "$redact") {
@@ -67,7 +67,7 @@ export function mingoStage(name: string, arg: Value, site: PipelineSite): Stage 
 }
 
 /** Accumulators and filters inside these stages are no expressions; everything else in them is checked. */
-function withoutCheck(name: string, arg: Value, site: PipelineSite): Value {
+function withoutCheck(name: string, arg: Value, site: PipelineContext): Value {
   if (!isDoc(arg) || name === "$redact") return prepareExpression(arg, site.scope.now);
   const out: Doc = {};
   for (const [k, v] of Object.entries(arg))

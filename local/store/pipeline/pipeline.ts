@@ -8,7 +8,7 @@ import { slice } from "../query/query-execution.ts";
 import { sortBy } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
 import { asNumber, isDoc, type Doc, type Value } from "../bson/values.ts";
-import { type Stage, type PipelineSite, subPipeline } from "./stage.ts";
+import { type Stage, type PipelineContext, subPipeline } from "./stage.ts";
 
 /** MongoDB's bound on stages. */
 const MAX_STAGES = 1000;
@@ -60,7 +60,7 @@ function counting(arg: Value): Stage {
   };
 }
 
-function facet(arg: Value, site: PipelineSite): Stage {
+function facet(arg: Value, site: PipelineContext): Stage {
   if (!isDoc(arg) || Object.keys(arg).length === 0)
     throw new StoreError(40169, "the $facet specification must be a non-empty object");
   const runs = Object.entries(arg).map(([name, pipeline]): [string, Stage] => [
@@ -100,11 +100,11 @@ function sorting(arg: Value): Stage {
   return (docs) => sortBy([...docs], arg, (doc) => doc);
 }
 
-function sortByCount(arg: Value, site: PipelineSite): Stage {
+function sortByCount(arg: Value, site: PipelineContext): Stage {
   return compilePipeline([{ $group: { _id: arg, count: { $sum: 1 } } }, { $sort: { count: -1 } }], site);
 }
 
-function compileStage(name: string, arg: Value, site: PipelineSite, first: boolean): Stage {
+function compileStage(name: string, arg: Value, site: PipelineContext, first: boolean): Stage {
   const { scope } = site;
   const single = compileDocStage(name, arg, scope);
   if (single !== undefined) return (docs) => mapped(docs, single);
@@ -154,7 +154,7 @@ function compileStage(name: string, arg: Value, site: PipelineSite, first: boole
 }
 
 /** Compiles a pipeline. Errors: 40324 for unknown stages, those of each stage. */
-export function compilePipeline(pipeline: Doc[], site: PipelineSite): Stage {
+export function compilePipeline(pipeline: Doc[], site: PipelineContext): Stage {
   if (pipeline.length > MAX_STAGES)
     throw new StoreError(7749501, `Pipeline length must be no longer than ${MAX_STAGES} stages.`);
   const stages = pipeline.map((stage, i) => compileStage(...stageOf(stage), site, i === 0));

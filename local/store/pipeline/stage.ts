@@ -7,13 +7,13 @@ import type { Query } from "../planner/query-plan.ts";
 export type Stage = (docs: Iterable<Doc>) => Iterable<Doc>;
 
 /** Where a pipeline runs: its variables, and other collections of its database. */
-export interface PipelineSite {
+export interface PipelineContext {
   scope: Scope;
   read: (collection: string, query: Query) => Iterable<Doc>;
 }
 
 /** Compiles a pipeline; stages that hold pipelines of their own are given it. */
-export type CompilePipeline = (pipeline: Doc[], site: PipelineSite) => Stage;
+export type CompilePipeline = (pipeline: Doc[], site: PipelineContext) => Stage;
 
 /** A pipeline inside a stage. */
 export function subPipeline(v: Value | undefined, stage: string): Doc[] {

@@ -177,17 +177,17 @@ function rest(interval: Interval, next: Uint8Array | undefined, reverse: boolean
 }
 
 /** A page of keys judged: those that meet the checks, and where to go on if the last one does not. */
-interface Judged {
+interface CheckedPage {
   hits: KeyEntry[];
   skip: Skip | undefined;
 }
 
-function judge(p: Plan, index: Index, page: readonly KeyEntry[]): Judged {
+function checkPage(p: Plan, index: Index, page: readonly KeyEntry[]): CheckedPage {
   const {
     reverse,
     bounds: { checks },
   } = p;
-  const out: Judged = { hits: [], skip: undefined };
+  const out: CheckedPage = { hits: [], skip: undefined };
   for (const entry of page) {
     const next = out.skip?.next;
     if (
@@ -217,7 +217,7 @@ function* skipThrough(
   while (left !== undefined) {
     checkGoingOn(collection, counters);
     const page: KeyEntry[] = keysOf(storage, index, left, after, p.reverse, limit);
-    const { hits, skip } = judge(p, index, page);
+    const { hits, skip } = checkPage(p, index, page);
     counters.keys += page.length;
     // Read before anything is handed out: a scan may rest between two documents, and keys and documents must be of one moment.
     for (const found of hits.map(({ rid }) => ({

@@ -3,7 +3,7 @@ import { isOutOfBounds } from "../bson/bson-reader.ts";
 import { answer, ConnectionDropped, errorReply } from "../commands/command-table.ts";
 import type { Engine } from "../commands/context.ts";
 import { StoreError } from "../bson/errors.ts";
-import type { Turn } from "./group-commit.ts";
+import type { GroupCommit } from "./group-commit.ts";
 import { frameReply, messageLength, parseMessage, WireError } from "./messages.ts";
 import type { Request } from "./messages.ts";
 
@@ -14,14 +14,14 @@ const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
 export class Connection {
   private readonly engine: Engine;
   private readonly socket: Socket;
-  private readonly turn: Turn;
+  private readonly commits: GroupCommit;
   private readonly id: number;
   private chunks: Buffer[] = [];
   private buffered = 0;
 
-  constructor(engine: Engine, turn: Turn, socket: Socket, id: number) {
+  constructor(engine: Engine, turn: GroupCommit, socket: Socket, id: number) {
     this.engine = engine;
-    this.turn = turn;
+    this.commits = turn;
     this.socket = socket;
     this.id = id;
     socket.setNoDelay(true);
@@ -82,14 +82,14 @@ export class Connection {
       connectionId: this.id,
     };
     try {
-      const body = this.turn.run(() => answer(call));
-      if (request.wantsReply) this.turn.after((failure) => this.send(request, failure ?? body));
+      const body = this.commits.run(() => answer(call));
+      if (request.wantsReply) this.commits.after((failure) => this.send(request, failure ?? body));
     } catch (error) {
       if (error instanceof ConnectionDropped) {
         this.socket.destroy();
         return;
       }
-      const failure = this.turn.fail(error);
+      const failure = this.commits.fail(error);
       if (request.wantsReply) this.send(request, failure);
     }
   }

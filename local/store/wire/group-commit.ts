@@ -9,7 +9,7 @@ type Ending = (failure: Uint8Array | undefined) => void;
  * Group commit: all that arrives in one turn of the event loop is written in one transaction, and every answer of that turn
  * (also of reads, which may have seen those writes) waits for its commit.
  */
-export class Turn {
+export class GroupCommit {
   private readonly storage: Storage;
   private readonly reload: () => void;
   private readonly report: (error: unknown) => void;

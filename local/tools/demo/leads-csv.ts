@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { CsvError, parse } from "csv-parse/sync";
-import { StartFault } from "../stack/data-folder.ts";
+import { StartError } from "../stack/data-folder.ts";
 
 /** One row of a leads file: what is pushed, and how the lead must end. */
 export interface Row {
@@ -13,7 +13,7 @@ export interface Row {
 const REQUIRED = ["request_id", "customer_mobile_number", "expected"];
 const MAX_ROWS = 2000;
 const HEADER_LINES = 1;
-const MAX_FAULTS_SHOWN = 20;
+const MAX_ISSUES_SHOWN = 20;
 
 /** Rows of CSV text. StartFault lists what is wrong, by line, before anything is started. Empty values are left out of the payload. */
 export function parseRows(text: string, name: string): Row[] {
@@ -21,37 +21,37 @@ export function parseRows(text: string, name: string): Row[] {
   try {
     table = parse(text, { trim: true, skip_empty_lines: true, bom: true, relax_column_count: true });
   } catch (error) {
-    throw new StartFault(`${name} is no CSV file: ${error instanceof CsvError ? error.message : String(error)}`, {
+    throw new StartError(`${name} is no CSV file: ${error instanceof CsvError ? error.message : String(error)}`, {
       cause: error,
     });
   }
   const [header = [], ...body] = table;
   const missing = REQUIRED.filter((column) => !header.includes(column));
   if (missing.length > 0)
-    throw new StartFault(
+    throw new StartError(
       `${name} line 1: the column${missing.length > 1 ? "s" : ""} ${missing.join(", ")} missing; the first line must name request_id, customer_mobile_number, the template's variables and expected.`,
     );
-  if (body.length === 0) throw new StartFault(`${name} has no rows below its header.`);
+  if (body.length === 0) throw new StartError(`${name} has no rows below its header.`);
   if (body.length > MAX_ROWS)
-    throw new StartFault(`${name} has ${body.length} rows; the demo takes at most ${MAX_ROWS}.`);
+    throw new StartError(`${name} has ${body.length} rows; the demo takes at most ${MAX_ROWS}.`);
 
-  const faults: string[] = [];
+  const issues: string[] = [];
   const seen = new Set<string>();
   const rows = body.map((cells, i) => {
     const line = i + 1 + HEADER_LINES;
     if (cells.length !== header.length)
-      faults.push(`line ${line}: ${cells.length} values, the header names ${header.length}`);
+      issues.push(`line ${line}: ${cells.length} values, the header names ${header.length}`);
     const {
       request_id = "",
       expected = "",
       ...rest
     } = Object.fromEntries(header.map((column, c) => [column, cells[c] ?? ""]));
-    if (!request_id) faults.push(`line ${line}: request_id is empty`);
+    if (!request_id) issues.push(`line ${line}: request_id is empty`);
     if (seen.has(request_id))
-      faults.push(`line ${line}: request_id ${request_id} stands twice; the demo tells its leads apart by it`);
+      issues.push(`line ${line}: request_id ${request_id} stands twice; the demo tells its leads apart by it`);
     seen.add(request_id);
     if (!expected)
-      faults.push(
+      issues.push(
         `line ${line}: expected is empty; give an outcome such as confirmed, a refusal such as "403 NUMBER_BLACKLISTED", or BACKLOG`,
       );
     return {
@@ -61,10 +61,10 @@ export function parseRows(text: string, name: string): Row[] {
       payload: Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== "")),
     };
   });
-  if (faults.length > 0)
-    throw new StartFault(
-      `${name} can't be used:\n${faults
-        .slice(0, MAX_FAULTS_SHOWN)
+  if (issues.length > 0)
+    throw new StartError(
+      `${name} can't be used:\n${issues
+        .slice(0, MAX_ISSUES_SHOWN)
         .map((f) => `  ${f}`)
         .join("\n")}`,
     );
@@ -77,7 +77,7 @@ export function readRows(path: string): Row[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new StartFault(
+    throw new StartError(
       `${path} can't be read (${error instanceof Error && "code" in error ? String(error.code) : "?"}).`,
       { cause: error },
     );

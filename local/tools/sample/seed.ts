@@ -27,7 +27,7 @@ const NUMBERS: Record<Provider, string[]> = {
   PROVIDER_TWO: ["+14155550110", "+14155550111", "+14155550112", "+14155550113"],
   PROVIDER_THREE: ["+14155550120", "+14155550121", "+14155550122", "+14155550123"],
 };
-const LINES_PER_NUMBER = 10;
+const SLOTS_PER_NUMBER = 10;
 
 async function make(
   client: Client,
@@ -69,7 +69,7 @@ async function make(
   );
   for (const number of numbers) {
     await client.ask("POST", "/numbers", {
-      body: { ...number, status: "AVAILABLE", channel: "voice", max_concurrent_calls: LINES_PER_NUMBER, ...scope },
+      body: { ...number, status: "AVAILABLE", channel: "voice", max_concurrent_calls: SLOTS_PER_NUMBER, ...scope },
     });
   }
   const { secret } = await client.ask("GET", "/webhook-secret", { query: scope });

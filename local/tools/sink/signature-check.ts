@@ -11,7 +11,7 @@ export interface SignedHeaders {
 }
 
 /** What keeps a request from being believed, as a sentence; null when one of the secrets signed it (Standard Webhooks 1.0, symmetric). */
-export function faultOf(
+export function signatureError(
   secrets: readonly string[],
   { id, timestamp, signature }: SignedHeaders,
   body: string,

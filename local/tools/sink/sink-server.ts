@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { faultOf } from "./signature-check.ts";
+import { signatureError } from "./signature-check.ts";
 
 /** How to start the sink. */
 export interface SinkOptions {
@@ -78,7 +78,8 @@ async function take(
     timestamp: header("webhook-timestamp"),
     signature: header("webhook-signature"),
   };
-  const fault = options.secrets.length === 0 ? null : faultOf(options.secrets, signed, body, options.nowSeconds());
+  const fault =
+    options.secrets.length === 0 ? null : signatureError(options.secrets, signed, body, options.nowSeconds());
   const signature = options.secrets.length === 0 ? "unchecked" : fault === null ? "valid" : "invalid";
   kept.push({
     webhook_id: signed.id,

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync,
 import { join } from "node:path";
 
 /** A fault that a person can mend: shown as one line, without a stack. */
-export class StartFault extends Error {}
+export class StartError extends Error {}
 
 /** The data folder of a laptop installation. */
 export interface Folder {
@@ -29,7 +29,7 @@ export function openFolder(path: string, fresh: boolean): Folder {
     mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StartFault(
+    throw new StartError(
       `The data folder ${path} can't be written (${error instanceof Error && "code" in error ? String(error.code) : "unknown reason"}): make it writable, or name another with CALLAGENT_DATA.`,
       { cause: error },
     );
@@ -63,10 +63,10 @@ const isAlive = (pid: number): boolean => {
 };
 
 /** Makes sure that one stack at a time uses the folder. */
-export function holdFolder(folder: Folder): void {
+export function lockFolder(folder: Folder): void {
   const other = folder.readJson<RunFile>("run.json");
   if (other && other.pid !== process.pid && isAlive(other.pid)) {
-    throw new StartFault(
+    throw new StartError(
       `Another callagent (process ${other.pid}) is using ${folder.path}: stop it, or name another folder with CALLAGENT_DATA.`,
     );
   }

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { StartFault } from "./data-folder.ts";
+import { StartError } from "./data-folder.ts";
 
 const HOST = "127.0.0.1";
 
@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
   return (
     (await tryPort(0)) ??
     (() => {
-      throw new StartFault("This machine has no free port.");
+      throw new StartError("This machine has no free port.");
     })()
   );
 }
@@ -29,7 +29,7 @@ export async function wantedPort(port: number, variable: string, purpose: string
   return (
     (await tryPort(port)) ??
     (() => {
-      throw new StartFault(
+      throw new StartError(
         `Port ${port} (${purpose}) is taken: stop the program that uses it, or choose another with ${variable}=<port>.`,
       );
     })()

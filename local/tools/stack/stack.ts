@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, type WriteStream } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Engine } from "../../../shared/contracts/models.ts";
 import { createSigner } from "../../carriers/telnyx/signature.ts";
-import { StartFault, type Folder } from "./data-folder.ts";
+import { StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
 import { startChild, type Child } from "./supervisor.ts";
@@ -237,13 +237,13 @@ async function waitReady(httpUrl: string, dead: () => string | null): Promise<vo
   let reason = "the gateway does not answer";
   while (performance.now() < end) {
     const said = dead();
-    if (said) throw new StartFault(said);
+    if (said) throw new StartError(said);
     const answer = await fetch(`${httpUrl}/health/ready`).catch(() => null);
     if (answer?.ok) return;
     if (answer) reason = (await answer.text()).slice(0, 500);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new StartFault(`The service did not become ready within ${READY_MS / 1000} s: ${reason}`);
+  throw new StartError(`The service did not become ready within ${READY_MS / 1000} s: ${reason}`);
 }
 
 /** Starts store, carrier, models and services, and waits until leads can be pushed. What was started is stopped again when something fails. */
@@ -340,7 +340,7 @@ export async function startStack(o: StackOptions): Promise<Stack> {
     });
     if (o.split) {
       if (!onPath("nats-server"))
-        throw new StartFault(
+        throw new StartError(
           "nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.",
         );
       await begin("nats", ["--addr", "127.0.0.1", "--port", String(natsPort)], {

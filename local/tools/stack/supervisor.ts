@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { StartFault } from "./data-folder.ts";
+import { StartError } from "./data-folder.ts";
 
 /** A child program of the stack. */
 export interface Child {
@@ -109,7 +109,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       const late =
         options.ready === "line"
           ? setTimeout(
-              () => reject(new StartFault(`${options.name} did not become ready within ${READY_MS / 1000} s.`)),
+              () => reject(new StartError(`${options.name} did not become ready within ${READY_MS / 1000} s.`)),
               READY_MS,
             )
           : null;
@@ -131,13 +131,13 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       });
       p.once("error", (error) => {
         if (late) clearTimeout(late);
-        reject(new StartFault(`${options.name} could not be started: ${error.message}`));
+        reject(new StartError(`${options.name} could not be started: ${error.message}`));
       });
       p.once("exit", (code, signal) => {
         if (late) clearTimeout(late);
         current = null;
         const said = `${options.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr.trim() ? `: ${stderr.trim()}` : ""}`;
-        reject(new StartFault(said));
+        reject(new StartError(said));
         stderr = "";
         if (held) return;
         options.onDeath(said);

@@ -8,7 +8,7 @@ import type { AuditRepository } from "./audit.repository.ts";
 type Entry = ParamsOf<"auth.record">;
 
 /** The audit log as the rest of the service sees it. */
-export interface Auditing {
+export interface AuditLog {
   /** Writes an entry; throws what the store throws. */
   record(entry: Entry): Promise<Record<string, never>>;
   /** Writes an entry of something that was done already: a failure is logged and undoes nothing. */
@@ -23,7 +23,7 @@ const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAud
 });
 
 /** The audit log over its repository. */
-export function auditing(ground: ServiceDeps, audit: AuditRepository): Auditing {
+export function auditLog(deps: ServiceDeps, audit: AuditRepository): AuditLog {
   const record = async ({
     by,
     action,
@@ -33,14 +33,14 @@ export function auditing(ground: ServiceDeps, audit: AuditRepository): Auditing 
     details,
   }: Entry): Promise<Record<string, never>> => {
     await audit.add({
-      _id: ground.ids.uuid(),
+      _id: deps.ids.uuid(),
       actor: { kind: by.kind, id: by.id, role: by.role },
       action,
       subject,
       reseller_id,
       merchant_id,
       details: details ?? {},
-      created_at: ground.clock.now(),
+      created_at: deps.clock.now(),
     });
     return {};
   };
@@ -48,7 +48,7 @@ export function auditing(ground: ServiceDeps, audit: AuditRepository): Auditing 
     record,
     note: async (entry) => {
       await record(entry).catch((error: unknown) => {
-        ground.log.error(
+        deps.log.error(
           {
             event: "auth.audit_lost",
             action: entry.action,
@@ -57,7 +57,7 @@ export function auditing(ground: ServiceDeps, audit: AuditRepository): Auditing 
             by_id: entry.by.id,
             ...errorForLog(error),
           },
-          "an entry of the audit log could not be written; what it tells of was done",
+          "an entry of the audit log could not be written; the action itself took effect",
         );
       });
     },

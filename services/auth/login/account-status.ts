@@ -1,10 +1,10 @@
 import type { Bus } from "../../../shared/bus.ts";
 
 /**
- * Whether the reseller and merchant that a user or token belongs to are there and switched on; nobody acts for one that is not. Asked anew each
- * time: the gateway's memory of an identity is the only one there is, or the five seconds of a revocation would be added up twice.
+ * Whether the reseller and merchant of a user or token exist and are active; otherwise neither may act. Never cached here: the gateway's
+ * cache of identities is the only one, or the five seconds in which a revocation takes effect would add up twice.
  */
-export async function stands(
+export async function isTenantActive(
   bus: Bus,
   { reseller_id, merchant_id }: { reseller_id: string | null; merchant_id: string | null },
 ): Promise<boolean> {

@@ -10,21 +10,17 @@ const EMAIL = /^[^\s@]{1,64}@[^\s@.]{1,63}(?:\.[^\s@.]{1,63}){1,8}$/;
  * Creates the first admin from ADMIN_EMAIL and ADMIN_PASSWORD. One that exists is left as it is, password included; of several replicas
  * starting at once the unique index lets one write. Throws one sentence when the two values can't be used.
  */
-export async function ensureFirstAdmin(
-  ground: ServiceDeps,
-  users: UsersRepository,
-  passwords: Passwords,
-): Promise<void> {
-  const { ADMIN_EMAIL, ADMIN_PASSWORD } = ground.env;
+export async function ensureFirstAdmin(deps: ServiceDeps, users: UsersRepository, passwords: Passwords): Promise<void> {
+  const { ADMIN_EMAIL, ADMIN_PASSWORD } = deps.env;
   if (ADMIN_EMAIL === undefined || ADMIN_PASSWORD === undefined) return;
   const email = emailForm(ADMIN_EMAIL);
   if (!EMAIL.test(email)) throw new Error("auth can't start: ADMIN_EMAIL is not an e-mail address");
   if (await users.byEmail(email)) return;
   if (ADMIN_PASSWORD.length < MIN_PASSWORD)
     throw new Error(`auth can't start: ADMIN_PASSWORD must have at least ${MIN_PASSWORD} characters`);
-  const now = ground.clock.now();
+  const now = deps.clock.now();
   const added = await users.add({
-    _id: ground.ids.uuid(),
+    _id: deps.ids.uuid(),
     email,
     role: "admin",
     reseller_id: null,
@@ -35,5 +31,5 @@ export async function ensureFirstAdmin(
     created_at: now,
     updated_at: now,
   });
-  if (added) ground.log.info({ event: "auth.first_admin" }, "the first admin was created");
+  if (added) deps.log.info({ event: "auth.first_admin" }, "the first admin was created");
 }

@@ -1,13 +1,13 @@
 import type { Handling, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Passwords } from "./passwords.ts";
-import { stands } from "./account-status.ts";
-import { throttle } from "./login-throttle.ts";
+import { isTenantActive } from "./account-status.ts";
+import { slidingWindowLimiter } from "./login-throttle.ts";
 import type { AccessTokens } from "../tokens/access-tokens.ts";
 import { tokenVersion } from "../users/users.model.ts";
 import type { UsersRepository } from "../users/users.repository.ts";
 
-const TRIES = 10;
+const MAX_ATTEMPTS = 10;
 const WINDOW_MS = 60_000;
 const REMEMBERED_EMAILS = 20_000;
 
@@ -16,26 +16,26 @@ export const emailForm = (email: string): string => email.trim().toLowerCase();
 
 type Login = (credentials: ParamsOf<"auth.login">, handling: Handling) => Promise<ResultOf<"auth.login">>;
 
-/** POST /login: same answer and same work for a wrong password, an unknown e-mail and whoever is switched off; ten failed tries a minute per e-mail. */
+/** POST /login: same answer and same work for a wrong password, an unknown e-mail and an inactive user; ten failed attempts a minute per e-mail. */
 export function loginWith(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
   tokens: AccessTokens,
 ): Login {
-  const tries = throttle(TRIES, WINDOW_MS, REMEMBERED_EMAILS);
+  const limiter = slidingWindowLimiter(MAX_ATTEMPTS, WINDOW_MS, REMEMBERED_EMAILS);
   return async ({ email, password }, { bus }) => {
     const address = emailForm(email);
-    const wait = tries.take(address, ground.clock.monotonicMs());
+    const wait = limiter.acquirePermit(address, deps.clock.monotonicMs());
     if (wait > 0)
       fail("RATE_LIMITED", `Too many log-in tries for this e-mail; try again in ${wait} seconds.`, {
         retry_after_seconds: wait,
       });
     const user = await users.byEmail(address);
     const fits = await passwords.verify(password, user?.password_hash ?? null);
-    if (!user || !fits || !user.is_active || !(await stands(bus, user)))
+    if (!user || !fits || !user.is_active || !(await isTenantActive(bus, user)))
       fail("INVALID_CREDENTIALS", "The e-mail or the password is wrong.");
-    tries.giveBack(address);
+    limiter.refund(address);
     return {
       access_token: await tokens.sign({
         id: user._id,

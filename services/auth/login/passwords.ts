@@ -1,4 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from "node:crypto";
+import pLimit from "p-limit";
 import { fail } from "../../../shared/errors.ts";
 
 /** Shortest password that is taken, in characters. */
@@ -13,7 +14,7 @@ const HASH_BYTES = 32;
 
 /** Hashes at work at once: more would fill libuv's pool and hold 19 MiB each. */
 const AT_ONCE = 2;
-/** Hashes that may wait for their turn, about a second of work; past it the answer is BUSY. */
+/** Hashes that may wait, about a second of work; past it the answer is BUSY. */
 const MAX_WAITING = 64;
 const BUSY_RETRY_SECONDS = 2;
 
@@ -27,27 +28,15 @@ export interface Passwords {
   verify(password: string, stored: string | null): Promise<boolean>;
 }
 
-/** Runs at most `atOnce` jobs at a time, the others in order of arrival. */
-function turnstile(atOnce: number, maxWaiting: number): <T>(job: () => Promise<T>) => Promise<T> {
-  let working = 0;
-  const waiting: (() => void)[] = [];
+/** Runs a few jobs at a time, the others in order of arrival; BUSY when too many wait. */
+function boundedQueue(): <T>(job: () => Promise<T>) => Promise<T> {
+  const limit = pLimit(AT_ONCE);
   return async (job) => {
-    if (working >= atOnce) {
-      if (waiting.length >= maxWaiting)
-        fail("BUSY", "Too many log-ins at this moment; try again in a few seconds.", {
-          retry_after_seconds: BUSY_RETRY_SECONDS,
-        });
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
+    if (limit.activeCount + limit.pendingCount >= AT_ONCE + MAX_WAITING)
+      fail("BUSY", "Too many log-ins at this moment; try again in a few seconds.", {
+        retry_after_seconds: BUSY_RETRY_SECONDS,
       });
-    } else working++;
-    try {
-      return await job();
-    } finally {
-      const next = waiting.shift();
-      if (next) next(); // hands its place on, so the count stays
-      else working--;
-    }
+    return limit(job);
   };
 }
 
@@ -60,17 +49,17 @@ const derive = (parameters: Argon2Parameters): Promise<Buffer> =>
   });
 
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
-/** One spelling of what looks the same on every keyboard. */
-const spelled = (password: string): string => password.normalize("NFKC");
+/** One form of what looks the same on every keyboard. */
+const normalized = (password: string): string => password.normalize("NFKC");
 
 /** The password hashing of one process. */
 export function passwordHashing(): Passwords {
-  const inTurn = turnstile(AT_ONCE, MAX_WAITING);
+  const enqueue = boundedQueue();
   const hash = (password: string): Promise<string> =>
-    inTurn(async () => {
+    enqueue(async () => {
       const nonce = randomBytes(SALT_BYTES);
       const key = await derive({
-        message: spelled(password),
+        message: normalized(password),
         nonce,
         parallelism: LANES,
         tagLength: HASH_BYTES,
@@ -82,12 +71,12 @@ export function passwordHashing(): Passwords {
   const decoy = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(HASH_BYTES))}`;
 
   const verify = (password: string, stored: string | null): Promise<boolean> =>
-    inTurn(async () => {
+    enqueue(async () => {
       const [, memory, passes, lanes, salt = "", wanted = ""] = PHC.exec(stored ?? decoy) ?? [];
       if (!memory) throw new Error("a stored password hash is not a PHC string of argon2id");
       const expected = Buffer.from(wanted, "base64");
       const key = await derive({
-        message: spelled(password),
+        message: normalized(password),
         nonce: Buffer.from(salt, "base64"),
         parallelism: Number(lanes),
         tagLength: expected.length,

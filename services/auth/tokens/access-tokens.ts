@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
-import type { Clock } from "../../../shared/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/clock.ts";
 import type { Role } from "../../../shared/contracts/identity.ts";
 import type { Ids } from "../../../shared/ids.ts";
 
@@ -9,7 +9,6 @@ const ISSUER = "callagent";
 const AUDIENCE = "callagent-api";
 /** RFC 9068: keeps other JWTs signed with the same key from passing as access tokens. */
 const TYPE = "at+jwt";
-const MS_PER_SECOND = 1000;
 
 const S2S_PREFIX = "cag_s2s_";
 const S2S_SECRET_BYTES = 32;

@@ -4,10 +4,10 @@ import type { By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import type { Auditing } from "../audit/audit-log.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
-import { stands } from "../login/account-status.ts";
+import { isTenantActive } from "../login/account-status.ts";
 import { isS2sToken, type AccessTokens } from "./access-tokens.ts";
 import { tokenVersion } from "../users/users.model.ts";
 import type { UsersRepository } from "../users/users.repository.ts";
@@ -17,25 +17,25 @@ const SEEN_EVERY_MS = 60_000;
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** What telling who asks takes. */
+/** What identifies a bearer. */
 export interface Identities {
   users: UsersRepository;
   s2s: S2sTokensRepository;
   tokens: AccessTokens;
-  audit: Auditing;
+  audit: AuditLog;
 }
 
-/** Notes that a token was used: to the minute on the token, and each day's first use in the audit log. A failure to do so keeps nobody out. */
-async function noteUse(ground: ServiceDeps, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
-  const now = ground.clock.now();
+/** Records the use of a token: to the minute on the token, and each day's first use in the audit log. A failure to record does not reject the token. */
+async function recordUse(deps: ServiceDeps, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
+  const now = deps.clock.now();
   const since = plusMs(now, -SEEN_EVERY_MS);
   if (token.last_seen_at !== null && token.last_seen_at >= since) return;
   try {
     if (!(await s2s.seen(token._id, now, since))) return;
   } catch (error) {
-    ground.log.warn(
+    deps.log.warn(
       { event: "auth.seen_not_noted", token_id: token._id, ...errorForLog(error) },
-      "the use of a token could not be noted; it is let in all the same",
+      "the use of a token could not be recorded; the token is accepted",
     );
     return;
   }
@@ -52,18 +52,18 @@ async function noteUse(ground: ServiceDeps, { s2s, audit }: Identities, token: S
 
 /**
  * Who a bearer token stands for; UNAUTHENTICATED for anything else, without saying why. Role and scope come from the stored user or token,
- * not from what the token says, so that a person who was switched off or moved is out within the gateway's few seconds of memory.
+ * not from the token's claims, so that a change takes effect as soon as the gateway's cache expires.
  */
 export function identifyWith(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   known: Identities,
 ): (p: { token: string }, handling: Handling) => Promise<By> {
-  const stranger = (): never =>
+  const unauthenticated = (): never =>
     fail("UNAUTHENTICATED", "The bearer token is expired, revoked or unknown; log in again or use a valid token.");
 
   const byS2s = async (token: string, bus: Bus): Promise<By> => {
-    const found = (await known.s2s.valid(sha256(token), ground.clock.now())) ?? stranger();
-    if (!(await stands(bus, found))) return stranger();
+    const found = (await known.s2s.valid(sha256(token), deps.clock.now())) ?? unauthenticated();
+    if (!(await isTenantActive(bus, found))) return unauthenticated();
     const by: By = {
       kind: "s2s",
       id: found._id,
@@ -71,14 +71,15 @@ export function identifyWith(
       reseller_id: found.reseller_id,
       merchant_id: found.merchant_id,
     };
-    await noteUse(ground, known, found, by);
+    await recordUse(deps, known, found, by);
     return by;
   };
 
   const byLogin = async (token: string, bus: Bus): Promise<By> => {
-    const { id, version } = (await known.tokens.verify(token)) ?? stranger();
+    const { id, version } = (await known.tokens.verify(token)) ?? unauthenticated();
     const user = await known.users.byId(id);
-    if (!user?.is_active || tokenVersion(user) !== version || !(await stands(bus, user))) return stranger();
+    if (!user?.is_active || tokenVersion(user) !== version || !(await isTenantActive(bus, user)))
+      return unauthenticated();
     return {
       kind: "user",
       id: user._id,

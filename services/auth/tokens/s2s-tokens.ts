@@ -5,7 +5,7 @@ import { scopeOf } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
-import type { Auditing } from "../audit/audit-log.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import { refuseIssue } from "./token-rules.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
@@ -50,15 +50,15 @@ async function checkScope(bus: Bus, { reseller_id, merchant_id }: ParamsOf<"auth
 }
 
 /** Issues, lists and revokes server-to-server tokens; each issue and revocation is in the audit log. */
-export const s2sTokens = (ground: ServiceDeps, s2s: S2sTokensRepository, audit: Auditing): S2sTokens => ({
+export const s2sTokens = (deps: ServiceDeps, s2s: S2sTokensRepository, audit: AuditLog): S2sTokens => ({
   async issue(params, bus) {
     const { by, name, role, reseller_id, merchant_id = null } = params;
     const refusal = refuseIssue(by, params);
     if (refusal) fail(refusal.code, refusal.detail, refusal.data);
     await checkScope(bus, params);
-    const { token, shown } = newS2sToken(ground.ids);
-    const id = ground.ids.uuid();
-    const now = ground.clock.now();
+    const { token, shown } = newS2sToken(deps.ids);
+    const id = deps.ids.uuid();
+    const now = deps.clock.now();
     await s2s.add({
       _id: id,
       name,
@@ -69,7 +69,7 @@ export const s2sTokens = (ground: ServiceDeps, s2s: S2sTokensRepository, audit: 
       token_prefix: shown,
       issued_by: { kind: by.kind, id: by.id },
       created_at: now,
-      expires_at: plusSeconds(now, ground.env.S2S_TOKEN_TTL_DAYS * SECONDS_PER_DAY),
+      expires_at: plusSeconds(now, deps.env.S2S_TOKEN_TTL_DAYS * SECONDS_PER_DAY),
       last_seen_at: null,
       revoked_at: null,
     });
@@ -91,7 +91,7 @@ export const s2sTokens = (ground: ServiceDeps, s2s: S2sTokensRepository, audit: 
     return { count: items.length, s2s_tokens: items.map(viewOf), next_cursor };
   },
   async revoke({ by, id }) {
-    const found = await s2s.revoke(scopeOf(by), id, ground.clock.now());
+    const found = await s2s.revoke(scopeOf(by), id, deps.clock.now());
     if (found === null) fail("TOKEN_NOT_FOUND", "No server-to-server token has this id; GET /s2s-tokens lists them.");
     if (found === "foreign")
       fail("FORBIDDEN", "The token belongs to another scope than yours; ask its reseller or an admin.");

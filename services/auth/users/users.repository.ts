@@ -38,8 +38,8 @@ export interface UsersRepository {
   anyAdmin(besides?: string): Promise<boolean>;
 }
 
-/** A user's place and standing: what a change is decided on. */
-const standing = ({
+/** What a change is decided on: the user's scope and whether it is active. */
+const seenState = ({
   _id,
   role,
   reseller_id,
@@ -90,14 +90,14 @@ export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
     const update: UpdateQuery<UserDoc> = { $set: change, ...(logOut ? { $inc: { token_version: 1 } } : {}) };
     return orTaken(
       model
-        .findOneAndUpdate({ $and: [standing(seen), within(scope)] }, update, { returnDocument: "after" })
+        .findOneAndUpdate({ $and: [seenState(seen), within(scope)] }, update, { returnDocument: "after" })
         .maxTimeMS(MAX_QUERY_MS)
         .lean<UserDoc>()
         .exec(),
     );
   },
   remove: async (scope, seen) =>
-    (await model.deleteOne({ $and: [standing(seen), within(scope)] }).maxTimeMS(MAX_QUERY_MS)).deletedCount === 1,
+    (await model.deleteOne({ $and: [seenState(seen), within(scope)] }).maxTimeMS(MAX_QUERY_MS)).deletedCount === 1,
   anyAdmin: async (besides) =>
     (await model
       .exists({ role: "admin", is_active: true, ...(besides === undefined ? {} : { _id: { $ne: besides } }) })

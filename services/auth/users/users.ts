@@ -3,22 +3,22 @@ import type { UserRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
-import type { Auditing } from "../audit/audit-log.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Refusal } from "../tokens/token-rules.ts";
 import { emailForm } from "../login/login.ts";
 import type { Passwords } from "../login/passwords.ts";
-import { refusePlace, type Place } from "./user-rules.ts";
+import { refuseScope, type UserScope } from "./user-rules.ts";
 import type { UserDoc } from "./users.model.ts";
 import type { UsersRepository } from "./users.repository.ts";
 
-/** Making and reading people who log in, as auth's actions want them. */
+/** Users who log in: create and read, as auth's actions take them. */
 export interface Users {
   create(wanted: ParamsOf<"auth.createUser">, bus: Bus): Promise<UserRecord>;
   list(asked: ParamsOf<"auth.listUsers">): Promise<ResultOf<"auth.listUsers">>;
   get(asked: ParamsOf<"auth.getUser">): Promise<UserRecord>;
 }
 
-/** A user as people see it. */
+/** A user as the API shows it. */
 export const viewOf = (doc: UserDoc): UserRecord => ({
   id: doc._id,
   email: doc.email,
@@ -31,20 +31,20 @@ export const viewOf = (doc: UserDoc): UserRecord => ({
 });
 
 /** Fails for an id that no user of the asker's scope has. */
-export const unknown = (): never =>
+export const userNotFound = (): never =>
   fail("USER_NOT_FOUND", "No user has this id; GET /users lists those of your scope.");
 /** Fails for an e-mail that another user has. */
-export const taken = (): never =>
+export const emailTaken = (): never =>
   fail("EMAIL_EXISTS", "A user with this e-mail exists already; choose another address.", {
     errors: [{ path: "email", message: "exists already" }],
   });
 /** Fails where there is a refusal. */
-export const orFail = (refusal: Refusal | null): void => {
+export const failIf = (refusal: Refusal | null): void => {
   if (refusal) fail(refusal.code, refusal.detail, refusal.data);
 };
 
-/** Fails unless the reseller and merchant of a place exist and belong together. */
-export async function checkExists(bus: Bus, { reseller_id, merchant_id }: Place): Promise<void> {
+/** Fails unless the reseller and merchant of a scope exist and belong together. */
+export async function checkExists(bus: Bus, { reseller_id, merchant_id }: UserScope): Promise<void> {
   if (reseller_id === null) return;
   const exists = await bus.call("merchants.lookup", { reseller_id, ...(merchant_id === null ? {} : { merchant_id }) });
   if (!exists.reseller) fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
@@ -52,30 +52,30 @@ export async function checkExists(bus: Bus, { reseller_id, merchant_id }: Place)
     fail("MERCHANT_NOT_FOUND", "merchant_id is not a merchant of this reseller; create the merchant first.");
 }
 
-/** Makes and reads people; user-changing.ts does the rest. */
+/** Creates and reads users; user-updates.ts does the rest. */
 export function userManagement(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   users: UsersRepository,
   passwords: Passwords,
-  audit: Auditing,
+  audit: AuditLog,
 ): Users {
   return {
     async create({ by, email, password, role, reseller_id = null, merchant_id = null }, bus) {
-      const place: Place = { role, reseller_id, merchant_id };
-      orFail(refusePlace(by, place));
-      await checkExists(bus, place);
-      const now = ground.clock.now();
+      const scope: UserScope = { role, reseller_id, merchant_id };
+      failIf(refuseScope(by, scope));
+      await checkExists(bus, scope);
+      const now = deps.clock.now();
       const user: UserDoc = {
-        _id: ground.ids.uuid(),
+        _id: deps.ids.uuid(),
         email: emailForm(email),
-        ...place,
+        ...scope,
         password_hash: await passwords.hash(password),
         is_active: true,
         token_version: 0,
         created_at: now,
         updated_at: now,
       };
-      if (!(await users.add(user))) taken();
+      if (!(await users.add(user))) emailTaken();
       await audit.note({
         by,
         action: "user.created",
@@ -94,6 +94,6 @@ export function userManagement(
       );
       return { count: items.length, users: items.map(viewOf), next_cursor };
     },
-    get: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? unknown()),
+    get: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? userNotFound()),
   };
 }

@@ -21,7 +21,7 @@ export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown
   bus.call(action, params as ParamsOf<ActionName>);
 
 /** What a request gives beside its body. */
-export const givenBeside = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({
+export const givenWithoutBody = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({
   path,
   query: queryOf(target),
   headers: req.headers,
@@ -38,7 +38,7 @@ export interface EndpointParts {
 export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
   if (row.roles === "public") return null;
   const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
-  limits.spend(exchange.res, by);
+  limits.countRequest(exchange.res, by);
   const why = refuse(row, by);
   if (why !== null) fail("FORBIDDEN", why);
   return by;
@@ -61,10 +61,10 @@ export function endpoint(row: Row, parts: EndpointParts): Handler {
   const reader = paramsReader(row);
   return async (exchange) => {
     try {
-      const rightful = row.roles === "public" ? parts.limits.tryFrom(exchange.req, exchange.res) : null;
+      const rightful = row.roles === "public" ? parts.limits.countAttempt(exchange.req, exchange.res) : null;
       const by = await whoAsks(row, exchange, parts);
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
-      const given = { body, ...givenBeside(exchange) };
+      const given = { body, ...givenWithoutBody(exchange) };
       const params = reader.read(given, by);
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
       const result = await ask(exchange.bus, row.action, params);

@@ -17,7 +17,7 @@ export interface ParamsReader {
   /** Throws VALIDATION_FAILED for a body that is no object and for names the row does not know. */
   read(given: Given, by: By | null): Record<string, unknown>;
   /** All but the body's. */
-  beside(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
+  withoutBody(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
   /** The parameters of the row's guard: who asks and the path. */
   forGuard(given: Omit<Given, "body">, by: By | null): Record<string, unknown>;
 }
@@ -98,7 +98,7 @@ export function paramsReader(row: Row): ParamsReader {
       }),
     );
 
-  const beside: ParamsReader["beside"] = (given, by) => ({
+  const beside: ParamsReader["withoutBody"] = (given, by) => ({
     ...readQuery(given.query, row.query ?? [], properties),
     ...headers(given),
     ...path(given),
@@ -107,7 +107,7 @@ export function paramsReader(row: Row): ParamsReader {
 
   return {
     read: (given, by) => ({ ...readBody(given.body), ...beside(given, by) }),
-    beside,
+    withoutBody: beside,
     forGuard: (given, by) => ({ ...path(given), ...asker(by, guarded) }),
   };
 }

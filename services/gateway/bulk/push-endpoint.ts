@@ -1,7 +1,7 @@
 import { codeOf, type ValidationIssue } from "../../../shared/errors.ts";
 import { bulkAnswer, type BulkAnswer } from "./row-answers.ts";
 import { batchesOf, formOf, type BulkRow } from "./row-batches.ts";
-import { ask, givenBeside, whoAsks, type EndpointParts } from "../api/endpoint.ts";
+import { ask, givenWithoutBody, whoAsks, type EndpointParts } from "../api/endpoint.ts";
 import type { Exchange, Handler } from "../http/exchange.ts";
 import { problemOf, statusOf } from "../http/http-errors.ts";
 import { allowSlowBody } from "../http/server.ts";
@@ -111,7 +111,7 @@ async function run(
 }
 
 /** What is left of a body after its answer is thrown away, for a while. */
-function letGo({ req }: Exchange): void {
+function drainRequest({ req }: Exchange): void {
   if (req.complete || req.destroyed) return;
   req.resume();
   const late = setTimeout(() => {
@@ -132,7 +132,7 @@ export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
     try {
       const by = await whoAsks(row, exchange, parts);
       const form = formOf(req.headers);
-      const shared = reader.beside(givenBeside(exchange), by);
+      const shared = reader.withoutBody(givenWithoutBody(exchange), by);
       allowSlowBody(req);
       req.setTimeout(IDLE_MS, () => {
         req.destroy();
@@ -150,7 +150,7 @@ export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
       await out.write([refusal(row, exchange, error)]);
       out.end();
     } finally {
-      letGo(exchange);
+      drainRequest(exchange);
     }
   };
 }

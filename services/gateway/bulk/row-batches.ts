@@ -40,7 +40,7 @@ const tooLarge = (): Failure =>
   );
 const tooMany = (): Failure =>
   new Failure("BODY_TOO_LARGE", `At most ${MAX_ROWS} rows are taken at once; send this one in another request.`);
-const tooManyByFar = (): Failure =>
+const restRefused = (): Failure =>
   new Failure("BODY_TOO_LARGE", "This row and all that follow were not read; send them in another request.");
 
 function rowOf(raw: RawRow): BulkRow {
@@ -87,7 +87,7 @@ export async function* batchesOf(req: IncomingMessage, form: BulkForm): AsyncGen
   )) {
     seen++;
     if (seen > MAX_ROWS + MAX_REFUSED_ROWS) {
-      rows.push({ error: tooManyByFar() });
+      rows.push({ error: restRefused() });
       break;
     }
     rows.push(seen > MAX_ROWS ? { error: tooMany() } : rowOf(raw));

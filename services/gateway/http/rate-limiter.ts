@@ -7,20 +7,20 @@ export interface Allowance {
 }
 
 /** Counts per key in windows of fixed length, in this process. */
-export interface RateLimiter {
+export interface FixedWindowLimiter {
   /** Counts one at `nowMs` (monotonic); past the limit nothing is counted and `allowed` is false. */
-  take(key: string, nowMs: number): Allowance;
+  acquirePermit(key: string, nowMs: number): Allowance;
   /** Takes one back: it turned out not to count. */
-  giveBack(key: string): void;
+  refund(key: string): void;
 }
 
 const MS_PER_SECOND = 1000;
 
 /** At most `limit` in each `windowMs` from a key's first request on. It remembers `maxKeys` keys; past that the window that began longest ago is forgotten. */
-export function rateLimiter(limit: number, windowMs: number, maxKeys: number): RateLimiter {
+export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
   const windows = new Map<string, { began: number; used: number }>(); // in the order in which the windows began
   return {
-    take(key, nowMs) {
+    acquirePermit(key, nowMs) {
       let window = windows.get(key);
       if (window === undefined || nowMs >= window.began + windowMs) {
         windows.delete(key);
@@ -41,7 +41,7 @@ export function rateLimiter(limit: number, windowMs: number, maxKeys: number): R
         reset_seconds: Math.max(1, Math.ceil((window.began + windowMs - nowMs) / MS_PER_SECOND)),
       };
     },
-    giveBack(key) {
+    refund(key) {
       const window = windows.get(key);
       if (window !== undefined && window.used > 0) window.used--;
     },

@@ -4,14 +4,14 @@ import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { fail } from "../../../shared/errors.ts";
 import { DEPLOYMENT_ID } from "./deployment.model.ts";
-import { merchantForChange, merchantView, unknownMerchant } from "../merchant-access.ts";
+import { merchantForChange, merchantView, merchantNotFound } from "../merchant-access.ts";
 import type { MerchantsRepository } from "../merchants.repository.ts";
 import { pauseView, type PauseDoc } from "./pause.model.ts";
 import type { PausesRepository } from "./pauses.repository.ts";
 import { refuseDeployment, refusePause } from "../permissions.ts";
 
-/** Stopping and resuming the calls of a merchant, or of everybody, as the service's actions want them. */
-export interface Pausing {
+/** Pauses of a merchant's calls, or of the whole deployment's, as the service's actions take them. */
+export interface Pauses {
   pause(asked: ParamsOf<"merchants.pause">, bus: Bus): Promise<MerchantRecord>;
   resume(asked: ParamsOf<"merchants.resume">, bus: Bus): Promise<MerchantRecord>;
   deployment(asked: ParamsOf<"merchants.deployment">): Promise<ResultOf<"merchants.deployment">>;
@@ -31,32 +31,47 @@ const permitDeployment = (by: By): void => {
   if (refusal) fail("FORBIDDEN", refusal);
 };
 
-/** Pauses and resumes. Whoever switches is written down; every scheduler is told, and reads the truth from here in any case. */
-export function pausing(ground: ServiceDeps, merchants: MerchantsRepository, paused: PausesRepository): Pausing {
+async function pausesOf(paused: PausesRepository, ids: readonly string[]): Promise<ResultOf<"merchants.pauses">> {
+  const [deployment, found] = await Promise.all([paused.deployment(), ids.length === 0 ? [] : paused.merchants(ids)]);
+  const merchants = found.flatMap((merchant) => {
+    const pause = pauseView(merchant.paused);
+    return pause ? [{ id: merchant._id, pause }] : [];
+  });
+  return { deployment: pauseView(deployment), merchants };
+}
+
+/** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */
+export function pauseManagement(deps: ServiceDeps, merchants: MerchantsRepository, paused: PausesRepository): Pauses {
   const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
-    at: ground.clock.now(),
+    at: deps.clock.now(),
     by: `${by.kind}:${by.id}`,
     reason: reason ?? null,
   });
 
+  const announce = async (
+    bus: Bus,
+    by: By,
+    action: string,
+    owner: { subject: string; reseller_id: string | null; merchant_id: string | null },
+    pause: PauseDoc | null,
+  ): Promise<void> => {
+    bus.broadcast("calling.switched", { merchant_id: owner.merchant_id });
+    const whose = owner.merchant_id === null ? "all calling" : "a merchant's calling";
+    const line = {
+      event: action,
+      ...(owner.merchant_id === null ? {} : { merchant_id: owner.merchant_id }),
+      by: by.id,
+    };
+    deps.log.info(line, `${whose} was ${pause ? "paused" : "resumed"}`);
+    await recordAudit(deps, bus, { by, action, ...owner, details: pause ? { reason: pause.reason } : {} });
+  };
+
   const switchMerchant = async (by: By, id: string, pause: PauseDoc | null, bus: Bus): Promise<MerchantRecord> => {
     await merchantForChange(merchants, by, id, (reseller_id) => refusePause(by, reseller_id));
-    const switched = await paused.switchMerchant(scopeOf(by), id, pause, ground.clock.now());
-    if (!switched) return merchantView((await merchants.find(scopeOf(by), id)) ?? unknownMerchant());
-    bus.broadcast("calling.switched", { merchant_id: id });
-    const action = pause ? "merchant.paused" : "merchant.resumed";
-    ground.log.info(
-      { event: action, merchant_id: id, by: by.id },
-      pause ? "a merchant's calling was paused" : "a merchant's calling was resumed",
-    );
-    await recordAudit(ground, bus, {
-      by,
-      action,
-      subject: id,
-      reseller_id: switched.reseller_id,
-      merchant_id: id,
-      details: pause ? { reason: pause.reason } : {},
-    });
+    const switched = await paused.switchMerchant(scopeOf(by), id, pause, deps.clock.now());
+    if (!switched) return merchantView((await merchants.find(scopeOf(by), id)) ?? merchantNotFound());
+    const owner = { subject: id, reseller_id: switched.reseller_id, merchant_id: id };
+    await announce(bus, by, pause ? "merchant.paused" : "merchant.resumed", owner, pause);
     return merchantView(switched);
   };
 
@@ -66,19 +81,9 @@ export function pausing(ground: ServiceDeps, merchants: MerchantsRepository, pau
     bus: Bus,
   ): Promise<ResultOf<"merchants.deployment">> => {
     permitDeployment(by);
-    if (await paused.switchDeployment(pause)) {
-      bus.broadcast("calling.switched", { merchant_id: null });
-      const action = pause ? "deployment.paused" : "deployment.resumed";
-      ground.log.info({ event: action, by: by.id }, pause ? "all calling was paused" : "calling was resumed");
-      await recordAudit(ground, bus, {
-        by,
-        action,
-        subject: DEPLOYMENT_ID,
-        reseller_id: null,
-        merchant_id: null,
-        details: pause ? { reason: pause.reason } : {},
-      });
-    }
+    const owner = { subject: DEPLOYMENT_ID, reseller_id: null, merchant_id: null };
+    if (await paused.switchDeployment(pause))
+      await announce(bus, by, pause ? "deployment.paused" : "deployment.resumed", owner, pause);
     return { paused: pauseView(await paused.deployment()) };
   };
 
@@ -91,18 +96,6 @@ export function pausing(ground: ServiceDeps, merchants: MerchantsRepository, pau
     },
     pauseDeployment: ({ by, reason }, bus) => switchDeployment(by, pauseBy(by, reason), bus),
     resumeDeployment: ({ by }, bus) => switchDeployment(by, null, bus),
-    async pauses({ merchant_ids }) {
-      const [deployment, found] = await Promise.all([
-        paused.deployment(),
-        merchant_ids.length === 0 ? [] : paused.merchants(merchant_ids),
-      ]);
-      return {
-        deployment: pauseView(deployment),
-        merchants: found.flatMap(({ _id, paused: p }) => {
-          const pause = pauseView(p);
-          return pause ? [{ id: _id, pause }] : [];
-        }),
-      };
-    },
+    pauses: ({ merchant_ids }) => pausesOf(paused, merchant_ids),
   };
 }

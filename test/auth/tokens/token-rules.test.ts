@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { refuseIssue } from "../../../services/auth/tokens/token-rules.ts";
-import { throttle } from "../../../services/auth/login/login-throttle.ts";
+import { slidingWindowLimiter } from "../../../services/auth/login/login-throttle.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 
 describe("who may issue a server-to-server token where", () => {
@@ -54,35 +54,35 @@ describe("who may issue a server-to-server token where", () => {
 
 describe("the log-in throttle", () => {
   test("lets ten tries through in a minute, then says how long to wait, then lets go on", () => {
-    const t = throttle(10, 60_000, 100);
-    for (let i = 0; i < 10; i++) expect(t.take("a", i * 1000)).toBe(0);
-    expect(t.take("a", 10_000)).toBe(50);
-    expect(t.take("b", 10_000)).toBe(0);
-    expect(t.take("a", 59_999)).toBe(1);
-    expect(t.take("a", 60_000)).toBe(0);
-    expect(t.take("a", 60_001)).toBe(1);
+    const t = slidingWindowLimiter(10, 60_000, 100);
+    for (let i = 0; i < 10; i++) expect(t.acquirePermit("a", i * 1000)).toBe(0);
+    expect(t.acquirePermit("a", 10_000)).toBe(50);
+    expect(t.acquirePermit("b", 10_000)).toBe(0);
+    expect(t.acquirePermit("a", 59_999)).toBe(1);
+    expect(t.acquirePermit("a", 60_000)).toBe(0);
+    expect(t.acquirePermit("a", 60_001)).toBe(1);
   });
 
   test("rightful tries are given back", () => {
-    const t = throttle(2, 60_000, 100);
+    const t = slidingWindowLimiter(2, 60_000, 100);
     for (let i = 0; i < 50; i++) {
-      expect(t.take("a", i)).toBe(0);
-      t.giveBack("a");
+      expect(t.acquirePermit("a", i)).toBe(0);
+      t.refund("a");
     }
-    expect(t.take("a", 100)).toBe(0);
-    expect(t.take("a", 100)).toBe(0);
-    expect(t.take("a", 100)).toBe(60);
+    expect(t.acquirePermit("a", 100)).toBe(0);
+    expect(t.acquirePermit("a", 100)).toBe(0);
+    expect(t.acquirePermit("a", 100)).toBe(60);
   });
 
   test("no window of a minute ever holds more than ten tries, whatever the times", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), (gaps) => {
-        const t = throttle(10, 60_000, 10);
+        const t = slidingWindowLimiter(10, 60_000, 10);
         let now = 0;
         const taken: number[] = [];
         for (const gap of gaps) {
           now += gap;
-          if (t.take("a", now) === 0) taken.push(now);
+          if (t.acquirePermit("a", now) === 0) taken.push(now);
         }
         return taken.every((end) => taken.filter((at) => at > end - 60_000 && at <= end).length <= 10);
       }),
@@ -90,12 +90,12 @@ describe("the log-in throttle", () => {
   });
 
   test("forgets the key tried longest ago when it holds too many", () => {
-    const t = throttle(1, 60_000, 2);
-    t.take("a", 0);
-    t.take("b", 1);
-    t.take("a", 2);
-    t.take("c", 3);
-    expect(t.take("a", 4)).toBeGreaterThan(0);
-    expect(t.take("b", 5)).toBe(0);
+    const t = slidingWindowLimiter(1, 60_000, 2);
+    t.acquirePermit("a", 0);
+    t.acquirePermit("b", 1);
+    t.acquirePermit("a", 2);
+    t.acquirePermit("c", 3);
+    expect(t.acquirePermit("a", 4)).toBeGreaterThan(0);
+    expect(t.acquirePermit("b", 5)).toBe(0);
   });
 });

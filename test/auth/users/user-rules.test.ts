@@ -1,10 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { moved, refuseMove, refusePlace, type Place } from "../../../services/auth/users/user-rules.ts";
+import {
+  changedScope,
+  refuseScopeChange,
+  refuseScope,
+  type UserScope,
+} from "../../../services/auth/users/user-rules.ts";
 import { ROLES } from "../../../shared/contracts/identity.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 
-const place = (role: Place["role"], reseller_id: string | null = null, merchant_id: string | null = null): Place => ({
+const place = (
+  role: UserScope["role"],
+  reseller_id: string | null = null,
+  merchant_id: string | null = null,
+): UserScope => ({
   role,
   reseller_id,
   merchant_id,
@@ -17,7 +26,7 @@ describe("who may have users where", () => {
     merchant: asMerchant("r1", "m1"),
     user: asUser("r1", "m1"),
   };
-  const rows: [keyof typeof askers, Place, string | null][] = [
+  const rows: [keyof typeof askers, UserScope, string | null][] = [
     ["admin", place("admin"), null],
     ["admin", place("admin", "r1"), "VALIDATION_FAILED"],
     ["admin", place("reseller", "r2"), null],
@@ -39,11 +48,11 @@ describe("who may have users where", () => {
     ["user", place("user", "r1", "m1"), "FORBIDDEN"],
   ];
   test.each(rows)("%s, %j: %s", (asker, wanted, code) => {
-    expect(refusePlace(askers[asker], wanted)?.code ?? null).toBe(code);
+    expect(refuseScope(askers[asker], wanted)?.code ?? null).toBe(code);
   });
 
   test("each missing id is named", () => {
-    expect(refusePlace(asAdmin, place("user"))?.data?.errors).toEqual([
+    expect(refuseScope(asAdmin, place("user"))?.data?.errors).toEqual([
       { path: "reseller_id", message: "is required for the role user" },
       { path: "merchant_id", message: "is required for the role user" },
     ]);
@@ -61,16 +70,16 @@ describe("moving a user", () => {
     [{ role: "reseller", merchant_id: "m1" }, place("reseller", "r1", "m1")],
     [{ reseller_id: null }, place("user", null, "m1")],
   ] as const)("%j", (move, wanted) => {
-    expect(moved(user, move)).toEqual(wanted);
+    expect(changedScope(user, move)).toEqual(wanted);
   });
 
   test("a reseller can neither take over an admin nor give a user away", () => {
-    expect(refuseMove(asReseller("r1"), { _id: "a", ...place("admin") }, place("reseller", "r1"))?.code).toBe(
+    expect(refuseScopeChange(asReseller("r1"), { _id: "a", ...place("admin") }, place("reseller", "r1"))?.code).toBe(
       "FORBIDDEN",
     );
-    expect(refuseMove(asReseller("r1"), user, place("user", "r2", "m2"))?.code).toBe("FORBIDDEN");
+    expect(refuseScopeChange(asReseller("r1"), user, place("user", "r2", "m2"))?.code).toBe("FORBIDDEN");
     expect(
-      refuseMove(asReseller("r1"), { _id: "x", ...place("user", "r2", "m2") }, place("user", "r1", "m1"))?.code,
+      refuseScopeChange(asReseller("r1"), { _id: "x", ...place("user", "r2", "m2") }, place("user", "r1", "m1"))?.code,
     ).toBe("FORBIDDEN");
   });
 
@@ -91,7 +100,7 @@ describe("moving a user", () => {
           reseller_id: asking === "admin" ? null : "r1",
           merchant_id: null,
         } as const;
-        if (refuseMove(by, { _id: "u-1", ...from }, to) !== null) return true;
+        if (refuseScopeChange(by, { _id: "u-1", ...from }, to) !== null) return true;
         if (self && power[to.role] > power[from.role]) return false;
         return (
           asking === "admin" ||

@@ -61,7 +61,7 @@ beforeAll(async () => {
         token ? asMerchant("r", "m") : Promise.reject(new Failure("UNAUTHENTICATED", "no token")),
       close: () => undefined,
     },
-    limits: { spend: () => undefined, tryFrom: () => () => undefined },
+    limits: { countRequest: () => undefined, countAttempt: () => () => undefined },
   });
   server = await openHttpServer({
     host: "127.0.0.1",

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { addressForm, clientAddress } from "../../../services/gateway/http/client-address.ts";
 import { takesGzip } from "../../../services/gateway/http/compression.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "../../../services/gateway/http/cors.ts";
-import { rateLimiter } from "../../../services/gateway/http/rate-limiter.ts";
+import { fixedWindowLimiter } from "../../../services/gateway/http/rate-limiter.ts";
 
 describe("who is at the other end", () => {
   const from = (remoteAddress: string, forwarded?: string) =>
@@ -32,28 +32,28 @@ describe("who is at the other end", () => {
 
 describe("counting", () => {
   test("no more than the limit in a window, whoever else asks; then a new window", () => {
-    const limiter = rateLimiter(2, 60_000, 10);
-    expect([0, 10, 20].map((at) => limiter.take("a", at))).toEqual([
+    const limiter = fixedWindowLimiter(2, 60_000, 10);
+    expect([0, 10, 20].map((at) => limiter.acquirePermit("a", at))).toEqual([
       { allowed: true, limit: 2, remaining: 1, reset_seconds: 60 },
       { allowed: true, limit: 2, remaining: 0, reset_seconds: 60 },
       { allowed: false, limit: 2, remaining: 0, reset_seconds: 60 },
     ]);
-    expect(limiter.take("b", 30).allowed).toBe(true);
-    expect(limiter.take("a", 59_999)).toMatchObject({ allowed: false, reset_seconds: 1 });
-    expect(limiter.take("a", 60_000)).toMatchObject({ allowed: true, remaining: 1, reset_seconds: 60 });
+    expect(limiter.acquirePermit("b", 30).allowed).toBe(true);
+    expect(limiter.acquirePermit("a", 59_999)).toMatchObject({ allowed: false, reset_seconds: 1 });
+    expect(limiter.acquirePermit("a", 60_000)).toMatchObject({ allowed: true, remaining: 1, reset_seconds: 60 });
   });
   test("what is given back counts no more, and never below nothing", () => {
-    const limiter = rateLimiter(1, 1000, 10);
-    limiter.giveBack("a");
-    expect(limiter.take("a", 0).allowed).toBe(true);
-    limiter.giveBack("a");
-    limiter.giveBack("a");
-    expect([limiter.take("a", 1).allowed, limiter.take("a", 2).allowed]).toEqual([true, false]);
+    const limiter = fixedWindowLimiter(1, 1000, 10);
+    limiter.refund("a");
+    expect(limiter.acquirePermit("a", 0).allowed).toBe(true);
+    limiter.refund("a");
+    limiter.refund("a");
+    expect([limiter.acquirePermit("a", 1).allowed, limiter.acquirePermit("a", 2).allowed]).toEqual([true, false]);
   });
   test("it remembers no more keys than it may: the oldest window goes", () => {
-    const limiter = rateLimiter(1, 1000, 2);
-    for (const key of ["a", "b", "c"]) limiter.take(key, 0);
-    expect(["b", "c", "a"].map((key) => limiter.take(key, 1).allowed)).toEqual([false, false, true]);
+    const limiter = fixedWindowLimiter(1, 1000, 2);
+    for (const key of ["a", "b", "c"]) limiter.acquirePermit(key, 0);
+    expect(["b", "c", "a"].map((key) => limiter.acquirePermit(key, 1).allowed)).toEqual([false, false, true]);
   });
 });
 

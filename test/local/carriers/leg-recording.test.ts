@@ -3,7 +3,7 @@ import { createExchange } from "../../../local/carriers/exchange/exchange.ts";
 import { type Call } from "../../../local/carriers/exchange/call.ts";
 import { createFaults } from "../../../local/carriers/exchange/faults.ts";
 import { openLedger } from "../../../local/carriers/ledger/ledger.ts";
-import { recordLine, type LineRecorder } from "../../../local/carriers/exchange/leg-recording.ts";
+import { recordLeg, type LegRecorder } from "../../../local/carriers/exchange/leg-recording.ts";
 import { startTime, type SimTime } from "../../../local/carriers/exchange/simulated-time.ts";
 
 const FRAME_BYTES = 4;
@@ -66,11 +66,11 @@ function leapingTime(): SimTime {
 /** A call to a person who never says a word, recorded from the answer. */
 async function recorded(
   talk: (call: Call, time: SimTime) => Promise<void>,
-): Promise<{ wav: Buffer; seconds: number; recorder: LineRecorder }> {
+): Promise<{ wav: Buffer; seconds: number; recorder: LegRecorder }> {
   const time = leapingTime();
   const ledger = openLedger();
   const exchange = createExchange({ time, ledger, faults: createFaults(), seed: "recording" });
-  const recorder = await new Promise<LineRecorder>((resolve, reject) => {
+  const recorder = await new Promise<LegRecorder>((resolve, reject) => {
     exchange.place(
       {
         sid: "CA1",
@@ -79,15 +79,15 @@ async function recorded(
         from: "+15551110000",
         reference: null,
         ringTimeoutMs: 40_000,
-        maxTalkMs: 3_600_000,
+        maxAnsweredMs: 3_600_000,
         details: {},
       },
       {
         onPhase: (call) => {
           if (call.phase === "ended" && call.answeredAt === null) reject(new Error("nobody answered"));
         },
-        async talk(call) {
-          const line = recordLine(call);
+        async runAnsweredCall(call) {
+          const line = recordLeg(call);
           await talk(call, time);
           resolve(line);
           return "carrier";
@@ -99,7 +99,7 @@ async function recorded(
   return { ...withWav(recorder), recorder };
 }
 
-const withWav = (recorder: LineRecorder): { wav: Buffer; seconds: number } => {
+const withWav = (recorder: LegRecorder): { wav: Buffer; seconds: number } => {
   const { wav, seconds } = recorder.stop();
   return { wav, seconds };
 };
@@ -112,13 +112,13 @@ function loudness(wav: Buffer, channel: 0 | 1, fromMs: number, untilMs: number):
   return sum / ((untilMs - fromMs) * FRAMES_PER_MS);
 }
 
-const talk = async ({ line, over }: Call, time: SimTime): Promise<void> => {
+const talk = async ({ leg, over }: Call, time: SimTime): Promise<void> => {
   await time.wait(1_000, over);
-  line.voice.say("x".repeat(30), { last: true }); // 2 s
-  await line.voice.drained();
+  leg.voice.say("x".repeat(30), { last: true }); // 2 s
+  await leg.voice.drained();
   await time.wait(1_000, over);
-  await line.say("y".repeat(15)); // 1 s, and 250 ms until it is recognized
-  line.press("5");
+  await leg.say("y".repeat(15)); // 1 s, and 250 ms until it is recognized
+  leg.press("5");
   await time.wait(750, over);
 };
 
@@ -168,8 +168,8 @@ test("the same talk gives the same file, stopping twice gives the same recording
 });
 
 test("a talk without an end is recorded for ten minutes", async () => {
-  const { wav, seconds } = await recorded(async ({ line, over }, time) => {
-    line.voice.say("z".repeat(15 * 700), { last: true });
+  const { wav, seconds } = await recorded(async ({ leg, over }, time) => {
+    leg.voice.say("z".repeat(15 * 700), { last: true });
     await time.wait(800_000, over);
   });
   expect(seconds).toBe(600);

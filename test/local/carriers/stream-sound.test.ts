@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { decodeSound, encodeSound, type SoundFormat } from "../../../local/carriers/stream/audio-format.ts";
 import { createPlayout } from "../../../local/carriers/stream/playout.ts";
-import { startLineTime } from "../../../local/carriers/exchange/leg-time.ts";
+import { startLegTime } from "../../../local/carriers/exchange/leg-time.ts";
 import { startTime } from "../../../local/carriers/exchange/simulated-time.ts";
 
 const FORMATS: SoundFormat[] = [
@@ -60,10 +60,10 @@ test("the carrier's queue: pieces of any length become frames, marks come behind
 
 test("a call's time is compressed until sound comes; what is waited for then takes as long as it has left", async () => {
   const base = startTime(1_000);
-  const time = startLineTime(base);
+  const time = startLegTime(base);
   const over = new AbortController();
   const waiting = time.wait(20_000, over.signal); // 20 ms of ours
-  time.turnReal();
+  time.switchToRealTime();
   expect([time.real, time.scale]).toEqual([true, 1]);
   const outcome = await Promise.race([
     waiting,

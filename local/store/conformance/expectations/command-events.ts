@@ -7,7 +7,7 @@ import {
   type MongoClient,
 } from "mongodb";
 import { type Doc, isDocument } from "./bson-values.ts";
-import { type Mismatch, RunnerFault } from "../runner-errors.ts";
+import { type Mismatch, RunnerError } from "../runner-errors.ts";
 import { match, type MatchScope } from "./value-match.ts";
 import { flagAt, onlyKeys, singleEntry, stringsAt } from "../field-readers.ts";
 
@@ -53,7 +53,7 @@ function asOnTheWire(command: Doc): Doc {
 export function observe(client: MongoClient, entity: Doc): EventLog {
   const kinds = stringsAt("observeEvents", entity["observeEvents"]);
   const odd = kinds.find((kind) => !KINDS.some((known) => known === kind));
-  if (odd !== undefined) throw new RunnerFault(`unknown event type ${odd} in observeEvents`);
+  if (odd !== undefined) throw new RunnerError(`unknown event type ${odd} in observeEvents`);
   const ignored = new Set([
     ...stringsAt("ignoreCommandMonitoringEvents", entity["ignoreCommandMonitoringEvents"]),
     "configureFailPoint",
@@ -100,7 +100,7 @@ const BODY_KEYS: Readonly<Record<EventKind, string | undefined>> = {
 
 function eventKind(name: string): EventKind {
   const kind = KINDS.find((known) => known === name);
-  if (kind === undefined) throw new RunnerFault(`unknown event type ${name} in an expected event`);
+  if (kind === undefined) throw new RunnerError(`unknown event type ${name} in an expected event`);
   return kind;
 }
 

@@ -8,7 +8,7 @@ import {
 } from "mongodb";
 import { type Doc, bsonTag, isDocument, shown } from "./bson-values.ts";
 import { clientBulkWriteDocument } from "../operations/client-bulk-write.ts";
-import { type Mismatch, RunnerFault } from "../runner-errors.ts";
+import { type Mismatch, RunnerError } from "../runner-errors.ts";
 import { match, type MatchScope } from "./value-match.ts";
 import { resultValue } from "./driver-results.ts";
 import { documentAt, flagAt, onlyKeys, stringAt, stringsAt } from "../field-readers.ts";
@@ -76,7 +76,7 @@ function codeNames(error: MongoServerError): string[] {
   const codes = [Number(error.code), ...writeErrors(error).map((one) => one.code)];
   const translated = codes.flatMap((code) => CODE_NAMES[code] ?? []);
   if (named.length === 0 && translated.length === 0)
-    throw new RunnerFault(
+    throw new RunnerError(
       `errorCodeName cannot be compared: the driver gives only code ${codes.join(", ")}, whose name this runner does not know`,
     );
   return [...named, ...translated];
@@ -179,11 +179,11 @@ function attached(expected: Doc, error: Error, scope: MatchScope): Mismatch[] {
  */
 export function errorDifferences(expected: Doc, error: unknown, scope: MatchScope): Mismatch[] {
   onlyKeys("expectError", expected, KEYS);
-  if (Object.keys(expected).length === 0) throw new RunnerFault("expectError must say something of the error");
-  if (expected["isError"] === false) throw new RunnerFault("expectError.isError cannot be false");
+  if (Object.keys(expected).length === 0) throw new RunnerError("expectError must say something of the error");
+  if (expected["isError"] === false) throw new RunnerError("expectError.isError cannot be false");
   if (!isOfDriver(error))
     throw isDocument(error) || bsonTag(error) !== undefined
-      ? new RunnerFault(`the operation threw ${shown(error)}`)
+      ? new RunnerError(`the operation threw ${shown(error)}`)
       : error;
   // A client-level bulkWrite wraps the error that stopped it: code and text are those of the inner one.
   const told = error instanceof MongoClientBulkWriteError && error.cause instanceof MongoError ? error.cause : error;

@@ -10,7 +10,7 @@ import {
   typeNames,
   withoutDbRef,
 } from "./bson-values.ts";
-import { type Mismatch, RunnerFault } from "../runner-errors.ts";
+import { type Mismatch, RunnerError } from "../runner-errors.ts";
 
 /**
  * How extra fields are taken: in a `root` document they are allowed, in the elements of `roots` (an iterated cursor)
@@ -134,17 +134,17 @@ function matchOperator(operator: string, argument: unknown, on: Operand): Mismat
     case "$$matchAsRoot":
       return match(argument, actual, scope, place, "root");
     default:
-      throw new RunnerFault(`unknown matching operator ${operator} at ${place}`);
+      throw new RunnerError(`unknown matching operator ${operator} at ${place}`);
   }
 }
 
 function text(operator: string, argument: unknown): string {
-  if (typeof argument !== "string") throw new RunnerFault(`${operator} takes a string, not ${shown(argument)}`);
+  if (typeof argument !== "string") throw new RunnerError(`${operator} takes a string, not ${shown(argument)}`);
   return argument;
 }
 
 function matchExists(argument: unknown, actual: unknown, place: string): Mismatch[] {
-  if (typeof argument !== "boolean") throw new RunnerFault(`$$exists takes true or false, not ${shown(argument)}`);
+  if (typeof argument !== "boolean") throw new RunnerError(`$$exists takes true or false, not ${shown(argument)}`);
   if (argument) return actual === undefined ? differ(place, "any value", actual) : [];
   return actual === undefined ? [] : differ(place, undefined, actual);
 }
@@ -164,7 +164,7 @@ function sameLeafOrDiffer(expected: unknown, actual: unknown, place: string): Mi
 
 function matchHexBytes(hex: string, actual: unknown, place: string): Mismatch[] {
   if (!/^(?:[0-9a-f]{2})*$/i.test(hex))
-    throw new RunnerFault(`$$matchesHexBytes takes pairs of hexadecimal characters, not "${hex}"`);
+    throw new RunnerError(`$$matchesHexBytes takes pairs of hexadecimal characters, not "${hex}"`);
   const bytes =
     typeof actual === "string"
       ? Buffer.from(actual, "latin1")
@@ -178,7 +178,7 @@ function matchHexBytes(hex: string, actual: unknown, place: string): Mismatch[] 
 
 function matchLessOrEqual(argument: unknown, actual: unknown, place: string): Mismatch[] {
   const [limit, value] = [numberOf(argument), numberOf(actual)];
-  if (limit === undefined) throw new RunnerFault(`$$lte takes a number, not ${shown(argument)}`);
+  if (limit === undefined) throw new RunnerError(`$$lte takes a number, not ${shown(argument)}`);
   return value !== undefined && value <= limit ? [] : differ(place, `at most ${shown(argument)}`, actual);
 }
 

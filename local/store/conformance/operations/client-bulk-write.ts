@@ -1,7 +1,7 @@
 /** MongoClient.bulkWrite: the requests of a test file as the driver's models, and its result as a document. */
 import type { AnyClientBulkWriteModel, ClientBulkWriteResult, Document } from "mongodb";
 import type { Doc } from "../expectations/bson-values.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import { onlyKeys, singleEntry, stringAt } from "../field-readers.ts";
 
 /** The fields that each kind of model may have. */
@@ -18,7 +18,7 @@ const MODELS: Readonly<Record<string, readonly string[]>> = {
 export function clientModel(request: Doc): AnyClientBulkWriteModel<Document> {
   const [kind, fields] = singleEntry("clientBulkWrite model", request);
   const allowed = MODELS[kind];
-  if (allowed === undefined) throw new RunnerFault(`unknown clientBulkWrite model "${kind}"`);
+  if (allowed === undefined) throw new RunnerError(`unknown clientBulkWrite model "${kind}"`);
   onlyKeys(`clientBulkWrite model ${kind}`, fields, allowed);
   const content: Document = fields;
   const namespace = stringAt(`${kind}.namespace`, fields["namespace"]);

@@ -1,7 +1,7 @@
 /** Operations of the CRUD and index specifications on a collection. */
 import { type AnyBulkWriteOperation, type Collection, type Document, type UpdateFilter } from "mongodb";
 import { type Doc, isDocument } from "../expectations/bson-values.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import { OpenCursor } from "./open-cursor.ts";
 import type { Operation } from "./operation.ts";
 import { documentAt, documentsAt, onlyKeys, singleEntry, stringAt } from "../field-readers.ts";
@@ -92,7 +92,7 @@ const REQUESTS: Readonly<Record<string, readonly string[]>> = {
 function bulkRequest(request: Doc): AnyBulkWriteOperation {
   const [kind, model] = singleEntry("bulkWrite request", request);
   const allowed = REQUESTS[kind];
-  if (allowed === undefined) throw new RunnerFault(`unknown bulkWrite request "${kind}"`);
+  if (allowed === undefined) throw new RunnerError(`unknown bulkWrite request "${kind}"`);
   onlyKeys(`bulkWrite request ${kind}`, model, allowed);
   const content: Document = model;
   switch (kind) {

@@ -1,7 +1,7 @@
 /** Options as test files write them → options as the driver takes them. */
 import { type Document, ReadConcern, ReadPreference, type ReadPreferenceMode, WriteConcern } from "mongodb";
 import type { Doc } from "../expectations/bson-values.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import { documentAt, onlyKeys, optionalDocumentsAt, stringAt } from "../field-readers.ts";
 
 function readConcern(value: unknown): ReadConcern | undefined {
@@ -24,7 +24,7 @@ function readPreference(value: unknown): ReadPreference {
   onlyKeys("readPreference", given, ["mode", "tagSets", "maxStalenessSeconds", "hedge"]);
   const name = given["mode"] === undefined ? "primary" : stringAt("readPreference.mode", given["mode"]);
   const mode = MODES[name.toLowerCase()];
-  if (mode === undefined) throw new RunnerFault(`unknown read preference mode "${name}"`);
+  if (mode === undefined) throw new RunnerError(`unknown read preference mode "${name}"`);
   const tags = optionalDocumentsAt("readPreference.tagSets", given["tagSets"]).map((set) =>
     Object.fromEntries(Object.entries(set).map(([tag, content]) => [tag, stringAt(`tag ${tag}`, content)])),
   );
@@ -46,7 +46,7 @@ function writeConcern(value: unknown): WriteConcern | undefined {
 function returnDocument(value: unknown): string {
   const wanted = stringAt("returnDocument", value).toLowerCase();
   if (wanted !== "before" && wanted !== "after")
-    throw new RunnerFault(`returnDocument must be Before or After, not "${wanted}"`);
+    throw new RunnerError(`returnDocument must be Before or After, not "${wanted}"`);
   return wanted;
 }
 

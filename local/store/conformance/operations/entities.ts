@@ -3,7 +3,7 @@ import { type ClientSession, type Collection, type Db, MongoClient, type ServerA
 import type { Doc } from "../expectations/bson-values.ts";
 import type { OpenCursor } from "./open-cursor.ts";
 import { type EventLog, observe } from "../expectations/command-events.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import type { MatchScope } from "../expectations/value-match.ts";
 import { driverOptions } from "./driver-options.ts";
 import { type ServerUnderTest, withUriOptions } from "../server-under-test.ts";
@@ -30,19 +30,19 @@ export class EntityMap implements MatchScope {
   #undo: (() => Promise<void>)[] = [];
 
   set(name: string, entity: Entity): void {
-    if (this.#entities.has(name)) throw new RunnerFault(`the entity name "${name}" is already in use`);
+    if (this.#entities.has(name)) throw new RunnerError(`the entity name "${name}" is already in use`);
     this.#entities.set(name, entity);
   }
 
   any(name: string): Entity {
     const entity = this.#entities.get(name);
-    if (entity === undefined) throw new RunnerFault(`there is no entity named "${name}"`);
+    if (entity === undefined) throw new RunnerError(`there is no entity named "${name}"`);
     return entity;
   }
 
   get<Kind extends Entity["kind"]>(name: string, kind: Kind): EntityOf<Kind> {
     const entity = this.any(name);
-    if (!isOf(entity, kind)) throw new RunnerFault(`the entity "${name}" is a ${entity.kind}, not a ${kind}`);
+    if (!isOf(entity, kind)) throw new RunnerError(`the entity "${name}" is a ${entity.kind}, not a ${kind}`);
     return entity;
   }
 
@@ -96,7 +96,7 @@ function clientUri(entity: Doc, server: ServerUnderTest): string {
   if (!flagAt("useMultipleMongoses", entity["useMultipleMongoses"], false))
     return `${head}${hosts.split(",")[0] ?? hosts}${tail}`;
   if (!hosts.includes(","))
-    throw new RunnerFault("useMultipleMongoses needs a connection string with more than one mongos");
+    throw new RunnerError("useMultipleMongoses needs a connection string with more than one mongos");
   return uri;
 }
 
@@ -104,7 +104,7 @@ function serverApi(value: unknown): ServerApi {
   const api = documentAt("serverApi", value);
   onlyKeys("serverApi", api, ["version", "strict", "deprecationErrors"]);
   const version = Object.values(ServerApiVersion).find((known) => known === api["version"]);
-  if (version === undefined) throw new RunnerFault(`the driver knows no server API version ${String(api["version"])}`);
+  if (version === undefined) throw new RunnerError(`the driver knows no server API version ${String(api["version"])}`);
   return {
     version,
     strict: flagAt("strict", api["strict"], false),
@@ -181,6 +181,6 @@ export function createEntity(definition: Doc, entities: EntityMap, server: Serve
       entities.set(name, createSession(entity, entities));
       return;
     default:
-      throw new RunnerFault(`unknown kind of entity "${kind}"`);
+      throw new RunnerError(`unknown kind of entity "${kind}"`);
   }
 }

@@ -3,7 +3,7 @@ import { type Doc, shown } from "../expectations/bson-values.ts";
 import { collectionOperations } from "./collection-operations.ts";
 import type { Entity, EntityMap } from "./entities.ts";
 import { errorDifferences } from "../expectations/expected-error.ts";
-import { assertNoMismatch, ExpectationFailure, RunnerFault } from "../runner-errors.ts";
+import { assertNoMismatch, ExpectationFailure, RunnerError } from "../runner-errors.ts";
 import { match, type Rootness } from "../expectations/value-match.ts";
 import { OpenCursor } from "./open-cursor.ts";
 import { type Operation, prepare } from "./operation.ts";
@@ -23,7 +23,7 @@ function ready<Target>(
   args: Doc,
 ): Ready {
   const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
-  if (operation === undefined) throw new RunnerFault(`unknown operation "${name}" on a ${kind}`);
+  if (operation === undefined) throw new RunnerError(`unknown operation "${name}" on a ${kind}`);
   const { given, options } = prepare(name, operation, args);
   return { yields: operation.yields, run: () => operation.run(target, given, options) };
 }
@@ -41,7 +41,7 @@ function readyOn(entity: Entity, name: string, args: Doc): Ready {
     case "cursor":
       return ready(cursorOperations, entity.open, name, entity.kind, args);
     case "value":
-      throw new RunnerFault(`operation "${name}" cannot run on a saved value`);
+      throw new RunnerError(`operation "${name}" cannot run on a saved value`);
   }
 }
 
@@ -57,20 +57,20 @@ async function attempt(run: () => Promise<unknown>): Promise<Outcome> {
     return { result: resultValue(await run()) };
   } catch (error) {
     // A fault of the file or the runner is no outcome of the operation, whatever the test expects.
-    if (error instanceof RunnerFault) throw error;
+    if (error instanceof RunnerError) throw error;
     return { error };
   }
 }
 
 function save(name: string, result: unknown, entities: EntityMap): void {
-  if (result === undefined) throw new RunnerFault(`saveResultAsEntity ${name}: the operation has no result`);
+  if (result === undefined) throw new RunnerError(`saveResultAsEntity ${name}: the operation has no result`);
   entities.set(
     name,
     result instanceof OpenCursor ? { kind: "cursor", open: result } : { kind: "value", value: result },
   );
 }
 
-function judge(operation: Doc, yields: Rootness, outcome: Outcome, entities: EntityMap): void {
+function checkOutcome(operation: Doc, yields: Rootness, outcome: Outcome, entities: EntityMap): void {
   const name = stringAt("name", operation["name"]);
   const { expectError, expectResult } = operation;
   if (expectError !== undefined) {
@@ -113,11 +113,11 @@ export async function executeOperation(operation: Doc, entities: EntityMap, serv
   if (object === "testRunner") return runnerOperation(name, args, entities, server);
   const { expectError, saveResultAsEntity } = operation;
   if (expectError !== undefined && ("expectResult" in operation || saveResultAsEntity !== undefined))
-    throw new RunnerFault(`${name}: expectError excludes expectResult and saveResultAsEntity`);
+    throw new RunnerError(`${name}: expectError excludes expectResult and saveResultAsEntity`);
   const { yields, run } = readyOn(entities.any(object), name, resolveSession(args, entities));
   const outcome = await attempt(run);
   if (flagAt("ignoreResultAndError", operation["ignoreResultAndError"], false)) return undefined;
-  judge(operation, yields, outcome, entities);
+  checkOutcome(operation, yields, outcome, entities);
   if (saveResultAsEntity !== undefined && "result" in outcome)
     save(stringAt("saveResultAsEntity", saveResultAsEntity), outcome.result, entities);
   return undefined;

@@ -1,7 +1,7 @@
 /** What an operation of the format is: the arguments it takes and the driver call behind it. */
 import type { Document } from "mongodb";
 import type { Doc } from "../expectations/bson-values.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import type { Rootness } from "../expectations/value-match.ts";
 import { driverOptions } from "./driver-options.ts";
 import { onlyKeys } from "../field-readers.ts";
@@ -45,7 +45,7 @@ export function prepare<Target>(
   const accepted = [...options, ...COMMON_OPTIONS].filter((option) => !own.includes(option));
   onlyKeys(`the arguments of ${name}`, args, [...own, ...accepted]);
   const missing = needs.filter((argument) => args[argument] === undefined);
-  if (missing.length > 0) throw new RunnerFault(`${name} needs the argument ${missing.join(", ")}`);
+  if (missing.length > 0) throw new RunnerError(`${name} needs the argument ${missing.join(", ")}`);
   const pick = (wanted: readonly string[]): Doc =>
     Object.fromEntries(Object.entries(args).filter(([key]) => wanted.includes(key)));
   return { given: pick(own), options: driverOptions(`the arguments of ${name}`, pick(accepted), accepted) };

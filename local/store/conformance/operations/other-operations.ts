@@ -3,7 +3,7 @@ import type { ClientSession, Db, Document, MongoClient, RunCommandCursor } from 
 import { clientBulkWriteDocument, clientModel } from "./client-bulk-write.ts";
 import { AGGREGATE_OPTIONS } from "./collection-operations.ts";
 import type { Doc } from "../expectations/bson-values.ts";
-import { RunnerFault } from "../runner-errors.ts";
+import { RunnerError } from "../runner-errors.ts";
 import { OpenCursor } from "./open-cursor.ts";
 import type { Operation } from "./operation.ts";
 import { documentAt, documentsAt, stringAt } from "../field-readers.ts";
@@ -33,7 +33,7 @@ function command(given: Doc): Document {
   const sent = documentAt("command", given["command"]);
   const name = stringAt("commandName", given["commandName"]);
   if (Object.keys(sent)[0] !== name)
-    throw new RunnerFault(`commandName is ${name}, but it is not the first key of the command`);
+    throw new RunnerError(`commandName is ${name}, but it is not the first key of the command`);
   return sent;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText, type Doc, isDocument } from "../expectations/bson-values.ts";
 import { createEntity, type EntityMap } from "./entities.ts";
 import { matchEvent } from "../expectations/command-events.ts";
-import { ExpectationFailure, RunnerFault } from "../runner-errors.ts";
+import { ExpectationFailure, RunnerError } from "../runner-errors.ts";
 import type { ServerUnderTest } from "../server-under-test.ts";
 import { countAt, documentAt, documentsAt, onlyKeys, stringAt } from "../field-readers.ts";
 
@@ -109,7 +109,7 @@ export async function runnerOperation(
   server: ServerUnderTest,
 ): Promise<void> {
   const allowed = Object.hasOwn(ARGUMENTS, name) ? ARGUMENTS[name] : undefined;
-  if (allowed === undefined) throw new RunnerFault(`unknown operation "${name}" on the test runner`);
+  if (allowed === undefined) throw new RunnerError(`unknown operation "${name}" on the test runner`);
   onlyKeys(`the arguments of ${name}`, args, allowed);
   switch (name) {
     case "createEntities":

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readArguments as converseArguments } from "../../local/tools/converse/arguments.ts";
+import { readArguments as rehearseArguments } from "../../local/tools/rehearse/arguments.ts";
+import { ROUTES } from "../../services/gateway/routes/index.ts";
+import { ROOT } from "./pages.ts";
+
+/** The scripts of package.json. */
+const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string> };
+
+/** Commands of npm itself that documents use. */
+const OF_NPM = new Set(["ci"]);
+
+/** How far imports of a program are followed in search of its options. */
+const IMPORTS_DEEP = 2;
+
+/** The text of a program with what it imports. */
+function programText(file: string, depth = IMPORTS_DEEP): string {
+  const text = readFileSync(join(ROOT, file), "utf8");
+  const imported = [...text.matchAll(/from "(\.[^"]+)"/g)].map((m) => join(dirname(file), m[1] ?? ""));
+  return depth === 0 ? text : [text, ...imported.map((next) => programText(next, depth - 1))].join("\n");
+}
+
+/** What is wrong with the arguments of a program: options it does not read, test files and folders that are gone. */
+function wrongArguments(file: string, args: readonly string[]): string[] {
+  const text = programText(file);
+  const options = args.flatMap((arg) => /^--([\w-]+)/.exec(arg)?.[1] ?? []);
+  return [
+    ...options.filter((o) => !new RegExp(`["']?\\b${o}["']?: \\{\\s*type|"--${o}[="]`).test(text)).map((o) => `--${o}`),
+    ...args.filter((arg) => arg.startsWith("test/") && !existsSync(join(ROOT, arg))),
+  ];
+}
+
+/** The file that a script of package.json runs; null where it is no file of ours. */
+const programOf = (script: string): string | null => /launch\.cjs (\S+)/.exec(scripts[script] ?? "")?.[1] ?? null;
+
+function wrongWithNpm([command = "", ...rest]: readonly string[]): string[] {
+  if (OF_NPM.has(command)) return [];
+  const [name = "", ...args] = command === "run" ? rest : [command, ...rest];
+  if (!(name in scripts)) return [`npm has no script ${name}`];
+  const given = args[0] === "--" ? args.slice(1) : args;
+  if (given.length === 0) return [];
+  if (name === "converse") return converseArguments(given, (at) => at.endsWith("/")) ? [] : ["only asks for help"];
+  if (name === "rehearse") return rehearseArguments(given, new Date(), "token") ? [] : ["only asks for help"];
+  const program = programOf(name);
+  return program === null ? [] : wrongArguments(program, given);
+}
+
+function wrongWithNode([file = "", ...args]: readonly string[]): string[] {
+  return existsSync(join(ROOT, file)) ? wrongArguments(file, args) : [`there is no ${file}`];
+}
+
+/** The services of docker-compose.yml. */
+const containers = [...readFileSync(join(ROOT, "docker-compose.yml"), "utf8").matchAll(/^ {2}([a-z]+):$/gm)].map(
+  (m) => m[1],
+);
+
+const wrongWithDocker = (args: readonly string[]): string[] =>
+  args.flatMap((arg) => {
+    const scaled = /^([a-z]+)=\d+$/.exec(arg)?.[1];
+    return scaled === undefined || containers.includes(scaled) ? [] : [`there is no container ${scaled}`];
+  });
+
+/** Requests to the API by the variables of the walkthrough: `$BASE/leads/$LEAD/explain`. */
+const wrongWithCurl = (line: string): string[] =>
+  [...line.matchAll(/\$BASE(\/[^\s"?]*)/g)]
+    .map((m) => (m[1] ?? "").replaceAll(/\$\w+/g, "{}"))
+    .filter((path) => !ROUTES.some((row) => row.path.replaceAll(/\{\w+\}/g, "{}") === path))
+    .map((path) => `there is no endpoint ${path}`);
+
+/** What is wrong with one command of a document; null when it is not a command that can be checked. */
+export function wrongWith(line: string): string[] | null {
+  const commands = line
+    .replace(/\s+#.*$/, "")
+    .trim()
+    .split(/\s+&&\s+/);
+  const wrong = commands.map((command): string[] | null => {
+    const [program = "", ...args] = command.split(/\s+/);
+    switch (program) {
+      case "npm":
+        return wrongWithNpm(args);
+      case "node":
+        return wrongWithNode(args);
+      case "docker":
+        return wrongWithDocker(args);
+      case "cp":
+        return existsSync(join(ROOT, args[0] ?? "")) ? [] : [`there is no ${args[0]}`];
+      case "curl":
+        return wrongWithCurl(command);
+      default:
+        return null;
+    }
+  });
+  return wrong.some((w) => w === null) ? null : wrong.flatMap((w) => w ?? []);
+}
