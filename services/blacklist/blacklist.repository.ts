@@ -18,8 +18,6 @@ export interface BlacklistRepository {
   existing(ids: string[]): Promise<Set<string>>;
 }
 
-const MAX_QUERY_MS = 8000;
-
 const newestFirst = (a: EntryDoc, b: EntryDoc): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
@@ -31,7 +29,6 @@ const JOINED_QUESTIONS = 100;
 async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<string>> {
   const found = await model
     .find({ _id: { $in: ids } }, { _id: 1 })
-    .maxTimeMS(MAX_QUERY_MS)
     .lean<{ _id: string }[]>()
     .exec();
   return new Set(found.map((d) => d._id));
@@ -61,7 +58,6 @@ const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<
           .find({ $and: [list, phone_number === undefined ? {} : { phone_number }, after] })
           .sort(PAGE_ORDER)
           .limit(size)
-          .maxTimeMS(MAX_QUERY_MS)
           .lean<EntryDoc[]>()
           .exec(),
       ),

@@ -44,7 +44,6 @@ export interface LeadsRepository {
   reportsLater(lead_ids: readonly string[], at: Date): Promise<void>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
 const INSERTED_AT_ONCE = 100;
 
@@ -63,9 +62,8 @@ const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 
 /** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
 export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository {
-  const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc[]>();
-  const findOne = (filter: Record<string, unknown>) =>
-    model.findOne(filter, PLAIN).maxTimeMS(MAX_QUERY_MS).lean<LeadDoc>();
+  const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
+  const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).lean<LeadDoc>();
   const guarded = new GuardedCollection<LeadDoc, TransitionedLead>(model, {
     mark: () => ids.base64url(MARK_BYTES),
     projection: TRANSITIONED,
@@ -81,19 +79,13 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     insert: async (leads) =>
       leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
     async existing(lead_ids) {
-      const found = await model
-        .find({ _id: { $in: [...lead_ids] } }, { _id: 1 })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<{ _id: string }[]>();
+      const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).lean<{ _id: string }[]>();
       return new Set(found.map((d) => d._id));
     },
     transition: (transition) => guarded.transition(transition),
     transitionMany: (transitions) => guarded.transitionMany(transitions),
     briefs: (scope, lead_ids) =>
-      model
-        .find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF)
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<BriefDoc[]>(),
+      model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
     byBaton: readJoined,
     byRequest: (scope, request_id, limit) =>
@@ -101,10 +93,7 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
         .sort({ created_at: -1, _id: -1 })
         .limit(limit),
     async withHistory(scope, lead_id) {
-      const lead = await model
-        .findOne({ _id: lead_id, ...within(scope) })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<LeadDoc>();
+      const lead = await model.findOne({ _id: lead_id, ...within(scope) }).lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };
     },
     page: (scope, filter, after, limit) =>
@@ -112,18 +101,13 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
         .find({ $and: [within(scope), given(filter), after] }, SUMMARY)
         .sort(PAGE_ORDER)
         .limit(limit)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<LeadDoc[]>(),
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
       model
         .aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages])
         .option({ maxTimeMS: maxTimeMs })
         .exec(),
-    anyUnfinished: async (of) =>
-      (await model
-        .findOne({ ...of, finished_at: null }, { _id: 1 })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean()) !== null,
+    anyUnfinished: async (of) => (await model.findOne({ ...of, finished_at: null }, { _id: 1 }).lean()) !== null,
     lostLeases: (now, limit) =>
       find({ lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
@@ -133,12 +117,13 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
         .sort({ report_due_at: 1 })
         .limit(limit),
     reportsTaken: async (lead_ids) => {
-      await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } }).maxTimeMS(MAX_QUERY_MS);
+      await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },
     reportsLater: async (lead_ids, at) => {
-      await model
-        .updateMany({ _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } }, { $set: { report_due_at: at } })
-        .maxTimeMS(MAX_QUERY_MS);
+      await model.updateMany(
+        { _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } },
+        { $set: { report_due_at: at } },
+      );
     },
   };
 }

@@ -4,8 +4,6 @@ import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import { prefixRange } from "./name-key.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** What a list of merchants is narrowed by; `name` is how the name begins. */
 export interface MerchantFilter {
   reseller_id?: string | undefined;
@@ -47,10 +45,9 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<MerchantDoc>()
       .exec(),
-  isAnywhere: async (id) => (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) !== null,
+  isAnywhere: async (id) => (await model.exists({ _id: id })) !== null,
   page(scope, { reseller_id, name, is_active }, after, size) {
     const name_key = prefixRange(name);
     return model
@@ -65,7 +62,6 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
       })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<MerchantDoc[]>()
       .exec();
   },
@@ -76,17 +72,12 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
         { $set: change },
         { returnDocument: "after" },
       )
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<MerchantDoc>()
       .exec(),
   remove: async (scope, id) => {
-    await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).maxTimeMS(MAX_QUERY_MS);
+    await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] });
   },
   ofReseller: (reseller_id, id) =>
-    model
-      .findOne({ _id: id, reseller_id }, { is_active: 1 })
-      .maxTimeMS(MAX_QUERY_MS)
-      .lean<Pick<MerchantDoc, "is_active">>()
-      .exec(),
-  anyOf: async (reseller_id) => (await model.exists({ reseller_id }).maxTimeMS(MAX_QUERY_MS)) !== null,
+    model.findOne({ _id: id, reseller_id }, { is_active: 1 }).lean<Pick<MerchantDoc, "is_active">>().exec(),
+  anyOf: async (reseller_id) => (await model.exists({ reseller_id })) !== null,
 });

@@ -4,8 +4,6 @@ import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { prefixRange } from "./name-key.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** What a list of resellers is narrowed by; `name` is how the name begins. */
 export interface ResellerFilter {
   name?: string | undefined;
@@ -38,7 +36,6 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id }, ...within(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ResellerDoc>()
       .exec(),
   page(scope, { name, is_active }, after, size) {
@@ -54,19 +51,16 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
       })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ResellerDoc[]>()
       .exec();
   },
   change: (scope, id, change) =>
     model
       .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ResellerDoc>()
       .exec(),
   remove: async (scope, id) => {
-    await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] }).maxTimeMS(MAX_QUERY_MS);
+    await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] });
   },
-  one: (id) =>
-    model.findOne({ _id: id }, { is_active: 1 }).maxTimeMS(MAX_QUERY_MS).lean<Pick<ResellerDoc, "is_active">>().exec(),
+  one: (id) => model.findOne({ _id: id }, { is_active: 1 }).lean<Pick<ResellerDoc, "is_active">>().exec(),
 });

@@ -34,7 +34,6 @@ export interface NumberLines {
   availability(party: Party, country: string | undefined): Promise<{ numbers: number; free_lines: number }>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Numbers with room read at a time, and how many of them are written to side by side. */
 const CANDIDATES = 100;
 const PARALLEL = 8;
@@ -48,12 +47,8 @@ type Taken = Line & Pick<NumberDoc, "slots">;
 const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "keep" | "release" | "availability"> => ({
   async keep(names, lease_seconds) {
     const { filter, update } = keep("name", names, lease_seconds);
-    await model.updateMany(filter, update, { updatePipeline: true, maxTimeMS: MAX_QUERY_MS });
-    const numbers = await model
-      .find(filter, { slots: 1 })
-      .maxTimeMS(MAX_QUERY_MS)
-      .lean<Pick<NumberDoc, "slots">[]>()
-      .exec();
+    await model.updateMany(filter, update, { updatePipeline: true });
+    const numbers = await model.find(filter, { slots: 1 }).lean<Pick<NumberDoc, "slots">[]>().exec();
     return new Set(numbers.flatMap(({ slots }) => slots.map((slot) => slot.name)));
   },
   async release(holders) {
@@ -61,28 +56,22 @@ const numberCounts = (model: Model<NumberDoc>): Pick<NumberLines, "keep" | "rele
     const numbers = (
       await Promise.all(
         moves.map(({ filter }) =>
-          model
-            .find(filter, { provider: 1 })
-            .maxTimeMS(MAX_QUERY_MS)
-            .lean<Pick<NumberDoc, "_id" | "provider">[]>()
-            .exec(),
+          model.find(filter, { provider: 1 }).lean<Pick<NumberDoc, "_id" | "provider">[]>().exec(),
         ),
       )
     ).flat();
     if (numbers.length === 0) return [];
-    await Promise.all(moves.map(({ filter, update }) => model.updateMany(filter, update, { maxTimeMS: MAX_QUERY_MS })));
+    await Promise.all(moves.map(({ filter, update }) => model.updateMany(filter, update)));
     // after the lines: whoever comes last, this release or the delete that hides the number, sees that it is idle
     await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...IS_IDLE });
     return numbers;
   },
   async availability(party, country) {
-    const [found] = await model
-      .aggregate<{ numbers: number; free_lines: number }>([
-        { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
-        { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: { $max: [FREE_LINES, 0] } } } },
-        { $project: { _id: 0, numbers: 1, free_lines: 1 } },
-      ])
-      .option({ maxTimeMS: MAX_QUERY_MS });
+    const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
+      { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
+      { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: { $max: [FREE_LINES, 0] } } } },
+      { $project: { _id: 0, numbers: 1, free_lines: 1 } },
+    ]);
     return found ?? { numbers: 0, free_lines: 0 };
   },
 });
@@ -94,7 +83,6 @@ export function numberLines(model: Model<NumberDoc>, random: () => number): Numb
       .find({ ...filter, ...HAS_ROOM }, { country: 1, free: FREE_LINES })
       .sort({ used_at: 1 })
       .limit(CANDIDATES)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<Usable[]>()
       .exec();
 
@@ -113,13 +101,12 @@ export function numberLines(model: Model<NumberDoc>, random: () => number): Numb
 
   const keepHeld = async (holders: readonly string[], lease_seconds: number): Promise<Map<string, Line>> => {
     const { filter, update } = keep("holder", holders, lease_seconds);
-    if (!(await model.exists(filter).maxTimeMS(MAX_QUERY_MS))) return new Map();
-    await model.updateMany(filter, update, { updatePipeline: true, maxTimeMS: MAX_QUERY_MS });
+    if (!(await model.exists(filter))) return new Map();
+    await model.updateMany(filter, update, { updatePipeline: true });
     return new Map(
       linesIn(
         await model
           .find(filter, { ...LINE, slots: 1 })
-          .maxTimeMS(MAX_QUERY_MS)
           .lean<Taken[]>()
           .exec(),
         new Set(holders),
@@ -135,7 +122,6 @@ export function numberLines(model: Model<NumberDoc>, random: () => number): Numb
           returnDocument: "after",
           updatePipeline: true,
           projection: { ...LINE, slots: 1 },
-          maxTimeMS: MAX_QUERY_MS,
         })
         .lean<Taken>()
         .exec();

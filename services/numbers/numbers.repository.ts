@@ -34,7 +34,6 @@ export interface NumberRecords {
   removeDraining(scope: Scope, id: string, now: Date): Promise<boolean>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Holds for numbers that were not deleted. */
 const STANDING = { removed: null } as const;
 
@@ -57,20 +56,17 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       .find({ $and: [STANDING, visibleTo(scope), filter, after] })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<NumberDoc[]>()
       .exec(),
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<NumberDoc>()
       .exec(),
   called: (phone_number, provider) =>
     model
       .findOne({ phone_number, provider, status: "AVAILABLE", ...STANDING })
       .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<NumberDoc>()
       .exec(),
   change: (scope, seen, set, idle) => {
@@ -82,7 +78,7 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       ],
     };
     return model
-      .findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after", maxTimeMS: MAX_QUERY_MS })
+      .findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after" })
       .lean<NumberDoc>()
       .exec()
       .catch((error: unknown) => {

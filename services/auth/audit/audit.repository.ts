@@ -3,8 +3,6 @@ import { within, type Scope } from "../../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import type { AuditDoc } from "./audit.model.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** What a list of entries is narrowed by; `from` inclusive, `to` exclusive. */
 export interface AuditFilter {
   action?: string | undefined;
@@ -40,6 +38,5 @@ export const auditRepository = (model: Model<AuditDoc>): AuditRepository => ({
       })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<AuditDoc[]>(),
 });

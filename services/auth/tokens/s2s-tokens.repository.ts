@@ -3,8 +3,6 @@ import { within, type Role, type Scope } from "../../../shared/contracts/identit
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** What a list of tokens is narrowed by. */
 export interface S2sTokenFilter {
   role?: Exclude<Role, "admin">;
@@ -32,33 +30,27 @@ export const s2sTokensRepository = (model: Model<S2sTokenDoc>): S2sTokensReposit
   valid: (token_hash, now) =>
     model
       .findOne({ token_hash, revoked_at: null, expires_at: { $gt: now } })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<S2sTokenDoc>()
       .exec(),
   seen: async (id, now, unlessSince) => {
     const unnoted = { $or: [{ last_seen_at: null }, { last_seen_at: { $lt: unlessSince } }] };
-    return (
-      (await model.updateOne({ _id: id, ...unnoted }, { $set: { last_seen_at: now } }).maxTimeMS(MAX_QUERY_MS))
-        .modifiedCount === 1
-    );
+    return (await model.updateOne({ _id: id, ...unnoted }, { $set: { last_seen_at: now } })).modifiedCount === 1;
   },
   page: (scope, filter, after, size) =>
     model
       .find({ $and: [within(scope), { ...filter }, after] })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<S2sTokenDoc[]>()
       .exec(),
   async revoke(scope, id, now) {
     const mine = { $and: [{ _id: id }, within(scope)] };
     const revoked = await model
       .findOneAndUpdate({ ...mine, revoked_at: null }, { $set: { revoked_at: now } }, { returnDocument: "after" })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<S2sTokenDoc>();
     if (revoked) return { token: revoked, before: false };
-    const token = await model.findOne(mine).maxTimeMS(MAX_QUERY_MS).lean<S2sTokenDoc>();
+    const token = await model.findOne(mine).lean<S2sTokenDoc>();
     if (token) return { token, before: true };
-    return (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) ? "foreign" : null;
+    return (await model.exists({ _id: id })) ? "foreign" : null;
   },
 });

@@ -4,8 +4,6 @@ import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import type { UserDoc } from "./users.model.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** What a list of users is narrowed by. */
 export interface UserFilter {
   role?: Role;
@@ -61,29 +59,24 @@ const orTaken = <T>(work: Promise<T>): Promise<T | "taken"> =>
 
 /** The repository of users over a mongoose model. E-mails are looked up as stored: lower-case. */
 export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
-  byEmail: (email) => model.findOne({ email }).maxTimeMS(MAX_QUERY_MS).lean<UserDoc>().exec(),
-  byId: (id) => model.findOne({ _id: id }).maxTimeMS(MAX_QUERY_MS).lean<UserDoc>().exec(),
+  byEmail: (email) => model.findOne({ email }).lean<UserDoc>().exec(),
+  byId: (id) => model.findOne({ _id: id }).lean<UserDoc>().exec(),
   add: async (user) => (await orTaken(model.create(user))) !== "taken",
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id }, within(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<UserDoc>()
       .exec(),
   async forChange(scope, id) {
-    const found = await model
-      .findOne({ $and: [{ _id: id }, within(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
-      .lean<UserDoc>();
+    const found = await model.findOne({ $and: [{ _id: id }, within(scope)] }).lean<UserDoc>();
     if (found) return found;
-    return (await model.exists({ _id: id }).maxTimeMS(MAX_QUERY_MS)) ? "foreign" : null;
+    return (await model.exists({ _id: id })) ? "foreign" : null;
   },
   page: (scope, filter, after, size) =>
     model
       .find({ $and: [within(scope), { ...filter }, after] })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<UserDoc[]>()
       .exec(),
   change(scope, seen, change, logOut) {
@@ -91,15 +84,15 @@ export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
     return orTaken(
       model
         .findOneAndUpdate({ $and: [seenState(seen), within(scope)] }, update, { returnDocument: "after" })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<UserDoc>()
         .exec(),
     );
   },
-  remove: async (scope, seen) =>
-    (await model.deleteOne({ $and: [seenState(seen), within(scope)] }).maxTimeMS(MAX_QUERY_MS)).deletedCount === 1,
+  remove: async (scope, seen) => (await model.deleteOne({ $and: [seenState(seen), within(scope)] })).deletedCount === 1,
   anyAdmin: async (besides) =>
-    (await model
-      .exists({ role: "admin", is_active: true, ...(besides === undefined ? {} : { _id: { $ne: besides } }) })
-      .maxTimeMS(MAX_QUERY_MS)) !== null,
+    (await model.exists({
+      role: "admin",
+      is_active: true,
+      ...(besides === undefined ? {} : { _id: { $ne: besides } }),
+    })) !== null,
 });

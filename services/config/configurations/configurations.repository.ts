@@ -30,7 +30,6 @@ export interface ConfigurationsRepository {
   ofOwner(reseller_id: string, merchant_id: string | null): Promise<ConfigurationDoc[]>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Configurations of one owner that are looked through for one that takes inbound calls. */
 const MAX_OF_OWNER = 1000;
 
@@ -54,13 +53,11 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
       .find({ $and: [within(scope), sought(filter), after] })
       .sort(PAGE_ORDER)
       .limit(size)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ConfigurationDoc[]>()
       .exec(),
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ConfigurationDoc>()
       .exec(),
   replace: (scope, seen, settings, now) =>
@@ -68,14 +65,14 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
       .findOneAndUpdate(
         { $and: [{ _id: seen._id, settings: seen.settings }, within(scope)] },
         { $set: { settings, updated_at: now } },
-        { returnDocument: "after", maxTimeMS: MAX_QUERY_MS },
+        { returnDocument: "after" },
       )
       .lean<ConfigurationDoc>()
       .exec(),
   remove: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
   async removeOf(scope, template_id) {
     const removed = await model
-      .findOneAndDelete({ $and: [{ template_id }, within(scope)] }, { maxTimeMS: MAX_QUERY_MS })
+      .findOneAndDelete({ $and: [{ template_id }, within(scope)] })
       .lean<ConfigurationDoc>()
       .exec();
     return removed?._id ?? null;
@@ -83,7 +80,6 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
   ofTemplates: (template_ids) =>
     model
       .find({ template_id: { $in: [...template_ids] } })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ConfigurationDoc[]>()
       .exec(),
   ofOwner: (reseller_id, merchant_id) =>
@@ -91,7 +87,6 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
       .find({ reseller_id, merchant_id: { $in: [merchant_id, null] } })
       .sort({ created_at: 1, _id: 1 })
       .limit(MAX_OF_OWNER)
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<ConfigurationDoc[]>()
       .exec(),
 });

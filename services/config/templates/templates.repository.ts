@@ -42,7 +42,6 @@ export interface TemplatesRepository {
   current(heads: readonly TemplateDoc[]): Promise<TemplateRecord[]>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Versions, which never change. */
 const VERSIONS_CACHE = { ttlSeconds: 600, max: 500 };
 
@@ -61,7 +60,7 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
       .findOneAndUpdate(
         { $and: [{ _id: id }, within(scope)] },
         { $set: { is_active }, $max: { updated_at: now } },
-        { returnDocument: "after", maxTimeMS: MAX_QUERY_MS },
+        { returnDocument: "after" },
       )
       .lean<TemplateDoc>()
       .exec();
@@ -92,11 +91,9 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
         .find({ $and: [{ template_id: head._id, version: { $lte: head.version } }, after] })
         .sort(PAGE_ORDER)
         .limit(size)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<VersionDoc[]>()
         .exec(),
-    any: async (scope) =>
-      (await templates.findOne(within(scope), { _id: 1 }).maxTimeMS(MAX_QUERY_MS).lean().exec()) !== null,
+    any: async (scope) => (await templates.findOne(within(scope), { _id: 1 }).lean().exec()) !== null,
     async create(record) {
       await versions.create(versionOf(record));
       await templates.create(headOf(record));
@@ -104,13 +101,11 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
     head: (scope, id) =>
       templates
         .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<TemplateDoc>()
         .exec(),
     heads: (ids) =>
       templates
         .find({ _id: { $in: ids.map((id) => id.toLowerCase()) } })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<TemplateDoc[]>()
         .exec(),
     page: (scope, filter, after, size) =>
@@ -118,14 +113,12 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
         .find({ $and: [within(scope), named(filter), after] })
         .sort(PAGE_ORDER)
         .limit(size)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<TemplateDoc[]>()
         .exec(),
     version: (template_id, version) =>
       cached<TemplateRecord, null>(records, versionId(template_id.toLowerCase(), version), async () => {
         const found = await versions
           .findOne({ _id: versionId(template_id.toLowerCase(), version) })
-          .maxTimeMS(MAX_QUERY_MS)
           .lean<VersionDoc>()
           .exec();
         return found && recordOf(found);
@@ -133,7 +126,6 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
     async current(heads) {
       const found = await versions
         .find({ _id: { $in: heads.map((h) => versionId(h._id, h.version)) } })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<VersionDoc[]>()
         .exec();
       const records = new Map(found.map((v) => [v._id, recordOf(v)]));

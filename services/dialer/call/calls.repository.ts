@@ -28,17 +28,13 @@ export interface Calls {
   known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
 
-/** Most time the database may take over one of these, in milliseconds. */
-const MAX_TIME_MS = 8000;
-
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
 
 /** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
 export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   const guarded = new GuardedCollection(model, { mark, projection: {} });
-  const find = (ref: string): Promise<CallDoc | null> =>
-    model.findById(ref).maxTimeMS(MAX_TIME_MS).lean<CallDoc>().exec();
+  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).lean<CallDoc>().exec();
   const insertOne = batched((calls: CallDoc[]) => insertEach(model, calls), { maxItems: INSERTS_AT_ONCE });
   const insert = async (call: CallDoc): Promise<boolean> => {
     const written = await insertOne(call);
@@ -67,7 +63,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .findOneAndUpdate(
           { due_at: { $lte: now } },
           { $set: { due_at: next_due } },
-          { sort: { due_at: 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS },
+          { sort: { due_at: 1 }, returnDocument: "after" },
         )
         .lean<CallDoc>()
         .exec(),
@@ -76,21 +72,13 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
         .sort({ _id: 1 })
         .limit(limit)
-        .maxTimeMS(MAX_TIME_MS)
         .lean<CallDoc[]>()
         .exec(),
     newestOfLead: (lead_id, limit) =>
-      model
-        .find({ lead_id }, { order: 0 })
-        .sort({ claim_no: -1 })
-        .limit(limit)
-        .maxTimeMS(MAX_TIME_MS)
-        .lean<CallDoc[]>()
-        .exec(),
+      model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>().exec(),
     async refOfCarrier(provider, call_id) {
       const call = await model
         .findOne({ provider, carrier_call_id: call_id }, { _id: 1 })
-        .maxTimeMS(MAX_TIME_MS)
         .lean<Pick<CallDoc, "_id">>()
         .exec();
       return call?._id ?? null;
@@ -101,7 +89,6 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         asked.map((name) =>
           model
             .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
-            .maxTimeMS(MAX_TIME_MS)
             .lean<CallDoc[]>()
             .exec(),
         ),

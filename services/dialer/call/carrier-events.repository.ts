@@ -16,9 +16,6 @@ export interface CarrierEvents {
   markApplied(id: string, note: string | null): Promise<void>;
 }
 
-/** Most time the database may take over one of these, in milliseconds. */
-const MAX_TIME_MS = 8000;
-
 /** Callbacks of one moment that share a round trip. */
 const MAX_BATCH = 200;
 
@@ -30,7 +27,6 @@ export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvent
       .updateMany(
         { _id: { $in: ids }, applied: false },
         { $set: { applied: true, ...(note === null ? {} : { note }) } },
-        { maxTimeMS: MAX_TIME_MS },
       )
       .exec();
     return ids;
@@ -48,7 +44,6 @@ export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvent
         .find({ applied: false, received_at: { $lte: before } })
         .sort({ received_at: 1 })
         .limit(limit)
-        .maxTimeMS(MAX_TIME_MS)
         .lean<CarrierEventDoc[]>()
         .exec(),
     newestOf: (refs, limit) =>
@@ -56,7 +51,6 @@ export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvent
         .find({ ref: { $in: refs } }, { body: 0 })
         .sort({ received_at: -1 })
         .limit(limit)
-        .maxTimeMS(MAX_TIME_MS)
         .lean<CarrierEventDoc[]>()
         .exec(),
     async markApplied(id, note) {

@@ -30,9 +30,7 @@ export interface InboundCalls {
   page(scope: Scope, filter: InboundFilter, after: PageFilter, size: number): Promise<InboundCallDoc[]>;
 }
 
-/** Most time the database may take over one of these, in milliseconds. */
-const MAX_TIME_MS = 8000;
-const AFTER = { returnDocument: "after", maxTimeMS: MAX_TIME_MS } as const;
+const AFTER = { returnDocument: "after" } as const;
 
 const given = ({ since, before, ...same }: InboundFilter): Record<string, unknown> => ({
   ...same,
@@ -43,8 +41,7 @@ const given = ({ since, before, ...same }: InboundFilter): Record<string, unknow
 
 /** The repository on its model. */
 export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
-  const find = (id: string): Promise<InboundCallDoc | null> =>
-    model.findById(id).maxTimeMS(MAX_TIME_MS).lean<InboundCallDoc>().exec();
+  const find = (id: string): Promise<InboundCallDoc | null> => model.findById(id).lean<InboundCallDoc>().exec();
   return {
     find,
     async note(call) {
@@ -68,7 +65,6 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
             { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] },
           ],
         })
-        .maxTimeMS(MAX_TIME_MS)
         .exec(),
     judged: (id, { verdict, reason }, lead_id, now) =>
       model
@@ -92,14 +88,13 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
         .lean<InboundCallDoc>()
         .exec(),
     async settled(id, now) {
-      await model.updateOne({ _id: id }, { $set: { settled_at: now } }, { maxTimeMS: MAX_TIME_MS }).exec();
+      await model.updateOne({ _id: id }, { $set: { settled_at: now } }).exec();
     },
     page: (scope, filter, after, size) =>
       model
         .find({ $and: [within(scope), given(filter), after] })
         .sort(PAGE_ORDER)
         .limit(size)
-        .maxTimeMS(MAX_TIME_MS)
         .lean<InboundCallDoc[]>()
         .exec(),
   };

@@ -16,9 +16,6 @@ export interface Recordings {
   ofCarrierCall(call_id: string): Promise<CallDoc | null>;
 }
 
-/** Most time the database may take over one of these, in milliseconds. */
-const MAX_TIME_MS = 8000;
-
 /** The repository on the model of `calls`; `run` is that of the calls' own. */
 export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]): Recordings => ({
   run,
@@ -27,7 +24,7 @@ export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]):
       .findOneAndUpdate(
         { "recording.due_at": { $lte: now } },
         { $set: { "recording.due_at": next_due } },
-        { sort: { "recording.due_at": 1 }, returnDocument: "after", maxTimeMS: MAX_TIME_MS },
+        { sort: { "recording.due_at": 1 }, returnDocument: "after" },
       )
       .lean<RecordedCall>()
       .exec(),
@@ -35,7 +32,6 @@ export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]):
   ofCarrierCall: (call_id) =>
     model
       .findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id })
-      .maxTimeMS(MAX_TIME_MS)
       .lean<CallDoc>()
       .exec(),
 });

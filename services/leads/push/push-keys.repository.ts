@@ -12,21 +12,13 @@ export interface PushKeys {
   reserve(wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Keys of pushes of the same moment that are looked up, or taken, in one go. */
 const AT_ONCE = 100;
 
 /** The repository over its model. */
 export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
   const read = async (ids: readonly string[]): Promise<Map<string, PushKeyDoc>> =>
-    new Map(
-      (
-        await model
-          .find({ _id: { $in: [...ids] } })
-          .maxTimeMS(MAX_QUERY_MS)
-          .lean<PushKeyDoc[]>()
-      ).map((d) => [d._id, d]),
-    );
+    new Map((await model.find({ _id: { $in: [...ids] } }).lean<PushKeyDoc[]>()).map((d) => [d._id, d]));
 
   /** Writes the keys that are free; true for each that was. */
   const take = (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => insertNew(model, wanted);

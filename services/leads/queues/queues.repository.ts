@@ -47,7 +47,6 @@ export interface QueuesRepository {
   dropOldIndexes(): Promise<void>;
 }
 
-const MAX_QUERY_MS = 8000;
 const HEAD = {
   _id: 0,
   queue: 1,
@@ -87,14 +86,12 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
       model
         .findOne({ queue: names, due_at: { $lte: by } }, HEAD)
         .sort({ queue: 1, due_at: 1 })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<HeadDoc>(),
     dueOf: (queue, by, limit) =>
       model
         .find({ queue, due_at: { $lte: by } }, DUE)
         .sort({ due_at: 1, _id: 1 })
         .limit(limit)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<DueDoc[]>(),
     async inFlight() {
       const groups = await model
@@ -102,7 +99,6 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
           { $match: { lease_until: { $gt: EVER } } },
           { $group: { _id: "$template_id", count: { $sum: 1 } } },
         ])
-        .option({ maxTimeMS: MAX_QUERY_MS })
         .exec();
       return groups.map(({ _id, count }) => ({ template_id: _id, count }));
     },
@@ -114,13 +110,11 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
         )
         .sort({ created_at: 1 })
         .limit(limit)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<LeadDoc[]>(),
     async giveQueues(nameOf, limit) {
       const without = await model
         .find({ queue: null, due_at: { $gt: EVER } }, BRIEF)
         .limit(limit)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<LeadDoc[]>();
       if (without.length > 0) {
         await model.bulkWrite(

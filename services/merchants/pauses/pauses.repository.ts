@@ -5,8 +5,6 @@ import type { MerchantDoc } from "../merchants.model.ts";
 import { withinMerchants } from "../merchants.repository.ts";
 import type { PauseDoc } from "./pause.model.ts";
 
-const MAX_QUERY_MS = 5000;
-
 /** Who is paused. A switch gives null where things were so already; of several who switch at once, one gets it. */
 export interface PausesRepository {
   /** Pauses (or, with null, resumes) a merchant of the scope. null: it was so already, or it is gone. */
@@ -28,7 +26,6 @@ export function pausesRepository(merchants: Model<MerchantDoc>, deployments: Mod
           { $set: { paused: pause, updated_at: now } },
           { returnDocument: "after" },
         )
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<MerchantDoc>()
         .exec(),
     async switchDeployment(pause) {
@@ -39,19 +36,16 @@ export function pausesRepository(merchants: Model<MerchantDoc>, deployments: Mod
           upsert: true,
           updatePipeline: true,
           returnDocument: "before",
-          maxTimeMS: MAX_QUERY_MS,
         })
         .lean<DeploymentDoc>()
         .exec();
       return (before?.paused ?? null) === null ? pause !== null : pause === null;
     },
     deployment: async () =>
-      (await deployments.findOne({ _id: DEPLOYMENT_ID }).maxTimeMS(MAX_QUERY_MS).lean<DeploymentDoc>().exec())
-        ?.paused ?? null,
+      (await deployments.findOne({ _id: DEPLOYMENT_ID }).lean<DeploymentDoc>().exec())?.paused ?? null,
     merchants: (ids) =>
       merchants
         .find({ _id: { $in: [...ids] }, paused: { $ne: null } }, { paused: 1 })
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<{ _id: string; paused: PauseDoc }[]>()
         .exec(),
   };

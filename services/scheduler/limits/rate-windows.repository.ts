@@ -35,7 +35,6 @@ export interface RateWindows {
 const MAX_LAYOUT_TRIES = 8;
 /** Any database's clock is past this. */
 const LONG_AGO = Date.UTC(2020, 0, 1);
-const MAX_QUERY_MS = 5000;
 
 type Expression = Record<string, unknown> | string | Date | number;
 
@@ -81,7 +80,7 @@ function acquiring(limit: RateLimit, not_before: Date | null): PipelineStage.Set
 
 /** The repository over its model. */
 export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
-  const find = (id: string) => model.findById(id).maxTimeMS(MAX_QUERY_MS).lean<RateWindowDoc>();
+  const find = (id: string) => model.findById(id).lean<RateWindowDoc>();
 
   /** Lays the log out for this limit, at first use and when the limit changed. */
   async function layOut(id: string, max: number, seen: RateWindowDoc | null): Promise<void> {
@@ -113,7 +112,6 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
         returnDocument: "after",
         projection: { granted_at: 1, asked_at: 1 },
       })
-      .maxTimeMS(MAX_QUERY_MS)
       .lean<Pick<RateWindowDoc, "granted_at" | "asked_at">>();
     return doc?.granted_at && doc.asked_at ? { granted: true, at: doc.granted_at, asked_at: doc.asked_at } : null;
   }
@@ -138,10 +136,7 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
     },
     async read(ids) {
       if (ids.length === 0) return new Map();
-      const docs = await model
-        .find({ _id: { $in: [...ids] } })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<RateWindowDoc[]>();
+      const docs = await model.find({ _id: { $in: [...ids] } }).lean<RateWindowDoc[]>();
       return new Map(docs.map((d) => [d._id, d]));
     },
     async closeUntil(id, until, why) {

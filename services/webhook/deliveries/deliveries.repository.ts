@@ -39,7 +39,6 @@ export interface DeliveriesRepository {
   page(scope: Scope, filter: ListFilter, after: PageFilter, size: number): Promise<BodilessDelivery[]>;
 }
 
-const MAX_QUERY_MS = 8000;
 /** Deliveries looked at to find hosts; a host that fills a look is stepped over by the next one. */
 const LOOK = 20;
 /** Moves of one moment that go to the database together. */
@@ -59,8 +58,7 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
     await writeAll(moves);
     return moves.map(() => true);
   }, MOVED_AT_ONCE);
-  const list = (filter: Record<string, unknown>) =>
-    model.find(filter, { body: 0 }).maxTimeMS(MAX_QUERY_MS).lean<BodilessDelivery[]>();
+  const list = (filter: Record<string, unknown>) => model.find(filter, { body: 0 }).lean<BodilessDelivery[]>();
   return {
     insert: (docs) => insertNew(model, docs),
     async hostsDue(from, now) {
@@ -68,7 +66,6 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
         .find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
         .sort({ host: 1, next_try_at: 1 })
         .limit(LOOK)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<{ host: string }[]>();
       const hosts = [...new Set(looked.map((d) => d.host))];
       return { hosts, next: looked.length === LOOK ? (hosts.at(-1) ?? null) : null };
@@ -78,27 +75,19 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
         .find({ host, next_try_at: { $lte: now } }, { next_try_at: 1 })
         .sort({ next_try_at: 1 })
         .limit(limit)
-        .maxTimeMS(MAX_QUERY_MS)
         .lean<DueDelivery[]>(),
     async take(due, until, taker) {
       if (due.length === 0) return [];
       await writeAll(due.map((d) => take(d, until, taker)));
-      return model
-        .find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<DeliveryDoc[]>();
+      return model.find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker }).lean<DeliveryDoc[]>();
     },
     run: async (m) => {
       await runJoined(m);
     },
-    move: (m) =>
-      model
-        .findOneAndUpdate(m.filter, m.update, { returnDocument: "after" })
-        .maxTimeMS(MAX_QUERY_MS)
-        .lean<DeliveryDoc>(),
+    move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after" }).lean<DeliveryDoc>(),
     async giveUp(dueBefore, now) {
       const m = giveUp(dueBefore, now);
-      return (await model.updateMany(m.filter, m.update).maxTimeMS(MAX_QUERY_MS)).modifiedCount;
+      return (await model.updateMany(m.filter, m.update)).modifiedCount;
     },
     ofLead: (lead_id, limit) => list({ lead_id }).sort({ created_at: 1 }).limit(limit),
     lastOf: async (lead_id) => (await list({ lead_id }).sort({ created_at: -1 }).limit(1))[0] ?? null,
