@@ -61,12 +61,46 @@ const wrongWithDocker = (args: readonly string[]): string[] =>
     return scaled === undefined || containers.includes(scaled) ? [] : [`there is no container ${scaled}`];
   });
 
-/** Requests to the API by the variables of the walkthrough: `$BASE/leads/$LEAD/explain`. */
-const wrongWithCurl = (line: string): string[] =>
-  [...line.matchAll(/\$BASE(\/[^\s"?]*)/g)]
-    .map((m) => (m[1] ?? "").replaceAll(/\$\w+/g, "{}"))
-    .filter((path) => !ROUTES.some((row) => row.path.replaceAll(/\{\w+\}/g, "{}") === path))
-    .map((path) => `there is no endpoint ${path}`);
+/** Endpoints outside the table of routes: of the gateway itself, of the carrier simulator and of the model simulator. */
+const OTHER_ENDPOINTS = new Set([
+  "GET /health/live",
+  "GET /health/ready",
+  "GET /docs",
+  "GET /openapi.json",
+  "POST /inbound-address",
+  "POST /inbound",
+  "POST /delays",
+]);
+
+/** True for an endpoint of the API, the gateway or a simulator: `GET /leads/{lead_id}`. */
+export const isEndpoint = (said: string): boolean =>
+  OTHER_ENDPOINTS.has(said) || ROUTES.some((row) => `${row.method} ${row.path}` === said);
+
+/** The body of a request, when it has one, is JSON. */
+function wrongBody(line: string): string[] {
+  const body = / -d '([^']*)'/.exec(line)?.[1];
+  if (body === undefined) return [];
+  try {
+    JSON.parse(body);
+    return [];
+  } catch {
+    return [`no JSON: ${body}`];
+  }
+}
+
+/** Requests to the API by the variables of the walkthrough (`$BASE/leads/$LEAD/explain`) or to a simulator. */
+function wrongWithCurl(line: string): string[] {
+  const method = / -X ([A-Z]+)/.exec(line)?.[1] ?? (line.includes(" -d ") ? "POST" : "GET");
+  const plain = (path: string): string => path.replaceAll(/\{\w+\}|\$\w+/g, "{}");
+  const api = [...line.matchAll(/\$BASE(\/[^\s"?]*)/g)].map((m) => m[1] ?? "");
+  const simulators = [...line.matchAll(/ https?:\/\/127\.0\.0\.1:\d+(\/[^\s"?]*)/g)].map((m) => m[1] ?? "");
+  return [
+    ...api.filter((path) => !ROUTES.some((row) => row.method === method && plain(row.path) === plain(path))),
+    ...simulators.filter((path) => !isEndpoint(`${method} ${path}`)),
+  ]
+    .map((path) => `there is no endpoint ${method} ${path}`)
+    .concat(wrongBody(line));
+}
 
 /** What is wrong with one command of a document; null when it is not a command that can be checked. */
 export function wrongWith(line: string): string[] | null {

@@ -119,7 +119,8 @@ describe("the checks themselves notice", () => {
     ["a test that is gone", "```\nnpm test -- test/gone.test.ts\n```", "test/gone.test.ts"],
     ["a variable that is gone", "```sh\nGONE_AWAY=1\n```", "GONE_AWAY"],
     ["a value that is refused", "```sh\nSTT_BASE_URL=http://stt/v1\n```", "EnvironmentError"],
-    ["an endpoint that is gone", '```sh\ncurl -s "$BASE/gone"\n```', "there is no endpoint /gone"],
+    ["an endpoint that is gone", '```sh\ncurl -s "$BASE/gone"\n```', "there is no endpoint GET /gone"],
+    ["a body that is no JSON", "```sh\ncurl -s \"$BASE/leads\" -d '{no}'\n```", "no JSON: {no}"],
     ["a field of a template that is gone", '```json\n{"gone": 1}\n```', "gone"],
     ["a language without a check", "```perl\n1\n```", "no check for perl"],
   ])("%s", (_what, text, wrong) => {

@@ -1,18 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROUTES } from "../../services/gateway/routes/index.ts";
+import { isEndpoint } from "./commands.ts";
 import { codeSpansOf, pages, proseOf, ROOT, type Page } from "./pages.ts";
-
-/** Endpoints outside the table of routes: of the gateway itself, of the carrier simulator and of the model simulator. */
-const OTHER_ENDPOINTS = new Set([
-  "GET /health/live",
-  "GET /health/ready",
-  "GET /docs",
-  "GET /openapi.json",
-  "POST /inbound-address",
-  "POST /inbound",
-  "POST /delays",
-]);
 
 /** A path as seen from the project's root, with or without a name that the file holds: `shared/bus.ts:service`. */
 const FROM_ROOT = /^(?:services|shared|deploy|local|test|docs)\/\S*$/;
@@ -62,7 +51,7 @@ const brokenPaths = (page: Page): string[] =>
 const brokenEndpoints = (page: Page): string[] =>
   codeSpansOf(page)
     .flatMap((span) => /^(?:GET|POST|PUT|DELETE) \/[^\s?]+/.exec(span)?.[0] ?? [])
-    .filter((said) => !OTHER_ENDPOINTS.has(said) && !ROUTES.some((row) => `${row.method} ${row.path}` === said));
+    .filter((said) => !isEndpoint(said));
 
 describe.each(pages.map((page) => [page.path, page] as const))("%s", (_path, page) => {
   test("links to files and headings that exist", () => expect(brokenLinks(page, pages)).toEqual([]));
