@@ -11,7 +11,7 @@ const MAX_CALL_LEVEL = 20;
 
 const levels: Record<string, "fatal" | "error" | "warn"> = { fatal: "fatal", silent: "fatal", error: "error" };
 
-/** The broker of every process; only the environment differs (house.md 4, stack.md 1). Bus retries and circuit breaker stay off. */
+/** The broker of every process; only the environment differs. Bus retries and circuit breaker stay off. */
 const config: BrokerOptions = {
   namespace: env.NAMESPACE,
   nodeID: env.NODE_ID ?? null,

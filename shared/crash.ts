@@ -2,7 +2,7 @@ import type { Env } from "./env.ts";
 import type { CRASH_POINTS } from "./variables.ts";
 
 /**
- * A named point of a lead's road at which a process may be made to die (reliability.md 2):
+ * A named point of a lead's path at which a test can kill the process (docs/reliability.md):
  * K0 lead written, push not answered · K1 claimed, not handed over · K2 line taken, not claimed · K3 rate token taken, no intent · K4 intent written, carrier not asked ·
  * K5 carrier asked, no reply yet · K6 reply there, not written down · K7 ringing · K8 in the talk · K9 callback stored, not applied · K10 FINISHED, report not handed over ·
  * K11 receiver said 2xx, delivery not marked.

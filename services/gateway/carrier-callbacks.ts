@@ -6,7 +6,7 @@ import { answer, type Handler, type Refuser } from "./http/exchange.ts";
 
 type Callback = ParamsOf<"dialer.carrierEvent">;
 
-/** Credentials of ours or of a proxy that no carrier's signature covers: they stay here. */
+/** Credentials that no carrier's signature covers: they are not forwarded. */
 const NOT_FORWARDED = new Set(["authorization", "cookie", "proxy-authorization"]);
 
 /** Headers as single strings under lower-case names. */

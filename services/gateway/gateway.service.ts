@@ -1,94 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Service, ServiceSchema } from "moleculer";
-import ApiGateway, { type Alias, type IncomingRequest, type Route } from "moleculer-web";
+import ApiGateway from "moleculer-web";
 import { busOf } from "../../shared/bus.ts";
+import { MS_PER_SECOND } from "../../shared/clock.ts";
 import { contracts } from "../../shared/contracts/index.ts";
-import { Failure } from "../../shared/errors.ts";
 import { depsOf } from "../../shared/process-deps.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
-import type { Handler } from "./http/exchange.ts";
+import { methodsAt, notFound, pathOf, routeOf, translated, type WebService } from "./http/moleculer-web.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
 import { BASE_PATH } from "../../shared/base-path.ts";
 
 /** How long requests under way may take after the stop was asked for. */
 const MAX_GRACE_MS = 3000;
 
-/** What moleculer-web and this file put on the service. */
-interface Web {
-  aliases: Alias[];
-  addRoute(route: object): Route;
-  httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
-  /** The listening server, for whoever must learn the port. */
-  server?: HttpServer["server"];
-  http?: HttpServer;
-  gateway: Gateway;
-}
-type Self = Service & Web;
-
-const exchangeOf = (req: IncomingRequest, res: ServerResponse) => ({
-  req,
-  res,
-  bus: busOf(req.$ctx),
-  request_id: req.$ctx.requestID ?? req.$ctx.id,
-  target: req.originalUrl,
-  path: (req.$params as { params?: Record<string, string> }).params ?? {},
-});
-
-/** A handler as moleculer-web calls it. It never calls `next`: the exchange is over when the answer is sent. */
-const asAlias =
-  (handle: Handler) =>
-  (req: IncomingRequest, res: ServerResponse): void => {
-    void handle(exchangeOf(req, res));
+/** What this file adds to the service. */
+type Self = Service &
+  WebService & {
+    /** The listening server, whose port tests and tools read. */
+    server?: HttpServer["server"];
+    http?: HttpServer;
+    gateway: Gateway;
   };
-
-const ROUTE = {
-  mappingPolicy: "restrict",
-  mergeParams: false,
-  bodyParsers: false,
-  logging: false,
-  pathToRegexpOptions: { sensitive: true },
-} as const;
-const routeOf = (name: string, path: string, handlers: Record<string, Handler>): object => ({
-  ...ROUTE,
-  name,
-  path,
-  aliases: Object.fromEntries(Object.entries(handlers).map(([at, handle]) => [at, asAlias(handle)])),
-});
-
-/** Methods that some endpoint answers at this path. */
-function methodsAt(self: Self, path: string): string[] {
-  const at = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-  try {
-    return [
-      ...new Set(
-        self.aliases
-          .filter((alias) => (alias as unknown as { match(url: string): unknown }).match(at))
-          .map((alias) => alias.method),
-      ),
-    ].sort();
-  } catch {
-    return []; // broken percent-encoding
-  }
-}
-
-const pathOf = (req: IncomingMessage): string => (req.url ?? "/").split("?")[0] ?? "/";
-
-function notFound(self: Self, req: IncomingMessage): Failure {
-  const target = (req as Partial<IncomingRequest>).originalUrl ?? req.url ?? "/";
-  const allow = methodsAt(self, target.split("?")[0] ?? "/");
-  if (allow.length === 0) return new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all.");
-  return new Failure("METHOD_NOT_ALLOWED", `This endpoint takes ${allow.join(", ")}, not ${req.method ?? "this"}.`, {
-    allow,
-  });
-}
-
-/** moleculer-web words its own faults by HTTP status; the catalogue has ours. */
-function translated(error: unknown): unknown {
-  const type = typeof error === "object" && error !== null && "type" in error ? error.type : undefined;
-  return type === "UNABLE_DECODE_PARAM"
-    ? new Failure("ROUTE_NOT_FOUND", "The path holds a % that begins no encoded character.")
-    : error;
-}
 
 function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: unknown): void {
   self.gateway.refused({ req, res, request_id: String(req.headers["x-request-id"]) }, translated(error), {
@@ -102,7 +34,7 @@ function create(self: Self): void {
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
   self.gateway = buildGateway({ ...deps, log: deps.log.child({ service: "gateway" }) }, busOf(self.broker), visible);
   self.addRoute(routeOf("api", BASE_PATH, self.gateway.api));
-  self.addRoute(routeOf("beside", "/", self.gateway.root));
+  self.addRoute(routeOf("root", "/", self.gateway.root));
 }
 
 async function start(self: Self): Promise<void> {
@@ -124,8 +56,7 @@ async function start(self: Self): Promise<void> {
 }
 
 async function stop(self: Self): Promise<void> {
-  await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * 1000));
-  self.gateway.close();
+  await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
 }
 
 /** HTTP in, bus out. moleculer-web routes and keeps the trace; every alias is a row of routes/index.ts, and nothing else can be reached. */

@@ -18,19 +18,18 @@ import { recordingEndpoint, storesOf } from "./recording-download.ts";
 import { inMatchingOrder, ROUTES } from "./routes/index.ts";
 import type { Row } from "./routes/row.ts";
 
-/** All that answers, by `METHOD /path` as the router wants it. */
+/** Every handler, by `METHOD /path` as the router takes it. */
 export interface Gateway {
   /** Below the base path: the table. */
   api: Record<string, Handler>;
-  /** Beside it: health, documentation, carrier callbacks. */
+  /** At the root: health, documentation, carrier callbacks. */
   root: Record<string, Handler>;
-  /** Puts the headers on an answer that let scripts of allowed origins read it. */
+  /** Sets the headers that let scripts of allowed origins read the answer. */
   setCorsHeaders(exchange: { req: IncomingMessage; res: ServerResponse }): void;
-  /** Answers OPTIONS with the methods that are there. */
+  /** Answers OPTIONS with the methods of the path. */
   options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
   refused: Refuser;
   listening(url: string): void;
-  close(): void;
 }
 
 const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
@@ -127,6 +126,5 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     listening: (url) => {
       deps.log.info({ event: "gateway.listening", url }, "the gateway listens");
     },
-    close: () => who.close(),
   };
 }

@@ -7,8 +7,7 @@ import { sha256 } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { ByteRange, Opened } from "../../shared/storage/port.ts";
 import { recordingStores, type RecordingStores } from "../../shared/storage/recordings.ts";
-import { rangeAsked } from "./byte-range.ts";
-import { givenWithoutBody, whoAsks, type EndpointParts } from "./api/endpoint.ts";
+import { givenWithoutBody, identifyAsker, type EndpointParts } from "./api/endpoint.ts";
 import type { Exchange, Handler } from "./http/exchange.ts";
 import { paramsReader } from "./api/params.ts";
 import type { Row } from "./routes/row.ts";
@@ -20,6 +19,30 @@ const MAX_DOWNLOADS = 200;
 /** A connection on which nothing moves for this long is cut. */
 const IDLE_MS = 60_000;
 const ETAG_CHARS = 32;
+
+/** What is requested of a file: all of it, a part, or a part beyond its end. */
+type RequestedRange = { kind: "whole" } | { kind: "part"; range: ByteRange } | { kind: "beyond" };
+
+const WHOLE: RequestedRange = { kind: "whole" };
+/** Digits beyond this are no length of anything. */
+const RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
+
+/**
+ * Reads `Range` (RFC 9110, 14) for a thing of so many bytes. One range is served; several, other units and what is malformed are ignored, as the standard allows.
+ * `same` false: the client holds a part of another thing (`If-Range`), so it gets all of this one.
+ */
+export function requestedRange(header: string | undefined, bytes: number, same: boolean): RequestedRange {
+  const [, first = "", last = ""] = RANGE.exec(header ?? "") ?? [];
+  if (!same || (first === "" && last === "")) return WHOLE;
+  if (first === "") {
+    const length = Math.min(Number(last), bytes);
+    return length === 0 ? { kind: "beyond" } : { kind: "part", range: { start: bytes - length, end: bytes - 1 } };
+  }
+  const start = Number(first);
+  if (last !== "" && Number(last) < start) return WHOLE;
+  if (start >= bytes) return { kind: "beyond" };
+  return { kind: "part", range: { start, end: last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1) } };
+}
 
 /** Where the dialer keeps recordings, as this gateway sees it. */
 export function storesOf(deps: ProcessDeps): RecordingStores {
@@ -94,7 +117,7 @@ export function recordingEndpoint(
   const serve = async (exchange: Exchange): Promise<void> => {
     const { req, res, bus, request_id } = exchange;
     const by =
-      (await whoAsks(row, exchange, parts)) ??
+      (await identifyAsker(row, exchange, parts)) ??
       fail("UNAUTHENTICATED", "A recording is shown to nobody without a token.");
     const { call_sid } = reader.withoutBody(givenWithoutBody(exchange), by);
     const kept = await bus.call("leads.recording", { by, call_sid: String(call_sid) });
@@ -103,7 +126,7 @@ export function recordingEndpoint(
       res.writeHead(200, { ...headers, "Content-Length": kept.bytes }).end();
       return;
     }
-    const asked = rangeAsked(
+    const asked = requestedRange(
       req.headers.range,
       kept.bytes,
       req.headers["if-range"] === undefined || req.headers["if-range"] === headers.ETag,

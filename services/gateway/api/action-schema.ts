@@ -1,10 +1,10 @@
 import type { ActionName } from "../../../shared/bus.ts";
 import { contracts } from "../../../shared/contracts/index.ts";
+import { isRecord } from "../../../shared/json.ts";
 
 /** A JSON Schema as plain data. */
 export type Schema = Record<string, unknown>;
 
-const isSchema = (v: unknown): v is Schema => typeof v === "object" && v !== null && !Array.isArray(v);
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 
 /** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
@@ -20,8 +20,8 @@ export function schemasOf(action: ActionName): { params: Schema; result: Schema 
 /** The properties of an object schema; empty where it has none. */
 export const propertiesOf = (schema: Schema): Record<string, Schema> => {
   const properties = schema["properties"];
-  return isSchema(properties)
-    ? Object.fromEntries(Object.entries(properties).filter((e): e is [string, Schema] => isSchema(e[1])))
+  return isRecord(properties)
+    ? Object.fromEntries(Object.entries(properties).filter((e): e is [string, Schema] => isRecord(e[1])))
     : {};
 };
 

@@ -2,13 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { ActionName, Bus, ParamsOf } from "../../../shared/bus.ts";
 import type { By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
-import { refuse } from "./authorize.ts";
 import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "../http/body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
 import { paramsReader, type Given } from "./params.ts";
-import type { Row } from "../routes/row.ts";
+import { refuse, type Row } from "../routes/row.ts";
 
 /** The query of a request target, exactly as sent. */
 const queryOf = (target: string): URLSearchParams => {
@@ -20,7 +19,7 @@ const queryOf = (target: string): URLSearchParams => {
 export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> =>
   bus.call(action, params as ParamsOf<ActionName>);
 
-/** What a request gives beside its body. */
+/** What a request gives without its body. */
 export const givenWithoutBody = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({
   path,
   query: queryOf(target),
@@ -34,8 +33,12 @@ export interface EndpointParts {
   refused: Refuser;
 }
 
-/** Who asks, when the row lets them; null where nobody need say. UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
-export async function whoAsks(row: Row, exchange: Exchange, { identifier, limits }: EndpointParts): Promise<By | null> {
+/** The asker, if the row admits it; null where no token is needed. UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
+export async function identifyAsker(
+  row: Row,
+  exchange: Exchange,
+  { identifier, limits }: EndpointParts,
+): Promise<By | null> {
   if (row.roles === "public") return null;
   const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
   limits.countRequest(exchange.res, by);
@@ -56,19 +59,19 @@ function answerRow(row: Row, res: ServerResponse, result: unknown): void {
   answerJson(res, row.success, body);
 }
 
-/** A row of the table as a handler, in this order: who asks, may they, what is asked, is it theirs, the action itself. */
+/** A row of the table as a handler, in this order: identify, authorize, read the parameters, guard, the action itself. */
 export function endpoint(row: Row, parts: EndpointParts): Handler {
   const reader = paramsReader(row);
   return async (exchange) => {
     try {
-      const rightful = row.roles === "public" ? parts.limits.countAttempt(exchange.req, exchange.res) : null;
-      const by = await whoAsks(row, exchange, parts);
+      const succeeded = row.roles === "public" ? parts.limits.countAttempt(exchange.req, exchange.res) : null;
+      const by = await identifyAsker(row, exchange, parts);
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
       const given = { body, ...givenWithoutBody(exchange) };
       const params = reader.read(given, by);
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
       const result = await ask(exchange.bus, row.action, params);
-      rightful?.();
+      succeeded?.();
       answerRow(row, exchange.res, result);
     } catch (error) {
       parts.refused(exchange, error, { answers: row.answers, body: row.body });

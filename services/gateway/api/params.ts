@@ -3,6 +3,7 @@ import type { By } from "../../../shared/contracts/identity.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { pathNames, type Row } from "../routes/row.ts";
+import { isRecord } from "../../../shared/json.ts";
 
 /** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
 export interface Given {
@@ -58,8 +59,6 @@ function readQuery(
   return Object.fromEntries(values);
 }
 
-const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
-
 /** Whether a row's body may be left out: all its fields may. A row that changes a thing is no such; it needs one field at least. */
 export function isBodyOptional(row: Row): boolean {
   if (row.body !== "*" || row.method !== "POST") return false;
@@ -78,7 +77,7 @@ export function paramsReader(row: Row): ParamsReader {
 
   const readBody = (body: unknown): Record<string, unknown> => {
     if (row.body === undefined || (body === undefined && optional)) return {};
-    if (!isObject(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
+    if (!isRecord(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
     if (row.body !== "*") return { [row.body]: body };
     const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
     return foreign.length > 0

@@ -1,25 +1,25 @@
 import { codeOf, type ValidationIssue } from "../../../shared/errors.ts";
 import { bulkAnswer, type BulkAnswer } from "./row-answers.ts";
 import { batchesOf, formOf, type BulkRow } from "./row-batches.ts";
-import { ask, givenWithoutBody, whoAsks, type EndpointParts } from "../api/endpoint.ts";
+import { ask, givenWithoutBody, identifyAsker, type EndpointParts } from "../api/endpoint.ts";
 import type { Exchange, Handler } from "../http/exchange.ts";
 import { problemOf, statusOf } from "../http/http-errors.ts";
 import { allowSlowBody } from "../http/server.ts";
 import { paramsReader } from "../api/params.ts";
 import type { Row } from "../routes/row.ts";
+import { isRecord } from "../../../shared/json.ts";
 
-/** Batches that are worked on at once; their answers go out in order. */
+/** Batches pushed at once; their answers go out in order. */
 const IN_FLIGHT = 3;
-/** After this many failed batches in a row the service behind counts as gone, and the other rows are refused without asking it. */
+/** After this many failed batches in a row the service counts as unreachable: the other rows are refused without a call. */
 const GIVE_UP_AFTER = 3;
 /** A connection on which nothing moves for this long is cut. */
 const IDLE_MS = 60_000;
-/** How long a client that was answered early may go on sending before it is cut off. */
+/** How long a client that was answered early may go on sending before its connection is closed. */
 const LINGER_MS = 5000;
 
-/** What became of a row, as the service behind says it; `http_status` is added here. */
+/** The outcome of a row, as the service answers it; `http_status` is added here. */
 type Outcome = Record<string, unknown>;
-const isOutcome = (v: unknown): v is Outcome => typeof v === "object" && v !== null && !Array.isArray(v);
 const isIssueList = (v: unknown): v is ValidationIssue[] => Array.isArray(v);
 
 /** Pushes one request's batches. */
@@ -38,7 +38,7 @@ function refusal(row: Row, exchange: Exchange, error: unknown): Outcome {
   };
 }
 
-function withStatus(row: Row, { index: _place, ...outcome }: Outcome): Outcome {
+function withStatus(row: Row, { index: _index, ...outcome }: Outcome): Outcome {
   const { code, errors } = outcome;
   return typeof code === "string"
     ? { ...outcome, http_status: statusOf(codeOf({ type: code }), row.answers, isIssueList(errors) ? errors : []) }
@@ -52,13 +52,13 @@ function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, o
   let batches = 0,
     failed = 0;
   const call = async (values: unknown[]): Promise<Outcome[]> => {
-    const place = batches++;
-    const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${place}` } : {}; // each batch is a request of its own to the service behind
+    const index = batches++;
+    const own = keyName !== undefined && key !== undefined ? { [keyName]: `${String(key)}.${index}` } : {}; // each batch is a request of its own to the service
     const result = await ask(exchange.bus, row.action, { ...shared, ...own, [String(row.body)]: values });
-    const outcomes = isOutcome(result) && Array.isArray(result["results"]) ? result["results"].filter(isOutcome) : [];
+    const outcomes = isRecord(result) && Array.isArray(result["results"]) ? result["results"].filter(isRecord) : [];
     if (outcomes.length !== values.length)
       throw new Error(`${row.action} answered ${outcomes.length} of ${values.length} rows`);
-    if (place === 0 && isOutcome(result) && result["replayed"] === true) onReplay(); // the header goes out before the other batches are known
+    if (index === 0 && isRecord(result) && result["replayed"] === true) onReplay(); // the header goes out before the other batches are known
     return outcomes.map((outcome) => withStatus(row, outcome));
   };
   let lastFailure: unknown = null;
@@ -100,17 +100,17 @@ async function run(
     for await (const rows of batches) {
       const [before, outcomes] = [last, push(rows)];
       last = inOrder(before, outcomes, out);
-      last.catch(() => undefined); // told below
+      last.catch(() => undefined); // handled below
       written.push(last);
       if (written.length >= IN_FLIGHT) await written.shift();
-      if (exchange.res.destroyed) return; // nobody is there to be answered: the rest is not pushed
+      if (exchange.res.destroyed) return; // the client is gone: the rest is not pushed
     }
   } finally {
     await last;
   }
 }
 
-/** What is left of a body after its answer is thrown away, for a while. */
+/** Discards the rest of a body whose answer is complete, for a limited time. */
 function drainRequest({ req }: Exchange): void {
   if (req.complete || req.destroyed) return;
   req.resume();
@@ -130,7 +130,7 @@ export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
     const { req, res } = exchange;
     let out: BulkAnswer | null = null;
     try {
-      const by = await whoAsks(row, exchange, parts);
+      const by = await identifyAsker(row, exchange, parts);
       const form = formOf(req.headers);
       const shared = reader.withoutBody(givenWithoutBody(exchange), by);
       allowSlowBody(req);

@@ -21,8 +21,8 @@ const NEW_LINE = 0x0a,
   CLOSE_OBJECT = 0x7d;
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === NEW_LINE || byte === 0x0d;
 
-/** Bytes of one row as they gather; past `maxBytes` they are counted, not kept. */
-function gathering(maxBytes: number) {
+/** Buffer of one row; past `maxBytes` they are counted, not kept. */
+function rowBuffer(maxBytes: number) {
   let parts: Buffer[] = [];
   let size = 0;
   return {
@@ -48,7 +48,7 @@ const isEmpty = (row: RawRow): boolean => "bytes" in row && row.bytes.every(isBl
 
 /** Rows of newline-delimited JSON. Blank lines are no rows. */
 export function lineCutter(maxRowBytes: number): RowCutter {
-  const row = gathering(maxRowBytes);
+  const row = rowBuffer(maxRowBytes);
   return {
     take(chunk) {
       const rows: RawRow[] = [];
@@ -65,58 +65,63 @@ export function lineCutter(maxRowBytes: number): RowCutter {
   };
 }
 
-/** The body is no array at all: nothing in it is a row. */
+/** The body is not an array: nothing in it is a row. */
 export class NoArray extends Error {}
 
 const unclosed = (message: string): RawRow => ({ code: "MALFORMED_JSON", message });
 
-/** Where a cutter of arrays stands: before `[`, inside, after `]`, or lost (brackets that don't match end the reading). */
-type Place = "before" | "inside" | "after" | "lost";
+/** State of a cutter of arrays: before `[`, inside, after `]`, or lost (brackets that don't match end the reading). */
+type ArrayState = "before" | "inside" | "after" | "lost";
+
+/** Follows the bytes inside an array: strings, escapes and nesting. */
+class ArrayScanner {
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+
+  /** What the byte is: the end of a row, the end of the array, a bracket that closes nothing, or content. */
+  next(byte: number): "row" | "end" | "mismatch" | "content" {
+    if (this.#inString) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else if (byte === QUOTE) this.#inString = false;
+      return "content";
+    }
+    if (byte === QUOTE) this.#inString = true;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (this.#depth === 0) return byte === CLOSE_ARRAY ? "end" : "mismatch";
+      this.#depth--;
+    }
+    return byte === COMMA && this.#depth === 0 ? "row" : "content";
+  }
+}
 
 /** Rows of a JSON array: the texts between its commas, each to be parsed on its own, so that a broken one is only one row. Throws NoArray. */
 export function arrayCutter(maxRowBytes: number): RowCutter {
-  const row = gathering(maxRowBytes);
-  let place: Place = "before";
-  let depth = 0,
-    rowsSeen = 0,
-    inText = false,
-    escaped = false;
+  const row = rowBuffer(maxRowBytes);
+  const scanner = new ArrayScanner();
+  let state: ArrayState = "before";
+  let rowsSeen = 0;
 
-  /** Looks at one byte inside the array; true when it ends a row. */
-  const endsRow = (byte: number): boolean => {
-    if (inText) {
-      if (escaped) escaped = false;
-      else if (byte === BACKSLASH) escaped = true;
-      else if (byte === QUOTE) inText = false;
-      return false;
-    }
-    if (byte === QUOTE) inText = true;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (depth > 0) depth--;
-      else place = byte === CLOSE_ARRAY ? "after" : "lost";
-      return place !== "inside";
-    }
-    return byte === COMMA && depth === 0;
-  };
   const finish = (rows: RawRow[]): void => {
     const done = row.finish();
-    if (place === "after" && rowsSeen === 0 && isEmpty(done)) return; // []
+    if (state === "after" && rowsSeen === 0 && isEmpty(done)) return; // []
     rowsSeen++;
     rows.push(
-      place === "lost"
+      state === "lost"
         ? unclosed("A bracket here closes nothing; this row and what follows can't be told apart.")
         : done,
     );
   };
   const outside = (byte: number, rows: RawRow[]): void => {
-    if (isBlank(byte) || place === "lost") return;
-    if (place === "before" && byte === OPEN_ARRAY) {
-      place = "inside";
+    if (isBlank(byte) || state === "lost") return;
+    if (state === "before" && byte === OPEN_ARRAY) {
+      state = "inside";
       return;
     }
-    if (place === "before") throw new NoArray("the body is no JSON array");
-    place = "lost";
+    if (state === "before") throw new NoArray("the body is no JSON array");
+    state = "lost";
     rows.push(unclosed("Something follows the end of the array; it was not read."));
   };
   return {
@@ -125,22 +130,24 @@ export function arrayCutter(maxRowBytes: number): RowCutter {
       let from = 0;
       for (let at = 0; at < chunk.length; at++) {
         const byte = chunk[at] ?? 0;
-        if (place !== "inside") {
+        if (state !== "inside") {
           outside(byte, rows);
           from = at + 1;
           continue;
         }
-        if (!endsRow(byte)) continue;
+        const found = scanner.next(byte);
+        if (found === "content") continue;
+        if (found !== "row") state = found === "end" ? "after" : "lost";
         row.add(chunk.subarray(from, at));
         from = at + 1;
         finish(rows);
       }
-      if (place === "inside") row.add(chunk.subarray(from));
+      if (state === "inside") row.add(chunk.subarray(from));
       return rows;
     },
     end() {
-      if (place === "before") throw new NoArray("the body is no JSON array");
-      return place === "inside" ? [unclosed("The array is not closed; this row was not taken.")] : [];
+      if (state === "before") throw new NoArray("the body is no JSON array");
+      return state === "inside" ? [unclosed("The array is not closed; this row was not taken.")] : [];
     },
   };
 }

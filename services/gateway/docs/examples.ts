@@ -1,3 +1,4 @@
+import * as leads from "./example-leads.ts";
 import * as records from "./example-records.ts";
 import { SAMPLE } from "./example-records.ts";
 import type { Row } from "../routes/row.ts";
@@ -170,34 +171,34 @@ const NUMBERS: Record<string, Example> = {
 };
 
 const LEADS: Record<string, Example> = {
-  "POST /leads": { headers: { "Idempotency-Key": "order-1001/first-call" }, request: push, response: records.QUEUED },
+  "POST /leads": { headers: { "Idempotency-Key": "order-1001/first-call" }, request: push, response: leads.QUEUED },
   "POST /leads/bulk": {
     headers: { "Idempotency-Key": "orders-of-monday" },
     request: [push, { ...push, request_id: "order-1002", payload: { customer_mobile_number: SAMPLE.customer } }],
-    response: records.BULK_OUTCOMES,
+    response: leads.BULK_OUTCOMES,
   },
   "GET /leads": {
     needs: ["lead_id"],
     query: { template_id, status: "BACKLOG", limit: 20 },
-    response: listOf("leads", records.LEAD_SUMMARY),
+    response: listOf("leads", leads.LEAD_SUMMARY),
   },
   "GET /leads/request/{request_id}": {
     needs: ["lead_id"],
     path: { request_id: SAMPLE.request_id },
-    response: { request_id: SAMPLE.request_id, count: 1, leads: [records.LEAD_SUMMARY] },
+    response: { request_id: SAMPLE.request_id, count: 1, leads: [leads.LEAD_SUMMARY] },
   },
-  "GET /leads/{lead_id}": { path: { lead_id: SAMPLE.lead_id }, response: records.LEAD },
-  "GET /leads/{lead_id}/timeline": { path: { lead_id: SAMPLE.finished_lead_id }, response: records.TIMELINE },
+  "GET /leads/{lead_id}": { path: { lead_id: SAMPLE.lead_id }, response: leads.LEAD },
+  "GET /leads/{lead_id}/timeline": { path: { lead_id: SAMPLE.finished_lead_id }, response: leads.TIMELINE },
   "GET /leads/{lead_id}/explain": {
     path: { lead_id: SAMPLE.lead_id },
-    query: { at: records.EXPLANATION.at },
-    response: records.EXPLANATION,
+    query: { at: leads.EXPLANATION.at },
+    response: leads.EXPLANATION,
   },
   "GET /leads/{lead_id}/deliveries": {
     path: { lead_id: SAMPLE.finished_lead_id },
-    response: { deliveries: [records.DELIVERY] },
+    response: { deliveries: [leads.DELIVERY] },
   },
-  "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: records.DELIVERY },
+  "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: leads.DELIVERY },
   "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.lead_id } },
   "POST /leads/{lead_id}/tts-speak": { path: { lead_id: SAMPLE.lead_id }, request: { text: "One moment, please." } },
   "GET /leads/recording/{call_sid}": { path: { call_sid: "CA00000000000000000000000000000000" } },
@@ -209,20 +210,20 @@ const LEADS: Record<string, Example> = {
   },
   "GET /inbound-calls": {
     query: { verdict: "REJECTED", from: "2026-11-01T00:00:00.000Z", limit: 20 },
-    response: listOf("inbound_calls", records.INBOUND_CALL),
+    response: listOf("inbound_calls", leads.INBOUND_CALL),
   },
   "GET /analytics/summary": {
     needs: ["lead_id"],
     query: { template_id, from: "2026-11-01T00:00:00.000Z", to: "2026-12-01T00:00:00.000Z" },
-    response: records.SUMMARY,
+    response: leads.SUMMARY,
   },
   "GET /deliveries": {
     needs: ["finished_lead_id"],
     query: { state: "delivered", limit: 20 },
-    response: listOf("deliveries", { ...records.DELIVERY, ...scope }),
+    response: listOf("deliveries", { ...leads.DELIVERY, ...scope }),
   },
-  "GET /webhook-secret": { query: { reseller_id, merchant_id }, response: records.WEBHOOK_SECRET },
-  "POST /webhook-secret/rotate": { request: { reseller_id, merchant_id }, response: records.ROTATED_SECRET },
+  "GET /webhook-secret": { query: { reseller_id, merchant_id }, response: leads.WEBHOOK_SECRET },
+  "POST /webhook-secret/rotate": { request: { reseller_id, merchant_id }, response: leads.ROTATED_SECRET },
 };
 
 const EXAMPLES: Readonly<Record<string, Example>> = { ...IDENTITY, ...TENANTS, ...FLOWS, ...NUMBERS, ...LEADS };

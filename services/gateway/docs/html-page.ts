@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, type Schema } from "../api/action-schema.ts";
 import { exampleOf, type Example } from "./examples.ts";
-import { bodySchemaOf, bulkSchemasOf, descriptionOf, failuresOf, parametersOf, responseSchemaOf } from "./openapi.ts";
+import { descriptionOf, failuresOf } from "./openapi.ts";
+import { bodySchemaOf, bulkSchemasOf, parametersOf, responseSchemaOf } from "./row-schemas.ts";
 import { BASE_PATH } from "../../../shared/base-path.ts";
 import { TAGS, type Row } from "../routes/row.ts";
+import { isRecord } from "../../../shared/json.ts";
 
 const STYLE = `:root{color-scheme:light dark;--line:#8886;--soft:#8881;--accent:#2563eb}
 body{font:16px/1.55 system-ui,sans-serif;max-width:64rem;margin:0 auto;padding:1.5rem}
@@ -28,10 +30,9 @@ export const escapeHtml = (text: string): string =>
     .replaceAll('"', "&quot;")
     .replaceAll("'", "&#39;");
 
-const isSchema = (v: unknown): v is Schema => typeof v === "object" && v !== null && !Array.isArray(v);
 const isText = (v: unknown): v is string => typeof v === "string";
 const optionsOf = (schema: Schema): Schema[] =>
-  Array.isArray(schema["anyOf"]) ? schema["anyOf"].filter(isSchema) : [];
+  Array.isArray(schema["anyOf"]) ? schema["anyOf"].filter(isRecord) : [];
 
 /** A schema's type in words: `integer, 1 to 500`, `one of a, b`, `array of text or null`. */
 export function typeText(schema: Schema): string {
@@ -41,7 +42,7 @@ export function typeText(schema: Schema): string {
   if ("const" in schema) return JSON.stringify(schema["const"]);
   const { type, format, minimum, maximum, maxLength, maxItems, pattern, items } = schema;
   if (type === "array")
-    return `array of ${isSchema(items) ? typeText(items) : "anything"}${typeof maxItems === "number" ? `, at most ${maxItems}` : ""}`;
+    return `array of ${isRecord(items) ? typeText(items) : "anything"}${typeof maxItems === "number" ? `, at most ${maxItems}` : ""}`;
   const base = isText(type) ? type : "anything";
   const bounds =
     typeof minimum === "number" && typeof maximum === "number"
@@ -66,7 +67,7 @@ export function fieldLines(schema: Schema, prefix = "", depth = 1): FieldLine[] 
   return Object.entries(propertiesOf(schema)).flatMap(([name, inner]) => {
     const line = { name: `${prefix}${name}`, type: typeText(inner), required: required.includes(name) };
     const object = [inner, ...optionsOf(inner)].find((s) => s["type"] === "object") ?? null;
-    const items = isSchema(inner["items"]) ? inner["items"] : null;
+    const items = isRecord(inner["items"]) ? inner["items"] : null;
     if (depth >= MAX_DEPTH) return [line];
     return [
       line,

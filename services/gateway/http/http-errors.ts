@@ -1,6 +1,7 @@
 import { CATALOGUE, codeOf, type ErrorCode, type ValidationIssue } from "../../../shared/errors.ts";
+import { isRecord } from "../../../shared/json.ts";
 
-/** Statuses of the catalogue; what a style below changes comes on top. This file alone knows HTTP's error statuses. */
+/** HTTP statuses of the catalogue; the styles below override some. No other file holds error statuses. */
 const STATUS: Record<ErrorCode, number> = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
@@ -55,9 +56,9 @@ const STATUS: Record<ErrorCode, number> = {
 };
 
 /**
- * How an endpoint answers, as section 7 of the interface splits it: `plain` invalid input is 400; `unprocessable` it is 422 (log-in, token);
+ * How an endpoint answers: `plain` invalid input is 400; `unprocessable` it is 422 (log-in, token);
  * `push` 400 for missing or unknown fields and a wrong execution_mode, 422 for everything else about the input, 500 when the write failed;
- * `carrier` what no carrier of ours would ask for is not there.
+ * `carrier` a request that no carrier would make is 404.
  */
 export type Answering = "plain" | "unprocessable" | "push" | "carrier";
 
@@ -77,7 +78,7 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   TIMEOUT: 2,
 };
 
-/** Said instead of the message of things that are not our own failures: those speak of nodes, drivers and frameworks. */
+/** Details for errors that are not Failures: their own messages name nodes, drivers and frameworks. */
 const PUBLIC_MESSAGES: Partial<Record<ErrorCode, string>> = {
   DEPENDENCY_DOWN: "A part of the service is not reachable at the moment. Try again in a few seconds.",
   TIMEOUT:
@@ -104,7 +105,7 @@ export interface Problem {
   unexpected: boolean;
 }
 
-/** Where a problem is told. */
+/** What a problem depends on beside the error. */
 export interface ProblemContext {
   answers: Answering;
   request_id: string;
@@ -113,7 +114,6 @@ export interface ProblemContext {
   /** True when the client sent a token. */ token_sent?: boolean;
 }
 
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 const isValidationIssue = (v: unknown): v is ValidationIssue =>
   isRecord(v) && typeof v["path"] === "string" && typeof v["message"] === "string";
 
@@ -130,7 +130,7 @@ function issuesIn(error: unknown, body: string | undefined): ValidationIssue[] {
   return Array.isArray(errors) ? errors.filter(isValidationIssue).map(({ path, message }) => ({ path, message })) : [];
 }
 
-/** Words of the validator (shared/validator.ts) and of the services for what push answers with 400 rather than 422. */
+/** Messages of the validator (shared/validator.ts) and of the services that push answers with 400 rather than 422. */
 const BAD_REQUEST_MESSAGE = /^is (?:required|not a known )/;
 /** Fields whose wrong value is 400; their wrong type is 422 like any other. */
 const BAD_REQUEST_FIELDS = new Set(["execution_mode", "template_id"]);
@@ -182,7 +182,7 @@ function headersOf(error: unknown, code: ErrorCode, context: ProblemContext): Re
   };
 }
 
-/** Anything thrown as an RFC 9457 problem. Only our own failures speak for themselves; everything else gets our words. */
+/** Anything thrown as an RFC 9457 problem. Only a Failure keeps its message; every other error gets a fixed one. */
 export function problemOf(error: unknown, context: ProblemContext): Problem {
   const code = codeOf(error);
   const issues = issuesIn(error, context.body);

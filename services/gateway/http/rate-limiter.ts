@@ -1,3 +1,6 @@
+import { recencyCache } from "../../../shared/cache.ts";
+import { MS_PER_SECOND } from "../../../shared/clock.ts";
+
 /** What is left of an allowance after a request was counted. */
 export interface Allowance {
   allowed: boolean;
@@ -10,27 +13,19 @@ export interface Allowance {
 export interface FixedWindowLimiter {
   /** Counts one at `nowMs` (monotonic); past the limit nothing is counted and `allowed` is false. */
   acquirePermit(key: string, nowMs: number): Allowance;
-  /** Takes one back: it turned out not to count. */
+  /** Takes one back: it does not count. */
   refund(key: string): void;
 }
 
-const MS_PER_SECOND = 1000;
-
-/** At most `limit` in each `windowMs` from a key's first request on. It remembers `maxKeys` keys; past that the window that began longest ago is forgotten. */
+/** At most `limit` in each `windowMs` from a key's first request on. It holds `maxKeys` keys; past that it forgets the key used longest ago. */
 export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
-  const windows = new Map<string, { began: number; used: number }>(); // in the order in which the windows began
+  const windows = recencyCache<{ began: number; used: number }>({ max: maxKeys });
   return {
     acquirePermit(key, nowMs) {
       let window = windows.get(key);
       if (window === undefined || nowMs >= window.began + windowMs) {
-        windows.delete(key);
         window = { began: nowMs, used: 0 };
         windows.set(key, window);
-        if (windows.size > maxKeys)
-          for (const oldest of windows.keys()) {
-            windows.delete(oldest);
-            break;
-          }
       }
       const allowed = window.used < limit;
       if (allowed) window.used++;

@@ -1,5 +1,5 @@
 import type { ActionName, ParamsOf } from "../../../shared/bus.ts";
-import type { Role } from "../../../shared/contracts/identity.ts";
+import type { By, Role } from "../../../shared/contracts/identity.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import type { Answering } from "../http/http-errors.ts";
 
@@ -91,3 +91,16 @@ export const PAGE = ["limit", "cursor"] as const;
 
 /** Names of the path parameters, in order. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name = ""]) => name);
+
+/** Why an asker is refused at a row; null: it may proceed. The service that owns the resource judges the scope, with the same `by`. */
+export function refuse(row: Pick<Row, "roles">, by: By): string | null {
+  if (row.roles === "public") return null;
+  if (!row.roles.includes(by.role))
+    return `A token of role ${by.role} can't do this; it takes one of role ${row.roles.join(", ")}.`;
+  const scopeless =
+    (by.role !== "admin" && by.reseller_id === null) ||
+    ((by.role === "merchant" || by.role === "user") && by.merchant_id === null);
+  return scopeless
+    ? "The token's role needs a reseller or merchant that the token does not name; ask for a new one."
+    : null;
+}

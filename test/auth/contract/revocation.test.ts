@@ -7,7 +7,7 @@ import type { Bus, ParamsOf } from "../../../shared/bus.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
-/** decisions.md: a revocation holds everywhere within this. */
+/** A revocation takes effect on every node within this. */
 const HOLDS_WITHIN_MS = 5000;
 const clock = virtualClock();
 const config = standIn("config", { owns: () => ({ any: false }) });
@@ -23,7 +23,6 @@ beforeEach(() => {
   gateways = [identifier(clock), identifier(clock)];
 });
 afterAll(async () => {
-  for (const g of gateways) g.close();
   await stage.stop();
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
-import { rangeAsked } from "../../../services/gateway/byte-range.ts";
+import { requestedRange } from "../../../services/gateway/recording-download.ts";
 import { audioType } from "../../../services/dialer/recordings/fetch-recording.ts";
 import * as machine from "../../../services/dialer/recordings/recording-state-machine.ts";
 import { RECORDING_STATES, type RecordingState } from "../../../shared/contracts/dialer.ts";
@@ -283,5 +283,5 @@ test.each<[string | undefined, number, boolean, object]>([
   [`bytes=0-${"9".repeat(9000)}`, 100, true, { kind: "whole" }],
   ["BYTES=0-0", 100, true, { range: { start: 0, end: 0 } }],
 ])("Range %p of %p bytes, same thing: %p", (header, bytes, thing, asked) =>
-  expect(rangeAsked(header, bytes, thing)).toMatchObject(asked),
+  expect(requestedRange(header, bytes, thing)).toMatchObject(asked),
 );

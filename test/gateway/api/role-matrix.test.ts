@@ -14,7 +14,7 @@ afterAll(async () => {
   await http.stop();
 });
 
-/** Who may do what, as decisions.md has it; the gateway's table is held against this. */
+/** Who may do what; the gateway's table is compared with this. */
 const MATRIX: Record<string, string> = {
   "POST /login": "anybody",
   "POST /s2s-token": "admin reseller",

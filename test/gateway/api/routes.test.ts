@@ -1,12 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { propertiesOf, requiredOf, schemasOf } from "../../../services/gateway/api/action-schema.ts";
-import { refuse } from "../../../services/gateway/api/authorize.ts";
 import { parseJson, textOf } from "../../../services/gateway/http/body.ts";
 import { verdictOf } from "../../../services/gateway/health.ts";
 import { coerce, paramsReader } from "../../../services/gateway/api/params.ts";
 import { inMatchingOrder, ROUTES } from "../../../services/gateway/routes/index.ts";
-import { pathNames, type Row } from "../../../services/gateway/routes/row.ts";
+import { pathNames, refuse, type Row } from "../../../services/gateway/routes/row.ts";
 import type { By } from "../../../shared/contracts/identity.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 

@@ -59,7 +59,6 @@ beforeAll(async () => {
     identifier: {
       identify: async (_, token) =>
         token ? asMerchant("r", "m") : Promise.reject(new Failure("UNAUTHENTICATED", "no token")),
-      close: () => undefined,
     },
     limits: { countRequest: () => undefined, countAttempt: () => () => undefined },
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { INBOUND_CALL } from "../../../services/gateway/docs/example-records.ts";
+import { INBOUND_CALL } from "../../../services/gateway/docs/example-leads.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 
 let http: HttpStage;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { addressForm, clientAddress } from "../../../services/gateway/http/client-address.ts";
+import { addressForm, clientAddress } from "../../../services/gateway/http/request-limits.ts";
 import { takesGzip } from "../../../services/gateway/http/compression.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "../../../services/gateway/http/cors.ts";
 import { fixedWindowLimiter } from "../../../services/gateway/http/rate-limiter.ts";

@@ -1,0 +1,115 @@
+import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-schema.ts";
+import { pathNames, type Row } from "../routes/row.ts";
+
+/** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out. */
+export function bodySchemaOf(row: Row): Schema | null {
+  if (row.body === undefined) return null;
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  if (row.body !== "*") return properties[row.body] ?? null;
+  const filled = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
+  return {
+    ...params,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !filled.has(name))),
+    required: requiredOf(params).filter((name) => !filled.has(name)),
+  };
+}
+
+/** The schema of what a row answers with; null when that is nothing. */
+export function responseSchemaOf(row: Row): Schema | null {
+  if (row.success === 204 || row.download) return null;
+  const { result } = schemasOf(row.action);
+  const { replayed, ...properties } = propertiesOf(result);
+  return replayed === undefined
+    ? result
+    : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
+}
+
+/** True when an answer may be one that was given before, told by the header Idempotency-Replayed. */
+export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
+
+/** An outcome as the gateway sends it on: a refused row's status is put to it (bulk.ts). */
+function withHttpStatus(outcome: unknown): Schema {
+  const schema = outcome as Schema;
+  return {
+    ...schema,
+    properties: {
+      ...propertiesOf(schema),
+      http_status: {
+        type: "integer",
+        description: "Of a refused row: the status that a push of it alone would have had.",
+      },
+    },
+  };
+}
+
+/** The schema of one row of a bulk body, and of what is answered to it; null for other rows. */
+export function bulkSchemasOf(row: Row): { item: Schema; outcome: Schema } | null {
+  if (row.bulk === undefined) return null;
+  const results = propertiesOf(schemasOf(row.action).result)["results"];
+  return {
+    item: propertiesOf(schemasOf(row.bulk.action).params)[row.bulk.row] ?? {},
+    outcome: withHttpStatus(results?.["items"]),
+  };
+}
+
+/** A header's usual spelling: `idempotency-key` -> `Idempotency-Key`. */
+const headerName = (name: string): string =>
+  name
+    .split("-")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("-");
+
+/** A parameter outside the body. */
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  schema: Schema;
+}
+
+const RANGE_HEADERS: readonly Parameter[] = [
+  {
+    name: "Range",
+    in: "header",
+    required: false,
+    schema: {
+      type: "string",
+      description: "One range of bytes, like bytes=0-65535; several are answered with the whole file.",
+    },
+  },
+  {
+    name: "If-Range",
+    in: "header",
+    required: false,
+    schema: { type: "string", description: "The ETag of the file that the part is of; another file is sent whole." },
+  },
+];
+
+/** Parameters of a row outside its body, with their schemas. */
+export function parametersOf(row: Row): Parameter[] {
+  const { params } = schemasOf(row.action);
+  const properties = propertiesOf(params);
+  const required = requiredOf(params);
+  return [
+    ...pathNames(row.path).map((name): Parameter => ({
+      name,
+      in: "path",
+      required: true,
+      schema: properties[name] ?? { type: "string" },
+    })),
+    ...(row.query ?? []).map((name): Parameter => ({
+      name,
+      in: "query",
+      required: required.includes(name),
+      schema: properties[name] ?? { type: "string" },
+    })),
+    ...(row.download ? RANGE_HEADERS : []),
+    ...Object.entries(row.headers ?? {}).map(([header, name]): Parameter => ({
+      name: headerName(header),
+      in: "header",
+      required: required.includes(name),
+      schema: properties[name] ?? { type: "string" },
+    })),
+  ];
+}

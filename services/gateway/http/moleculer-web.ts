@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Alias, IncomingRequest, Route } from "moleculer-web";
+import { busOf } from "../../../shared/bus.ts";
+import { Failure } from "../../../shared/errors.ts";
+import type { Handler } from "./exchange.ts";
+
+/** What moleculer-web puts on the service. */
+export interface WebService {
+  aliases: Alias[];
+  addRoute(route: object): Route;
+  httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
+}
+
+const exchangeOf = (req: IncomingRequest, res: ServerResponse) => ({
+  req,
+  res,
+  bus: busOf(req.$ctx),
+  request_id: req.$ctx.requestID ?? req.$ctx.id,
+  target: req.originalUrl,
+  path: (req.$params as { params?: Record<string, string> }).params ?? {},
+});
+
+/** A handler as moleculer-web calls it. It never calls `next`: the exchange is over when the answer is sent. */
+const asAlias =
+  (handle: Handler) =>
+  (req: IncomingRequest, res: ServerResponse): void => {
+    void handle(exchangeOf(req, res));
+  };
+
+const ROUTE = {
+  mappingPolicy: "restrict",
+  mergeParams: false,
+  bodyParsers: false,
+  logging: false,
+  pathToRegexpOptions: { sensitive: true },
+} as const;
+/** Handlers, by `METHOD /path`, as a route of moleculer-web. */
+export const routeOf = (name: string, path: string, handlers: Record<string, Handler>): object => ({
+  ...ROUTE,
+  name,
+  path,
+  aliases: Object.fromEntries(Object.entries(handlers).map(([at, handle]) => [at, asAlias(handle)])),
+});
+
+/** Methods of the endpoints at this path, sorted; none where there is no endpoint. */
+export function methodsAt({ aliases }: Pick<WebService, "aliases">, path: string): string[] {
+  const at = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  try {
+    return [
+      ...new Set(
+        aliases
+          .filter((alias) => (alias as unknown as { match(url: string): unknown }).match(at))
+          .map((alias) => alias.method),
+      ),
+    ].sort();
+  } catch {
+    return []; // broken percent-encoding
+  }
+}
+
+/** The path of a request, without its query. */
+export const pathOf = (req: IncomingMessage): string => (req.url ?? "/").split("?")[0] ?? "/";
+
+/** Why nothing answers a request: no endpoint at the path, or none for the method. */
+export function notFound(web: Pick<WebService, "aliases">, req: IncomingMessage): Failure {
+  const target = (req as Partial<IncomingRequest>).originalUrl ?? req.url ?? "/";
+  const allow = methodsAt(web, target.split("?")[0] ?? "/");
+  if (allow.length === 0) return new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all.");
+  return new Failure("METHOD_NOT_ALLOWED", `This endpoint takes ${allow.join(", ")}, not ${req.method ?? "this"}.`, {
+    allow,
+  });
+}
+
+/** moleculer-web names its own errors by HTTP status; here by the catalogue. */
+export function translated(error: unknown): unknown {
+  const type = typeof error === "object" && error !== null && "type" in error ? error.type : undefined;
+  return type === "UNABLE_DECODE_PARAM"
+    ? new Failure("ROUTE_NOT_FOUND", "The path holds a % that begins no encoded character.")
+    : error;
+}
