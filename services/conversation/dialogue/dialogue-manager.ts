@@ -153,7 +153,7 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
       return begin(flow, state);
     case "heard":
       return heard(flow, state, speechInput(flow, state, event.text), said);
-    case "unheard":
+    case "stt_failed":
       return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
     case "dtmf":
       return heard(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);

@@ -106,7 +106,7 @@ export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "started" }
   | { readonly type: "heard"; readonly text: string }
   /** The customer said something that could not be made out: the model that listens failed. */
-  | { readonly type: "unheard"; readonly code: string }
+  | { readonly type: "stt_failed"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string }
   | { readonly type: "interrupted"; readonly spoken: string }
   | {

@@ -2,6 +2,7 @@ import { exponentialMs } from "../../../shared/backoff.ts";
 import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
+import { taskSet, within } from "../../../shared/deadline.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import type { ChatModel } from "../providers/port.ts";
@@ -9,18 +10,18 @@ import { evaluateConversation } from "./evaluate-conversation.ts";
 import { failedEvaluation } from "./evaluation-result.ts";
 import { isEvaluable, type EvaluationInput } from "./evaluation-prompt.ts";
 
-/** Evaluations under way in one process, at most; talks beyond that are not judged. */
+/** Evaluations under way in one process, at most; conversations beyond that are not evaluated. */
 const MOST_AT_ONCE = 200;
-/** At the end, answers on their way get this long; then their questions are taken back. */
-const PATIENCE_MS = 1200;
-/** What was taken back is told within this. */
-const FAREWELL_MS = 800;
-const TELL_TRIES = 3;
-const TELL_BASE_MS = 250;
-const TELL_MAX_MS = 2000;
+/** At shutdown, answers on their way get this long; then their requests are aborted. */
+const FINISH_MS = 1200;
+/** Their leads are annotated within this. */
+const ABORTED_MS = 800;
+const ANNOTATE_TRIES = 3;
+const ANNOTATE_BASE_MS = 250;
+const ANNOTATE_MAX_MS = 2000;
 const MS_PER_SECOND = 1000;
 
-/** A talk that is over. */
+/** A conversation that is call, and its attempt. */
 export interface EvaluatedCall {
   readonly lead_id: string;
   readonly claim_no: number;
@@ -28,20 +29,20 @@ export interface EvaluatedCall {
   readonly talk: ConversationFacts;
 }
 
-/** What follows a talk: its evaluation, in time or later. */
+/** Evaluates conversations once they are call, in time or later. */
 export interface CallEvaluations {
   /**
-   * Begins to evaluate the talk, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
-   * once `settle` has told that the attempt is settled. Gives what `settle` gives; rejects only as it does.
+   * Begins to evaluate the conversation, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
+   * once `settle` has settled the attempt. Gives what `settle` gives; rejects only as it does.
    */
-  settle(over: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
-  /** From now on no talk waits for its evaluation, which is added later: the process goes down. */
+  settle(call: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
+  /** From now on no conversation waits for its evaluation, which is added later: the process shuts down. */
   stopWaiting(): void;
-  /** Ends what is under way: answers that are not there within 2 s are given up, and their leads are told so. */
+  /** Ends what is under way: answers that are not there within 2 s are given up, which their leads say. */
   close(): Promise<void>;
 }
 
-/** What evaluations are made with. `model`: the one that judges talks of this template. `most`: evaluations under way at once. */
+/** What evaluations are made with. `model`: the one that evaluates conversations of this template. `most`: evaluations under way at once. */
 export interface CallEvaluationsDeps {
   bus: Bus;
   clock: Clock;
@@ -50,7 +51,7 @@ export interface CallEvaluationsDeps {
   most?: number;
 }
 
-const questionAbout = ({ template, talk }: EvaluatedCall): EvaluationInput => ({
+const inputOf = ({ template, talk }: EvaluatedCall): EvaluationInput => ({
   evaluators: template.evaluators,
   summary: template.summary,
   language: template.language,
@@ -59,37 +60,37 @@ const questionAbout = ({ template, talk }: EvaluatedCall): EvaluationInput => ({
   decided: talk.decided,
 });
 
-/** True when the talk was held with a person, and its template wants it judged. */
-const isJudged = (over: EvaluatedCall): boolean =>
-  !over.talk.machine && over.talk.user_turns > 0 && isEvaluable(questionAbout(over));
+/** True when a person took part, and the template has something to evaluate. */
+const isEvaluated = (call: EvaluatedCall): boolean =>
+  !call.talk.machine && call.talk.user_turns > 0 && isEvaluable(inputOf(call));
 
-/** An answer, or null when it is not there after `ms`, or once nobody waits any more. */
-async function within(
+/** An answer, or null when it is not there after `ms`, or once waiting is over. */
+async function answerWithin(
   answer: Promise<Evaluation>,
   clock: Clock,
   ms: number,
-  hurried: AbortSignal,
+  waitingOver: AbortSignal,
 ): Promise<Evaluation | null> {
-  if (ms <= 0 || hurried.aborted) return null;
+  if (ms <= 0 || waitingOver.aborted) return null;
   const enough = new AbortController();
   try {
-    return await Promise.race([answer, clock.wait(ms, AbortSignal.any([enough.signal, hurried])).then(() => null)]);
+    return await Promise.race([answer, clock.wait(ms, AbortSignal.any([enough.signal, waitingOver])).then(() => null)]);
   } finally {
     enough.abort();
   }
 }
 
-/** Has one talk judged, and says so in the log: counts, never a word. Never rejects. */
-async function judge(
+/** Evaluates one conversation and logs counts, never a word of it. Never rejects. */
+async function evaluate(
   { clock, log, model }: Pick<CallEvaluationsDeps, "clock" | "log" | "model">,
-  over: EvaluatedCall,
+  call: EvaluatedCall,
   closing: AbortSignal,
 ): Promise<Evaluation> {
-  const { lead_id, claim_no, template } = over;
+  const { lead_id, claim_no, template } = call;
   const began = clock.monotonicMs();
   try {
     const evaluation =
-      (await evaluateConversation({ model: model(template), clock }, questionAbout(over), closing)) ??
+      (await evaluateConversation({ model: model(template), clock }, inputOf(call), closing)) ??
       failedEvaluation("NO_ANSWER");
     const { trace_scores, summary, errors } = evaluation;
     log.info(
@@ -102,21 +103,23 @@ async function judge(
         summary: summary !== null,
         ...(errors.length === 0 ? {} : { faults: errors.map((e) => e["reason"]) }),
       },
-      errors.length === 0 ? "The talk has been judged." : "The talk could not be judged in full; its lead says why.",
+      errors.length === 0
+        ? "The conversation has been evaluated."
+        : "The conversation could not be evaluated in full; its lead says why.",
     );
     return evaluation;
   } catch (error) {
-    // a model that can't even be made is a fault of the evaluation, not of the talk
+    // a model that can't even be made is an error of the evaluation, not of the conversation
     log.warn(
       { event: "talk.not_evaluated", lead_id, claim_no, error: errorForLog(error) },
-      "The talk could not be judged.",
+      "The conversation could not be evaluated.",
     );
     return failedEvaluation("INTERNAL");
   }
 }
 
 /** Adds a late answer to its lead. Never rejects. */
-async function tell(
+async function annotate(
   { bus, clock, log }: Pick<CallEvaluationsDeps, "bus" | "clock" | "log">,
   { lead_id, claim_no }: EvaluatedCall,
   evaluation: Evaluation,
@@ -128,19 +131,19 @@ async function tell(
       log.info(
         { event: "talk.evaluation_added", lead_id, claim_no, done },
         done
-          ? "What a model made of the talk has been added to its lead."
-          : "The lead has gone on to another attempt; what a model made of the talk is dropped.",
+          ? "The evaluation has been added to its lead."
+          : "The lead has gone on to another attempt; the evaluation is dropped.",
       );
       return;
     } catch (error) {
-      if (tries >= TELL_TRIES || closed.aborted) {
+      if (tries >= ANNOTATE_TRIES || closed.aborted) {
         log.warn(
           { event: "talk.evaluation_lost", lead_id, claim_no, error: errorForLog(error) },
-          "What a model made of a talk could not be added to its lead.",
+          "An evaluation could not be added to its lead.",
         );
         return;
       }
-      await clock.wait(exponentialMs(tries - 1, TELL_BASE_MS, TELL_MAX_MS), closed);
+      await clock.wait(exponentialMs(tries - 1, ANNOTATE_BASE_MS, ANNOTATE_MAX_MS), closed);
     }
   }
 }
@@ -148,50 +151,47 @@ async function tell(
 /** Keeps the evaluations of a process. */
 export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
   const { clock, most = MOST_AT_ONCE } = parts;
-  const late = new Set<Promise<void>>();
-  const hurried = new AbortController();
+  const late = taskSet();
+  const waitingOver = new AbortController();
   const closing = new AbortController();
   const closed = new AbortController();
   let underWay = 0;
 
-  const begin = async (over: EvaluatedCall): Promise<Evaluation> => {
+  const begin = async (call: EvaluatedCall): Promise<Evaluation> => {
     if (closing.signal.aborted) return failedEvaluation("SHUTDOWN");
     if (underWay >= most) return failedEvaluation("TOO_MANY");
     underWay++;
     try {
-      return await judge(parts, over, closing.signal);
+      return await evaluate(parts, call, closing.signal);
     } finally {
       underWay--;
     }
   };
 
   return {
-    async settle(over, settle) {
-      if (!isJudged(over)) return settle(null);
-      const answer = begin(over);
-      const inTime = await within(answer, clock, over.template.evaluation_wait_seconds * MS_PER_SECOND, hurried.signal);
+    async settle(call, settle) {
+      if (!isEvaluated(call)) return settle(null);
+      const answer = begin(call);
+      const inTime = await answerWithin(
+        answer,
+        clock,
+        call.template.evaluation_wait_seconds * MS_PER_SECOND,
+        waitingOver.signal,
+      );
       const settled = await settle(inTime);
       // what was told before the attempt is settled would be overwritten by it
       if (inTime === null && settled) {
-        const work: Promise<void> = answer
-          .then((evaluation) => tell(parts, over, evaluation, closed.signal))
-          .finally(() => late.delete(work));
-        late.add(work);
+        late.add(answer.then((evaluation) => annotate(parts, call, evaluation, closed.signal)));
       }
       return settled;
     },
-    stopWaiting: () => hurried.abort(),
+    stopWaiting: () => waitingOver.abort(),
     async close() {
-      hurried.abort();
-      const enough = new AbortController();
-      const all = async (): Promise<void> => {
-        while (late.size > 0) await Promise.all(late);
-      };
-      await Promise.race([all(), clock.wait(PATIENCE_MS, enough.signal)]);
+      waitingOver.abort();
+      await within(clock, FINISH_MS, late.drain());
       closing.abort();
-      await Promise.race([all(), clock.wait(FAREWELL_MS, enough.signal)]);
+      await within(clock, ABORTED_MS, late.drain());
       closed.abort();
-      enough.abort();
     },
   };
 }

@@ -17,10 +17,10 @@ import { audioPipeline, type AudioPipelineOptions } from "./audio-pipeline.ts";
 /** The engines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
 export interface Pipelines {
   /** The carrier does the speech. */
-  textRelay(ready: CompiledTemplate): PipelineFactory<TextLeg>;
+  textRelay(template: CompiledTemplate): PipelineFactory<TextLeg>;
   /** We do it, by the engine the talk was made ready for. */
   audio(
-    ready: CompiledTemplate,
+    template: CompiledTemplate,
     doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">,
   ): PipelineFactory<MediaLeg>;
 }
@@ -44,26 +44,29 @@ export function pipelines({
   const judge = ruleBasedEndpointing();
   const preemptive = env.PREEMPTIVE_GENERATION;
 
-  const mindOf = ({ template }: CompiledTemplate, engine: SessionDoc["engine"]): AudioPipelineOptions["processor"] => {
+  const processorOf = (
+    { template }: CompiledTemplate,
+    engine: SessionDoc["engine"],
+  ): AudioPipelineOptions["processor"] => {
     if (engine === "realtime") {
       const { base_url, key, model, voice } = models.realtime(template);
       const address = { base_url: base_url ?? "", key, model, voice, dialect: env.REALTIME_DIALECT };
-      return (ground) =>
-        realtimeProcessor({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, ground);
+      return (context) =>
+        realtimeProcessor({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, context);
     }
     const parts = { models: models.cascade(template), judge, preemptive };
-    return (ground) => cascadedProcessor(parts, ground);
+    return (context) => cascadedProcessor(parts, context);
   };
 
   return {
     textRelay: ({ template }) => textRelayPipeline(models.chat(template), clock),
-    audio: (ready, { _id, engine, stream, record }) =>
+    audio: (compiled, { _id, engine, stream, record }) =>
       audioPipeline({
         clock,
-        metronome: beats,
-        processor: mindOf(ready, engine),
-        fillers: fillers(ready.template.language),
-        dtmf: stream?.dtmf === "command" ? "command" : "sound",
+        frameClock: beats,
+        processor: processorOf(compiled, engine),
+        fillers: fillers(compiled.template.language),
+        dtmf: stream?.dtmf === "command" ? "command" : "tones",
         ...(record ? { recorder: (rate: number) => recordings.record(_id, rate === 8000 ? 8000 : 16_000) } : {}),
       }),
   };

@@ -3,25 +3,23 @@ import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { AttemptFacts } from "../../../shared/contracts/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
+import { keepLease } from "../../../shared/lease-keeper.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 
-/** The lease is renewed this often within its life. */
-const RENEWALS_PER_LEASE = 3;
 const SETTLE_BASE_MS = 250;
 const SETTLE_MAX_MS = 5000;
 /** Tries of a settle that is refused although the lease lives. */
 const MAX_SETTLE_TRIES = 20;
-const MS_PER_SECOND = 1000;
 
-/** The baton of one attempt as its holder keeps it. */
+/** The lease of one attempt as its owner keeps it. */
 export interface AttemptLease {
-  /** Ends the attempt. True: it is settled, by us or by somebody else; false: it could not be done while the lease lived. */
+  /** Ends the attempt. True: it is settled, by us or by another process; false: it could not be done while the lease lived. */
   settle(facts: AttemptFacts): Promise<boolean>;
   /** Stops renewing. */
   drop(): void;
 }
 
-/** What the baton is kept with. */
+/** What a lease is kept with. */
 export interface AttemptLeaseDeps {
   bus: Bus;
   clock: Clock;
@@ -29,74 +27,53 @@ export interface AttemptLeaseDeps {
   lead_id: string;
   claim_no: number;
   lease_seconds: number;
-  /** The baton went to somebody else. */ onLost(): void;
+  /** The lease went to another process. */
+  onLost(): void;
 }
 
-/** Keeps the lease alive from now on. A renewal that fails is tried again; only the answer `done: false` means that the baton is lost. */
-export function holdAttemptLease({
-  bus,
-  clock,
-  log,
-  lead_id,
-  claim_no,
-  lease_seconds,
-  onLost,
-}: AttemptLeaseDeps): AttemptLease {
-  const dropped = new AbortController();
-  let leaseEnds = clock.monotonicMs() + lease_seconds * MS_PER_SECOND;
+/** Keeps the lease alive from now on. A renewal that fails is tried again; only the answer `done: false` means that the lease is lost. */
+export function holdAttemptLease(deps: AttemptLeaseDeps): AttemptLease {
+  const { bus, clock, log, lead_id, claim_no, lease_seconds, onLost } = deps;
+  const lease = keepLease({
+    clock,
+    leaseSeconds: lease_seconds,
+    renewNow: true,
+    onLost,
+    renew: async () => (await bus.call("leads.extend", { lead_id, claim_no, lease_seconds })).done,
+    onError: (error) =>
+      log.warn(
+        { event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) },
+        "The lease of a live call could not be renewed; trying again.",
+      ),
+  });
 
-  const renew = async (): Promise<void> => {
-    while (!dropped.signal.aborted) {
-      try {
-        const asked = clock.monotonicMs();
-        const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds });
-        if (dropped.signal.aborted) return;
-        if (!done) {
-          dropped.abort();
-          onLost();
-          return;
-        }
-        leaseEnds = asked + lease_seconds * MS_PER_SECOND;
-      } catch (error) {
-        log.warn(
-          { event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) },
-          "The lease of a live call could not be renewed; trying again.",
-        );
-      }
-      await clock.wait((lease_seconds * MS_PER_SECOND) / RENEWALS_PER_LEASE, dropped.signal);
+  const trySettle = async (facts: AttemptFacts, tries: number): Promise<boolean> => {
+    try {
+      const { done, outcome } = await bus.call("leads.settle", { lead_id, claim_no, facts });
+      log.info(
+        { event: "talk.settled", lead_id, claim_no, done, outcome },
+        done ? "The conversation's facts are with the lead." : "The attempt had been settled already.",
+      );
+      return true;
+    } catch (error) {
+      log.warn(
+        { event: "talk.not_settled", lead_id, claim_no, tries, code: codeOf(error), error: errorForLog(error) },
+        "The facts of a conversation could not be settled; trying again while the lease lives.",
+      );
+      return false;
     }
   };
-  void renew();
 
   return {
     async settle(facts) {
       for (let tries = 0; tries < MAX_SETTLE_TRIES; tries++) {
-        try {
-          const { done, outcome } = await bus.call("leads.settle", { lead_id, claim_no, facts });
-          log.info(
-            { event: "talk.settled", lead_id, claim_no, done, outcome },
-            done ? "The talk's facts are with the lead." : "The attempt had been settled already.",
-          );
-          return true;
-        } catch (error) {
-          log.warn(
-            {
-              event: "talk.not_settled",
-              lead_id,
-              claim_no,
-              tries: tries + 1,
-              code: codeOf(error),
-              error: errorForLog(error),
-            },
-            "The facts of a talk could not be handed over; trying again while the lease lives.",
-          );
-        }
+        if (await trySettle(facts, tries + 1)) return true;
         const pause = exponentialMs(tries, SETTLE_BASE_MS, SETTLE_MAX_MS);
-        if (clock.monotonicMs() + pause >= leaseEnds || dropped.signal.aborted) return false;
-        await clock.wait(pause, dropped.signal);
+        if (clock.monotonicMs() + pause >= lease.endsAtMs() || lease.signal.aborted) return false;
+        await clock.wait(pause, lease.signal);
       }
       return false;
     },
-    drop: () => dropped.abort(),
+    drop: () => lease.drop(),
   };
 }

@@ -1,10 +1,11 @@
 import type { Bus } from "../../../shared/bus.ts";
+import { recencyCache } from "../../../shared/cache.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { fail } from "../../../shared/errors.ts";
 import { argumentChecks } from "../dialogue/argument-checks.ts";
 import { flowOf, type Flow } from "../dialogue/flow.ts";
 
-/** A template version ready for talking. */
+/** A template version with its compiled flow. */
 export interface CompiledTemplate {
   template: TemplateRecord;
   flow: Flow;
@@ -16,7 +17,7 @@ export interface CompiledTemplates {
 
 const MAX_KEPT = 500;
 
-function ready(template: TemplateRecord): CompiledTemplate {
+function compile(template: TemplateRecord): CompiledTemplate {
   try {
     return { template, flow: flowOf(template, argumentChecks(template)) };
   } catch (error) {
@@ -29,16 +30,15 @@ function ready(template: TemplateRecord): CompiledTemplate {
 
 /** Keeps the versions used last. */
 export function compiledTemplates(): CompiledTemplates {
-  const kept = new Map<string, CompiledTemplate>();
+  const cache = recencyCache<CompiledTemplate>({ max: MAX_KEPT });
   return {
     async get(bus, template_id, version) {
       const key = `${template_id}:${version}`;
-      const known = kept.get(key) ?? ready(await bus.call("config.templateVersion", { template_id, version }));
-      kept.delete(key);
-      kept.set(key, known);
-      const oldest = kept.size > MAX_KEPT ? kept.keys().next().value : undefined;
-      if (oldest !== undefined) kept.delete(oldest);
-      return known;
+      const known = cache.get(key);
+      if (known) return known;
+      const compiled = compile(await bus.call("config.templateVersion", { template_id, version }));
+      cache.set(key, compiled);
+      return compiled;
     },
   };
 }

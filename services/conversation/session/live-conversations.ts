@@ -1,50 +1,51 @@
 import type { Bus, ResultOf } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { taskSet, within } from "../../../shared/deadline.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
-import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
+import type { CompiledTemplate, CompiledTemplates } from "./compiled-templates.ts";
 import {
   startSession,
   type AnsweredCall,
-  type OpenPipeline,
   type ConversationSession,
-  type SessionSignal,
+  type OpenPipeline,
   type SessionDeps,
+  type SessionSignal,
 } from "./conversation-session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 
-/** Tries to ask whether the attempt goes on, and the pause between them. */
+/** Tries to take a call over from the dialer, and the pause between them. */
 const JOIN_TRIES = 3;
 const JOIN_PAUSE_MS = 500;
-/** Without a goodbye a talk gets this long to end by itself. */
+/** Without a goodbye a conversation gets this long to end by itself. */
 const AT_ONCE_MS = 1000;
 
-/** Media that has come for a talk. */
+/** Media that has joined for a conversation. */
 export interface MediaAttachment {
-  /** How one begins to talk on it. NOT_AVAILABLE where the deployment lacks what that needs. */
-  openPipeline(ready: CompiledTemplate): OpenPipeline;
+  /** How its pipeline is opened. NOT_AVAILABLE where the deployment lacks what that needs. */
+  openPipeline(template: CompiledTemplate): OpenPipeline;
   /** Turns it away, politely and within a bound. */
   dismiss(): Promise<void>;
 }
 
-/** All live talks of this process. */
+/** All live conversations of this process. */
 export interface LiveConversations {
   /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
-  admit(knock: UpgradeRequest): Promise<SessionDoc | null>;
-  /** Holds the talk on media that was admitted; never rejects. */
+  admit(request: UpgradeRequest): Promise<SessionDoc | null>;
+  /** Runs the conversation on media that was admitted; never rejects. */
   run(media: MediaAttachment, doc: SessionDoc): Promise<void>;
-  /** Tells a talk something from outside, also one whose hand-over is still under way: a verdict on the callee may overtake it. Unknown calls are no fault. */
-  signal(call_ref: string, reason: SessionSignal): void;
-  /** True when there is room for no more talks. */
+  /** Signals a conversation, also one whose hand-over is still under way: voicemail detection may overtake it. Unknown calls are ignored. */
+  signal(call_ref: string, signal: SessionSignal): void;
+  /** True when there is room for no more conversations. */
   full(): boolean;
-  /** Waits until the last talk is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
+  /** Waits until the last conversation is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
   drain(grace_ms: number, goodbye_ms: number): Promise<void>;
 }
 
-/** What the talks are made with. */
+/** What conversations are run with. */
 export interface LiveConversationsDeps {
   bus: Bus;
   clock: Clock;
@@ -53,11 +54,12 @@ export interface LiveConversationsDeps {
   sessions: SessionsRepository;
   templates: CompiledTemplates;
   sessionDeps: SessionDeps;
-  /** Talks held at once, at most. */ most: number;
+  /** Conversations at once, at most. */
+  most: number;
 }
 
-/** Asks the dialler to hand the call over to this node; a passing fault is asked again. */
-async function join(
+/** Asks the dialer to hand the call over to this node; a transient error is tried again. */
+async function joinCall(
   { bus, clock, node_id }: Pick<LiveConversationsDeps, "bus" | "clock" | "node_id">,
   call_ref: string,
 ): Promise<ResultOf<"dialer.joined">> {
@@ -71,83 +73,72 @@ async function join(
   }
 }
 
-/** Resolves when all of them are over, those that begin meanwhile too, or after `ms`. */
-async function allOver(held: ReadonlySet<Promise<void>>, clock: Clock, ms: number): Promise<void> {
-  const patience = new AbortController();
-  const all = async (): Promise<void> => {
-    while (held.size > 0) await Promise.all(held);
-  };
-  await Promise.race([all(), clock.wait(ms, patience.signal)]);
-  patience.abort();
+/** The attempt has ended before its media joined. */
+async function turnAway({ sessions, clock, log }: LiveConversationsDeps, media: MediaAttachment, doc: SessionDoc) {
+  log.info(
+    { event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no },
+    "Media joined an attempt that is over; hung up.",
+  );
+  await media.dismiss();
+  await sessions.close(doc._id, clock.now());
 }
 
-/** Keeps the talks of a process. */
-export function liveConversations({
-  bus,
-  clock,
-  log,
-  node_id,
-  sessions,
-  templates: flows,
-  sessionDeps: shop,
-  most,
-}: LiveConversationsDeps): LiveConversations {
-  const live = new Map<string, ConversationSession>();
-  /** Talks the dialler has handed over or is handing over, with what was told before they could begin. */
-  const joining = new Map<string, SessionSignal[]>();
-  const held = new Set<Promise<void>>();
-  const full = (): boolean => held.size >= most;
+/** Keeps in the document that the conversation has begun; it goes on where that fails. */
+async function markBegun({ sessions, clock, log }: LiveConversationsDeps, doc: SessionDoc, at: Date): Promise<void> {
+  log.info(
+    { event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no },
+    "Media has joined; the conversation begins.",
+  );
+  await sessions
+    .begin(doc._id, at, clock.now())
+    .catch((error: unknown) =>
+      log.warn(
+        { event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) },
+        "The beginning of a conversation could not be written.",
+      ),
+    );
+}
 
-  const talk = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
-    // the template first: once the baton is taken nothing may stand in the way of settling
-    const ready = await flows.get(bus, doc.template_id, doc.template_version);
-    const open = media.openPipeline(ready);
-    joining.set(doc._id, []);
-    const { go, answered_at, machine, beep, tells_beep } = await join({ bus, clock, node_id }, doc._id).catch(
-      (error: unknown) => {
-        joining.delete(doc._id);
-        throw error;
-      },
-    );
-    const told = joining.get(doc._id) ?? [];
-    joining.delete(doc._id);
-    if (!go) {
-      log.info(
-        { event: "talk.not_begun", lead_id: doc.lead_id, claim_no: doc.claim_no },
-        "Media joined an attempt that is over; hung up.",
-      );
-      await media.dismiss();
-      await sessions.close(doc._id, clock.now());
-      return;
-    }
-    const answered: AnsweredCall = {
-      at: answered_at === null ? clock.now() : new Date(answered_at),
-      voicemail: machine,
-      beep,
-      signals_beep: tells_beep,
-    };
-    const session = startSession(shop, doc, ready, answered, open);
+const answeredCall = (joined: ResultOf<"dialer.joined">, clock: Clock): AnsweredCall => ({
+  at: joined.answered_at === null ? clock.now() : new Date(joined.answered_at),
+  voicemail: joined.machine,
+  beep: joined.beep,
+  signals_beep: joined.tells_beep,
+});
+
+/** Keeps the conversations of a process. */
+export function liveConversations(deps: LiveConversationsDeps): LiveConversations {
+  const { bus, clock, log, node_id, sessions, templates, sessionDeps, most } = deps;
+  const live = new Map<string, ConversationSession>();
+  /** Calls that the dialer is handing over, with the signals that came before the session could begin. */
+  const handingOver = new Map<string, SessionSignal[]>();
+  const running = taskSet();
+  const full = (): boolean => running.size >= most;
+
+  const converse = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
+    // the template first: once the lease is taken nothing may stand in the way of settling
+    const template = await templates.get(bus, doc.template_id, doc.template_version);
+    const open = media.openPipeline(template);
+    const signals: SessionSignal[] = [];
+    handingOver.set(doc._id, signals);
+    const joined = await joinCall(deps, doc._id).catch((error: unknown) => {
+      handingOver.delete(doc._id);
+      throw error;
+    });
+    handingOver.delete(doc._id);
+    if (!joined.go) return turnAway(deps, media, doc);
+    const answered = answeredCall(joined, clock);
+    const session = startSession(sessionDeps, doc, template, answered, open);
     live.set(doc._id, session);
-    for (const word of told) session.signal(word);
-    log.info(
-      { event: "talk.started", lead_id: doc.lead_id, claim_no: doc.claim_no },
-      "Media has joined; the talk begins.",
-    );
-    await sessions
-      .begin(doc._id, answered.at, clock.now())
-      .catch((error: unknown) =>
-        log.warn(
-          { event: "talk.progress_lost", lead_id: doc.lead_id, error: errorForLog(error) },
-          "The beginning of a talk could not be written.",
-        ),
-      );
+    for (const signal of signals) session.signal(signal);
+    await markBegun(deps, doc, answered.at);
     await session.ended;
     live.delete(doc._id);
   };
 
   return {
     async admit({ provider, token, path, headers }) {
-      if (full()) fail("BUSY", "This process holds as many talks as it can.");
+      if (full()) fail("BUSY", "This process runs as many conversations as it can.");
       const hash = sha256(token);
       if (!(await sessions.peek(hash, provider, clock.now()))) return null;
       // a wrong signature must not use the token up
@@ -155,29 +146,28 @@ export function liveConversations({
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },
     async run(media, doc) {
-      const work = talk(media, doc).catch(async (error: unknown) => {
+      const conversation = converse(media, doc).catch(async (error: unknown) => {
         log.error(
           { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
-          "A talk could not be begun as it should; the sweep will see to it.",
+          "A conversation could not begin; the sweep recovers its attempt.",
         );
         if (!live.has(doc._id)) await media.dismiss();
       });
-      held.add(work);
-      await work;
-      held.delete(work);
+      running.add(conversation);
+      await conversation;
     },
-    signal(call_ref, reason) {
+    signal(call_ref, signal) {
       const session = live.get(call_ref);
-      if (session) session.signal(reason);
-      else joining.get(call_ref)?.push(reason);
+      if (session) session.signal(signal);
+      else handingOver.get(call_ref)?.push(signal);
     },
     full,
     async drain(grace_ms, goodbye_ms) {
-      await allOver(held, clock, grace_ms);
+      await within(clock, grace_ms, running.drain());
       for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
-      await allOver(held, clock, Math.max(goodbye_ms, AT_ONCE_MS));
+      await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
       for (const session of live.values()) session.closeLeg();
-      while (held.size > 0) await Promise.all(held);
+      await running.drain();
     },
   };
 }

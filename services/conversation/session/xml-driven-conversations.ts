@@ -14,60 +14,60 @@ import { xmlDrivenLeg, type XmlDrivenLeg } from "../transport/xml-driven-leg.ts"
 import type { SessionsRepository } from "./sessions.repository.ts";
 import type { LiveConversations } from "./live-conversations.ts";
 
-/** What talks led by documents are held with. */
+/** What XML-driven conversations are run with. */
 export interface XmlDrivenDeps {
   clock: Clock;
   node_id: string;
   sessions: SessionsRepository;
   templates: CompiledTemplates;
   conversations: LiveConversations;
-  engine(ready: CompiledTemplate): PipelineFactory<TextLeg>;
+  pipeline(template: CompiledTemplate): PipelineFactory<TextLeg>;
 }
 
-/** The talks of this process whose carriers ask for a document after each turn. */
+/** The conversations of this process whose carriers ask for an XML document after each turn. */
 export interface XmlDrivenConversations {
-  /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process is going down. */
+  /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process shuts down. */
   turn(turn: XmlTurn, bus: Bus): Promise<XmlTurnReply>;
-  /** The carrier's side of a call is over: nobody will ask again. */
+  /** The carrier has ended the call: no more turns come. */
   carrierEnded(call_ref: string): void;
-  /** Lets no new talk in. */
+  /** Refuses new conversations from now on. */
   refuse(): void;
 }
 
 const NOTHING: XmlTurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
-/** Keeps them. */
+/** Keeps the XML-driven conversations of a process. */
 export function xmlDrivenConversations({
   clock,
   node_id,
   sessions,
-  templates: flows,
-  conversations: talks,
-  engine,
+  templates,
+  conversations,
+  pipeline,
 }: XmlDrivenDeps): XmlDrivenConversations {
   const legs = new Map<string, XmlDrivenLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
   const admitting = new Map<string, Promise<XmlDrivenLeg>>();
-  const paces = new Map<Provider, CarrierTempo>();
+  const tempos = new Map<Provider, CarrierTempo>();
   let refusing = false;
 
   const admit = async ({ call_ref, call_id, provider }: XmlTurn, token: string, bus: Bus): Promise<XmlDrivenLeg> => {
-    if (refusing || talks.full()) fail("BUSY", "This process holds as many talks as it can.");
+    if (refusing || conversations.full()) fail("BUSY", "This process holds as many conversations as it can.");
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());
     // the template before the token is used up: without it there would be nothing to say
-    const ready =
+    const template =
       found?._id === call_ref && mediaKindOf(found.engine) === "text"
-        ? await flows.get(bus, found.template_id, found.template_version)
+        ? await templates.get(bus, found.template_id, found.template_version)
         : null;
-    const doc = ready && (await sessions.redeem(hash, provider, node_id, clock.now()));
+    const doc = template && (await sessions.redeem(hash, provider, node_id, clock.now()));
     if (!doc) fail("UNAUTHENTICATED", "The token of this call's address is unknown, used or expired.");
-    const { language, voice } = ready.template;
-    const known = paces.get(provider) ?? carrierTempo();
-    paces.set(provider, known);
+    const { language, voice } = template.template;
+    const known = tempos.get(provider) ?? carrierTempo();
+    tempos.set(provider, known);
     const leg = xmlDrivenLeg({ clock, call_id, language, voice, tempo: known });
     legs.set(call_ref, leg);
-    void talks.run(attachTextLeg(leg, engine, clock), doc).finally(() => {
+    void conversations.run(attachTextLeg(leg, pipeline, clock), doc).finally(() => {
       if (legs.get(call_ref) === leg) legs.delete(call_ref);
     });
     return leg;

@@ -94,8 +94,8 @@ async function talked(
   };
   voice = audioPipeline({
     clock: systemClock,
-    metronome: beats,
-    dtmf: "sound",
+    frameClock: beats,
+    dtmf: "tones",
     fillers: [],
     processor: (ground) => realtimeProcessor(parts, ground),
   }).open(leg, host);

@@ -144,27 +144,27 @@ const READ: [string, object, RealtimeEvent | null][] = [
   [
     "conversation.item.input_audio_transcription.delta",
     { item_id: "i", delta: "Yes" },
-    { type: "heard_part", item_id: "i", text: "Yes" },
+    { type: "transcript_delta", item_id: "i", text: "Yes" },
   ],
   [
     "conversation.item.input_audio_transcription.completed",
     { item_id: "i", transcript: "Yes." },
-    { type: "heard", item_id: "i", text: "Yes." },
+    { type: "transcript", item_id: "i", text: "Yes." },
   ],
   [
     "conversation.item.input_audio_transcription.failed",
     { item_id: "i", error: {} },
-    { type: "unheard", item_id: "i" },
+    { type: "transcription_failed", item_id: "i" },
   ],
   [
     "response.created",
     { response: { id: "r", metadata: { ask: "ask_1" } } },
-    { type: "response_began", response_id: "r", ask: "ask_1" },
+    { type: "response_started", response_id: "r", ask: "ask_1" },
   ],
   [
     "response.created",
     { response: { id: "r", metadata: null } },
-    { type: "response_began", response_id: "r", ask: null },
+    { type: "response_started", response_id: "r", ask: null },
   ],
   [
     "response.output_item.added",
@@ -184,12 +184,12 @@ const READ: [string, object, RealtimeEvent | null][] = [
   [
     "response.output_audio_transcript.delta",
     { response_id: "r", item_id: "i", delta: "Hi" },
-    { type: "words", response_id: "r", item_id: "i", text: "Hi" },
+    { type: "text", response_id: "r", item_id: "i", text: "Hi" },
   ],
   [
     "response.audio_transcript.delta",
     { response_id: "r", item_id: "i", delta: "Hi" },
-    { type: "words", response_id: "r", item_id: "i", text: "Hi" },
+    { type: "text", response_id: "r", item_id: "i", text: "Hi" },
   ],
   [
     "response.output_item.done",
@@ -207,12 +207,12 @@ const READ: [string, object, RealtimeEvent | null][] = [
         usage: { input_tokens: 3, output_tokens: 4 },
       },
     },
-    { type: "response_over", response_id: "r", status: "completed", items: ["i"], tokens_in: 3, tokens_out: 4 },
+    { type: "response_ended", response_id: "r", status: "completed", items: ["i"], tokens_in: 3, tokens_out: 4 },
   ],
   [
     "response.done",
     { response: { id: "r", status: "cancelled", usage: null } },
-    { type: "response_over", response_id: "r", status: "cancelled", items: [], tokens_in: 0, tokens_out: 0 },
+    { type: "response_ended", response_id: "r", status: "cancelled", items: [], tokens_in: 0, tokens_out: 0 },
   ],
   [
     "error",

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
 import { startSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
-import { recoveredFacts } from "../../../services/conversation/session/recovery.ts";
+import { recoveredFacts } from "../../../services/conversation/session/settlement.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";

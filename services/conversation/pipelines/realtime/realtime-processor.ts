@@ -242,13 +242,13 @@ class RealtimeProcessor implements VoiceProcessor {
       case "committed":
         this.#committed(event.item_id);
         return;
-      case "heard_part":
+      case "transcript_delta":
         this.#turns.transcriptDelta(event.item_id, event.text);
         return;
-      case "heard":
+      case "transcript":
         this.#turns.transcript(event.item_id, event.text);
         return;
-      case "unheard":
+      case "transcription_failed":
         this.#turns.transcriptionFailed(event.item_id);
         return;
       case "error":

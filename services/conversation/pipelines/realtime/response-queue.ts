@@ -137,7 +137,7 @@ export class ResponseQueue {
 
   receive(event: RealtimeEvent): void {
     switch (event.type) {
-      case "response_began":
+      case "response_started":
         this.#began(event);
         return;
       case "item":
@@ -148,7 +148,7 @@ export class ResponseQueue {
       case "audio":
         this.#out(event, (a) => this.#events.audio(a, event.item_id, event.audio));
         return;
-      case "words":
+      case "text":
         this.#out(event, (a) => {
           a.text += event.text;
           this.#events.text(a, event.item_id, event.text);
@@ -159,7 +159,7 @@ export class ResponseQueue {
           a.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments });
         });
         return;
-      case "response_over":
+      case "response_ended":
         this.#over(event);
         return;
       default:
@@ -217,7 +217,7 @@ export class ResponseQueue {
     this.#pump();
   }
 
-  #began({ response_id, ask }: Of<"response_began">): void {
+  #began({ response_id, ask }: Of<"response_started">): void {
     const slot = this.#slot;
     // names come in the order in which answers were asked for, where they are not told apart by more
     const stray = ask === null ? this.#unnamed.shift() !== undefined : ask !== slot?.ask;
@@ -246,7 +246,7 @@ export class ResponseQueue {
     });
   }
 
-  #over({ response_id, status, items, tokens_in, tokens_out }: Of<"response_over">): void {
+  #over({ response_id, status, items, tokens_in, tokens_out }: Of<"response_ended">): void {
     const answer = this.#slot;
     if (answer === null || answer.id !== response_id) {
       if (answer !== null && this.#refusedAt !== null) this.#send(answer);

@@ -19,14 +19,14 @@ export interface SessionSettings {
 export type RealtimeEvent =
   | { readonly type: "ready" }
   | { readonly type: "committed"; readonly item_id: string }
-  | { readonly type: "heard_part"; readonly item_id: string; readonly text: string }
-  | { readonly type: "heard"; readonly item_id: string; readonly text: string }
-  | { readonly type: "unheard"; readonly item_id: string }
+  | { readonly type: "transcript_delta"; readonly item_id: string; readonly text: string }
+  | { readonly type: "transcript"; readonly item_id: string; readonly text: string }
+  | { readonly type: "transcription_failed"; readonly item_id: string }
   /** `ask`: what we called the answer when we asked for it, where the server repeats it. */
-  | { readonly type: "response_began"; readonly response_id: string; readonly ask: string | null }
+  | { readonly type: "response_started"; readonly response_id: string; readonly ask: string | null }
   | { readonly type: "item"; readonly response_id: string; readonly item_id: string }
   | { readonly type: "audio"; readonly response_id: string; readonly item_id: string; readonly audio: string }
-  | { readonly type: "words"; readonly response_id: string; readonly item_id: string; readonly text: string }
+  | { readonly type: "text"; readonly response_id: string; readonly item_id: string; readonly text: string }
   | {
       readonly type: "call";
       readonly response_id: string;
@@ -35,7 +35,7 @@ export type RealtimeEvent =
       readonly arguments: string;
     }
   | {
-      readonly type: "response_over";
+      readonly type: "response_ended";
       readonly response_id: string;
       readonly status: string;
       readonly items: readonly string[];
@@ -182,14 +182,14 @@ export function readEvent(data: string): RealtimeEvent | null {
     case "input_audio_buffer.committed":
       return { type: "committed", item_id };
     case "conversation.item.input_audio_transcription.delta":
-      return { type: "heard_part", item_id, text: text(event["delta"]) };
+      return { type: "transcript_delta", item_id, text: text(event["delta"]) };
     case "conversation.item.input_audio_transcription.completed":
-      return { type: "heard", item_id, text: text(event["transcript"]) };
+      return { type: "transcript", item_id, text: text(event["transcript"]) };
     case "conversation.item.input_audio_transcription.failed":
-      return { type: "unheard", item_id };
+      return { type: "transcription_failed", item_id };
     case "response.created": {
       const { id, metadata } = fields(event["response"]);
-      return { type: "response_began", response_id: text(id), ask: text(fields(metadata)["ask"]) || null };
+      return { type: "response_started", response_id: text(id), ask: text(fields(metadata)["ask"]) || null };
     }
     case "response.output_item.added":
       return { type: "item", response_id, item_id: text(fields(event["item"])["id"]) };
@@ -200,7 +200,7 @@ export function readEvent(data: string): RealtimeEvent | null {
     case "response.audio_transcript.delta":
     case "response.output_text.delta":
     case "response.text.delta":
-      return { type: "words", response_id, item_id, text: text(event["delta"]) };
+      return { type: "text", response_id, item_id, text: text(event["delta"]) };
     case "response.output_item.done": {
       const item = fields(event["item"]);
       if (item["type"] !== "function_call") return null;
@@ -219,7 +219,7 @@ export function readEvent(data: string): RealtimeEvent | null {
         ? response["output"].map((item) => text(fields(item)["id"])).filter((id) => id !== "")
         : [];
       return {
-        type: "response_over",
+        type: "response_ended",
         response_id: text(response["id"]),
         status: text(response["status"]),
         items,

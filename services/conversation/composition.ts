@@ -1,0 +1,51 @@
+import type { WebSocket } from "ws";
+import type { ServiceDeps } from "../../shared/bus.ts";
+import { VARIABLES } from "../../shared/variables.ts";
+import { callEvaluations } from "./evaluation/call-evaluations.ts";
+import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
+import { pipelines } from "./pipelines/pipeline-factory.ts";
+import { deploymentModels } from "./providers/deployment-models.ts";
+import { webRequester } from "./providers/web-request.ts";
+import { sessionRecordings } from "./recording/session-recordings.ts";
+import { compiledTemplates } from "./session/compiled-templates.ts";
+import { liveConversations, type MediaAttachment } from "./session/live-conversations.ts";
+import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
+import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
+import { sessionsRepository } from "./session/sessions.repository.ts";
+import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
+import { streamLeg } from "./transport/stream-leg.ts";
+import { textRelayLeg } from "./transport/text-relay-leg.ts";
+
+/** Conversations one process runs at most. */
+export const MAX_CONVERSATIONS = 400;
+
+/** Where carriers find the media server: the public address, or on a port taken at random the local one. */
+const publicUrl = (configured: string, askedPort: number, port: number): string =>
+  askedPort === 0 && configured === VARIABLES.PUBLIC_WS_URL.default ? `ws://127.0.0.1:${port}` : configured;
+
+/** All parts of the conversation service, wired. `mediaPort`: the media server's port, once it listens. */
+export function composition(deps: ServiceDeps, mediaPort: () => number | undefined) {
+  const { env, clock, ids, log, bus, nodeId: node_id } = deps;
+  const sessions = sessionsRepository(deps.store().model("conversation_sessions", sessionSchema));
+  const templates = compiledTemplates();
+  const models = deploymentModels({ env, clock, log });
+  const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
+  const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
+  const recordings = sessionRecordings({ env, ids, bus, clock, log });
+  const { textRelay, audio } = pipelines({ env, clock, models, recordings });
+  const sessionDeps = { bus, clock, log, sessions, web, evaluations, env };
+  const most = MAX_CONVERSATIONS;
+  const conversations = liveConversations({ bus, clock, log, node_id, sessions, templates, sessionDeps, most });
+  const xmlDriven = xmlDrivenConversations({ clock, node_id, sessions, templates, conversations, pipeline: textRelay });
+  const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
+  const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
+  const preparation = { env, clock, ids, sessions, templates, warmer, url };
+
+  /** The pipeline that a session was prepared for, on its socket. */
+  const attach = (socket: WebSocket, doc: SessionDoc): MediaAttachment =>
+    doc.engine === "relay"
+      ? attachTextLeg(textRelayLeg(socket), textRelay, clock)
+      : attachAudioLeg(streamLeg(socket, doc.stream), (template) => audio(template, doc), clock);
+
+  return { sessions, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
+}

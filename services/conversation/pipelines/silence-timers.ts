@@ -1,0 +1,56 @@
+/** A filler is said where our answer is not audible this long after the caller's turn, and where a web request takes longer. */
+const FILLER_AFTER_MS = 700;
+const WEB_FILLER_AFTER_MS = 1000;
+
+/** Says a short text where the caller waits for our answer, at most one in a turn. */
+export class FillerTimer {
+  readonly #texts: readonly string[];
+  #dueAtMs: number | null = null;
+  #said = 0;
+
+  constructor(texts: readonly string[]) {
+    this.#texts = texts;
+  }
+
+  turnEnded(nowMs: number): void {
+    this.#dueAtMs = nowMs + FILLER_AFTER_MS;
+  }
+
+  webRequested(nowMs: number): void {
+    this.#dueAtMs = nowMs + WEB_FILLER_AFTER_MS;
+  }
+
+  cancel(): void {
+    this.#dueAtMs = null;
+  }
+
+  /** The filler that is due now; null: none. */
+  due(nowMs: number): string | null {
+    if (this.#dueAtMs === null || nowMs < this.#dueAtMs) return null;
+    this.#dueAtMs = null;
+    return this.#texts[this.#said++ % Math.max(1, this.#texts.length)] ?? null;
+  }
+}
+
+/** Measures the caller's silence from the end of our speech. */
+export class IdleWatch {
+  readonly #idleMs: number;
+  #sinceMs: number;
+
+  constructor(idleMs: number, nowMs: number) {
+    this.#idleMs = idleMs;
+    this.#sinceMs = nowMs;
+  }
+
+  /** Somebody speaks, or something is under way. */
+  reset(nowMs: number): void {
+    this.#sinceMs = nowMs;
+  }
+
+  /** True when the silence has lasted so long that the caller is idle; it is measured anew then. */
+  isIdle(nowMs: number): boolean {
+    if (nowMs - this.#sinceMs < this.#idleMs) return false;
+    this.#sinceMs = nowMs;
+    return true;
+  }
+}

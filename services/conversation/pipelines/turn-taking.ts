@@ -1,0 +1,253 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { beepDetector } from "../audio/beep-detector.ts";
+import { dtmfTones } from "../audio/dtmf-tones.ts";
+import { isBackchannel } from "../audio/endpointing.ts";
+import { codecFor } from "../audio/g711.ts";
+import type { BeepDetector, VoiceActivity } from "../audio/port.ts";
+import type { Recorder } from "../recording/stereo-recorder.ts";
+import { audioPlayout, type AudioPlayout } from "../transport/audio-playout.ts";
+import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
+import { bargeIn, type BargeIn } from "./barge-in.ts";
+import { beepWait, type BeepWait } from "./beep-wait.ts";
+import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
+import type { PipelineHost, SpeechEffect } from "./port.ts";
+import { FillerTimer, IdleWatch } from "./silence-timers.ts";
+import { latencyMeter } from "./turn-latency.ts";
+import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-processor.ts";
+
+/** A carrier that sends nothing for so many ticks (half a second) sends silence. Fewer are a late network, whose audio still comes: silence put into it would break its words. */
+const DTX_TICKS = 25;
+const MS_PER_SECOND = 1000;
+/** After our question a backchannel is its answer, even while we still speak. */
+const ASKS = /[?？؟]/u;
+
+/** How turns are taken. `fillers`: short texts for pauses. `dtmf`: how DTMF is sent where the leg has no message for it. */
+export interface TurnTakingOptions {
+  clock: Clock;
+  processor(context: ProcessorContext): VoiceProcessor;
+  fillers: readonly string[];
+  dtmf: "tones" | "command";
+  recorder?(rate: number): Recorder;
+}
+
+/** Who speaks when on an audio leg, what an interruption cuts, and what silence means. */
+export class TurnTaking {
+  readonly #o: TurnTakingOptions;
+  readonly #leg: MediaLeg;
+  readonly #host: PipelineHost;
+  readonly #rate: number;
+  readonly #decode: (frame: Uint8Array) => Int16Array;
+  readonly #playout: AudioPlayout;
+  readonly #processor: VoiceProcessor;
+  readonly #bargeIn: BargeIn;
+  readonly #beepDetector: BeepDetector;
+  readonly #dtmf: DtmfCollector;
+  readonly #latency = latencyMeter();
+  readonly #filler: FillerTimer;
+  readonly #idle: IdleWatch;
+  /** Records both sides; null: the call is not recorded. */
+  readonly recorder: Recorder | null;
+  #beepWait: BeepWait | null = null;
+  #ended = false;
+  /** Ticks since the carrier's last frame. */
+  #missed = 0;
+  #speaking = false;
+
+  constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
+    const { rate } = format;
+    const codec = codecFor(format);
+    const now = (): number => this.#now();
+    const recorder = o.recorder?.(rate) ?? null;
+    const played = recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {};
+    this.#o = o;
+    this.#leg = leg;
+    this.#host = host;
+    this.#rate = rate;
+    this.#decode = codec.decode;
+    this.recorder = recorder;
+    this.#playout = audioPlayout({ leg, clock: o.clock, rate, encode: codec.encode, ...played });
+    this.#processor = o.processor({ host, playout: this.#playout, format, events: this.#processorEvents(), now });
+    this.#bargeIn = bargeIn({
+      playout: this.#playout,
+      now,
+      interrupt: () => this.#interrupt(),
+      transcribing: () => this.#processor.hasPendingSpeech,
+      isBackchannel: (text) => isBackchannel(text, host.speechSettings.language) && !ASKS.test(this.#playout.spoken),
+    });
+    this.#beepDetector = beepDetector(rate);
+    this.#dtmf = dtmfCollector(o.clock, (digits) => this.#callerInput({ type: "dtmf", digits }));
+    this.#filler = new FillerTimer(o.fillers);
+    this.#idle = new IdleWatch(host.idle_ms, idleSinceMs);
+  }
+
+  /** Our speech is audible still, or is being made. */
+  get sounding(): boolean {
+    return this.#playout.busy || this.#processor.speaking;
+  }
+
+  spokenText(): string {
+    return this.#processor.spokenText();
+  }
+
+  externalWaitStarted(): void {
+    this.#filler.webRequested(this.#now());
+  }
+
+  interrupt(): void {
+    if (!this.#ended && this.sounding) this.#interrupt();
+  }
+
+  perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
+    if (effect.type === "say") this.#processor.say(effect.text, { interruptible: effect.interruptible });
+    else if (effect.type === "think") this.#processor.generate(effect);
+    else if (effect.type === "keys") this.#sendDtmf(effect.digits);
+    else this.#awaitBeep();
+  }
+
+  /** Audio of the caller. */
+  audio(frame: Uint8Array): void {
+    this.#missed = 0;
+    this.#callerAudio(this.#decode(frame), frame);
+  }
+
+  digit(digit: string): void {
+    if (this.#ended) return;
+    if (this.sounding && this.#playout.interruptible) this.#interrupt();
+    this.#idle.reset(this.#now());
+    this.#dtmf.push(digit, this.#host.dtmfCollection());
+  }
+
+  markReturned(name: string): void {
+    this.#playout.markReturned(name);
+  }
+
+  /** To be called every FRAME_MS. */
+  tick(): void {
+    const now = this.#now();
+    // ticks are counted, not time: after a standstill of our own its frames are here at once
+    if (++this.#missed > DTX_TICKS) this.#callerAudio(new Int16Array((this.#rate * FRAME_MS) / MS_PER_SECOND), null);
+    this.#bargeIn.tick();
+    this.#processor.tick();
+    this.#playout.tick();
+    const { audibleSince } = this.#playout;
+    if (audibleSince !== null) this.#latency.firstAudio(audibleSince, this.#processor.first_token_ms, this.#host);
+    if (audibleSince !== null || this.#processor.spokenText() !== "") this.#filler.cancel();
+    const filler = this.#filler.due(now);
+    if (filler !== null && !this.#ended && this.#beepWait === null)
+      this.#processor.say(filler, { interruptible: true, aside: true });
+    this.#watchIdle(now);
+  }
+
+  /** The conversation has ended: nothing more is heard, only the goodbye is said. */
+  end(goodbye: string | null): void {
+    this.#ended = true;
+    this.#dtmf.stop();
+    this.#beepWait?.stop();
+    this.#processor.cancelGeneration();
+    this.#processor.discardTurn();
+    this.#playout.resume();
+    if (goodbye !== null) this.#processor.say(goodbye, { interruptible: false });
+  }
+
+  /** The leg is gone. */
+  close(): void {
+    this.#dtmf.stop();
+    this.#beepWait?.stop();
+    this.#processor.discardTurn();
+    // what nobody heard was not said
+    if (this.sounding) this.#interrupt();
+    this.#processor.close();
+  }
+
+  #now(): number {
+    return this.#o.clock.monotonicMs();
+  }
+
+  #processorEvents(): ProcessorEvents {
+    return {
+      partialTranscript: (text) => this.#bargeIn.partialTranscript(text),
+      noSpeech: () => this.#bargeIn.noSpeech(),
+      turnEnded: (text, timing) => this.#turnEnded(text, timing),
+      sttFailed: (code) => {
+        this.#host.recordError(code);
+        this.#bargeIn.noSpeech();
+        if (!this.#ended && !this.#beepWait) this.#host.dispatch({ type: "stt_failed", code });
+      },
+      ttsFailed: (code) => {
+        this.#host.recordError(code);
+        this.#host.dispatch({ type: "stopped", reason: "speech_failed" });
+      },
+      synthesisRequested: () => this.#latency.synthesisRequested(this.#now()),
+      synthesisStarted: () => this.#latency.synthesisStarted(this.#now()),
+    };
+  }
+
+  /** `frame` null: silence that the carrier did not send. It is not recorded: it would push out what was merely late. */
+  #callerAudio(pcm: Int16Array, frame: Uint8Array | null): void {
+    if (frame !== null) this.recorder?.heard(pcm, this.#now());
+    if (this.#beepWait && !this.#host.signals_beep && this.#beepDetector.push(pcm)) {
+      this.#beepWait.stop();
+      this.#host.dispatch({ type: "beep" });
+    } else this.#voiceActivity(this.#processor.pushAudio(pcm, frame));
+  }
+
+  #voiceActivity(activity: VoiceActivity): void {
+    if (activity.speaking !== this.#speaking) {
+      this.#speaking = activity.speaking;
+      this.#beepWait?.speechChanged(activity.speaking);
+    }
+    if (!this.#ended && this.#beepWait === null) this.#bargeIn.voiceActivity(activity, this.#processor.speaking);
+  }
+
+  #watchIdle(now: number): void {
+    const { hasPendingSpeech, generating } = this.#processor;
+    const busy = this.#ended || this.sounding || this.#speaking || hasPendingSpeech || generating;
+    if (busy || !this.#host.listening()) this.#idle.reset(now);
+    else if (this.#idle.isIdle(now)) {
+      this.#playout.commitHeard();
+      this.#host.dispatch({ type: "idle" });
+    }
+  }
+
+  #turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void {
+    if (this.#ended || this.#beepWait) return;
+    if (this.#bargeIn.turnEnded(text)) {
+      this.#processor.discardTurn();
+      return;
+    }
+    this.#latency.turnEnded(this.#now() - timing.eou_ms, timing);
+    this.#dtmf.flush();
+    this.#callerInput({ type: "heard", text });
+  }
+
+  /** What the caller says or keys cuts what they talked over. */
+  #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }): void {
+    if (this.#ended) return;
+    if (this.sounding && this.#playout.interruptible) this.#interrupt();
+    this.#playout.commitHeard();
+    this.#filler.turnEnded(this.#now());
+    this.#host.dispatch(event);
+    if (!this.#processor.generating) this.#filler.cancel();
+  }
+
+  /** Falls silent; the dialogue learns what the caller heard. */
+  #interrupt(): void {
+    this.#processor.interrupt((spoken) => this.#host.dispatch({ type: "interrupted", spoken }));
+  }
+
+  #sendDtmf(digits: string): void {
+    if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
+    else if (this.#o.dtmf === "command") this.#host.sendDtmf(digits);
+    else this.#processor.playAudio(dtmfTones(digits, this.#rate));
+  }
+
+  #awaitBeep(): void {
+    this.#dtmf.stop();
+    // what is cut here was not said either
+    if (this.sounding) this.#interrupt();
+    else this.#processor.interrupt(() => undefined);
+    this.#processor.discardTurn();
+    this.#beepWait = beepWait(this.#o.clock, this.#host.signals_beep, () => this.#host.dispatch({ type: "beep" }));
+    this.#beepWait.speechChanged(this.#speaking);
+  }
+}

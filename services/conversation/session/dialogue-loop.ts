@@ -1,0 +1,99 @@
+import { step } from "../dialogue/dialogue-manager.ts";
+import type { DialogueEvent, DialogueState, Effect } from "../dialogue/dialogue-state.ts";
+import type { Flow } from "../dialogue/flow.ts";
+import type { VoicePipeline } from "../pipelines/port.ts";
+
+/** What a dialogue loop reports to. */
+export interface DialogueHooks {
+  /** Carries out one effect; may dispatch the next event at once. */
+  perform(pipeline: VoicePipeline, effect: Effect): void;
+  /** Transcript, path or outcome have changed. */
+  progressed(before: DialogueState, now: DialogueState): void;
+  /** A step or an effect threw: our own error. */
+  failed(error: unknown): void;
+}
+
+/** Runs one dialogue against its pipeline: one event at a time, for an effect may lead to the next event at once. */
+export class DialogueLoop {
+  readonly #flow: Flow;
+  readonly #hooks: DialogueHooks;
+  readonly #ended = new AbortController();
+  readonly #queue: DialogueEvent[] = [];
+  #pipeline: VoicePipeline | null = null;
+  #state: DialogueState;
+
+  constructor(flow: Flow, initial: DialogueState, hooks: DialogueHooks) {
+    this.#flow = flow;
+    this.#state = initial;
+    this.#hooks = hooks;
+  }
+
+  get state(): DialogueState {
+    return this.#state;
+  }
+
+  /** Aborts when the dialogue has come to its end. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Begins with the events that came before the pipeline was open. */
+  start(pipeline: VoicePipeline): void {
+    this.#pipeline = pipeline;
+    this.#drain();
+  }
+
+  dispatch(event: DialogueEvent): void {
+    const pipeline = this.#pipeline;
+    this.#queue.push(event.said === undefined && pipeline ? { ...event, said: pipeline.spokenText() } : event);
+    if (this.#queue.length === 1) this.#drain();
+  }
+
+  /** The effects that this event would have now; nothing happens. */
+  preview(event: DialogueEvent): readonly Effect[] {
+    const said = event.said ?? this.#pipeline?.spokenText() ?? "";
+    return step(this.#flow, this.#state, { ...event, said }).effects;
+  }
+
+  /** Resolves at the end of the dialogue. */
+  async untilEnded(): Promise<void> {
+    if (this.ended.aborted) return;
+    await new Promise<void>((resolve) => this.ended.addEventListener("abort", () => resolve(), { once: true }));
+  }
+
+  #drain(): void {
+    const pipeline = this.#pipeline;
+    if (!pipeline) return;
+    for (let event = this.#queue[0]; event; event = this.#queue[0]) {
+      try {
+        this.#step(pipeline, event);
+      } catch (error) {
+        this.#hooks.failed(error);
+        this.#breakOff(pipeline);
+      }
+      this.#queue.shift();
+    }
+  }
+
+  #step(pipeline: VoicePipeline, event: DialogueEvent): void {
+    const before = this.#state;
+    const { state, effects } = step(this.#flow, before, event);
+    this.#state = state;
+    for (const effect of effects) {
+      if (effect.type === "end") this.#ended.abort();
+      this.#hooks.perform(pipeline, effect);
+    }
+    const { transcript, traversal, decided } = state;
+    if (transcript !== before.transcript || traversal !== before.traversal || decided !== before.decided)
+      this.#hooks.progressed(before, state);
+  }
+
+  /** Hangs up so that the caller is not left in silence. */
+  #breakOff(pipeline: VoicePipeline): void {
+    if (this.ended.aborted) return;
+    const errors = [...this.#state.errors, { code: "INTERNAL", node: this.#state.node }];
+    this.#state = { ...this.#state, mode: "ended", ended_by: "error", errors };
+    this.#ended.abort();
+    pipeline.perform({ type: "end", ended_by: "error", goodbye: null, at_once: true, transferred: false });
+  }
+}
