@@ -7,6 +7,7 @@ import { readEnv } from "../../shared/env.ts";
 import { issueChecker } from "../../shared/validator.ts";
 import { VARIABLES } from "../../shared/variables.ts";
 import { readProject } from "../house/sources.ts";
+import { configuration, plan } from "../scheduler/fixtures/gate-inputs.ts";
 import { wrongWith } from "./commands.ts";
 import { blocksOf, codeSpansOf, pageAt, pages, type Block, type Page } from "./pages.ts";
 
@@ -83,29 +84,23 @@ test("the rehearsal in docs/tools.md is what its command prints", () => {
   const page = pageAt("docs/tools.md");
   const [, command = ""] = /^npm run rehearse -- (.*--leads 1000.*)$/m.exec(page) ?? [];
   const asked = readArguments(command.split(" "), new Date(), undefined);
-  const configuration = {
-    call_start_time: "09:00",
-    call_end_time: "13:00",
-    timezone: "Europe/Berlin",
-    initial_offset: 0,
-    max_retry: 2,
-    retry_offset: 1800,
-    calling_provider: "PROVIDER_ONE",
-    enable_calling: true,
-    enable_international_call: true,
-    enforce_blacklist: true,
-    rate_limit_enabled: true,
-    rate_limit_max_calls: 300,
-    rate_limit_window_seconds: 3600,
-    rate_limit_whitelist: [] as string[],
-  };
-  const world = {
-    plan: { is_active: true, max_age_seconds: 604_800, max_call_seconds: 120, retry_on: null, configuration },
+  const world: World = {
+    plan: plan({
+      max_age_seconds: 604_800,
+      configuration: configuration({
+        call_end_time: "13:00",
+        timezone: "Europe/Berlin",
+        max_retry: 2,
+        retry_offset: 1800,
+        rate_limit_enabled: true,
+        rate_limit_max_calls: 300,
+      }),
+    }),
     pauses: { deployment: null, merchant: null },
-    lines: { numbers: 4, free_lines: 40, home: null },
+    slots: { numbers: 4, free_lines: 40, home: null },
     calls_per_second: 50,
     country: "DE",
-  } as unknown as World;
+  };
   const { template: name, rehearsal } = asked!;
   expect(page).toContain(
     `\`\`\`\n${report({ name, world, rehearsal, forecast: forecast(world, rehearsal) }).join("\n")}\n\`\`\``,
