@@ -1,7 +1,11 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { contracts } from "../../shared/contracts/index.ts";
+import { readProject } from "../house/sources.ts";
 import { isEndpoint } from "./commands.ts";
 import { codeSpansOf, pages, proseOf, ROOT, type Page } from "./pages.ts";
+
+const sources = readProject().filter((file) => /^services\/.*\.ts$/.test(file.path));
 
 /** A path as seen from the project's root, with or without a name that the file holds: `shared/bus.ts:service`. */
 const FROM_ROOT = /^(?:services|shared|deploy|local|test|docs)\/\S*$/;
@@ -53,10 +57,19 @@ const brokenEndpoints = (page: Page): string[] =>
     .flatMap((span) => /^(?:GET|POST|PUT|DELETE) \/[^\s?]+/.exec(span)?.[0] ?? [])
     .filter((said) => !isEndpoint(said));
 
+/** Actions of the bus, or log events, in inline code that do not exist: `leads.push`. */
+const brokenActions = (page: Page): string[] =>
+  codeSpansOf(page).filter((span) => {
+    const [, service = "", name = ""] = /^([a-z]+)\.([a-zA-Z_]+)$/.exec(span) ?? [];
+    const contract = Object.entries(contracts).find(([known]) => known === service)?.[1];
+    return contract !== undefined && !(name in contract.actions) && !sources.some((f) => f.text.includes(`"${span}"`));
+  });
+
 describe.each(pages.map((page) => [page.path, page] as const))("%s", (_path, page) => {
   test("links to files and headings that exist", () => expect(brokenLinks(page, pages)).toEqual([]));
   test("names paths that exist", () => expect(brokenPaths(page)).toEqual([]));
   test("names endpoints that exist", () => expect(brokenEndpoints(page)).toEqual([]));
+  test("names actions that exist", () => expect(brokenActions(page)).toEqual([]));
 });
 
 describe("the checks themselves", () => {
@@ -76,6 +89,11 @@ describe("the checks themselves", () => {
       "shared/bus.ts:gone",
       "services/<any>/gone.ts",
       "auth/gone.ts",
+    ]);
+  });
+  test("notice an action that is gone", () => {
+    expect(brokenActions(page("`leads.push` `leads.gone` `webhook.delivered` `lead.gone` `readme.md`"))).toEqual([
+      "leads.gone",
     ]);
   });
   test("notice an endpoint that is gone", () => {
