@@ -32,8 +32,8 @@ export const namesAreNouns = (files: readonly Source[]): Violation[] =>
       return [];
     });
 
-/** A word without its ending, so that `timed`, `timing` and `timer` are one. */
-const root = (word: string): string => word.replace(/(?:ations?|ings?|ers?|ors?|ed|es|s|e)$/, "");
+/** A verb without its ending, so that `timed`, `timing` and `timer` are one. A plural is another word: a list of records is not a record. */
+const root = (word: string): string => word.replace(/(?:ations?|ings?|ers?|ors?|ed|e)$/, "");
 const rootOf = (name: string): string => name.split("-").map(root).join("-");
 
 /** Files of one service whose names differ by an ending only. */
