@@ -4,6 +4,8 @@ import type { ModelAnswer } from "../providers/port.ts";
 
 /** The effects of the brain that an engine carries out; the session does the others. */
 export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "keys" | "await_beep" | "end" }>;
+/** A request to the language model. */
+export type GenerateEffect = Extract<SpeechEffect, { type: "think" }>;
 
 /** One turn's times in milliseconds, null where a part did not happen. */
 export interface TurnLatency {

@@ -235,7 +235,7 @@ describe("what is read", () => {
     ["item_not_found", null, "noise"],
     ["session_expired", null, "fatal"],
     ["invalid_value", "session_2", "fatal"],
-    ["invalid_value", null, "fault"],
+    ["invalid_value", null, "error"],
   ])("a complaint: %s about %s is %s", (code, event_id, what) => expect(serverErrorKind(code, event_id)).toBe(what));
   test("a code of ours is a name", () =>
     expect(realtimeErrorCode("rate-limit exceeded 4155550100 ")).toBe("REALTIME_RATE_LIMIT_EXCEEDED"));

@@ -1,41 +1,35 @@
-import type { CascadeModels } from "../../providers/port.ts";
 import type { Endpointing } from "../../audio/port.ts";
 import { energyVad } from "../../audio/vad.ts";
-import type { VoiceProcessor, ProcessorContext } from "../voice-processor.ts";
-import { sttInput } from "./stt-input.ts";
-import { ttsOutput } from "./tts-output.ts";
-import { llmRunner } from "./llm-runner.ts";
+import type { CascadeModels } from "../../providers/port.ts";
+import { llmRunner, type LlmRunner } from "../llm-runner.ts";
+import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
+import { sttInput, type SttInput } from "./stt-input.ts";
+import { ttsOutput, type TtsOutput } from "./tts-output.ts";
 
-/** What the mind of a cascade is made of. */
+/** What cascaded processors are made with. */
 export interface CascadedProcessorOptions {
   models: CascadeModels;
   judge: Endpointing;
-  /** The model is asked before it is certain that the caller has ended. */
+  /** The language model is asked before it is certain that the caller's turn is over. */
   preemptive: boolean;
 }
 
-/** Three models in a row, overlapped: one listens, one thinks, one speaks (voice.md 0, 2b). */
-export function cascadedProcessor(
-  { models, judge, preemptive }: CascadedProcessorOptions,
-  { host, playout, format, events, now }: ProcessorContext,
-): VoiceProcessor {
-  const { rate } = format;
-  const speaker = ttsOutput({
-    speech: models.speech,
+const openTts = (speech: CascadeModels["speech"], { playout, format, events }: ProcessorContext): TtsOutput =>
+  ttsOutput({
+    speech,
     playout,
-    rate,
+    rate: format.rate,
     failed: () => events.ttsFailed("SPEECH_FAILED"),
     requested: events.synthesisRequested,
     started: events.synthesisStarted,
   });
-  const thinker = llmRunner({
-    model: models.chat,
-    host,
-    now,
-    dispatch: (event) => host.dispatch(event),
-    openSink: ({ interruptible }) => speaker.open({ interruptible }),
-  });
-  const ear = sttInput({
+
+const openStt = (
+  { models, judge, preemptive }: CascadedProcessorOptions,
+  { host, format: { rate }, events, now }: ProcessorContext,
+  llm: LlmRunner,
+): SttInput =>
+  sttInput({
     model: models.transcription,
     vad: energyVad({ rate }),
     judge,
@@ -47,55 +41,68 @@ export function cascadedProcessor(
     events: {
       partialTranscript: events.partialTranscript,
       probableTurn: (text) => {
-        if (preemptive) thinker.startPreemptive({ type: "heard", text });
+        if (preemptive) llm.startPreemptive({ type: "heard", text });
       },
-      speechResumed: () => thinker.cancelPreemptive(),
+      speechResumed: () => llm.cancelPreemptive(),
       turnEnded: events.turnEnded,
       noSpeech: () => {
-        thinker.cancelPreemptive();
+        llm.cancelPreemptive();
         events.noSpeech();
       },
       sttFailed: events.sttFailed,
     },
   });
 
+/** STT, language model and TTS, overlapped. */
+export function cascadedProcessor(o: CascadedProcessorOptions, context: ProcessorContext): VoiceProcessor {
+  const { host, playout, now } = context;
+  const tts = openTts(o.models.speech, context);
+  const llm = llmRunner({
+    model: o.models.chat,
+    host,
+    now,
+    dispatch: (event) => host.dispatch(event),
+    openSink: ({ interruptible }) => tts.open({ interruptible }),
+  });
+  const stt = openStt(o, context, llm);
+  const cancelGeneration = (): void => {
+    llm.cancelPreemptive();
+    llm.cancel();
+  };
+
   return {
-    pushAudio: (pcm) => ear.push(pcm),
+    pushAudio: (pcm) => stt.push(pcm),
     get hasPendingSpeech() {
-      return ear.hasPendingSpeech;
+      return stt.hasPendingSpeech;
     },
     get generating() {
-      return thinker.busy;
+      return llm.busy;
     },
     get speaking() {
-      return speaker.busy;
+      return tts.busy;
     },
-    say: (text, how) => speaker.say(text, how),
-    generate: (effect) => thinker.generate(effect),
-    playAudio: (pcm) => speaker.playAudio(pcm),
-    spokenText: () => thinker.spokenText(),
+    say: (text, how) => tts.say(text, how),
+    generate: (effect) => llm.generate(effect),
+    playAudio: (pcm) => tts.playAudio(pcm),
+    spokenText: () => llm.spokenText(),
     get first_token_ms() {
-      return thinker.first_token_ms;
+      return llm.first_token_ms;
     },
-    interrupt(tell) {
+    interrupt(report) {
       const { spoken } = playout.flush();
-      speaker.drop();
-      thinker.interrupt(() => tell(spoken));
+      tts.drop();
+      llm.interrupt(() => report(spoken));
     },
     discardTurn() {
-      thinker.cancelPreemptive();
-      ear.discardTurn();
+      llm.cancelPreemptive();
+      stt.discardTurn();
     },
-    cancelGeneration() {
-      thinker.cancelPreemptive();
-      thinker.cancel();
-    },
+    cancelGeneration,
     tick: () => undefined,
     close() {
-      thinker.cancelPreemptive();
-      thinker.cancel();
-      ear.discardTurn();
-      speaker.drop();
+      cancelGeneration();
+      stt.discardTurn();
+      tts.drop();
     },
   };
 }

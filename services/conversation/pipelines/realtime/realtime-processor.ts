@@ -1,38 +1,34 @@
-import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
 import { ruleBasedEndpointing } from "../../audio/endpointing.ts";
+import type { Endpointing, Pcm, Vad, VoiceActivity } from "../../audio/port.ts";
 import { energyVad } from "../../audio/vad.ts";
-import type { SpeechEffect } from "../port.ts";
-import type { VoiceProcessor, ProcessorContext } from "../voice-processor.ts";
-import { ResponseQueue, newResponse, type ModelResponse, type ResponseEnd } from "./response-queue.ts";
-import { serverErrorKind, realtimeErrorCode } from "../../providers/realtime/server-errors.ts";
+import {
+  realtimeConnection,
+  type RealtimeAddress,
+  type RealtimeConnection,
+} from "../../providers/realtime/realtime-connection.ts";
 import {
   appendAudio,
   deleteItem,
   truncateItem,
   type RealtimeEvent,
 } from "../../providers/realtime/realtime-dialect.ts";
-import {
-  realtimeConnection,
-  type RealtimeAddress,
-  type RealtimeConnection,
-} from "../../providers/realtime/realtime-connection.ts";
-import { ResponseAudio } from "./response-audio.ts";
-import { SessionSync } from "./session-sync.ts";
+import { realtimeErrorCode, serverErrorKind } from "../../providers/realtime/server-errors.ts";
+import type { GenerateEffect } from "../port.ts";
+import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
 import { CallerTurns } from "./caller-turns.ts";
+import { VerbatimTexts } from "./verbatim-texts.ts";
+import { RealtimeGeneration } from "./realtime-generation.ts";
+import { ResponseAudio } from "./response-audio.ts";
+import { ResponseQueue, type ModelResponse, type ResponseEnd } from "./response-queue.ts";
+import { SessionSync } from "./session-sync.ts";
 import { wireAudio, type WireAudio } from "./wire-audio.ts";
 
-type Think = Extract<SpeechEffect, { type: "think" }>;
-
-/** A fixed text is asked for once more, where nothing came of it. */
-const SAY_TRIES = 2;
-/** Complaints of the server that are passed on: each once, and so many at most. */
-const MAX_FAULTS = 20;
-/** Stands for what the caller has said while that is not known. */
-const UNKNOWN_WORDS = "…";
-/** A frame of silence that wakes the detector. */
+/** Errors of the server that are recorded: each code once, and so many at most. */
+const MAX_SERVER_ERRORS = 20;
+/** A frame of silence that initialises the detector. */
 const FRAMES_PER_SECOND = 50;
 
-/** What a realtime mind is made with. `preemptive`: the answer is begun before it is known what was said. `judge`: what sounds unfinished is waited for. */
+/** What realtime processors are made with. `preemptive`: the answer is begun before the caller's words are known. `judge`: unfinished turns are waited for. */
 export interface RealtimeProcessorOptions {
   address: RealtimeAddress;
   transcription_model: string;
@@ -43,326 +39,233 @@ export interface RealtimeProcessorOptions {
 
 class RealtimeProcessor implements VoiceProcessor {
   readonly #o: RealtimeProcessorOptions;
-  readonly #g: ProcessorContext;
-  readonly #link: RealtimeConnection;
+  readonly #context: ProcessorContext;
+  readonly #connection: RealtimeConnection;
   readonly #vad: Vad;
   readonly #wire: WireAudio;
   readonly #session: SessionSync;
   readonly #turns: CallerTurns;
-  readonly #answers: ResponseQueue;
-  readonly #items: ResponseAudio;
-  #hearing: VoiceActivity;
-  /** The thought under way, and whose it is. */
-  #thought: { answer: ModelResponse; effect: Think } | null = null;
-  /** An answer that was begun before it was known what was said. */
-  #guess: ModelResponse | null = null;
-  readonly #says = new Map<ModelResponse, { interruptible: boolean }>();
-  readonly #faults = new Set<string>();
-  #first: number | null = null;
-  #deadened = false;
+  readonly #responses: ResponseQueue;
+  readonly #audio: ResponseAudio;
+  readonly #generation: RealtimeGeneration;
+  readonly #verbatim: VerbatimTexts;
+  readonly #errors = new Set<string>();
+  #activity: VoiceActivity;
+  /** The connection is of no use any more. */
+  #closed = false;
 
-  constructor(o: RealtimeProcessorOptions, g: ProcessorContext) {
+  constructor(o: RealtimeProcessorOptions, context: ProcessorContext) {
+    const { format, playout, host } = context;
     this.#o = o;
-    this.#g = g;
-    this.#wire = wireAudio(g.format);
-    this.#vad = energyVad({ rate: g.format.rate });
-    this.#hearing = this.#vad.push(new Int16Array(g.format.rate / FRAMES_PER_SECOND));
-    this.#link = (o.connect ?? realtimeConnection)(o.address, {
+    this.#context = context;
+    this.#wire = wireAudio(format);
+    this.#vad = energyVad({ rate: format.rate });
+    this.#activity = this.#vad.push(new Int16Array(format.rate / FRAMES_PER_SECOND));
+    this.#connection = (o.connect ?? realtimeConnection)(o.address, {
       event: (event) => {
-        if (!this.#deadened) this.#happened(event);
+        if (!this.#closed) this.#received(event);
       },
-      lost: () => this.#mute("REALTIME_LOST"),
+      lost: () => this.#failed("REALTIME_LOST"),
     });
-    const send = (event: object): void => this.#link.send(event);
-    const { language, voice } = g.host.speechSettings;
-    this.#session = new SessionSync({
-      dialect: o.address.dialect,
-      wish: {
-        voice: voice ?? o.address.voice,
-        audio_format: this.#wire.name,
-        language,
-        transcription_model: o.transcription_model,
-      },
-      send,
+    this.#session = this.#openSession();
+    const { bytesPerMs } = this.#wire;
+    this.#audio = new ResponseAudio({ playout, bytesPerMs, decoder: () => this.#wire.decoder() });
+    this.#responses = this.#openResponses();
+    this.#generation = new RealtimeGeneration({
+      context,
+      session: this.#session,
+      responses: this.#responses,
+      audio: this.#audio,
     });
-    this.#items = new ResponseAudio({
-      playout: g.playout,
-      bytesPerMs: this.#wire.bytesPerMs,
-      decoder: () => this.#wire.decoder(),
+    this.#verbatim = new VerbatimTexts(this.#responses, {
+      error: (code) => host.recordError(code),
+      failed: (code) => this.#failed(code),
     });
-    this.#answers = new ResponseQueue(
-      { dialect: o.address.dialect, send, now: () => g.now() },
-      {
-        audio: (answer, id, audio) => this.#audio(answer, id, audio),
-        text: (answer, id, text) => {
-          this.#sounded(answer);
-          this.#items.text(answer, id, text, this.#interruptible(answer));
-        },
-        ended: (answer, ending) => this.#over(answer, ending),
-        preemptiveFailed: (answer) => {
-          if (this.#guess === answer) this.#guess = null;
-        },
-      },
-    );
-    this.#turns = new CallerTurns({
-      judge: o.judge ?? ruleBasedEndpointing(),
-      language,
-      now: () => g.now(),
-      expectsShort: () => g.host.dtmfCollection() !== null,
-      events: {
-        partialTranscript: (text) => g.events.partialTranscript(text),
-        noSpeech: () => {
-          this.#unguess();
-          g.events.noSpeech();
-        },
-        turnEnded: (text, timing) => this.#turn(text, timing),
-        sttFailed: (code) => {
-          this.#unguess();
-          g.events.sttFailed(code);
-        },
-        itemDiscarded: (id) => send(deleteItem(id)),
-      },
-    });
+    this.#turns = this.#openTurns();
   }
 
   get hasPendingSpeech(): boolean {
-    return this.#hearing.speaking || this.#turns.hasPendingSpeech;
+    return this.#activity.speaking || this.#turns.hasPendingSpeech;
   }
   get generating(): boolean {
-    return this.#thought !== null;
+    return this.#generation.active;
   }
   get speaking(): boolean {
-    return this.#answers.speaking;
+    return this.#responses.speaking;
   }
   get first_token_ms(): number | null {
-    return this.#first;
+    return this.#generation.first_token_ms;
   }
 
   pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity {
-    this.#hearing = this.#vad.push(pcm);
-    if (this.#deadened) return this.#hearing;
+    this.#activity = this.#vad.push(pcm);
+    if (this.#closed) return this.#activity;
     const bytes = this.#wire.up(pcm, frame);
-    if (bytes.length > 0)
-      this.#link.send(appendAudio(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")));
-    this.#turns.voiceActivity(this.#hearing);
-    return this.#hearing;
+    const { buffer, byteOffset, byteLength } = bytes;
+    if (byteLength > 0) this.#send(appendAudio(Buffer.from(buffer, byteOffset, byteLength).toString("base64")));
+    this.#turns.voiceActivity(this.#activity);
+    return this.#activity;
   }
 
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
-    // a filler would be one more answer of the same model, in the way of the one that is awaited
-    if (how.aside || text.trim() === "" || this.#deadened) return;
-    this.#unguess();
-    const answer = newResponse(text.trim(), true);
-    this.#says.set(answer, how);
-    this.#answers.request(answer);
+    // a filler would be one more response of the same model, in the way of the one that is awaited
+    if (how.aside || text.trim() === "" || this.#closed) return;
+    this.#generation.cancelPreemptive();
+    this.#verbatim.say(text.trim(), how);
   }
 
-  generate(effect: Think): void {
-    if (this.#deadened) return;
-    this.#dropThought();
-    const changed = this.#session.sync(effect);
-    const guess = changed ? null : this.#guess;
-    if (guess === null) this.#unguess();
-    this.#guess = null;
-    const answer = guess ?? newResponse(null, true);
-    this.#thought = { answer, effect };
-    this.#first = null;
-    this.#g.events.synthesisRequested();
-    if (guess) this.#answers.claim(guess);
-    else this.#answers.request(answer);
+  generate(effect: GenerateEffect): void {
+    if (!this.#closed) this.#generation.generate(effect);
   }
 
   playAudio(pcm: Pcm): void {
-    this.#items.aside(pcm);
+    this.#audio.aside(pcm);
   }
 
   spokenText(): string {
-    return this.#thought?.answer.text ?? "";
+    return this.#generation.text;
   }
 
-  interrupt(tell: (spoken: string) => void): void {
-    const { spoken, unfinished } = this.#g.playout.flush();
-    const thought = this.#thought;
-    this.#unguess();
-    this.#answers.cancelAll();
-    this.#says.clear();
-    for (const { id, answer, heard_ms } of this.#items.truncate(unfinished)) {
-      if (heard_ms > 0) this.#link.send(truncateItem(id, heard_ms));
-      // of one that is still being made, the rest goes once it has ended
-      else if (answer.completed) this.#link.send(deleteItem(id));
-    }
-    tell(spoken);
-    if (this.#thought === thought) this.#thought = null;
+  interrupt(report: (spoken: string) => void): void {
+    const { spoken, unfinished } = this.#context.playout.flush();
+    this.#generation.interrupt(() => {
+      this.#generation.cancelPreemptive();
+      this.#responses.cancelAll();
+      this.#verbatim.clear();
+      for (const { id, answer, heard_ms } of this.#audio.truncate(unfinished)) {
+        if (heard_ms > 0) this.#send(truncateItem(id, heard_ms));
+        // of one that is still being made, the rest goes once it has ended
+        else if (answer.completed) this.#send(deleteItem(id));
+      }
+      report(spoken);
+    });
   }
 
   discardTurn(): void {
-    this.#unguess();
+    this.#generation.cancelPreemptive();
     this.#turns.discard();
   }
 
   cancelGeneration(): void {
-    this.#unguess();
-    this.#dropThought();
+    this.#generation.cancelPreemptive();
+    this.#generation.cancel();
   }
 
   tick(): void {
-    if (this.#deadened) return;
+    if (this.#closed) return;
     this.#turns.tick();
-    this.#answers.tick();
+    this.#responses.tick();
   }
 
   close(): void {
-    this.#deadened = true;
-    this.#link.close();
+    this.#closed = true;
+    this.#connection.close();
   }
 
-  #dropThought(): void {
-    const thought = this.#thought;
-    this.#thought = null;
-    if (thought === null) return;
-    this.#items.keep(thought.answer);
-    this.#answers.cancel(thought.answer);
+  #send(event: object): void {
+    this.#connection.send(event);
   }
 
-  #unguess(): void {
-    const guess = this.#guess;
-    this.#guess = null;
-    if (guess) this.#answers.cancel(guess);
+  #openSession(): SessionSync {
+    const { address, transcription_model } = this.#o;
+    const { language, voice } = this.#context.host.speechSettings;
+    const settings = { voice: voice ?? address.voice, audio_format: this.#wire.name, language, transcription_model };
+    return new SessionSync({ dialect: address.dialect, settings, send: (event) => this.#send(event) });
   }
 
-  #interruptible(answer: ModelResponse): boolean {
-    return (
-      this.#says.get(answer)?.interruptible ??
-      (this.#thought?.answer === answer ? this.#thought.effect.interruptible : true)
-    );
+  #openResponses(): ResponseQueue {
+    const { dialect } = this.#o.address;
+    const wire = { dialect, send: (event: object) => this.#send(event), now: () => this.#context.now() };
+    return new ResponseQueue(wire, {
+      audio: (response, id, audio) => {
+        this.#generation.audioArrived(response);
+        this.#audio.audio(response, id, Buffer.from(audio, "base64"), this.#isInterruptible(response));
+      },
+      text: (response, id, text) => {
+        this.#generation.outputArrived(response);
+        this.#audio.text(response, id, text, this.#isInterruptible(response));
+      },
+      ended: (response, end) => this.#responseEnded(response, end),
+      preemptiveFailed: (response) => this.#generation.preemptiveFailed(response),
+    });
   }
 
-  #happened(event: RealtimeEvent): void {
-    switch (event.type) {
-      case "committed":
-        this.#committed(event.item_id);
-        return;
-      case "transcript_delta":
-        this.#turns.transcriptDelta(event.item_id, event.text);
-        return;
-      case "transcript":
-        this.#turns.transcript(event.item_id, event.text);
-        return;
-      case "transcription_failed":
-        this.#turns.transcriptionFailed(event.item_id);
-        return;
-      case "error":
-        this.#complained(event.code, event.event_id);
-        return;
-      default:
-        this.#answers.receive(event);
-    }
+  #openTurns(): CallerTurns {
+    const { host, events } = this.#context;
+    return new CallerTurns({
+      judge: this.#o.judge ?? ruleBasedEndpointing(),
+      language: host.speechSettings.language,
+      now: () => this.#context.now(),
+      expectsShort: () => host.dtmfCollection() !== null,
+      events: {
+        partialTranscript: (text) => events.partialTranscript(text),
+        noSpeech: () => {
+          this.#generation.cancelPreemptive();
+          events.noSpeech();
+        },
+        turnEnded: (text, timing) => {
+          this.#session.transcriptKnown(text);
+          events.turnEnded(text, timing);
+          // an answer that the turn did not ask for
+          this.#generation.cancelPreemptive();
+        },
+        sttFailed: (code) => {
+          this.#generation.cancelPreemptive();
+          events.sttFailed(code);
+        },
+        itemDiscarded: (id) => this.#send(deleteItem(id)),
+      },
+    });
   }
 
-  /** The caller's turn is over by the server's ear; the answer may begin before its words are known. One begun before does not know of it. */
+  #isInterruptible(response: ModelResponse): boolean {
+    return this.#verbatim.isInterruptible(response) ?? this.#generation.isInterruptible(response);
+  }
+
+  #received(event: RealtimeEvent): void {
+    if (event.type === "committed") this.#committed(event.item_id);
+    else if (event.type === "transcript_delta") this.#turns.transcriptDelta(event.item_id, event.text);
+    else if (event.type === "transcript") this.#turns.transcript(event.item_id, event.text);
+    else if (event.type === "transcription_failed") this.#turns.transcriptionFailed(event.item_id);
+    else if (event.type === "error") this.#serverError(event.code, event.event_id);
+    else this.#responses.receive(event);
+  }
+
+  /** The server's endpointing has ended the caller's turn; the answer may begin before its words are known. One begun before does not include them. */
   #committed(item_id: string): void {
     this.#turns.committed(item_id);
-    this.#unguess();
-    if (
-      !this.#o.preemptive ||
-      this.#thought !== null ||
-      this.#answers.speaking ||
-      this.#g.playout.busy ||
-      !this.#g.host.listening()
-    )
-      return;
-    const effects = this.#g.host.preview({ type: "heard", text: UNKNOWN_WORDS });
-    const think = effects.find((e) => e.type === "think");
-    // a step that does more than think is not gone ahead of: only its thought can be taken back
-    if (!think || effects.length > 1) return;
-    this.#session.syncInstructions(think);
-    this.#guess = newResponse(null, false);
-    this.#answers.request(this.#guess);
+    this.#generation.cancelPreemptive();
+    const { playout, host } = this.#context;
+    const busy = this.#generation.active || this.#responses.speaking || playout.busy;
+    if (this.#o.preemptive && !busy && host.listening()) this.#generation.startPreemptive();
   }
 
-  #turn(text: string, timing: { eou_ms: number; stt_ms: number }): void {
-    this.#session.transcriptKnown(text);
-    this.#g.events.turnEnded(text, timing);
-    // nobody wanted the answer that was begun
-    this.#unguess();
-  }
-
-  #complained(code: string, event_id: string | null): void {
-    if (this.#answers.refused(code, event_id)) return;
-    const complaint = serverErrorKind(code, event_id);
-    if (complaint === "fatal") {
-      this.#mute(realtimeErrorCode(code));
-      return;
+  #serverError(code: string, event_id: string | null): void {
+    if (this.#responses.refused(code, event_id)) return;
+    const kind = serverErrorKind(code, event_id);
+    if (kind === "fatal") this.#failed(realtimeErrorCode(code));
+    else if (kind === "error" && !this.#errors.has(code) && this.#errors.size < MAX_SERVER_ERRORS) {
+      this.#errors.add(code);
+      this.#context.host.recordError(realtimeErrorCode(code));
     }
-    if (complaint === "noise" || this.#faults.has(code) || this.#faults.size >= MAX_FAULTS) return;
-    this.#faults.add(code);
-    this.#g.host.recordError(realtimeErrorCode(code));
   }
 
   /** Nothing is heard or said any more. */
-  #mute(code: string): void {
-    if (this.#deadened) return;
-    this.#deadened = true;
-    this.#guess = this.#thought = null;
-    this.#answers.cancelAll();
-    this.#link.close();
-    this.#g.events.ttsFailed(code);
+  #failed(code: string): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#generation.clear();
+    this.#responses.cancelAll();
+    this.#connection.close();
+    this.#context.events.ttsFailed(code);
   }
 
-  #sounded(answer: ModelResponse): void {
-    if (this.#thought?.answer === answer) this.#first ??= answer.first_ms;
-  }
-
-  #audio(answer: ModelResponse, id: string, audio: string): void {
-    this.#sounded(answer);
-    if (this.#thought?.answer === answer) this.#g.events.synthesisStarted();
-    this.#items.audio(answer, id, Buffer.from(audio, "base64"), this.#interruptible(answer));
-  }
-
-  #over(answer: ModelResponse, { code, tokens_in, tokens_out }: ResponseEnd): void {
-    this.#items.end(answer);
-    const how = this.#says.get(answer);
-    this.#says.delete(answer);
-    if (how) {
-      if (code !== null) this.#unsaid(answer, how, code);
-      return;
-    }
-    const thought = this.#thought;
-    if (thought?.answer !== answer) return;
-    this.#sounded(answer);
-    const { turn } = thought.effect;
-    const { text, calls, first_ms } = answer;
-    this.#thought = null;
-    if (code !== null) {
-      this.#g.host.dispatch({ type: "model_failed", turn, code, said: text });
-      return;
-    }
-    this.#g.host.recordAnswer({
-      text,
-      calls,
-      first_token_ms: first_ms ?? 0,
-      total_ms: Math.round(this.#g.now() - answer.asked_at),
-      prompt_tokens: tokens_in,
-      completion_tokens: tokens_out,
-      tries: 1,
-    });
-    this.#g.host.dispatch({ type: "model_answered", turn, text, calls });
-  }
-
-  /** A fixed text was not said: it is asked for once more, then nothing can be said any more. */
-  #unsaid(answer: ModelResponse, how: { interruptible: boolean }, code: string): void {
-    const again = newResponse(answer.verbatim, true);
-    again.tries = answer.tries + 1;
-    if (again.tries >= SAY_TRIES || answer.text !== "") {
-      this.#mute("SPEECH_FAILED");
-      return;
-    }
-    this.#g.host.recordError(code);
-    this.#says.set(again, how);
-    this.#answers.request(again, true);
+  #responseEnded(response: ModelResponse, end: ResponseEnd): void {
+    this.#audio.end(response);
+    if (!this.#verbatim.ended(response, end.code)) this.#generation.ended(response, end);
   }
 }
 
-/** One model that listens, thinks and speaks (OpenAI's Realtime protocol over WebSocket; voice.md 2a). */
-export const realtimeProcessor = (o: RealtimeProcessorOptions, ground: ProcessorContext): VoiceProcessor =>
-  new RealtimeProcessor(o, ground);
+/** One speech-to-speech model, over OpenAI's Realtime protocol on a WebSocket. */
+export const realtimeProcessor = (o: RealtimeProcessorOptions, context: ProcessorContext): VoiceProcessor =>
+  new RealtimeProcessor(o, context);

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../../dialogue/chat-messages.ts";
-import { MAX_TURN_CHARS, type Effect } from "../../dialogue/dialogue-state.ts";
+import { MAX_TURN_CHARS } from "../../dialogue/dialogue-state.ts";
+import type { GenerateEffect } from "../port.ts";
 import {
   functionOutput,
   sessionUpdate,
@@ -9,54 +10,53 @@ import {
   type SessionSettings,
 } from "../../providers/realtime/realtime-dialect.ts";
 
-type Thought = Pick<Extract<Effect, { type: "think" }>, "messages" | "tools">;
+type GenerateRequest = Pick<GenerateEffect, "messages" | "tools">;
 
-/** What was said as sound, kept until the talk attends to it. */
+/** Transcripts of the caller kept until the dialogue has processed them. */
 const MAX_TRANSCRIBED = 50;
 
-/** What the server has been told: the task, and what it can't have heard. */
+/** Keeps the server's session in step with the dialogue: the instructions, and what the server cannot have heard. */
 export class SessionSync {
-  readonly #o: { dialect: Dialect; wish: Omit<SessionSettings, "instructions" | "tools">; send(event: object): void };
-  #task = "";
+  readonly #o: {
+    dialect: Dialect;
+    settings: Omit<SessionSettings, "instructions" | "tools">;
+    send(event: object): void;
+  };
+  #instructed = "";
   #updates = 0;
   readonly #messages = new WeakSet<ChatMessage>();
   #outputs = new Set<string>();
-  /** Texts that the server knows as sound, and the talk has not attended to. */
+  /** Texts that the server knows as audio and the dialogue has not processed. */
   #transcribed: string[] = [];
 
   constructor(o: {
     dialect: Dialect;
-    wish: Omit<SessionSettings, "instructions" | "tools">;
+    settings: Omit<SessionSettings, "instructions" | "tools">;
     send(event: object): void;
   }) {
     this.#o = o;
-    this.#update(sessionUpdate(o.dialect, { ...o.wish, instructions: "", tools: [] }));
+    this.#update(sessionUpdate(o.dialect, { ...o.settings, instructions: "", tools: [] }));
   }
 
-  /** The server has heard this by itself. */
+  /** The server has heard this turn. */
   transcriptKnown(text: string): void {
     this.#transcribed = [...this.#transcribed, text.slice(0, MAX_TURN_CHARS).trim()].slice(-MAX_TRANSCRIBED);
   }
 
-  /** It was heard, but is void. */
-  unheard(): void {
-    this.#transcribed.pop();
+  /** Sends what the request needs; true where there was something to send. */
+  sync(request: GenerateRequest): boolean {
+    const changed = this.syncInstructions(request);
+    return this.#sendMessages(request.messages) || changed;
   }
 
-  /** Tells what the thought needs; true where there was something to tell. */
-  sync(thought: Thought): boolean {
-    const changed = this.syncInstructions(thought);
-    return this.#tellMessages(thought.messages) || changed;
-  }
-
-  /** Of it, the task alone. */
-  syncInstructions({ messages, tools }: Thought): boolean {
+  /** Sends the instructions and functions alone. */
+  syncInstructions({ messages, tools }: GenerateRequest): boolean {
     const [system] = messages;
-    const wish = { instructions: system?.role === "system" ? system.content : "", tools };
-    const task = JSON.stringify(wish);
-    if (task === this.#task) return false;
-    this.#task = task;
-    this.#update(instructionsUpdate(this.#o.dialect, wish));
+    const instructed = { instructions: system?.role === "system" ? system.content : "", tools };
+    const serialised = JSON.stringify(instructed);
+    if (serialised === this.#instructed) return false;
+    this.#instructed = serialised;
+    this.#update(instructionsUpdate(this.#o.dialect, instructed));
     return true;
   }
 
@@ -65,15 +65,15 @@ export class SessionSync {
   }
 
   /** Keys, and what functions gave back, once each. The history forgets its oldest messages: what is gone from it does not come back. */
-  #tellMessages(messages: readonly ChatMessage[]): boolean {
-    let told = false;
+  #sendMessages(messages: readonly ChatMessage[]): boolean {
+    let sent = false;
     const outputs = new Set<string>();
     for (const m of messages) {
       if (m.role === "tool") {
         outputs.add(m.tool_call_id);
         if (this.#outputs.has(m.tool_call_id)) continue;
         this.#o.send(functionOutput(m.tool_call_id, m.content));
-        told = true;
+        sent = true;
       } else if (m.role === "user" && !this.#messages.has(m)) {
         this.#messages.add(m);
         const at = this.#transcribed.indexOf(m.content);
@@ -82,10 +82,10 @@ export class SessionSync {
           continue;
         }
         this.#o.send(userText(m.content));
-        told = true;
+        sent = true;
       }
     }
     this.#outputs = outputs;
-    return told;
+    return sent;
   }
 }

@@ -1,5 +1,5 @@
-/** What an error of the server means to a talk. */
-export type ServerErrorKind = "noise" | "fault" | "fatal";
+/** What an error of the server means to a conversation. */
+export type ServerErrorKind = "noise" | "error" | "fatal";
 
 /** Housekeeping that came too late: what it was about is gone already. */
 const NOISE: ReadonlySet<string> = new Set([
@@ -19,12 +19,12 @@ const FATAL: ReadonlySet<string> = new Set([
 ]);
 const MAX_CODE_CHARS = 40;
 
-/** Judges an error by its code, and by which of our events it is about. */
+/** Classifies an error by its code, and by which of our events it is about. */
 export function serverErrorKind(code: string, event_id: string | null): ServerErrorKind {
   if (NOISE.has(code)) return "noise";
-  // a task the server did not take: it would go on with the one before
+  // instructions that the server refused: it would go on with the ones before
   if (FATAL.has(code) || event_id?.startsWith("session_") === true) return "fatal";
-  return "fault";
+  return "error";
 }
 
 /** The code as ours: letters only, and no longer than a name. */
