@@ -23,7 +23,7 @@ const masked = (numbers: readonly string[]): string[] => numbers.slice(0, AUDITE
 
 /** Lists numbers; those listed already are counted. FORBIDDEN, INVALID_PHONE_NUMBER, NUMBER_EXISTS when all of them were, RESELLER_NOT_FOUND. */
 export async function addNumbers(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   blacklist: BlacklistRepository,
   bus: Bus,
   { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.add">,
@@ -32,7 +32,7 @@ export async function addNumbers(
   const numbers = numbersOf(phone_numbers);
   await requireList(bus, by, list);
   const { reseller_id } = list;
-  const created_at = ground.clock.now();
+  const created_at = deps.clock.now();
   const added = await blacklist.add(
     numbers.map((phone_number) => ({
       _id: entryId(reseller_id, phone_number),
@@ -44,8 +44,8 @@ export async function addNumbers(
   );
   requireNew(added, numbers);
   const counts = { added, already_listed: numbers.length - added };
-  ground.log.info({ event: "blacklist.added", reseller_id, by: by.id, ...counts }, "numbers were put on the blacklist");
-  await recordAudit(ground, bus, {
+  deps.log.info({ event: "blacklist.added", reseller_id, by: by.id, ...counts }, "numbers were put on the blacklist");
+  await recordAudit(deps, bus, {
     by,
     action: "blacklist.added",
     subject: subjectOf(list),
@@ -58,7 +58,7 @@ export async function addNumbers(
 
 /** Lifts numbers from one list, all that are there. FORBIDDEN, INVALID_PHONE_NUMBER, BLACKLIST_ENTRY_NOT_FOUND, RESELLER_NOT_FOUND. */
 export async function removeNumbers(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   blacklist: BlacklistRepository,
   bus: Bus,
   { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.remove">,
@@ -75,11 +75,11 @@ export async function removeNumbers(
   const removed = await blacklist.remove(list, numbers);
   requireLifted(removed, list);
   const counts = { removed, not_listed: numbers.length - removed };
-  ground.log.info(
+  deps.log.info(
     { event: "blacklist.removed", reseller_id: list.reseller_id, by: by.id, ...counts },
     "numbers were taken off the blacklist",
   );
-  await recordAudit(ground, bus, {
+  await recordAudit(deps, bus, {
     by,
     action: "blacklist.removed",
     subject: subjectOf(list),

@@ -22,8 +22,8 @@ const newestFirst = (a: EntryDoc, b: EntryDoc): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
 /** Ids of a question that is asked together with others of the same moment; larger ones go alone. */
-const JOINED_IDS = 10;
-const JOINED_QUESTIONS = 100;
+const BATCHED_IDS = 10;
+const QUESTIONS_PER_BATCH = 100;
 
 /** Those of the ids that exist, read by id alone. */
 async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<string>> {
@@ -36,15 +36,15 @@ async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<stri
 
 /** The repository over a mongoose model. */
 export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository =>
-  withJoined(
+  withBatches(
     model,
     joining(async (questions: string[][]) => {
       const known = await existing(model, [...new Set(questions.flat())]);
       return questions.map(() => known);
-    }, JOINED_QUESTIONS),
+    }, QUESTIONS_PER_BATCH),
   );
 
-const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({
+const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({
   async add(entries) {
     if (entries.length === 0) return 0;
     return (await insertNew(model, entries)).filter(Boolean).length;
@@ -70,5 +70,5 @@ const withJoined = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<
       .exec();
     return deletedCount;
   },
-  existing: (ids) => (ids.length <= JOINED_IDS ? ask(ids) : existing(model, ids)),
+  existing: (ids) => (ids.length <= BATCHED_IDS ? ask(ids) : existing(model, ids)),
 });

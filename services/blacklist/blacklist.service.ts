@@ -7,14 +7,14 @@ import { forbiddingIds, soughtNumber, toEntry } from "./blacklist-entries.ts";
 import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
 
 /** Numbers that must not be called (interface.md 4.5). An entry belongs to the reseller that made it; an admin's holds for everybody. */
-export default service("blacklist", (ground) => {
-  const blacklist = blacklistRepository(ground.store().model("blacklist", entrySchema));
+export default service("blacklist", (deps) => {
+  const blacklist = blacklistRepository(deps.store().model("blacklist", entrySchema));
 
   return {
     actions: {
-      add: (params, { bus }) => addNumbers(ground, blacklist, bus, params),
+      add: (params, { bus }) => addNumbers(deps, blacklist, bus, params),
       async remove(params, { bus }) {
-        await removeNumbers(ground, blacklist, bus, params);
+        await removeNumbers(deps, blacklist, bus, params);
         return {};
       },
       async list({ by, phone_number, limit, cursor }) {

@@ -6,13 +6,13 @@ import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations/configurations.repository.ts";
-import type { Planning } from "./plans/call-plans.ts";
+import type { CallPlans } from "./plans/call-plans.ts";
 import { templateNotFound } from "./templates/template-changes.ts";
 import { bytesOf, recordOf } from "./templates/template-records.ts";
 import type { TemplatesRepository } from "./templates/templates.repository.ts";
 
 /** What people read of templates and configurations, each asker within its scope. */
-export interface Reading {
+export interface ConfigQueries {
   templates(asked: ParamsOf<"config.listTemplates">): Promise<ResultOf<"config.listTemplates">>;
   /** TEMPLATE_NOT_FOUND. */
   template(asked: ParamsOf<"config.getTemplate">): Promise<TemplateRecord>;
@@ -24,11 +24,11 @@ export interface Reading {
 }
 
 /** Reading over the repositories. */
-export const reading = (
+export const configQueries = (
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
-  plans: Planning,
-): Reading => ({
+  plans: CallPlans,
+): ConfigQueries => ({
   async templates({ by, limit, cursor, ...filter }) {
     const heads = await templates.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit));
     const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));

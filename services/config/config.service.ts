@@ -4,10 +4,10 @@ import { failAs, refusal } from "../../shared/errors.ts";
 import { changeConfiguration, deleteConfiguration } from "./configurations/configuration-changes.ts";
 import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
-import { inboundPlanning } from "./plans/inbound-plans.ts";
-import { planning } from "./plans/call-plans.ts";
+import { inboundPlans } from "./plans/inbound-plans.ts";
+import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets } from "./push/push-targets.ts";
-import { reading } from "./config-queries.ts";
+import { configQueries } from "./config-queries.ts";
 import { changeTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
@@ -16,40 +16,40 @@ import { createConfiguration, createTemplate } from "./configurations/creation.t
 /** Templates with their versions, and call execution configurations (interface.md 2.8, 4.6). */
 export default service(
   "config",
-  (ground) => {
-    const store = ground.store();
+  (deps) => {
+    const store = deps.store();
     const templates = templatesRepository(
       store.model("templates", templateSchema),
       store.model("template_versions", versionSchema),
     );
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
-    const plans = planning(templates, configurations, ground.env.DEFAULT_TIMEZONE);
+    const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
     const targets = pushTargets(templates, configurations);
-    const inbound = inboundPlanning(templates, configurations, plans);
-    const read = reading(templates, configurations, plans);
+    const inbound = inboundPlans(templates, configurations, plans);
+    const read = configQueries(templates, configurations, plans);
 
     return {
       actions: {
-        createTemplate: (params, { bus }) => createTemplate(ground, templates, bus, params),
+        createTemplate: (params, { bus }) => createTemplate(deps, templates, bus, params),
         listTemplates: (params) => read.templates(params),
         getTemplate: (params) => read.template(params),
-        updateTemplate: (params, { bus }) => changeTemplate(ground, templates, bus, params),
+        updateTemplate: (params, { bus }) => changeTemplate(deps, templates, bus, params),
         async deleteTemplate(params, { bus }) {
-          await deleteTemplate(ground, templates, configurations, bus, params);
+          await deleteTemplate(deps, templates, configurations, bus, params);
           return {};
         },
         listVersions: (params) => read.versions(params),
         owns: async ({ reseller_id, merchant_id }) => ({
           any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }),
         }),
-        createConfiguration: (params, { bus }) => createConfiguration(ground, templates, configurations, bus, params),
+        createConfiguration: (params, { bus }) => createConfiguration(deps, templates, configurations, bus, params),
         listConfigurations: (params) => read.configurations(params),
         getConfiguration: async ({ by, config_id }) =>
           read.configuration(await configurations.find(scopeOf(by), config_id)),
         updateConfiguration: async (params, { bus }) =>
-          read.configuration(await changeConfiguration(ground, configurations, bus, params)),
+          read.configuration(await changeConfiguration(deps, configurations, bus, params)),
         async deleteConfiguration(params, { bus }) {
-          await deleteConfiguration(ground, configurations, bus, params);
+          await deleteConfiguration(deps, configurations, bus, params);
           return {};
         },
         async resolveForPush(push, { bus }) {

@@ -12,7 +12,7 @@ type Item = ParamsOf<"leads.abort">["leads"][number];
 type Answer = ResultOf<"leads.abort">["leads"][number];
 
 /** Leads aborted in one write. */
-const AT_ONCE = 250;
+const BATCH = 250;
 
 const MESSAGES: Record<LeadStatus, Pick<Answer, "status" | "message">> = {
   PROCESSING: { status: "processing", message: "the call is being dialled or in conversation and can't be aborted" },
@@ -33,8 +33,8 @@ const FAILED: Pick<Answer, "status" | "message"> = {
 const idOf = ({ lead_id }: Item): string => (isUuid(lead_id) ? lead_id.toLowerCase() : "");
 
 /** Leads of one write: each waiting lead is moved by its own guard, so that of an abort and a claim one loses; the losers are looked up together. */
-async function abortSome(
-  ground: ServiceDeps,
+async function abortBatch(
+  deps: ServiceDeps,
   leads: LeadsRepository,
   by: By,
   items: readonly Item[],
@@ -47,7 +47,7 @@ async function abortSome(
   try {
     const before = await known(items);
     const waiting = items.filter((item) => ["BACKLOG", "RETRY"].includes(before.get(idOf(item))?.status ?? ""));
-    const now = ground.clock.now();
+    const now = deps.clock.now();
     const moves = waiting.flatMap((item) => {
       const lead = before.get(idOf(item));
       return lead
@@ -64,7 +64,7 @@ async function abortSome(
       return lead ? MESSAGES[lead.status] : UNKNOWN;
     });
   } catch (error) {
-    ground.log.error({ event: "lead.abort_failed", leads: items.length, ...errorForLog(error) }, "aborts failed");
+    deps.log.error({ event: "lead.abort_failed", leads: items.length, ...errorForLog(error) }, "aborts failed");
     return items.map(() => FAILED);
   }
 }
@@ -74,7 +74,7 @@ const AUDITED_IDS = 1000;
 
 /** One entry of the audit log for each reseller whose leads were aborted: all of them but for admins are of one. */
 async function audit(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   bus: Bus,
   by: By,
   aborted: readonly FinishedDoc[],
@@ -87,7 +87,7 @@ async function audit(
     const merchants = new Set(of.map((lead) => lead.merchant_id));
     const [merchant_id = null] = merchants.size === 1 ? merchants : [];
     const ids = of.map((lead) => lead._id);
-    await recordAudit(ground, bus, {
+    await recordAudit(deps, bus, {
       by,
       action: "lead.aborted",
       subject: ids.length === 1 ? (ids[0] ?? "") : `leads:${ids.length}`,
@@ -99,8 +99,8 @@ async function audit(
 }
 
 /** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
-export async function abort(
-  ground: ServiceDeps,
+export async function abortLeads(
+  deps: ServiceDeps,
   leads: LeadsRepository,
   bus: Bus,
   params: ParamsOf<"leads.abort">,
@@ -112,11 +112,11 @@ export async function abort(
     onFinished(lead);
   };
   const answers: Answer[] = [];
-  for (let i = 0; i < params.leads.length; i += AT_ONCE) {
-    const some = params.leads.slice(i, i + AT_ONCE);
-    const told = await abortSome(ground, leads, params.by, some, onAborted);
+  for (let i = 0; i < params.leads.length; i += BATCH) {
+    const some = params.leads.slice(i, i + BATCH);
+    const told = await abortBatch(deps, leads, params.by, some, onAborted);
     some.forEach((item, k) => answers.push({ id: item.lead_id, ...(told[k] ?? FAILED) }));
   }
-  await audit(ground, bus, params.by, aborted, answers);
+  await audit(deps, bus, params.by, aborted, answers);
   return { leads: answers };
 }

@@ -5,7 +5,7 @@ import { GuardedCollection } from "../../shared/guarded-collection.ts";
 import { joining } from "../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
-import { given, type LeadFilter } from "./lists/lead-filters.ts";
+import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { LeadTransition } from "./rules/lead-state-machine.ts";
 
@@ -27,8 +27,8 @@ export interface LeadsRepository {
   /** What is needed to abort each of the leads that are in the scope. */
   briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
-  /** For holders of a baton, who are no persons. */
-  byBaton(lead_id: string): Promise<LeadDoc | null>;
+  /** For holders of a lease, who are no persons. */
+  byLease(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
   withHistory(scope: Scope, lead_id: string): Promise<(LeadDoc & { history: HistoryEntry[] }) | null>;
@@ -37,18 +37,18 @@ export interface LeadsRepository {
   figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
   /** Whether a lead of this owner and template has not finished yet; by indexes that hold unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
-  lostLeases(now: Date, limit: number): Promise<LeadDoc[]>;
-  owedReports(now: Date, limit: number): Promise<LeadDoc[]>;
+  expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
+  owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
   /** The reports were taken over: nothing is owed any more; or they are to be handed over later, unless somebody else did it meanwhile. */
-  reportsTaken(lead_ids: readonly string[]): Promise<void>;
-  reportsLater(lead_ids: readonly string[], at: Date): Promise<void>;
+  eventsEnqueued(lead_ids: readonly string[]): Promise<void>;
+  postponeEvents(lead_ids: readonly string[], at: Date): Promise<void>;
 }
 
 /** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
-const INSERTED_AT_ONCE = 100;
+const INSERTS_PER_BATCH = 100;
 
 /** Leads read by the holders of their batons at the same moment. */
-const READ_AT_ONCE = 100;
+const READS_PER_BATCH = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
@@ -68,13 +68,13 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     mark: () => ids.base64url(MARK_BYTES),
     projection: TRANSITIONED,
   });
-  const readJoined = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
+  const readBatched = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
     const found = await find({ _id: { $in: lead_ids } });
     const byId = new Map(found.map((lead) => [lead._id, lead]));
     return lead_ids.map((id) => byId.get(id) ?? null);
-  }, READ_AT_ONCE);
+  }, READS_PER_BATCH);
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
-  const insertOne = joining(insertMany, INSERTED_AT_ONCE);
+  const insertOne = joining(insertMany, INSERTS_PER_BATCH);
   return {
     insert: async (leads) =>
       leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
@@ -87,7 +87,7 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     briefs: (scope, lead_ids) =>
       model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
-    byBaton: readJoined,
+    byLease: readBatched,
     byRequest: (scope, request_id, limit) =>
       find({ ...within(scope), request_id })
         .sort({ created_at: -1, _id: -1 })
@@ -98,28 +98,28 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
     },
     page: (scope, filter, after, limit) =>
       model
-        .find({ $and: [within(scope), given(filter), after] }, SUMMARY)
+        .find({ $and: [within(scope), filterQuery(filter), after] }, SUMMARY)
         .sort(PAGE_ORDER)
         .limit(limit)
         .lean<LeadDoc[]>(),
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
       model
-        .aggregate<Group>([{ $match: { $and: [within(scope), given(filter)] } }, ...stages])
+        .aggregate<Group>([{ $match: { $and: [within(scope), filterQuery(filter)] } }, ...stages])
         .option({ maxTimeMS: maxTimeMs })
         .exec(),
     anyUnfinished: async (of) => (await model.findOne({ ...of, finished_at: null }, { _id: 1 }).lean()) !== null,
-    lostLeases: (now, limit) =>
+    expiredLeases: (now, limit) =>
       find({ lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
         .limit(limit),
-    owedReports: (now, limit) =>
+    owedEvents: (now, limit) =>
       find({ report_due_at: { $lte: now } })
         .sort({ report_due_at: 1 })
         .limit(limit),
-    reportsTaken: async (lead_ids) => {
+    eventsEnqueued: async (lead_ids) => {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },
-    reportsLater: async (lead_ids, at) => {
+    postponeEvents: async (lead_ids, at) => {
       await model.updateMany(
         { _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } },
         { $set: { report_due_at: at } },

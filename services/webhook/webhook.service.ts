@@ -5,7 +5,7 @@ import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { startLoop, type Loop } from "../../shared/loop.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
-import { accept } from "./deliveries/event-intake.ts";
+import { acceptEvents } from "./deliveries/event-intake.ts";
 import {
   deliverySchema,
   toDelivery,
@@ -14,36 +14,36 @@ import {
   type DeliveryDoc,
 } from "./deliveries/deliveries.model.ts";
 import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
-import { delivering } from "./deliveries/delivery-pass.ts";
-import { hosts as hostBook } from "./hosts/host-slots.ts";
-import { replay } from "./deliveries/replay.ts";
+import { deliveryPass } from "./deliveries/delivery-pass.ts";
+import { hostSlots as hostBook } from "./hosts/host-slots.ts";
+import { replayLastDelivery } from "./deliveries/replay.ts";
 import { readSecret, rotateSecret } from "./secrets/secret-access.ts";
 import { secretsRepository } from "./secrets/secrets.repository.ts";
 import { secretsSchema } from "./secrets/secrets.model.ts";
-import { httpSender } from "./deliveries/webhook-request.ts";
-import { trying } from "./deliveries/delivery-sender.ts";
+import { webhookClient } from "./deliveries/webhook-request.ts";
+import { deliverySender } from "./deliveries/delivery-sender.ts";
 
 const DELIVERY_LIST_BOUND = 100;
 const LOOP_MS = 1000;
 
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed (decisions.md, Webhook). */
-export default service("webhook", (ground) => {
-  const { env, clock, ids } = ground;
-  const deliveries = deliveriesRepository(ground.store().model<DeliveryDoc>("deliveries", deliverySchema));
-  const secrets = secretsRepository(ground.store().model("webhook_secrets", secretsSchema), ids, clock);
+export default service("webhook", (deps) => {
+  const { env, clock, ids } = deps;
+  const deliveries = deliveriesRepository(deps.store().model<DeliveryDoc>("deliveries", deliverySchema));
+  const secrets = secretsRepository(deps.store().model("webhook_secrets", secretsSchema), ids, clock);
   const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
-  const sender = httpSender(policy, clock);
-  const hosts = hostBook(clock, () => ground.random());
+  const sender = webhookClient(policy, clock);
+  const hosts = hostBook(clock, () => deps.random());
   let loop: Loop | null = null;
   const nudge = (): void => loop?.nudge();
-  const work = trying(ground, { deliveries, secrets, sender, hosts }, nudge);
-  const pass = delivering(ground, deliveries, hosts, work);
+  const work = deliverySender(deps, { deliveries, secrets, sender, hosts }, nudge);
+  const pass = deliveryPass(deps, deliveries, hosts, work);
   const desk = { deliveries, hosts, work, open: () => loop !== null, onWaiting: nudge };
   const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d.host));
 
   return {
     actions: {
-      enqueueMany: async ({ reports }) => ({ delivery_ids: await accept(ground, desk, reports) }),
+      enqueueMany: async ({ reports }) => ({ delivery_ids: await acceptEvents(deps, desk, reports) }),
       checkAddress({ url }) {
         const refusal = addressRefusal(url, policy);
         if (refusal)
@@ -71,13 +71,13 @@ export default service("webhook", (ground) => {
         };
       },
       async replay({ lead_id }) {
-        const replayed = await replay(ground, deliveries, lead_id.toLowerCase());
-        hosts.askNow(replayed.host);
+        const replayed = await replayLastDelivery(deps, deliveries, lead_id.toLowerCase());
+        hosts.probe(replayed.host);
         nudge();
         return shown(replayed);
       },
       secret: (params, { bus }) => readSecret(bus, secrets, params),
-      rotateSecret: (params, { bus }) => rotateSecret(ground, bus, secrets, params),
+      rotateSecret: (params, { bus }) => rotateSecret(deps, bus, secrets, params),
     },
     started() {
       loop = startLoop({
@@ -86,7 +86,7 @@ export default service("webhook", (ground) => {
         intervalMs: LOOP_MS,
         pass,
         onError: (error) =>
-          ground.log.error(
+          deps.log.error(
             { event: "loop.failed", loop: "webhook", ...errorForLog(error) },
             "a delivery pass failed; it goes on at the next interval",
           ),

@@ -120,7 +120,7 @@ export const AttemptPlan = Type.Object({
 });
 export type AttemptPlan = Static<typeof AttemptPlan>;
 
-/** A claimed lead: whoever has it holds the baton (lead_id, claim_no). */
+/** A claimed lead: its owner has the lease (lead_id, claim_no). */
 export const ClaimedLead = Type.Object({
   lead_id: Uuid,
   claim_no: Type.Integer(),

@@ -16,7 +16,7 @@ import {
 } from "./lead.ts";
 import { PushOutcome, Summary, TimelineEvent } from "./lead-views.ts";
 
-const Baton = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
+const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
 const Done = Type.Object({ done: Type.Boolean() });
 /** Names a push, so that repeating it makes no second lead. */
@@ -202,12 +202,12 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: keeps the lease alive; done false: the baton is lost, stop. */
-    extend: action(Strict({ ...Baton, lease_seconds: Lease }), Done),
+    /** Internal: renews the lease; done false: it is lost, stop. */
+    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Done),
     /** Internal: gives a lead back that provably rang nowhere; the attempt is not spent. */
     release: action(
       Strict({
-        ...Baton,
+        ...AttemptLease,
         due_at: IsoTime,
         reason: Text(200),
         /** A pre-check put it off: its name is counted, and the results so far are kept. */
@@ -217,7 +217,7 @@ export const leads = {
     ),
     /** Internal: ends the attempt; decides RETRY or FINISHED once, by settling.ts. */
     settle: action(
-      Strict({ ...Baton, facts: AttemptFacts }),
+      Strict({ ...AttemptLease, facts: AttemptFacts }),
       Type.Object({
         done: Type.Boolean(),
         status: Nullable(Type.Enum([...LEAD_STATUSES])),
@@ -247,7 +247,7 @@ export const leads = {
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({
-        ...Baton,
+        ...AttemptLease,
         call_id: Type.Optional(Type.String()),
         call_initiated_time: Type.Optional(IsoTime),
         call_end_time: Type.Optional(IsoTime),

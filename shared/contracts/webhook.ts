@@ -36,7 +36,7 @@ export const ListedDelivery = Type.Object({
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
 /** The report of a finished lead; `data` is the webhook's. */
-export const Report = Strict({
+export const WebhookEvent = Strict({
   lead_id: Uuid,
   reseller_id: Text(64),
   merchant_id: Nullable(Text(64)),
@@ -44,10 +44,10 @@ export const Report = Strict({
   occurred_at: IsoTime,
   data: Json,
 });
-export type Report = Static<typeof Report>;
+export type WebhookEvent = Static<typeof WebhookEvent>;
 
 /** Reports handed over in one go, at most. */
-export const REPORTS_AT_ONCE = 100;
+export const MAX_EVENTS_PER_REQUEST = 100;
 
 /** The reporting webhook: signed, retried, listed. */
 export const webhook = {
@@ -55,7 +55,7 @@ export const webhook = {
   actions: {
     /** Internal: takes over reports of finished leads, all or none acknowledged; the same lead twice makes one delivery. The caller minds the size of a message on the bus. */
     enqueueMany: action(
-      Strict({ reports: Type.Array(Report, { minItems: 1, maxItems: REPORTS_AT_ONCE }) }),
+      Strict({ reports: Type.Array(WebhookEvent, { minItems: 1, maxItems: MAX_EVENTS_PER_REQUEST }) }),
       Type.Object({ delivery_ids: Type.Array(Type.String()) }),
     ),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */

@@ -11,7 +11,7 @@ import { sampleTemplates } from "../../tools/sample/templates.ts";
 import { seed } from "../../tools/sample/seed.ts";
 import { startStack, type Stack, type StackOptions } from "../../tools/stack/stack.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import { queued, QUEUED } from "../../../services/leads/rules/lead-state-machine.ts";
+import { queuedHistory, QUEUED_STATE } from "../../../services/leads/rules/lead-state-machine.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { startRecorder, type Recorder } from "./carrier-recorder.ts";
 
@@ -145,7 +145,7 @@ export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string
     template: "order-confirmation",
     request_id: "bench",
     queue: template_id,
-    ...QUEUED,
+    ...QUEUED_STATE,
     phone_number,
     payload: {
       customer_mobile_number: phone_number,
@@ -172,7 +172,7 @@ export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string
     created_at: now,
     updated_at: now,
     finished_at: null,
-    history: [queued(now, due_at, "TELEPHONY")],
+    history: [queuedHistory(now, due_at, "TELEPHONY")],
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import { payloadCheck } from "../../../services/config/rules/payload-validation.ts";
-import { templateFaults } from "../../../services/config/rules/template-validation.ts";
+import { templateIssues } from "../../../services/config/rules/template-validation.ts";
 import { newRecord } from "../../../services/config/templates/template-records.ts";
 import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
 import { flowOf, type Flow } from "../../../services/conversation/dialogue/flow.ts";
@@ -89,7 +89,7 @@ const isTemplate = (value: unknown): value is TemplateInput => templateShape(val
 function readyOf(name: string, file: string | null, value: unknown): LoadedTemplate {
   const written = isFields(value) ? asWritten(value) : value;
   if (!isTemplate(written)) throw fileError(name, "this is no template. Mend these:", templateShape(written));
-  const faults = templateFaults(written);
+  const faults = templateIssues(written);
   if (faults.length > 0) throw fileError(name, "the template can't work as it is. Mend these:", faults);
   const template = newRecord(RECORD_ID, written, RECORD_TIME);
   return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };

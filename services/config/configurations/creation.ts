@@ -4,20 +4,20 @@ import type { ConfigurationRecord } from "../../../shared/contracts/configuratio
 import { scopeOf } from "../../../shared/contracts/identity.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { fail } from "../../../shared/errors.ts";
-import { told } from "./configuration-changes.ts";
-import { normalised, requireValid } from "../rules/configuration-validation.ts";
+import { announceChange } from "./configuration-changes.ts";
+import { normalizedSettings, requireValidConfiguration } from "../rules/configuration-validation.ts";
 import { requireAddress } from "./webhook-address.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations.repository.ts";
 import { effective } from "../rules/effective-configuration.ts";
-import { requireSound } from "../rules/template-validation.ts";
+import { requireValidTemplate } from "../rules/template-validation.ts";
 import { newRecord } from "../templates/template-records.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 import { mayOwn, mayWrite, requireOwner } from "../tenancy.ts";
 
 /** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID. */
 export async function createTemplate(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   bus: Bus,
   { by, template }: ParamsOf<"config.createTemplate">,
@@ -25,10 +25,10 @@ export async function createTemplate(
   const owner = { reseller_id: template.reseller_id, merchant_id: template.merchant_id ?? null };
   mayOwn(by, owner);
   await requireOwner(bus, owner);
-  requireSound(template);
-  const record = newRecord(ground.ids.uuid(), template, ground.clock.now());
+  requireValidTemplate(template);
+  const record = newRecord(deps.ids.uuid(), template, deps.clock.now());
   await templates.create(record);
-  ground.log.info(
+  deps.log.info(
     {
       event: "template.created",
       template_id: record.id,
@@ -39,7 +39,7 @@ export async function createTemplate(
     "a template was saved",
   );
   bus.broadcast("config.changed", { template_id: record.id });
-  await recordAudit(ground, bus, {
+  await recordAudit(deps, bus, {
     by,
     action: "template.created",
     subject: record.id,
@@ -51,7 +51,7 @@ export async function createTemplate(
 
 /** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, CONFIGURATION_EXISTS. */
 export async function createConfiguration(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   bus: Bus,
@@ -64,12 +64,12 @@ export async function createConfiguration(
     fail("TEMPLATE_NOT_FOUND", "template_id names no template of yours; list them with GET /templates.", {
       errors: [{ path: "template_id", message: "is unknown" }],
     });
-  requireValid(settings);
+  requireValidConfiguration(settings);
   await requireAddress(bus, settings);
-  const now = ground.clock.now();
-  const kept = normalised(settings);
+  const now = deps.clock.now();
+  const kept = normalizedSettings(settings);
   const doc: ConfigurationDoc = {
-    _id: ground.ids.uuid(),
+    _id: deps.ids.uuid(),
     reseller_id: template.reseller_id,
     merchant_id: template.merchant_id,
     template_id: template._id,
@@ -82,6 +82,6 @@ export async function createConfiguration(
       "CONFIGURATION_EXISTS",
       "This template already has a configuration, and a template has at most one; change that one instead.",
     );
-  await told(ground, bus, by, "configuration.created", doc, { fields: Object.keys(settings) });
-  return effective(doc, kept, template.name, ground.env.DEFAULT_TIMEZONE);
+  await announceChange(deps, bus, by, "configuration.created", doc, { fields: Object.keys(settings) });
+  return effective(doc, kept, template.name, deps.env.DEFAULT_TIMEZONE);
 }

@@ -10,7 +10,7 @@ import type { TemplatesRepository } from "../templates/templates.repository.ts";
 export const settingsOf = (d: ConfigurationDoc): Settings => JSON.parse(d.settings) as Settings;
 
 /** What services ask of templates and configurations together. */
-export interface Planning {
+export interface CallPlans {
   /** Plans of these templates, in the order asked; unknown ids are left out. Two queries however many there are. */
   plans(template_ids: readonly string[]): Promise<Plan[]>;
   /** The configuration of a template with an override merged over it; null where it has none. */
@@ -30,11 +30,11 @@ const planOf = (t: TemplateDoc, configuration: ConfigurationRecord | null): Plan
 });
 
 /** Planning over the repositories; `default_timezone` holds for windows that name none. */
-export function planning(
+export function callPlans(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   default_timezone: string,
-): Planning {
+): CallPlans {
   const inFull = (d: ConfigurationDoc, t: TemplateDoc): ConfigurationRecord =>
     effective(d, settingsOf(d), t.name, default_timezone);
   return {

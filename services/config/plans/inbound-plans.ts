@@ -2,7 +2,7 @@ import type { ParamsOf } from "../../../shared/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
-import { settingsOf, type Planning } from "./call-plans.ts";
+import { settingsOf, type CallPlans } from "./call-plans.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
@@ -13,7 +13,7 @@ export interface NumberOwner {
 }
 
 /** Which template takes a call to a number, and by what. */
-export interface InboundPlanning {
+export interface InboundPlans {
   planFor(asked: ParamsOf<"config.inboundFor">): Promise<InboundPlan | null>;
   mayUse(owner: NumberOwner, template_id: string): Promise<boolean>;
 }
@@ -31,17 +31,17 @@ interface Candidate {
 }
 
 /** The first of the candidates (the oldest first) that takes inbound calls, a merchant's before its reseller's; else the first at all. */
-export function chosen<C extends Candidate>(candidates: readonly C[]): C | undefined {
+export function preferredCandidate<C extends Candidate>(candidates: readonly C[]): C | undefined {
   const first = (some: readonly C[]): C | undefined => some.find((c) => c.doc.merchant_id !== null) ?? some[0];
   return first(candidates.filter((c) => c.takes)) ?? first(candidates);
 }
 
 /** Inbound planning over the repositories. */
-export function inboundPlanning(
+export function inboundPlans(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
-  plans: Planning,
-): InboundPlanning {
+  plans: CallPlans,
+): InboundPlans {
   const headOf = async (id: string): Promise<TemplateDoc | undefined> => (await templates.heads([id]))[0];
 
   async function planOf(head: TemplateDoc): Promise<InboundPlan | null> {
@@ -70,7 +70,7 @@ export function inboundPlanning(
       const head = heads.get(doc.template_id);
       return head ? [{ doc, head, takes: head.is_active && settingsOf(doc).enable_inbound === true }] : [];
     });
-    return chosen(candidates)?.head;
+    return preferredCandidate(candidates)?.head;
   }
 
   return {

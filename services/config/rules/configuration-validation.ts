@@ -33,7 +33,7 @@ export const PreCheck = Strict({
   max_defers: optional(Type.Integer({ minimum: 0, maximum: 100 })),
 });
 
-const preCheckFaults = checkOf(PreCheck);
+const preCheckIssues = checkOf(PreCheck);
 
 const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100";
 const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
@@ -42,12 +42,12 @@ type Part = Partial<Settings>;
 /** Offsets such as +02:00 are zones to the runtime, but know no daylight saving: who writes one means a place. */
 const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
-const zoneFaults = (s: Part): ValidationIssue[] =>
+const zoneIssues = (s: Part): ValidationIssue[] =>
   (["timezone", "inbound_call_timezone"] as const).flatMap((field) =>
     s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }],
   );
 
-function limitFaults(s: Part): ValidationIssue[] {
+function limitIssues(s: Part): ValidationIssue[] {
   const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) =>
     toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }],
   );
@@ -56,37 +56,37 @@ function limitFaults(s: Part): ValidationIssue[] {
     : numbers;
 }
 
-function inboundFaults(s: Part): ValidationIssue[] {
-  const faults: ValidationIssue[] = [];
+function inboundIssues(s: Part): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
   if (s.inbound_call_start_time !== undefined && s.inbound_call_end_time === undefined)
-    faults.push({ path: "inbound_call_end_time", message: "is required with inbound_call_start_time" });
+    issues.push({ path: "inbound_call_end_time", message: "is required with inbound_call_start_time" });
   if (s.inbound_call_end_time !== undefined && s.inbound_call_start_time === undefined)
-    faults.push({ path: "inbound_call_start_time", message: "is required with inbound_call_end_time" });
+    issues.push({ path: "inbound_call_start_time", message: "is required with inbound_call_end_time" });
   if (s.inbound_block_action === "REDIRECT" && s.inbound_redirect_number === undefined)
-    faults.push({ path: "inbound_redirect_number", message: "is required when inbound_block_action is REDIRECT" });
+    issues.push({ path: "inbound_redirect_number", message: "is required when inbound_block_action is REDIRECT" });
   if (s.inbound_redirect_number !== undefined && !toE164(s.inbound_redirect_number))
-    faults.push({ path: "inbound_redirect_number", message: NOT_A_NUMBER });
-  return faults;
+    issues.push({ path: "inbound_redirect_number", message: NOT_A_NUMBER });
+  return issues;
 }
 
-const checkFaults = (s: Part): ValidationIssue[] =>
+const checkIssues = (s: Part): ValidationIssue[] =>
   (s.pre_checks ?? []).flatMap((check, i) =>
-    preCheckFaults(check).map((f) => ({
+    preCheckIssues(check).map((f) => ({
       path: f.path ? `pre_checks.${i}.${f.path}` : `pre_checks.${i}`,
       message: f.message,
     })),
   );
 
-/** What is wrong with settings as a whole although each field fits its schema. Equal window times are no fault: they mean all day. */
-export const configurationFaults = (s: Part): ValidationIssue[] => [
-  ...zoneFaults(s),
-  ...limitFaults(s),
-  ...inboundFaults(s),
-  ...checkFaults(s),
+/** What is wrong with settings as a whole although each field fits its schema. Equal window times are no issue: they mean all day. */
+export const configurationIssues = (s: Part): ValidationIssue[] => [
+  ...zoneIssues(s),
+  ...limitIssues(s),
+  ...inboundIssues(s),
+  ...checkIssues(s),
 ];
 
-/** The settings with their phone numbers in the one spelling everybody compares. They must have passed `configurationFaults`. */
-export const normalised = <T extends Part>(s: T): T => ({
+/** The settings with their phone numbers in the one spelling everybody compares. They must have passed `configurationIssues`. */
+export const normalizedSettings = <T extends Part>(s: T): T => ({
   ...s,
   ...(s.inbound_redirect_number === undefined
     ? {}
@@ -97,18 +97,18 @@ export const normalised = <T extends Part>(s: T): T => ({
 });
 
 /** Settings with a change over them; null takes a field out, so that its default holds again. */
-export const patched = (stored: Settings, patch: ConfigurationPatch): Settings =>
+export const patchedSettings = (stored: Settings, patch: ConfigurationPatch): Settings =>
   Object.fromEntries(
     Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null),
   ) as unknown as Settings; // the seven required fields can't be null in a patch
 
 /** Whether settings go together. VALIDATION_FAILED lists everything that does not. */
-export function requireValid(s: Settings): void {
-  const errors = configurationFaults(s);
+export function requireValidConfiguration(s: Settings): void {
+  const errors = configurationIssues(s);
   if (errors.length > 0)
     fail(
       "VALIDATION_FAILED",
-      `The configuration is not valid: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`,
+      `The configuration is not valid: ${errors.length === 1 ? "1 issue" : `${errors.length} issues`}, see errors. Nothing was saved.`,
       { errors },
     );
 }

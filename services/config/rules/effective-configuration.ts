@@ -1,6 +1,6 @@
 import { configurationFields, type ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
-import { configurationFaults, normalised } from "./configuration-validation.ts";
+import { configurationIssues, normalizedSettings } from "./configuration-validation.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import { checkOf } from "./json-schema-validation.ts";
 
@@ -53,11 +53,11 @@ export function effective(
   };
 }
 
-const overrideFaults = checkOf(Type.Partial(Strict(configurationFields)));
+const overrideIssues = checkOf(Type.Partial(Strict(configurationFields)));
 
 /** The fields of an override that are known and hold a usable value; all others are left out. */
 function usable(override: Readonly<Record<string, unknown>>): Partial<Settings> {
-  const bad = new Set(overrideFaults(override).map((f) => f.path.split(".")[0]));
+  const bad = new Set(overrideIssues(override).map((f) => f.path.split(".")[0]));
   return Object.fromEntries(
     Object.entries(override).filter(([field]) => Object.hasOwn(configurationFields, field) && !bad.has(field)),
   ) as Partial<Settings>;
@@ -80,7 +80,7 @@ function locked(stored: Settings): Set<string> {
   ]);
 }
 
-/** Fields that are judged together: where one of them is at fault, none of the override's is taken. */
+/** Fields that are judged together: where one of them is at issue, none of the override's is taken. */
 const groupOf = (field: string): string => /^(?:rate_limit|inbound)_/.exec(field)?.[0] ?? field;
 
 /**
@@ -91,6 +91,6 @@ export function overridden(stored: Settings, override: Readonly<Record<string, u
   const fixed = locked(stored);
   const wanted = Object.entries(usable(override)).filter(([field]) => !fixed.has(field));
   const over = (fields: [string, unknown][]): Settings => ({ ...stored, ...Object.fromEntries(fields) });
-  const faulty = new Set(configurationFaults(over(wanted)).map((f) => groupOf(f.path.split(".")[0] ?? "")));
-  return normalised(over(wanted.filter(([field]) => !faulty.has(groupOf(field)))));
+  const faulty = new Set(configurationIssues(over(wanted)).map((f) => groupOf(f.path.split(".")[0] ?? "")));
+  return normalizedSettings(over(wanted.filter(([field]) => !faulty.has(groupOf(field)))));
 }

@@ -1,33 +1,33 @@
 import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
-import { patternFault } from "./pattern-validation.ts";
+import { patternIssue } from "./pattern-validation.ts";
 
 /** What is wrong with the rules of nodes and with how they gather keys. Pure. */
 
 const TESTS = ["equals", "one_of", "exists", "matches"] as const;
 
 const pattern = (text: string | undefined, path: string): ValidationIssue[] => {
-  const message = text === undefined ? null : patternFault(text);
+  const message = text === undefined ? null : patternIssue(text);
   return message === null ? [] : [{ path, message }];
 };
 
-function conditionFaults(when: Condition, path: string): ValidationIssue[] {
+function conditionIssues(when: Condition, path: string): ValidationIssue[] {
   const tests = TESTS.filter((test) => when[test] !== undefined);
-  const faults = [...pattern(when.matches, `${path}.matches`), ...pattern(when.digits, `${path}.digits`)];
+  const issues = [...pattern(when.matches, `${path}.matches`), ...pattern(when.digits, `${path}.digits`)];
   if (when.digits !== undefined)
     return when.variable === undefined && tests.length === 0
-      ? faults
-      : [{ path, message: "asks for digits and for a variable; make two rules of it" }, ...faults];
-  if (when.variable === undefined) return [{ path, message: "needs a variable, or digits" }, ...faults];
+      ? issues
+      : [{ path, message: "asks for digits and for a variable; make two rules of it" }, ...issues];
+  if (when.variable === undefined) return [{ path, message: "needs a variable, or digits" }, ...issues];
   return tests.length === 1
-    ? faults
+    ? issues
     : [
         { path, message: `needs one of ${TESTS.join(", ")}${tests.length > 1 ? `, not ${tests.join(" and ")}` : ""}` },
-        ...faults,
+        ...issues,
       ];
 }
 
-function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: boolean): ValidationIssue[] {
+function ruleIssues(rule: Transition, path: string, node: FlowNode, isLast: boolean): ValidationIssue[] {
   if (rule.when === undefined) {
     if (rule.next_node === undefined)
       return [{ path, message: "has no when, so it needs a next_node: it is where the talk goes on from here" }];
@@ -44,14 +44,14 @@ function ruleFaults(rule: Transition, path: string, node: FlowNode, isLast: bool
   const idle = rule.next_node === undefined && rule.outcome === undefined && Object.keys(rule.set ?? {}).length === 0;
   return [
     ...(idle ? [{ path, message: "leads nowhere: give it a next_node, an outcome or variables to set" }] : []),
-    ...conditionFaults(rule.when, `${path}.when`),
+    ...conditionIssues(rule.when, `${path}.when`),
   ];
 }
 
-function nodeFaults(node: FlowNode, path: string): ValidationIssue[] {
+function nodeIssues(node: FlowNode, path: string): ValidationIssue[] {
   const rules = node.transitions ?? [];
   return [
-    ...rules.flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, node, i === rules.length - 1)),
+    ...rules.flatMap((rule, i) => ruleIssues(rule, `${path}.transitions.${i}`, node, i === rules.length - 1)),
     ...(node.collection !== undefined && node.collect !== "dtmf"
       ? [{ path: `${path}.collection`, message: "says how keys are gathered, so the node needs collect: dtmf" }]
       : []),
@@ -63,5 +63,5 @@ export const leadsOn = (node: FlowNode): boolean =>
   node.transitions?.at(-1)?.when === undefined && node.transitions?.at(-1)?.next_node !== undefined;
 
 /** Everything that keeps rules and collections from working. */
-export const transitionFaults = (t: Pick<TemplateInput, "nodes">): ValidationIssue[] =>
-  t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`));
+export const transitionIssues = (t: Pick<TemplateInput, "nodes">): ValidationIssue[] =>
+  t.nodes.flatMap((node, i) => nodeIssues(node, `nodes.${i}`));

@@ -12,8 +12,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 /** Deepest nesting of objects and arrays in a schema. */
 export const MAX_SCHEMA_DEPTH = 32;
-/** Faults told of one value; more would say nothing new. */
-const MAX_FAULTS = 100;
+/** Issues told of one value; more would say nothing new. */
+const MAX_ISSUES = 100;
 /** Longest time a client's schema may take to check a value, or to be compiled. */
 const CHECK_MS = 250;
 const COMPILE_MS = 2000;
@@ -65,23 +65,23 @@ function depthOf(value: unknown, limit: number): number {
   return deepest + 1;
 }
 
-function remoteRefs(value: unknown, path: string, faults: ValidationIssue[]): void {
+function remoteRefs(value: unknown, path: string, issues: ValidationIssue[]): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if ((key === "$ref" || key === "$dynamicRef") && typeof inner === "string" && !inner.startsWith("#")) {
-      faults.push({
+      issues.push({
         path: `${path}.${key}`,
         message: "must point into this schema (#/…); other documents are not fetched",
       });
     }
-    remoteRefs(inner, `${path}.${key}`, faults);
+    remoteRefs(inner, `${path}.${key}`, issues);
   }
 }
 
-const unique = (faults: ValidationIssue[]): ValidationIssue[] =>
-  [...new Map(faults.map((f) => [`${f.path}\n${f.message}`, f])).values()].slice(0, MAX_FAULTS);
+const unique = (issues: ValidationIssue[]): ValidationIssue[] =>
+  [...new Map(issues.map((f) => [`${f.path}\n${f.message}`, f])).values()].slice(0, MAX_ISSUES);
 
-function metaFaults(schema: JsonSchema, path: string): ValidationIssue[] {
+function metaIssues(schema: JsonSchema, path: string): ValidationIssue[] {
   try {
     if (meta.validateSchema(schema)) return [];
   } catch {
@@ -93,15 +93,15 @@ function metaFaults(schema: JsonSchema, path: string): ValidationIssue[] {
 }
 
 /** Everything that is wrong with a schema itself: too large or deep, no valid 2020-12 schema, pointing elsewhere, or not to be compiled. */
-export function schemaFaults(schema: JsonSchema, path: string): ValidationIssue[] {
+export function schemaIssues(schema: JsonSchema, path: string): ValidationIssue[] {
   const text = JSON.stringify(schema);
   if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES)
     return [{ path, message: `must be at most ${MAX_SCHEMA_BYTES} bytes of JSON` }];
   if (depthOf(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH)
     return [{ path, message: `must not be nested more than ${MAX_SCHEMA_DEPTH} levels deep` }];
-  const faults = metaFaults(schema, path);
-  remoteRefs(schema, path, faults);
-  if (faults.length > 0 || !INTRICATE.test(text)) return faults;
+  const issues = metaIssues(schema, path);
+  remoteRefs(schema, path, issues);
+  if (issues.length > 0 || !INTRICATE.test(text)) return issues;
   try {
     compile(schema);
     return [];
@@ -111,10 +111,10 @@ export function schemaFaults(schema: JsonSchema, path: string): ValidationIssue[
   }
 }
 
-/** Checks one value; no faults: it fits. Paths are dotted and relative to the value. */
+/** Checks one value; no issues: it fits. Paths are dotted and relative to the value. */
 export type Check = (value: unknown) => ValidationIssue[];
 
-/** A check by this schema, compiled once. The schema must have passed `schemaFaults`. */
+/** A check by this schema, compiled once. The schema must have passed `schemaIssues`. */
 export function checkOf(schema: JsonSchema | TSchema): Check {
   const validate = compile(schema);
   const judge = (value: unknown): ValidationIssue[] => (validate(value) ? [] : unique(issuesOf(validate.errors)));

@@ -42,7 +42,7 @@ function waysThrough(pattern: string): number | string {
 }
 
 /** What is wrong with a pattern; null when it can be used. */
-export function patternFault(pattern: string): string | null {
+export function patternIssue(pattern: string): string | null {
   try {
     RegExp(`^(?:${pattern})$`, "iu");
     RegExp(pattern, "iu"); // what closes our own group and opens another is no pattern either

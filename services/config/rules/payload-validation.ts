@@ -15,7 +15,7 @@ function opened(schema: JsonSchema): JsonSchema {
     : { ...schema, properties: { ...properties, ...Object.fromEntries(missing.map((key) => [key, true])) } };
 }
 
-/** The check of payloads by a template's schema (null: it has none). Faults' paths start with `payload`. */
+/** The check of payloads by a template's schema (null: it has none). Issues' paths start with `payload`. */
 export function payloadCheck(schema: JsonSchema | null): Check {
   if (schema === null) return () => [];
   const check = checkOf(opened(schema));

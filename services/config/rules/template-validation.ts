@@ -1,9 +1,9 @@
 import type { FlowFunction, TemplateInput } from "../../../shared/contracts/template.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
-import { schemaFaults } from "./json-schema-validation.ts";
-import { leadsOn, transitionFaults } from "./flow-transition-validation.ts";
-import { functionsOf, soleVariable, variableFaults, variablesOf, type Variables } from "./template-variables.ts";
+import { schemaIssues } from "./json-schema-validation.ts";
+import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
+import { functionsOf, soleVariable, variableIssues, variablesOf, type Variables } from "./template-variables.ts";
 
 /** Largest template taken, as JSON text. */
 export const MAX_TEMPLATE_BYTES = 256 * 1024;
@@ -28,7 +28,7 @@ function repeated(
   });
 }
 
-function nameFaults(t: TemplateInput): ValidationIssue[] {
+function nameIssues(t: TemplateInput): ValidationIssue[] {
   const globals = (t.global_functions ?? []).map((f) => f.name);
   const global = new Set(globals);
   return [
@@ -70,7 +70,7 @@ function reachable(t: TemplateInput): Set<string> {
   return reached;
 }
 
-function roadFaults(t: TemplateInput): ValidationIssue[] {
+function roadIssues(t: TemplateInput): ValidationIssue[] {
   const names = new Set(t.nodes.map((n) => n.name));
   const roads = [
     ...functionsOf(t).map(({ path, fn }) => ({ path, next_node: fn.next_node })),
@@ -108,7 +108,7 @@ const leadsNowhere = (fn: FlowFunction): boolean =>
   Object.keys(fn.set ?? {}).length === 0 &&
   (fn.action ?? "none") === "none";
 
-function transferFaults(fn: FlowFunction, path: string, variables: Variables): ValidationIssue[] {
+function transferIssues(fn: FlowFunction, path: string, variables: Variables): ValidationIssue[] {
   if (fn.action !== "transfer") return [];
   if (fn.transfer_to === undefined)
     return [{ path: `${path}.transfer_to`, message: "is required for the action transfer" }];
@@ -133,7 +133,7 @@ function transferFaults(fn: FlowFunction, path: string, variables: Variables): V
 }
 
 /** Keys between the variables; those that variables bring are looked at when they are pressed. */
-function digitsFaults(fn: FlowFunction, path: string): ValidationIssue[] {
+function digitsIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "send_digits") return [];
   if (fn.digits === undefined) return [{ path: `${path}.digits`, message: "is required for the action send_digits" }];
   const fixed = fn.digits.replace(/\{\{[^}]*\}\}|\s/g, "");
@@ -142,7 +142,7 @@ function digitsFaults(fn: FlowFunction, path: string): ValidationIssue[] {
     : [{ path: `${path}.digits`, message: "may hold 0-9, *, #, w and {{variables}}, at most 32 keys" }];
 }
 
-function httpFaults(fn: FlowFunction, path: string): ValidationIssue[] {
+function httpIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "http") return [];
   if (fn.http === undefined) return [{ path: `${path}.http`, message: "is required for the action http" }];
   return HTTP_ORIGIN.test(fn.http.url) && URL.canParse(fn.http.url.replaceAll(/[{}\s]/g, "x"))
@@ -150,12 +150,12 @@ function httpFaults(fn: FlowFunction, path: string): ValidationIssue[] {
     : [{ path: `${path}.http.url`, message: "must be an http or https address whose host holds no variable" }];
 }
 
-function parameterFaults(fn: FlowFunction, path: string): ValidationIssue[] {
+function parameterIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   const at = `${path}.parameters`;
   const properties = fn.parameters?.["properties"];
   const known = typeof properties === "object" && properties !== null ? properties : {};
   return [
-    ...(fn.parameters === undefined ? [] : schemaFaults(fn.parameters, at)),
+    ...(fn.parameters === undefined ? [] : schemaIssues(fn.parameters, at)),
     ...(fn.parameters === undefined || fn.parameters["type"] === "object"
       ? []
       : [{ path: `${at}.type`, message: "must be object: a function takes named arguments" }]),
@@ -172,30 +172,30 @@ function parameterFaults(fn: FlowFunction, path: string): ValidationIssue[] {
   ];
 }
 
-function functionFaults(t: TemplateInput): ValidationIssue[] {
+function functionIssues(t: TemplateInput): ValidationIssue[] {
   const variables = variablesOf(t);
   return functionsOf(t).flatMap(({ path, fn }) => [
     ...(leadsNowhere(fn)
       ? [{ path, message: `${fn.name} leads nowhere: give it a next_node, an outcome, variables to set or an action` }]
       : []),
-    ...transferFaults(fn, path, variables),
-    ...httpFaults(fn, path),
-    ...digitsFaults(fn, path),
-    ...parameterFaults(fn, path),
+    ...transferIssues(fn, path, variables),
+    ...httpIssues(fn, path),
+    ...digitsIssues(fn, path),
+    ...parameterIssues(fn, path),
   ]);
 }
 
-function payloadSchemaFaults(t: TemplateInput): ValidationIssue[] {
+function payloadSchemaIssues(t: TemplateInput): ValidationIssue[] {
   if (t.payload_schema === undefined) return [];
   const type = t.payload_schema["type"];
   const takesObjects = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   return [
-    ...schemaFaults(t.payload_schema, "payload_schema"),
+    ...schemaIssues(t.payload_schema, "payload_schema"),
     ...(takesObjects ? [] : [{ path: "payload_schema.type", message: "must be object: a payload is one" }]),
   ];
 }
 
-function evaluatorFaults({ evaluators = [] }: TemplateInput): ValidationIssue[] {
+function evaluatorIssues({ evaluators = [] }: TemplateInput): ValidationIssue[] {
   return [
     ...repeated(
       evaluators.map((e) => e.name),
@@ -219,24 +219,24 @@ function isLanguage(tag: string): boolean {
 }
 
 /** Everything that keeps a template from working, at once, each with its path. None: it can be saved. */
-export function templateFaults(t: TemplateInput): ValidationIssue[] {
+export function templateIssues(t: TemplateInput): ValidationIssue[] {
   if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
     return [{ path: "", message: `the template must be at most ${MAX_TEMPLATE_BYTES} bytes of JSON` }];
   if (functionsOf(t).length > MAX_FUNCTIONS)
     return [{ path: "nodes", message: `all nodes together may have at most ${MAX_FUNCTIONS} functions` }];
   return [
-    ...nameFaults(t),
-    ...roadFaults(t),
+    ...nameIssues(t),
+    ...roadIssues(t),
     ...t.nodes.flatMap((n, i) =>
       n.say === undefined && n.prompt === undefined && !leadsOn(n)
         ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }]
         : [],
     ),
-    ...functionFaults(t),
-    ...transitionFaults(t),
-    ...payloadSchemaFaults(t),
-    ...variableFaults(t),
-    ...evaluatorFaults(t),
+    ...functionIssues(t),
+    ...transitionIssues(t),
+    ...payloadSchemaIssues(t),
+    ...variableIssues(t),
+    ...evaluatorIssues(t),
     ...(t.language === undefined || isLanguage(t.language)
       ? []
       : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
@@ -244,12 +244,12 @@ export function templateFaults(t: TemplateInput): ValidationIssue[] {
 }
 
 /** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
-export function requireSound(t: TemplateInput): void {
-  const errors = templateFaults(t);
+export function requireValidTemplate(t: TemplateInput): void {
+  const errors = templateIssues(t);
   if (errors.length > 0)
     fail(
       "TEMPLATE_INVALID",
-      `The template can't work as it is: ${errors.length === 1 ? "1 fault" : `${errors.length} faults`}, see errors. Nothing was saved.`,
+      `The template can't work as it is: ${errors.length === 1 ? "1 issue" : `${errors.length} issues`}, see errors. Nothing was saved.`,
       { errors },
     );
 }

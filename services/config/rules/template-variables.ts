@@ -53,28 +53,28 @@ export function variablesOf(t: TemplateInput): Variables {
 /** The variable that is all of a text, or null. */
 export const soleVariable = (text: string): string | null => WHOLE.exec(text)?.[1] ?? null;
 
-function textFaults(text: string | undefined, path: string, known: ReadonlySet<string>): ValidationIssue[] {
-  const faults = new Map<string, ValidationIssue>();
+function textIssues(text: string | undefined, path: string, known: ReadonlySet<string>): ValidationIssue[] {
+  const issues = new Map<string, ValidationIssue>();
   for (const piece of (text ?? "").split("{{").slice(1)) {
     const name = NAME_AND_END.exec(piece)?.[1];
     if (name === undefined)
-      faults.set("", { path, message: "holds {{ that begins no variable; write {{name}} with letters, digits and _" });
+      issues.set("", { path, message: "holds {{ that begins no variable; write {{name}} with letters, digits and _" });
     else if (!known.has(name))
-      faults.set(name, {
+      issues.set(name, {
         path,
         message: `uses {{${name}}}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
       });
   }
-  return [...faults.values()];
+  return [...issues.values()];
 }
 
-function deepFaults(value: unknown, path: string, known: ReadonlySet<string>): ValidationIssue[] {
-  if (typeof value === "string") return textFaults(value, path, known);
+function deepIssues(value: unknown, path: string, known: ReadonlySet<string>): ValidationIssue[] {
+  if (typeof value === "string") return textIssues(value, path, known);
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => deepFaults(inner, `${path}.${key}`, known));
+  return Object.entries(value).flatMap(([key, inner]) => deepIssues(inner, `${path}.${key}`, known));
 }
 
-function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>): ValidationIssue[] {
+function ruleIssues(rule: Transition, path: string, known: ReadonlySet<string>): ValidationIssue[] {
   const variable = rule.when?.variable;
   const inRule = rule.when?.digits === undefined ? known : new Set([...known, DIGITS]);
   return [
@@ -86,36 +86,36 @@ function ruleFaults(rule: Transition, path: string, known: ReadonlySet<string>):
             message: `asks for ${variable}, which is neither a property of payload_schema, nor in variables, nor set by the talk`,
           },
         ]),
-    ...Object.entries(rule.set ?? {}).flatMap(([name, text]) => textFaults(text, `${path}.set.${name}`, inRule)),
+    ...Object.entries(rule.set ?? {}).flatMap(([name, text]) => textIssues(text, `${path}.set.${name}`, inRule)),
   ];
 }
 
-const nodeFaults = (node: FlowNode, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
-  ...textFaults(node.say, `${path}.say`, known),
-  ...textFaults(node.prompt, `${path}.prompt`, known),
-  ...textFaults(node.role_prompt, `${path}.role_prompt`, known),
+const nodeIssues = (node: FlowNode, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
+  ...textIssues(node.say, `${path}.say`, known),
+  ...textIssues(node.prompt, `${path}.prompt`, known),
+  ...textIssues(node.role_prompt, `${path}.role_prompt`, known),
   ...(["on_enter", "on_exit"] as const).flatMap((when) =>
     (node[when] ?? []).flatMap((a, i) =>
-      a.type === "set" ? textFaults(a.value, `${path}.${when}.${i}.value`, known) : [],
+      a.type === "set" ? textIssues(a.value, `${path}.${when}.${i}.value`, known) : [],
     ),
   ),
-  ...(node.transitions ?? []).flatMap((rule, i) => ruleFaults(rule, `${path}.transitions.${i}`, known)),
+  ...(node.transitions ?? []).flatMap((rule, i) => ruleIssues(rule, `${path}.transitions.${i}`, known)),
 ];
 
-const functionFaults = (fn: FlowFunction, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
-  ...textFaults(fn.transfer_to, `${path}.transfer_to`, known),
-  ...textFaults(fn.digits, `${path}.digits`, known),
-  ...textFaults(fn.http?.url, `${path}.http.url`, known),
-  ...deepFaults(fn.http?.body, `${path}.http.body`, known),
+const functionIssues = (fn: FlowFunction, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
+  ...textIssues(fn.transfer_to, `${path}.transfer_to`, known),
+  ...textIssues(fn.digits, `${path}.digits`, known),
+  ...textIssues(fn.http?.url, `${path}.http.url`, known),
+  ...deepIssues(fn.http?.body, `${path}.http.body`, known),
 ];
 
 /** Variables that are used but never come from anywhere, and braces that are no variable. */
-export function variableFaults(t: TemplateInput): ValidationIssue[] {
+export function variableIssues(t: TemplateInput): ValidationIssue[] {
   const { known } = variablesOf(t);
   return [
-    ...textFaults(t.greeting, "greeting", known),
-    ...textFaults(t.voicemail_message, "voicemail_message", known),
-    ...t.nodes.flatMap((node, i) => nodeFaults(node, `nodes.${i}`, known)),
-    ...functionsOf(t).flatMap(({ path, fn }) => functionFaults(fn, path, known)),
+    ...textIssues(t.greeting, "greeting", known),
+    ...textIssues(t.voicemail_message, "voicemail_message", known),
+    ...t.nodes.flatMap((node, i) => nodeIssues(node, `nodes.${i}`, known)),
+    ...functionsOf(t).flatMap(({ path, fn }) => functionIssues(fn, path, known)),
   ];
 }

@@ -4,8 +4,8 @@ import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/template.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
-import { requireSound } from "../rules/template-validation.ts";
-import { changed, nextRecord } from "./template-records.ts";
+import { requireValidTemplate } from "../rules/template-validation.ts";
+import { patchedTemplate, nextRecord } from "./template-records.ts";
 import type { TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
 import { toChange } from "../tenancy.ts";
@@ -24,16 +24,16 @@ const onlySwitches = (patch: TemplatePatch): boolean => Object.keys(patch).every
 
 /** One try at a new version; null: another save came first. A version whose writer died before it became current is made current on the way. */
 async function tryVersion(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   by: By,
   head: TemplateDoc,
   patch: TemplatePatch,
 ): Promise<TemplateRecord | null> {
   const was = (await templates.version(head._id, head.version)) ?? templateNotFound();
-  const written = changed({ ...was, is_active: head.is_active }, patch);
-  requireSound(written);
-  const record = nextRecord(head, was, written, ground.clock.now());
+  const written = patchedTemplate({ ...was, is_active: head.is_active }, patch);
+  requireValidTemplate(written);
+  const record = nextRecord(head, was, written, deps.clock.now());
   if (await templates.addVersion(record)) {
     await templates.advance(scopeOf(by), record, patch.is_active);
     return record;
@@ -44,7 +44,7 @@ async function tryVersion(
 }
 
 async function save(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   { by, id, template: patch }: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
@@ -55,12 +55,12 @@ async function save(
         scopeOf(by),
         head._id,
         patch.is_active ?? head.is_active,
-        ground.clock.now(),
+        deps.clock.now(),
       );
       const [record] = await templates.current(switched ? [switched] : []);
       return record ?? templateNotFound();
     }
-    const record = await tryVersion(ground, templates, by, head, patch);
+    const record = await tryVersion(deps, templates, by, head, patch);
     if (record) return record;
   }
   return fail("BUSY", "The template is being saved by many at once; try again in a few seconds.");
@@ -71,20 +71,20 @@ async function save(
  * FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY.
  */
 export async function changeTemplate(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   bus: Bus,
   params: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
   const { by, template: patch } = params;
-  const record = await save(ground, templates, params);
+  const record = await save(deps, templates, params);
   const { id, version, reseller_id, merchant_id } = record;
-  ground.log.info(
+  deps.log.info(
     { event: "template.saved", template_id: id, version, reseller_id, by: by.id },
     "a template was changed",
   );
   bus.broadcast("config.changed", { template_id: id });
-  await recordAudit(ground, bus, {
+  await recordAudit(deps, bus, {
     by,
     action: "template.updated",
     subject: id,
@@ -100,7 +100,7 @@ export async function changeTemplate(
  * FORBIDDEN, TEMPLATE_NOT_FOUND, RESOURCE_IN_USE while it has unfinished leads.
  */
 export async function deleteTemplate(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   bus: Bus,
@@ -115,9 +115,9 @@ export async function deleteTemplate(
     );
   const configuration_id = await configurations.removeOf(scopeOf(by), _id);
   if (!(await templates.remove(scopeOf(by), _id))) templateNotFound();
-  ground.log.info({ event: "template.deleted", template_id: _id, reseller_id, by: by.id }, "a template was deleted");
+  deps.log.info({ event: "template.deleted", template_id: _id, reseller_id, by: by.id }, "a template was deleted");
   bus.broadcast("config.changed", { template_id: _id });
-  await recordAudit(ground, bus, {
+  await recordAudit(deps, bus, {
     by,
     action: "template.deleted",
     subject: _id,

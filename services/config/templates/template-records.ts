@@ -66,7 +66,7 @@ const asWritten = (r: TemplateRecord): TemplateInput => ({
 });
 
 /** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
-export function changed(r: TemplateRecord, { limits, ...patch }: TemplatePatch): TemplateInput {
+export function patchedTemplate(r: TemplateRecord, { limits, ...patch }: TemplatePatch): TemplateInput {
   const { limits: limitsNow, ...now } = asWritten(r);
   const merged = Object.entries({
     ...now,

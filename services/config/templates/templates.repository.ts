@@ -17,7 +17,7 @@ export interface TemplateFilter {
 
 /** Reads and writes of the collections `templates` and `template_versions`. */
 export interface TemplatesRepository {
-  /** Writes the version, then the head that names it: a fault in between leaves a version nobody sees. */
+  /** Writes the version, then the head that names it: a crash in between leaves a version nobody sees. */
   create(record: TemplateRecord): Promise<void>;
   /** The head, if it lies in the scope. */
   head(scope: Scope, id: string): Promise<TemplateDoc | null>;

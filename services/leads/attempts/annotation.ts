@@ -1,22 +1,22 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
-import { annotate, checked, evaluated, evaluationFields } from "../rules/lead-state-machine.ts";
+import { annotate, preCheckHistory, evaluationHistory, evaluationFields } from "../rules/lead-state-machine.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 
-type Noted = ParamsOf<"leads.annotate">;
+type Annotation = ParamsOf<"leads.annotate">;
 
 /** What pre-checks may call the variables they give the payload: what a template can name. */
 const VARIABLE = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const MAX_NAME = 100;
 /** Fields of the payload that decide whom we call and whom we tell; no answer from elsewhere may change them. */
-const OURS: readonly string[] = ["customer_mobile_number", "reporting_webhook_url"];
+const PROTECTED_FIELDS: readonly string[] = ["customer_mobile_number", "reporting_webhook_url"];
 /** Variables taken from one attempt's pre-checks. */
 const MAX_EXPORTED = 100;
 
 /** The variables that may go into the payload, and the names of those that may not. */
 export function exportable(exported: Record<string, unknown>): { taken: Record<string, unknown>; refused: string[] } {
   const fits = ([name, value]: [string, unknown], i: number): boolean =>
-    i < MAX_EXPORTED && VARIABLE.test(name) && !OURS.includes(name) && !hasNulKey(value);
+    i < MAX_EXPORTED && VARIABLE.test(name) && !PROTECTED_FIELDS.includes(name) && !hasNulKey(value);
   const entries = Object.entries(exported);
   const refused = entries
     .filter((entry, i) => !fits(entry, i))
@@ -26,7 +26,7 @@ export function exportable(exported: Record<string, unknown>): { taken: Record<s
 }
 
 /** The fields that the facts are kept in. */
-function fieldsOf(p: Noted, taken: Record<string, unknown>): Record<string, unknown> {
+function annotationFields(p: Annotation, taken: Record<string, unknown>): Record<string, unknown> {
   return {
     ...(p.call_id === undefined ? {} : { call_id: p.call_id }),
     ...(p.recording_url === undefined ? {} : { recording_url: p.recording_url }),
@@ -41,28 +41,32 @@ function fieldsOf(p: Noted, taken: Record<string, unknown>): Record<string, unkn
 }
 
 /** What the history keeps: of variables their names, for their values are the customer's. */
-function toldOf(
-  { lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...told }: Noted,
+function annotationHistory(
+  { lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...told }: Annotation,
   taken: Record<string, unknown>,
   refused: string[],
 ): Record<string, unknown> {
   const names = Object.keys(taken);
   return {
     ...told,
-    ...checked(pre_check_results),
-    ...(evaluation === undefined ? {} : { evaluation: evaluated(evaluation) }),
+    ...preCheckHistory(pre_check_results),
+    ...(evaluation === undefined ? {} : { evaluation: evaluationHistory(evaluation) }),
     ...(names.length > 0 ? { exported: names } : {}),
     ...(refused.length > 0 ? { not_exported: refused } : {}),
   };
 }
 
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
-export async function note(ground: ServiceDeps, leads: LeadsRepository, p: Noted): Promise<ResultOf<"leads.annotate">> {
+export async function annotateLead(
+  deps: ServiceDeps,
+  leads: LeadsRepository,
+  p: Annotation,
+): Promise<ResultOf<"leads.annotate">> {
   const { taken, refused } = exportable(p.exported ?? {});
-  const fields = fieldsOf(p, taken);
-  const told = toldOf(p, taken, refused);
+  const fields = annotationFields(p, taken);
+  const told = annotationHistory(p, taken, refused);
   if (Object.keys(told).length === 0) return { done: false };
-  const now = ground.clock.now();
+  const now = deps.clock.now();
   if (await leads.transition(annotate(p, fields, told, now))) return { done: true };
   const late = {
     ...(p.cost === undefined ? {} : { cost: p.cost }),
@@ -72,7 +76,7 @@ export async function note(ground: ServiceDeps, leads: LeadsRepository, p: Noted
   return {
     done:
       (await leads.transition(
-        annotate(p, fieldsOf({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true),
+        annotate(p, annotationFields({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true),
       )) !== null,
   };
 }

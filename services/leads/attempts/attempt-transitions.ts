@@ -1,10 +1,10 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
-import { announce } from "../queues/queue-notice.ts";
+import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
 import { toClaimed, type FinishedDoc } from "../lists/lead-views.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { note } from "./annotation.ts";
+import { annotateLead } from "./annotation.ts";
 import { settle as decide } from "../rules/settlement.ts";
 
 type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<
@@ -12,10 +12,10 @@ type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "le
 >;
 
 /** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
-export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
+export function attemptTransitions(deps: ServiceDeps, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
   return {
     async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
-      const now = ground.clock.now();
+      const now = deps.clock.now();
       const until = plusSeconds(now, p.lease_seconds);
       const claims = p.items.map((i) =>
         machine.claim(
@@ -31,19 +31,19 @@ export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished
     },
 
     async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
-      const lead = await leads.byBaton(p.lead_id);
+      const lead = await leads.byLease(p.lead_id);
       // a call of somebody to us can't be given back: it never waits
       if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
-      const now = ground.clock.now();
+      const now = deps.clock.now();
       const due_at = new Date(p.due_at);
       const moved = await leads.transition(
         p.pre_check
-          ? machine.putOff(p, lead, due_at, p.pre_check, now)
+          ? machine.releaseForPreCheck(p, lead, due_at, p.pre_check, now)
           : machine.release(p, lead, due_at, p.reason, now, false),
       );
       if (moved) {
-        announce(ground, [moved]);
-        ground.log.info(
+        announceQueues(deps, [moved]);
+        deps.log.info(
           { event: "lead.held", lead_id: p.lead_id, why: moved.held?.why ?? p.reason, until: p.due_at },
           "lead given back, no attempt spent",
         );
@@ -52,27 +52,21 @@ export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished
     },
 
     async drop(p: ParamsOf<"leads.drop">): Answer<"leads.drop"> {
-      const lead = await leads.byBaton(p.lead_id);
+      const lead = await leads.byLease(p.lead_id);
       const moved =
         lead &&
         (await leads.transition(
-          machine.drop(
-            { lead_id: p.lead_id, due_at: new Date(p.due_at) },
-            lead,
-            p.outcome,
-            p.reason,
-            ground.clock.now(),
-          ),
+          machine.drop({ lead_id: p.lead_id, due_at: new Date(p.due_at) }, lead, p.outcome, p.reason, deps.clock.now()),
         ));
       if (moved) onFinished(moved);
       return { done: moved !== null };
     },
 
     async settle(p: Pick<ParamsOf<"leads.settle">, "lead_id" | "claim_no" | "facts">): Answer<"leads.settle"> {
-      const lead = await leads.byBaton(p.lead_id);
+      const lead = await leads.byLease(p.lead_id);
       const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
       if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
-      const now = ground.clock.now();
+      const now = deps.clock.now();
       const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
       const moved = await leads.transition(
         settlement.kind === "retry"
@@ -82,8 +76,8 @@ export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished
       if (!moved) return lost;
       if (settlement.kind === "finish") onFinished(moved);
       else {
-        announce(ground, [moved]);
-        ground.log.info(
+        announceQueues(deps, [moved]);
+        deps.log.info(
           {
             event: "lead.retry",
             lead_id: moved._id,
@@ -97,6 +91,6 @@ export function attempts(ground: ServiceDeps, leads: LeadsRepository, onFinished
       return { done: true, status: moved.status, outcome: moved.outcome };
     },
 
-    annotate: (p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> => note(ground, leads, p),
+    annotate: (p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> => annotateLead(deps, leads, p),
   };
 }

@@ -2,12 +2,12 @@ import type { ParamsOf } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
 import type { Explanation } from "../../../shared/contracts/explanation.ts";
-import { RECEIVED } from "../rules/lead-state-machine.ts";
+import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";
 
 /** A call of somebody to us that was accepted. */
-export type Received = ParamsOf<"leads.receive">;
+export type InboundCall = ParamsOf<"leads.receive">;
 
 /** Nothing is tried again: nobody is called back because a call of theirs ended badly. */
 const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
@@ -16,7 +16,7 @@ const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
 const MAX_REQUEST_ID = 200;
 
 /** The document of an inbound lead: in its attempt from the first moment, never waiting, so never due. */
-export function inboundDocument(p: Received, now: Date): LeadDoc {
+export function inboundDocument(p: InboundCall, now: Date): LeadDoc {
   const { lead_id, reseller_id, merchant_id, template_id, from, to, reporting_webhook_url } = p;
   const payload = {
     caller_number: from,
@@ -31,7 +31,7 @@ export function inboundDocument(p: Received, now: Date): LeadDoc {
     template: p.template,
     request_id: `inbound:${p.call_id}`.slice(0, MAX_REQUEST_ID),
     queue: queueName({ _id: lead_id, ...of }, "reseller"),
-    ...RECEIVED,
+    ...INBOUND_STATE,
     phone_number: from,
     payload,
     payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
@@ -63,7 +63,7 @@ export function inboundDocument(p: Received, now: Date): LeadDoc {
         event: "received",
         at: now,
         details: {
-          claim_no: RECEIVED.claim_no,
+          claim_no: INBOUND_STATE.claim_no,
           provider: p.provider,
           number_id: p.number_id,
           template_version: p.template_version,

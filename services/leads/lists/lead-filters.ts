@@ -16,7 +16,7 @@ export interface LeadFilter {
 }
 
 /** A filter of the API's words. INVALID_PHONE_NUMBER. */
-export function filterOf(asked: Omit<ParamsOf<"leads.list">, "by" | "limit" | "cursor">): LeadFilter {
+export function parseFilter(asked: Omit<ParamsOf<"leads.list">, "by" | "limit" | "cursor">): LeadFilter {
   const { mode, phone, from, to, ...same } = asked;
   const phone_number =
     phone === undefined
@@ -37,7 +37,7 @@ export function filterOf(asked: Omit<ParamsOf<"leads.list">, "by" | "limit" | "c
 }
 
 /** The filter as a query; each of its fields leads an index that is in the order of lists (leads.model.ts). */
-export function given({ include_test, from, to, ...same }: LeadFilter): Record<string, unknown> {
+export function filterQuery({ include_test, from, to, ...same }: LeadFilter): Record<string, unknown> {
   const period = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
   return { ...same, ...((from ?? to) ? { created_at: period } : {}), ...(include_test ? {} : { is_test: false }) };
 }

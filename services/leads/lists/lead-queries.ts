@@ -3,7 +3,7 @@ import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
-import { filterOf } from "./lead-filters.ts";
+import { parseFilter } from "./lead-filters.ts";
 import { explainInbound } from "../attempts/inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
@@ -45,7 +45,7 @@ function readable({
 }
 
 /** What people read of leads, always within their scope. */
-export function reading(ground: ServiceDeps, leads: LeadsRepository) {
+export function leadQueries(deps: ServiceDeps, leads: LeadsRepository) {
   const mine = async (by: By, lead_id: string) =>
     (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
   return {
@@ -60,7 +60,7 @@ export function reading(ground: ServiceDeps, leads: LeadsRepository) {
 
     async list({ by, limit, cursor, ...asked }: ParamsOf<"leads.list">): Promise<ResultOf<"leads.list">> {
       const { items, next_cursor } = pageOf(
-        await leads.page(scopeOf(by), filterOf(asked), pageFilter(cursor), pageSize(limit)),
+        await leads.page(scopeOf(by), parseFilter(asked), pageFilter(cursor), pageSize(limit)),
         limit,
       );
       return { count: items.length, leads: items.map(toSummary), next_cursor };
@@ -79,7 +79,7 @@ export function reading(ground: ServiceDeps, leads: LeadsRepository) {
     async summary({ by, from, to, ...owned }: ParamsOf<"leads.summary">): Promise<ResultOf<"leads.summary">> {
       const period = periodOf(
         { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
-        ground.clock.now(),
+        deps.clock.now(),
       );
       const groups = await leads
         .figures<Group>(scopeOf(by), { ...owned, ...period }, GROUPING, SUMMARY_MAX_MS)
@@ -91,12 +91,12 @@ export function reading(ground: ServiceDeps, leads: LeadsRepository) {
             );
           throw error;
         });
-      return summaryOf(groups, period, ground.env.COST_CURRENCY);
+      return summaryOf(groups, period, deps.env.COST_CURRENCY);
     },
 
     async explain({ by, lead_id, at }: ParamsOf<"leads.explain">, bus: Bus): Promise<ResultOf<"leads.explain">> {
       const doc = await mine(by, lead_id);
-      if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? ground.clock.now().toISOString());
+      if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
       const lead = toWaiting(doc);
       return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
     },

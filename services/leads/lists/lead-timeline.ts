@@ -37,7 +37,7 @@ export const EVENTS = [
 ] as const;
 type EventName = (typeof EVENTS)[number];
 
-const PLACE = new Map<string, number>(EVENTS.map((name, i) => [name, i]));
+const EVENT_ORDER = new Map<string, number>(EVENTS.map((name, i) => [name, i]));
 
 /** All that was recorded of one lead. */
 export interface Recorded {
@@ -46,7 +46,12 @@ export interface Recorded {
   deliveries: readonly DeliveryRecord[];
 }
 
-const told = (at: string | null, source: Source, event: EventName, details: Record<string, unknown>): TimelineEvent[] =>
+const timelineEvent = (
+  at: string | null,
+  source: Source,
+  event: EventName,
+  details: Record<string, unknown>,
+): TimelineEvent[] =>
   at === null
     ? []
     : [
@@ -66,7 +71,9 @@ const instant = (v: unknown): string | null =>
 /** The results of an attempt's pre-checks that an entry keeps, each at its own time where it tells one. */
 const fromChecks = (results: unknown, claim_no: unknown, at: string): TimelineEvent[] =>
   Array.isArray(results)
-    ? results.filter(isRecord).flatMap((r) => told(instant(r["at"]) ?? at, "dialer", "pre_checked", { claim_no, ...r }))
+    ? results
+        .filter(isRecord)
+        .flatMap((r) => timelineEvent(instant(r["at"]) ?? at, "dialer", "pre_checked", { claim_no, ...r }))
     : [];
 
 /** A move of the machine; of an attempt's end what is known of its talk, and of its pre-checks what each found out. */
@@ -79,7 +86,7 @@ function fromHistory({ event, at, details }: HistoryEntry): TimelineEvent[] {
   if (event === "noted" && checks.length > 0 && Object.keys(rest).length === 1) return checks;
   return isRecord(talk)
     ? [
-        ...told(typeof ended_at === "string" ? ended_at : move.at, "conversation", "talk_ended", {
+        ...timelineEvent(typeof ended_at === "string" ? ended_at : move.at, "conversation", "talk_ended", {
           claim_no: rest["claim_no"],
           ...talk,
         }),
@@ -93,7 +100,7 @@ function fromHistory({ event, at, details }: HistoryEntry): TimelineEvent[] {
 const beginning = ({ lead }: Recorded): TimelineEvent[] =>
   lead.history.some((h) => h.event === "queued" || h.event === "received")
     ? []
-    : told(lead.created_at.toISOString(), "leads", "queued", {});
+    : timelineEvent(lead.created_at.toISOString(), "leads", "queued", {});
 
 /** Results of pre-checks may be told twice: when they were noted, and with the attempt's end. */
 function once(events: TimelineEvent[]): TimelineEvent[] {
@@ -109,17 +116,19 @@ function once(events: TimelineEvent[]): TimelineEvent[] {
 
 function fromCall(c: CallHistory): TimelineEvent[] {
   const { claim_no, call_id } = c;
-  if (c.state === "VOID") return told(c.intended_at, "dialer", "dial_prevented", { claim_no });
+  if (c.state === "VOID") return timelineEvent(c.intended_at, "dialer", "dial_prevented", { claim_no });
   return [
     ...(c.direction === "INBOUND"
       ? []
-      : told(c.intended_at, "dialer", "dial_intended", { claim_no, provider: c.provider })),
-    ...(c.ended === "not_dialled" ? told(c.ended_at, "dialer", "dial_undone", { claim_no, cause: c.cause }) : []),
-    ...told(c.placed_at, "dialer", "placed", { claim_no, call_id }),
-    ...told(c.ringing_at, "carrier", "ringing", { claim_no, call_id }),
-    ...told(c.answered_at, "carrier", "answered", { claim_no, call_id, machine: c.machine }),
-    ...told(c.joined_at, "conversation", "media_joined", { claim_no }),
-    ...told(c.ended === "not_dialled" ? null : c.ended_at, "carrier", "ended", {
+      : timelineEvent(c.intended_at, "dialer", "dial_intended", { claim_no, provider: c.provider })),
+    ...(c.ended === "not_dialled"
+      ? timelineEvent(c.ended_at, "dialer", "dial_undone", { claim_no, cause: c.cause })
+      : []),
+    ...timelineEvent(c.placed_at, "dialer", "placed", { claim_no, call_id }),
+    ...timelineEvent(c.ringing_at, "carrier", "ringing", { claim_no, call_id }),
+    ...timelineEvent(c.answered_at, "carrier", "answered", { claim_no, call_id, machine: c.machine }),
+    ...timelineEvent(c.joined_at, "conversation", "media_joined", { claim_no }),
+    ...timelineEvent(c.ended === "not_dialled" ? null : c.ended_at, "carrier", "ended", {
       claim_no,
       call_id,
       ended: c.ended,
@@ -127,12 +136,12 @@ function fromCall(c: CallHistory): TimelineEvent[] {
       hang_up: c.hang_up,
       talk_seconds: c.talk_seconds,
     }),
-    ...told(c.closed_at, "dialer", "closed", { claim_no, cost: c.cost, cost_currency: c.cost_currency }),
+    ...timelineEvent(c.closed_at, "dialer", "closed", { claim_no, cost: c.cost, cost_currency: c.cost_currency }),
   ];
 }
 
 const fromCallback = (e: CarrierEventHistory): TimelineEvent[] =>
-  told(e.received_at, "carrier", "callback", {
+  timelineEvent(e.received_at, "carrier", "callback", {
     call_ref: e.call_ref,
     kind: e.kind,
     steps: e.steps,
@@ -141,9 +150,9 @@ const fromCallback = (e: CarrierEventHistory): TimelineEvent[] =>
   });
 
 const fromDelivery = (d: DeliveryRecord): TimelineEvent[] => [
-  ...told(d.created_at, "webhook", "report_queued", { delivery_id: d.id }),
+  ...timelineEvent(d.created_at, "webhook", "report_queued", { delivery_id: d.id }),
   ...d.tries.flatMap((t) =>
-    told(t.at, "webhook", "report_tried", {
+    timelineEvent(t.at, "webhook", "report_tried", {
       delivery_id: d.id,
       status: t.status,
       error: t.error,
@@ -151,7 +160,7 @@ const fromDelivery = (d: DeliveryRecord): TimelineEvent[] => [
     }),
   ),
   ...(d.state === "pending" && d.tries.length > 0
-    ? told(d.next_try_at, "webhook", "report_due_again", { delivery_id: d.id })
+    ? timelineEvent(d.next_try_at, "webhook", "report_due_again", { delivery_id: d.id })
     : []),
 ];
 
@@ -164,6 +173,6 @@ export function timelineOf(recorded: Recorded): TimelineEvent[] {
     ...recorded.calls.carrier_events.flatMap(fromCallback),
     ...recorded.deliveries.flatMap(fromDelivery),
   ];
-  const place = (e: TimelineEvent): number => PLACE.get(e.event) ?? EVENTS.length;
+  const place = (e: TimelineEvent): number => EVENT_ORDER.get(e.event) ?? EVENTS.length;
   return events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || place(a) - place(b));
 }

@@ -102,7 +102,7 @@ export const toWaiting = (d: LeadDoc): WaitingLead => ({
   configurations_override: d.configurations_override,
 });
 
-/** What of a document the holder of the baton is told. */
+/** What of a document the holder of the lease is told. */
 export type ClaimedDoc = Pick<
   LeadDoc,
   | "_id"
@@ -117,7 +117,7 @@ export type ClaimedDoc = Pick<
   | "pre_check_defers"
 >;
 
-/** Document -> what the holder of the baton is told. */
+/** Document -> what the holder of the lease is told. */
 export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   lead_id: d._id,
   claim_no: d.claim_no,
@@ -132,7 +132,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
 });
 
 /** Document -> `data` of the reporting webhook (decisions.md, Webhook). */
-export function toReport(d: LeadDoc): Record<string, unknown> {
+export function toEventData(d: LeadDoc): Record<string, unknown> {
   const meta = metaOf(d);
   const seconds =
     d.call_initiated_time && d.call_end_time

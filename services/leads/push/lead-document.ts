@@ -2,7 +2,7 @@ import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/lead.ts";
-import { QUEUED, queued } from "../rules/lead-state-machine.ts";
+import { QUEUED_STATE, queuedHistory } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";
 
@@ -55,7 +55,7 @@ export function documentOf(
     template: template.name,
     request_id: lead.request_id,
     queue: queueName({ _id: id, ...of }, template.merchant_id === null ? "reseller" : "merchant"),
-    ...QUEUED,
+    ...QUEUED_STATE,
     phone_number: phone,
     payload,
     payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
@@ -76,7 +76,7 @@ export function documentOf(
     created_at: now,
     updated_at: now,
     finished_at: null,
-    history: [queued(now, due_at, mode)],
+    history: [queuedHistory(now, due_at, mode)],
   };
 }
 

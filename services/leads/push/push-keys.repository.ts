@@ -13,7 +13,7 @@ export interface PushKeys {
 }
 
 /** Keys of pushes of the same moment that are looked up, or taken, in one go. */
-const AT_ONCE = 100;
+const PER_BATCH = 100;
 
 /** The repository over its model. */
 export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
@@ -25,8 +25,8 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
   const readOne = joining(async (ids: string[]) => {
     const found = await read(ids);
     return ids.map((id) => found.get(id) ?? null);
-  }, AT_ONCE);
-  const takeOne = joining(take, AT_ONCE);
+  }, PER_BATCH);
+  const takeOne = joining(take, PER_BATCH);
 
   /** What keys stand for that others have: what they took them for, unless that is over. */
   const others = async (wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>> => {

@@ -6,7 +6,7 @@ import { maskPhone } from "../../../shared/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { announce } from "../queues/queue-notice.ts";
+import { announceQueues } from "../queues/queue-notice.ts";
 import { keyDocument, keyedPush, reusedKeyRefusal, type KeyedPush } from "./idempotency.ts";
 import { documentOf, messageFor, withId, type PushedLead } from "./lead-document.ts";
 import { checkLead, PUSH_CHECKS, type CheckDeps, type CheckedRow } from "./push-checks.ts";
@@ -107,7 +107,7 @@ async function pushRows(
     return row.doc && answer && "lead_id" in answer && !answer.replayed ? [row.doc] : [];
   });
   if (made.length > 0) crashPoint(deps.env, "K0");
-  announce(deps, made);
+  announceQueues(deps, made);
   return { answers: rows.map((row) => answers.get(row) ?? notWritten()), made };
 }
 

@@ -19,7 +19,7 @@ const toHead = (d: HeadDoc): QueueHead => ({
 type Heads = ResultOf<"leads.heads">;
 
 /** The first due lead of each queue, in the order of the queues' names: one step of the index for each queue, the parts walked side by side. */
-export async function heads(
+export async function dueQueues(
   repository: QueuesRepository,
   { until, own, after, limit }: ParamsOf<"leads.heads">,
 ): Promise<Heads> {
@@ -47,7 +47,7 @@ export async function heads(
 const PARALLEL = 25;
 
 /** The first due leads of each of the queues. */
-export async function dueOf(
+export async function dueLeads(
   repository: QueuesRepository,
   { queues, until }: ParamsOf<"leads.dueOf">,
 ): Promise<ResultOf<"leads.dueOf">> {
@@ -62,14 +62,14 @@ export async function dueOf(
 }
 
 /** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. `onFinished` runs once for each. */
-export async function expire(
-  ground: ServiceDeps,
+export async function expireLeads(
+  deps: ServiceDeps,
   { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository },
   p: ParamsOf<"leads.expire">,
   onFinished: (lead: FinishedDoc) => void,
 ): Promise<ResultOf<"leads.expire">> {
   const old = await queues.waitingSince(p.template_id, new Date(p.created_before), p.limit);
-  const now = ground.clock.now();
+  const now = deps.clock.now();
   if (old.length === 0) return { expired: 0 };
   const ended = await leads.transitionMany(
     old.map((lead) => drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)),
@@ -82,5 +82,5 @@ export async function expire(
 const BATCH = 500;
 
 /** One pass over leads that a version without queues wrote; they wait like all others then. True when there were as many as one pass takes. */
-export const sweepQueueless = async (queues: QueuesRepository): Promise<boolean> =>
+export const giveMissingQueues = async (queues: QueuesRepository): Promise<boolean> =>
   (await queues.giveQueues(queueOf, BATCH)) === BATCH;

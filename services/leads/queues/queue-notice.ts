@@ -2,7 +2,10 @@ import type { ServiceDeps } from "../../../shared/bus.ts";
 import { queueOf, type Queued } from "../rules/queue-names.ts";
 
 /** Tells every scheduler that leads wait: one broadcast for each queue, with its first due lead. A hint: the schedulers find by scanning what it misses. */
-export function announce({ bus }: Pick<ServiceDeps, "bus">, leads: readonly (Queued & { due_at?: Date })[]): void {
+export function announceQueues(
+  { bus }: Pick<ServiceDeps, "bus">,
+  leads: readonly (Queued & { due_at?: Date })[],
+): void {
   const waiting = leads.flatMap((lead) =>
     lead.due_at ? [{ lead_id: lead._id, queue: queueOf(lead), due_at: lead.due_at }] : [],
   );

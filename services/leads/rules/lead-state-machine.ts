@@ -3,7 +3,7 @@ import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
 /** What a move adds to the lead's history. */
-interface Remembered {
+interface HistoryPush {
   history: { $each: HistoryEntry[]; $slice: number };
 }
 
@@ -14,33 +14,33 @@ export interface LeadTransition {
     $set: Record<string, unknown>;
     $unset?: Record<string, 1>;
     $inc?: Record<string, number>;
-    $push?: Remembered;
+    $push?: HistoryPush;
   };
 }
 
 /** Moves of one lead that are remembered; the oldest go first. */
 const HISTORY_KEPT = 200;
-const remember = (event: string, at: Date, details: Record<string, unknown>): { $push: Remembered } => ({
+const historyEntry = (event: string, at: Date, details: Record<string, unknown>): { $push: HistoryPush } => ({
   $push: { history: { $each: [{ event, at, details }], $slice: -HISTORY_KEPT } },
 });
 
 /** A lead as the mover saw it. */
-export interface Seen {
+export interface SeenLead {
   lead_id: string;
   due_at: Date;
 }
 
-/** The baton: whoever writes out of PROCESSING must name it. */
-export interface Baton {
+/** The lease: whoever writes out of PROCESSING must name it. */
+export interface Lease {
   lead_id: string;
   claim_no: number;
 }
 
 const WAITING = { $in: ["BACKLOG", "RETRY"] };
-const held = (b: Baton) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
+const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
 
 /** FINISHED and owing its report in one write; leads without a webhook owe none. */
-const finishing = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): Record<string, unknown> => ({
+const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): Record<string, unknown> => ({
   status: "FINISHED",
   outcome,
   finished_at: now,
@@ -50,7 +50,7 @@ const finishing = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): 
 });
 
 /** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
-export const QUEUED = {
+export const QUEUED_STATE = {
   status: "BACKLOG",
   outcome: null,
   attempt_count: 0,
@@ -61,10 +61,10 @@ export const QUEUED = {
 } as const;
 
 /** Where a lead of somebody who called us begins: in its only claim. */
-export const RECEIVED = { ...QUEUED, status: "PROCESSING", attempt_count: 1, claim_no: 1 } as const;
+export const INBOUND_STATE = { ...QUEUED_STATE, status: "PROCESSING", attempt_count: 1, claim_no: 1 } as const;
 
 /** What the history of a lead begins with. */
-export const queued = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({
+export const queuedHistory = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({
   event: "queued",
   at: now,
   details: { due_at: due_at?.toISOString() ?? null, execution_mode },
@@ -72,7 +72,7 @@ export const queued = (now: Date, due_at: Date | null, execution_mode: string): 
 
 /** BACKLOG|RETRY -> PROCESSING. The claim number is the fence: it only ever rises. */
 export const claim = (
-  seen: Seen & { claim_no: number },
+  seen: SeenLead & { claim_no: number },
   attempt: AttemptSnapshot,
   lease_until: Date,
   now: Date,
@@ -89,7 +89,7 @@ export const claim = (
     },
     $inc: { attempt_count: 1, claim_no: 1 },
     $unset: { due_at: 1 },
-    ...remember("claimed", now, {
+    ...historyEntry("claimed", now, {
       claim_no: seen.claim_no + 1,
       provider: attempt.provider,
       number_id: attempt.number_id,
@@ -99,24 +99,24 @@ export const claim = (
 });
 
 /** PROCESSING -> same, the lease prolonged. */
-export const extend = (baton: Baton, lease_until: Date): LeadTransition => ({
-  filter: held(baton),
+export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => ({
+  filter: leasedBy(lease),
   update: { $set: { lease_until } },
 });
 
 /** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */
-export const takeOver = (baton: Baton, expired: Date, lease_until: Date, now: Date): LeadTransition => ({
-  filter: { ...held(baton), lease_until: expired },
+export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Date): LeadTransition => ({
+  filter: { ...leasedBy(lease), lease_until: expired },
   update: {
     $set: { lease_until },
-    ...remember("holder_silent", now, { claim_no: baton.claim_no, since: expired.toISOString() }),
+    ...historyEntry("holder_silent", now, { claim_no: lease.claim_no, since: expired.toISOString() }),
   },
 });
 
 /** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
 const CHECKS_KEPT = 10;
 /** The results as the history keeps them: of the variables they gave, the names. */
-export const checked = (results: readonly Record<string, unknown>[]): Record<string, unknown> =>
+export const preCheckHistory = (results: readonly Record<string, unknown>[]): Record<string, unknown> =>
   results.length === 0
     ? {}
     : {
@@ -128,14 +128,14 @@ export const checked = (results: readonly Record<string, unknown>[]): Record<str
 
 /** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
 export const release = (
-  baton: Baton,
+  lease: Lease,
   lead: Queued & Pick<LeadDoc, "attempt_count">,
   due_at: Date,
   why: string,
   now: Date,
   recovered: boolean,
 ): LeadTransition => ({
-  filter: { ...held(baton), attempt_count: lead.attempt_count },
+  filter: { ...leasedBy(lease), attempt_count: lead.attempt_count },
   update: {
     $set: {
       status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG",
@@ -146,19 +146,19 @@ export const release = (
     },
     $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) },
     $unset: { lease_until: 1 },
-    ...remember("given_back", now, { claim_no: baton.claim_no, why, until: due_at.toISOString() }),
+    ...historyEntry("given_back", now, { claim_no: lease.claim_no, why, until: due_at.toISOString() }),
   },
 });
 
 /** The same, because a pre-check put the lead off: counted under its name, what the pre-checks found out is kept. Names are anybody's words: never part of a path. */
-export function putOff(
-  baton: Baton,
+export function releaseForPreCheck(
+  lease: Lease,
   lead: Queued & Pick<LeadDoc, "attempt_count" | "pre_check_defers">,
   due_at: Date,
   by: { name: string; results: readonly Record<string, unknown>[] },
   now: Date,
 ): LeadTransition {
-  const { filter, update } = release(baton, lead, due_at, `pre_check:${by.name}`, now, false);
+  const { filter, update } = release(lease, lead, due_at, `pre_check:${by.name}`, now, false);
   const defers = lead.pre_check_defers ?? {};
   const times = Object.hasOwn(defers, by.name) ? (defers[by.name] ?? 0) : 0;
   return {
@@ -170,11 +170,11 @@ export function putOff(
         pre_check_defers: { ...defers, [by.name]: times + 1 },
         ...(by.results.length > 0 ? { "meta.pre_check_results": by.results } : {}),
       },
-      ...remember("given_back", now, {
-        claim_no: baton.claim_no,
+      ...historyEntry("given_back", now, {
+        claim_no: lease.claim_no,
         why: `pre_check:${by.name}`,
         until: due_at.toISOString(),
-        ...checked(by.results),
+        ...preCheckHistory(by.results),
       }),
     },
   };
@@ -188,14 +188,14 @@ export const evaluationFields = ({ trace_scores, summary, errors }: Evaluation):
 });
 
 /** What the history keeps of it: no word of the summary. */
-export const evaluated = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> => ({
+export const evaluationHistory = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> => ({
   trace_scores,
   summary: summary !== null,
   ...(errors.length === 0 ? {} : { evaluation_errors: errors.length }),
 });
 
 /** A new talk takes the place of the one before, and so does its judgement: the old one's is not told beside it. */
-const outdated = ({ talk, evaluation }: AttemptFacts): Record<string, 1> =>
+const outdatedFields = ({ talk, evaluation }: AttemptFacts): Record<string, 1> =>
   talk === null
     ? {}
     : {
@@ -233,7 +233,7 @@ const secondsBetween = (from: string | null, to: string | null): number =>
   from && to ? Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000) : 0;
 
 /** What an attempt adds to the lead's counts. `attempt_count` counts real dials only: an attempt that asked no carrier is given back. */
-function counted(facts: AttemptFacts): { $inc?: Record<string, number> } {
+function countIncrements(facts: AttemptFacts): { $inc?: Record<string, number> } {
   if (facts.ended === "not_dialled") return { $inc: { attempt_count: -1 } };
   return answeredByPerson(facts)
     ? { $inc: { answered_count: 1, talk_seconds: secondsBetween(facts.answered_at, facts.ended_at) } }
@@ -241,15 +241,15 @@ function counted(facts: AttemptFacts): { $inc?: Record<string, number> } {
 }
 
 /** What the history keeps of an attempt's end; no word of the talk. */
-const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
-  claim_no: baton.claim_no,
+const attemptHistory = (lease: Lease, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
+  claim_no: lease.claim_no,
   outcome,
   ended: facts.ended,
   call_id: facts.call_id,
   answered_at: facts.answered_at,
   ended_at: facts.ended_at,
-  ...checked(facts.pre_check_results),
-  ...(facts.evaluation ? { evaluation: evaluated(facts.evaluation) } : {}),
+  ...preCheckHistory(facts.pre_check_results),
+  ...(facts.evaluation ? { evaluation: evaluationHistory(facts.evaluation) } : {}),
   talk: facts.talk && {
     turns: facts.talk.transcription.length,
     user_turns: facts.talk.user_turns,
@@ -259,13 +259,13 @@ const endOf = (baton: Baton, facts: AttemptFacts, outcome: string): Record<strin
 
 /** PROCESSING -> RETRY. */
 export const retry = (
-  baton: Baton,
+  lease: Lease,
   lead: LeadDoc,
   facts: AttemptFacts,
   next: { outcome: string; due_at: Date },
   now: Date,
 ): LeadTransition => ({
-  filter: held(baton),
+  filter: leasedBy(lease),
   update: {
     $set: {
       ...attemptFields(facts),
@@ -275,26 +275,26 @@ export const retry = (
       held: null,
       updated_at: now,
     },
-    $unset: { lease_until: 1, ...outdated(facts) },
-    ...counted(facts),
-    ...remember("retry", now, { ...endOf(baton, facts, next.outcome), due_at: next.due_at.toISOString() }),
+    $unset: { lease_until: 1, ...outdatedFields(facts) },
+    ...countIncrements(facts),
+    ...historyEntry("retry", now, { ...attemptHistory(lease, facts, next.outcome), due_at: next.due_at.toISOString() }),
   },
 });
 
 /** PROCESSING -> FINISHED. */
 export const finish = (
-  baton: Baton,
+  lease: Lease,
   lead: LeadDoc,
   facts: AttemptFacts,
   outcome: string,
   now: Date,
 ): LeadTransition => ({
-  filter: held(baton),
+  filter: leasedBy(lease),
   update: {
-    $set: { ...attemptFields(facts), ...finishing(lead, outcome, now) },
-    $unset: { lease_until: 1, ...outdated(facts) },
-    ...counted(facts),
-    ...remember("finished", now, endOf(baton, facts, outcome)),
+    $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now) },
+    $unset: { lease_until: 1, ...outdatedFields(facts) },
+    ...countIncrements(facts),
+    ...historyEntry("finished", now, attemptHistory(lease, facts, outcome)),
   },
 });
 
@@ -308,9 +308,9 @@ export const drop = (
 ): LeadTransition => ({
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
   update: {
-    $set: { ...finishing(lead, outcome, now), "meta.drop_reason": reason },
+    $set: { ...finishedFields(lead, outcome, now), "meta.drop_reason": reason },
     $unset: { due_at: 1 },
-    ...remember("dropped", now, { outcome, reason }),
+    ...historyEntry("dropped", now, { outcome, reason }),
   },
 });
 
@@ -322,20 +322,20 @@ export const abort = (
 ): LeadTransition => ({
   filter: { _id: lead._id, status: WAITING },
   update: {
-    $set: { ...finishing(lead, "ABORTED", now), "meta.cancellation": cancellation },
+    $set: { ...finishedFields(lead, "ABORTED", now), "meta.cancellation": cancellation },
     $unset: { due_at: 1 },
-    ...remember("aborted", now, { reason: cancellation.reason, by: cancellation.by }),
+    ...historyEntry("aborted", now, { reason: cancellation.reason, by: cancellation.by }),
   },
 });
 
 /** Facts that arrive early or late; status is never touched. `told` is what the history keeps of them. `later`: only where another attempt has begun since. */
 export const annotate = (
-  baton: Baton,
+  lease: Lease,
   facts: Record<string, unknown>,
   told: Record<string, unknown>,
   now: Date,
   later = false,
 ): LeadTransition => ({
-  filter: { _id: baton.lead_id, claim_no: later ? { $gt: baton.claim_no } : baton.claim_no },
-  update: { $set: { ...facts, updated_at: now }, ...remember("noted", now, { claim_no: baton.claim_no, ...told }) },
+  filter: { _id: lease.lead_id, claim_no: later ? { $gt: lease.claim_no } : lease.claim_no },
+  update: { $set: { ...facts, updated_at: now }, ...historyEntry("noted", now, { claim_no: lease.claim_no, ...told }) },
 });

@@ -5,7 +5,7 @@ import { joining } from "../../../shared/joining.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { insertNew } from "../../../shared/unordered-insert.ts";
 import type { BodilessDelivery, DeliveryDoc } from "./deliveries.model.ts";
-import { giveUp, take, type Move } from "../rules/delivery-state-machine.ts";
+import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 
 /** What taking a delivery must know of it. */
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at">;
@@ -27,9 +27,9 @@ export interface DeliveriesRepository {
   /** Takes deliveries until then, in the name `taker`; those that others took meanwhile are not among the answer. */
   take(due: readonly DueDelivery[], until: Date, taker: string): Promise<DeliveryDoc[]>;
   /** Runs a move; moves of one moment are written in one go. Whether its guard held is not told. */
-  run(move: Move): Promise<void>;
+  transition(transitionAlone: DeliveryTransition): Promise<void>;
   /** Runs a move; the delivery as it is afterwards, or null when the guard no longer held. */
-  move(move: Move): Promise<DeliveryDoc | null>;
+  move(move: DeliveryTransition): Promise<DeliveryDoc | null>;
   /** Ends what has been due since before then; how many. */
   giveUp(dueBefore: Date, now: Date): Promise<number>;
   /** The deliveries of a lead, oldest first. */
@@ -40,24 +40,24 @@ export interface DeliveriesRepository {
 }
 
 /** Deliveries looked at to find hosts; a host that fills a look is stepped over by the next one. */
-const LOOK = 20;
+const HOSTS_PER_SCAN = 20;
 /** Moves of one moment that go to the database together. */
-const MOVED_AT_ONCE = 100;
+const TRANSITIONS_PER_WRITE = 100;
 
 const newestFirst = (a: BodilessDelivery, b: BodilessDelivery): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
 /** The repository over a mongoose model. */
 export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepository {
-  const writeAll = (moves: readonly Move[]) =>
+  const writeAll = (moves: readonly DeliveryTransition[]) =>
     model.bulkWrite(
       moves.map(({ filter, update }) => ({ updateOne: { filter, update } })),
       { ordered: false },
     );
-  const runJoined = joining(async (moves: Move[]) => {
+  const transitionBatched = joining(async (moves: DeliveryTransition[]) => {
     await writeAll(moves);
     return moves.map(() => true);
-  }, MOVED_AT_ONCE);
+  }, TRANSITIONS_PER_WRITE);
   const list = (filter: Record<string, unknown>) => model.find(filter, { body: 0 }).lean<BodilessDelivery[]>();
   return {
     insert: (docs) => insertNew(model, docs),
@@ -65,10 +65,10 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
       const looked = await model
         .find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
         .sort({ host: 1, next_try_at: 1 })
-        .limit(LOOK)
+        .limit(HOSTS_PER_SCAN)
         .lean<{ host: string }[]>();
       const hosts = [...new Set(looked.map((d) => d.host))];
-      return { hosts, next: looked.length === LOOK ? (hosts.at(-1) ?? null) : null };
+      return { hosts, next: looked.length === HOSTS_PER_SCAN ? (hosts.at(-1) ?? null) : null };
     },
     dueOf: (host, now, limit) =>
       model
@@ -78,11 +78,11 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
         .lean<DueDelivery[]>(),
     async take(due, until, taker) {
       if (due.length === 0) return [];
-      await writeAll(due.map((d) => take(d, until, taker)));
+      await writeAll(due.map((d) => takeLease(d, until, taker)));
       return model.find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker }).lean<DeliveryDoc[]>();
     },
-    run: async (m) => {
-      await runJoined(m);
+    transition: async (m) => {
+      await transitionBatched(m);
     },
     move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after" }).lean<DeliveryDoc>(),
     async giveUp(dueBefore, now) {

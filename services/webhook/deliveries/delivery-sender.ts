@@ -3,38 +3,42 @@ import { crashPoint } from "../../../shared/crash.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
-import { record } from "../rules/delivery-state-machine.ts";
-import type { Hosts, Place } from "../hosts/host-slots.ts";
+import { recordTry } from "../rules/delivery-state-machine.ts";
+import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
 import type { Secrets } from "../secrets/secrets.repository.ts";
-import { TOTAL_TIMEOUT_MS, type Sender } from "./webhook-request.ts";
+import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sign } from "../rules/signature.ts";
-import { verdict, type TryResult } from "../rules/delivery-verdict.ts";
+import { verdictOf, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** How long a taken delivery is its sender's: longer than a try may last. */
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 
 /** What sending stands on. */
-export interface Tools {
+export interface SenderDeps {
   deliveries: DeliveriesRepository;
   secrets: Secrets;
-  sender: Sender;
-  hosts: Hosts;
+  sender: WebhookClient;
+  hosts: HostSlots;
 }
 
 /** Tries under way. */
-export interface Trying {
+export interface DeliverySender {
   /** Begins one try of a delivery that was taken; what comes of it is written down. */
-  begin(d: DeliveryDoc, place: Place): void;
+  begin(d: DeliveryDoc, place: HostSlot): void;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
 }
 
 /** Sends deliveries that were taken. `onRoom` is called when a request ended and others wait for its place. */
-export function trying(ground: ServiceDeps, { deliveries, secrets, sender, hosts }: Tools, onRoom: () => void): Trying {
-  const { clock, log } = ground;
+export function deliverySender(
+  deps: ServiceDeps,
+  { deliveries, secrets, sender, hosts }: SenderDeps,
+  onRoom: () => void,
+): DeliverySender {
+  const { clock, log } = deps;
   const underWay = new Set<Promise<void>>();
 
-  function noteHost(host: string, place: Place, result: TryResult): void {
+  function noteHost(host: string, place: HostSlot, result: TryResult): void {
     const change = place.answered(result);
     if (!change) return;
     if ("ended" in change)
@@ -46,7 +50,7 @@ export function trying(ground: ServiceDeps, { deliveries, secrets, sender, hosts
       );
   }
 
-  async function send(d: DeliveryDoc, place: Place): Promise<void> {
+  async function send(d: DeliveryDoc, place: HostSlot): Promise<void> {
     const valid = await secrets.toSignFor(d);
     const [started, now] = [clock.monotonicMs(), clock.now()];
     const timestampSeconds = Math.floor(now.getTime() / 1000);
@@ -58,9 +62,9 @@ export function trying(ground: ServiceDeps, { deliveries, secrets, sender, hosts
       body: d.body,
     });
     noteHost(d.host, place, result);
-    const decided = verdict(result, d.try_count - (d.tries_before ?? 0), clock.now(), ground.random());
-    if (decided.kind === "delivered") crashPoint(ground.env, "K11");
-    await deliveries.run(record(d, result, decided, now, Math.round(clock.monotonicMs() - started)));
+    const decided = verdictOf(result, d.try_count - (d.tries_before ?? 0), clock.now(), deps.random());
+    if (decided.kind === "delivered") crashPoint(deps.env, "K11");
+    await deliveries.transition(recordTry(d, result, decided, now, Math.round(clock.monotonicMs() - started)));
     const how = { lead_id: d.lead_id, delivery_id: d._id, tries: d.try_count, status: result.status };
     if (decided.kind === "delivered") log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
     else
@@ -85,7 +89,7 @@ export function trying(ground: ServiceDeps, { deliveries, secrets, sender, hosts
           ),
         )
         .finally(() => {
-          place.done();
+          place.release();
           underWay.delete(running);
           if (hosts.anyNext()) onRoom();
         });

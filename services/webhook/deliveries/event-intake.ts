@@ -1,17 +1,17 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { plusMs } from "../../../shared/clock.ts";
-import type { Report } from "../../../shared/contracts/webhook.ts";
+import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
-import { begun } from "../rules/delivery-state-machine.ts";
-import type { Hosts, Place } from "../hosts/host-slots.ts";
-import { LEASE_MS, type Trying } from "./delivery-sender.ts";
+import { newDelivery } from "../rules/delivery-state-machine.ts";
+import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
+import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
 
 /** What taking reports over stands on. */
-export interface Desk {
+export interface IntakeDeps {
   deliveries: DeliveriesRepository;
-  hosts: Hosts;
-  work: Trying;
+  hosts: HostSlots;
+  work: DeliverySender;
   /** False while the process goes down: others send what comes in now. */ open(): boolean;
   onWaiting(): void;
 }
@@ -21,7 +21,7 @@ export const deliveryId = (lead_id: string): string => `msg_${lead_id}`;
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "");
 
-function documentOf(report: Report, place: Place | null, now: Date): DeliveryDoc {
+function documentOf(report: WebhookEvent, place: HostSlot | null, now: Date): DeliveryDoc {
   const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = report;
   return {
     _id: deliveryId(lead_id),
@@ -31,7 +31,7 @@ function documentOf(report: Report, place: Place | null, now: Date): DeliveryDoc
     url,
     host: hostOf(url),
     body: JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data }),
-    ...begun(place ? plusMs(now, LEASE_MS) : null, now),
+    ...newDelivery(place ? plusMs(now, LEASE_MS) : null, now),
   };
 }
 
@@ -39,10 +39,14 @@ function documentOf(report: Report, place: Place | null, now: Date): DeliveryDoc
  * Writes reports down, all in one insert, and begins to send those whose host has room: they are written as taken, so that the road from finish to receiver
  * needs no second look into the database. A process that dies between leaves them to the end of their lease. The others wait for the loop.
  */
-export async function accept(ground: ServiceDeps, desk: Desk, reports: readonly Report[]): Promise<string[]> {
-  const now = ground.clock.now();
+export async function acceptEvents(
+  deps: ServiceDeps,
+  desk: IntakeDeps,
+  reports: readonly WebhookEvent[],
+): Promise<string[]> {
+  const now = deps.clock.now();
   const entries = [...new Map(reports.map((r) => [r.lead_id, r])).values()].map((report) => {
-    const place = desk.open() ? desk.hosts.place(hostOf(report.url)) : null;
+    const place = desk.open() ? desk.hosts.acquire(hostOf(report.url)) : null;
     return { place, doc: documentOf(report, place, now) };
   });
   let fresh: boolean[] = [];
@@ -51,8 +55,8 @@ export async function accept(ground: ServiceDeps, desk: Desk, reports: readonly 
   } finally {
     entries.forEach(({ place, doc }, i) => {
       if (place && fresh[i] === true) desk.work.begin(doc, place);
-      else place?.done();
-      if (!place && fresh[i] === true) desk.hosts.wait(doc.host);
+      else place?.release();
+      if (!place && fresh[i] === true) desk.hosts.enqueue(doc.host);
     });
   }
   if (desk.hosts.anyNext()) desk.onWaiting();

@@ -2,11 +2,11 @@ import type { ServiceDeps } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
-import { again } from "../rules/delivery-state-machine.ts";
+import { replayDelivery } from "../rules/delivery-state-machine.ts";
 
 /** Sends the report of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
-export async function replay(
-  ground: ServiceDeps,
+export async function replayLastDelivery(
+  deps: ServiceDeps,
   deliveries: DeliveriesRepository,
   lead_id: string,
 ): Promise<DeliveryDoc> {
@@ -21,9 +21,9 @@ export async function replay(
       retry_after_seconds: 5,
     });
   if (last.state === "pending") return pending();
-  const moved = await deliveries.move(again(last, ground.clock.now()));
+  const moved = await deliveries.move(replayDelivery(last, deps.clock.now()));
   if (!moved) return pending();
-  ground.log.info(
+  deps.log.info(
     { event: "webhook.replayed", lead_id, delivery_id: moved._id, was: last.state },
     "a delivery is sent again",
   );

@@ -5,7 +5,7 @@ import { addressRefusal, type AddressPolicy } from "../../../shared/egress-addre
 import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** One signed request, ready to go. */
-export interface Outgoing {
+export interface WebhookRequest {
   url: string;
   id: string;
   timestampSeconds: number;
@@ -14,8 +14,8 @@ export interface Outgoing {
 }
 
 /** Sends requests to addresses that clients name. */
-export interface Sender {
-  send(outgoing: Outgoing): Promise<TryResult>;
+export interface WebhookClient {
+  send(outgoing: WebhookRequest): Promise<TryResult>;
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export const TOTAL_TIMEOUT_MS = 15_000;
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** What may be other than usual: how names are resolved, and how long a connection may take. */
-export interface SendingBounds {
+export interface WebhookClientBounds {
   connectTimeoutMs?: number;
   resolve?: Resolve;
 }
@@ -47,14 +47,14 @@ function failureOf(error: unknown, cut: boolean): TryResult {
 }
 
 /** A sender over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read, and not unpacked. The total bound runs on the clock given. */
-export function httpSender(policy: AddressPolicy, clock: Clock, bounds: SendingBounds = {}): Sender {
+export function webhookClient(policy: AddressPolicy, clock: Clock, bounds: WebhookClientBounds = {}): WebhookClient {
   const agent = egressAgent(
     policy,
     { connectTimeoutMs: bounds.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
     bounds.resolve,
   );
 
-  async function exchange(o: Outgoing, signal: AbortSignal): Promise<TryResult> {
+  async function exchange(o: WebhookRequest, signal: AbortSignal): Promise<TryResult> {
     const answer = await request(o.url, {
       method: "POST",
       dispatcher: agent,

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { after, allowed, type HostHealth } from "../rules/host-health.ts";
+import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 
 /** Hosts remembered by each record; those forgotten get a fresh start. */
@@ -33,12 +33,12 @@ export function hostRecords(clock: Clock, random: () => number): HostRecords {
   const unwell = new Map<string, HostHealth>();
   const proven = new Map<string, true>();
   return {
-    allowed: (host, cap) => allowed(unwell.get(host) ?? null, cap, clock.monotonicMs()),
+    allowed: (host, cap) => allowedRequests(unwell.get(host) ?? null, cap, clock.monotonicMs()),
     isProven: (host) => proven.has(host),
     learn(host, result) {
       const before = unwell.get(host) ?? null;
       const now = clock.monotonicMs();
-      const health = after(before, result, now, random());
+      const health = healthAfter(before, result, now, random());
       if (health) {
         remember(unwell, host, health);
         proven.delete(host);

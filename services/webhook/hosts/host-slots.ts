@@ -10,23 +10,23 @@ export const MAX_IN_FLIGHT = 200;
 export const MAX_UNPROVEN = 150;
 
 /** Leave for one request. */
-export interface Place {
+export interface HostSlot {
   /** The answer is there, or there will be none: the host's place is free again, and its health known. Tells of a pause that this began, or ended. */
   answered(result: TryResult): PauseChange;
   /** Nothing is left to be done: the place among all is free, and the host's too where there was no request. */
-  done(): void;
+  release(): void;
 }
 
 /** Who may be asked now: requests under way per host and in all, hosts that are left alone, and hosts that have deliveries due. All of this process alone: several replicas allow as many times the bounds. */
-export interface Hosts {
+export interface HostSlots {
   /** A place for a request to this host; null: it has none free, is left alone, or others were there before. */
-  place(host: string): Place | null;
+  acquire(host: string): HostSlot | null;
   /** Notes that the host has deliveries due in the database. */
-  wait(host: string): void;
+  enqueue(host: string): void;
   /** The same, and ends its pause: somebody believes that it is well again, which one request will show. */
-  askNow(host: string): void;
+  probe(host: string): void;
   /** Takes hosts that have deliveries due and may be asked, with as many places as each may have; the longest waiting first. They wait no more. */
-  next(maxHosts: number): { host: string; places: Place[] }[];
+  next(maxHosts: number): { host: string; places: HostSlot[] }[];
   /** Whether `next` would give any. */
   anyNext(): boolean;
   /** Until when a host is left alone; null: it is not. */
@@ -34,7 +34,7 @@ export interface Hosts {
 }
 
 /** The book over this process's requests. */
-export function hosts(clock: Clock, random: () => number): Hosts {
+export function hostSlots(clock: Clock, random: () => number): HostSlots {
   const under = new Map<string, number>();
   const records = hostRecords(clock, random);
   const waiting = new Set<string>();
@@ -54,7 +54,7 @@ export function hosts(clock: Clock, random: () => number): Hosts {
     if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.add(host);
   };
 
-  function take(host: string): Place {
+  function take(host: string): HostSlot {
     let [asking, open] = [true, true];
     const doubtful = records.isProven(host) ? 0 : 1;
     count(host, 1);
@@ -71,7 +71,7 @@ export function hosts(clock: Clock, random: () => number): Hosts {
         leave();
         return records.learn(host, result);
       },
-      done() {
+      release() {
         leave();
         if (!open) return;
         open = false;
@@ -82,14 +82,14 @@ export function hosts(clock: Clock, random: () => number): Hosts {
   }
 
   return {
-    place: (host) => (waiting.has(host) || free(host) === 0 ? null : take(host)),
-    wait,
-    askNow(host) {
+    acquire: (host) => (waiting.has(host) || free(host) === 0 ? null : take(host)),
+    enqueue: wait,
+    probe(host) {
       records.endPause(host);
       wait(host);
     },
     next(maxHosts) {
-      const out: { host: string; places: Place[] }[] = [];
+      const out: { host: string; places: HostSlot[] }[] = [];
       for (const host of waiting) {
         if (out.length >= maxHosts || inFlight >= MAX_IN_FLIGHT) break;
         const n = free(host);

@@ -2,19 +2,23 @@ import type { DeliveryDoc } from "../deliveries/deliveries.model.ts";
 import type { DeliveryVerdict, TryResult } from "./delivery-verdict.ts";
 
 /** A guarded write on one delivery. */
-export interface Move {
+export interface DeliveryTransition {
   filter: Record<string, unknown>;
   update: Record<string, unknown>;
 }
 
 /** pending -> same: one sender takes it for the length of a lease; if it dies, the delivery is due again by itself. */
-export const take = (d: Pick<DeliveryDoc, "_id" | "next_try_at">, lease_until: Date, taken_by: string): Move => ({
+export const takeLease = (
+  d: Pick<DeliveryDoc, "_id" | "next_try_at">,
+  lease_until: Date,
+  taken_by: string,
+): DeliveryTransition => ({
   filter: { _id: d._id, state: "pending", next_try_at: d.next_try_at },
   update: { $set: { next_try_at: lease_until, taken_by }, $inc: { try_count: 1 } },
 });
 
 /** A new delivery: due at once, or taken already by the one who writes it down. */
-export const begun = (
+export const newDelivery = (
   lease_until: Date | null,
   now: Date,
 ): Pick<DeliveryDoc, "state" | "try_count" | "next_try_at" | "tries" | "created_at"> => ({
@@ -26,33 +30,33 @@ export const begun = (
 });
 
 /** Most tries that stay listed: several whole rounds. */
-const KEPT_TRIES = 200;
+const TRIES_KEPT = 200;
 
 const STATES = { delivered: "delivered", exhausted: "exhausted", refused: "refused" } as const;
 
 /** pending -> pending later, delivered, exhausted or refused. Guarded by the number of the try, so that a late answer of a lost sender changes nothing. */
-export function record(
+export function recordTry(
   d: Pick<DeliveryDoc, "_id" | "try_count">,
   result: TryResult,
   verdict: DeliveryVerdict,
   at: Date,
   duration_ms: number,
-): Move {
+): DeliveryTransition {
   const entry = { at, status: result.status, error: result.status === null ? result.error : null, duration_ms };
   const filter = { _id: d._id, state: "pending", try_count: d.try_count };
-  const listed = { tries: { $each: [entry], $slice: -KEPT_TRIES } };
+  const listed = { tries: { $each: [entry], $slice: -TRIES_KEPT } };
   if (verdict.kind === "again") return { filter, update: { $set: { next_try_at: verdict.at }, $push: listed } };
   return { filter, update: { $set: { state: STATES[verdict.kind] }, $unset: { next_try_at: 1 }, $push: listed } };
 }
 
 /** delivered, exhausted or refused -> pending: a new round of tries. The count goes on, so that an answer of a round before changes nothing in this one. */
-export const again = (d: Pick<DeliveryDoc, "_id" | "try_count" | "state">, now: Date): Move => ({
+export const replayDelivery = (d: Pick<DeliveryDoc, "_id" | "try_count" | "state">, now: Date): DeliveryTransition => ({
   filter: { _id: d._id, state: d.state, try_count: d.try_count, next_try_at: null },
   update: { $set: { state: "pending", next_try_at: now, tries_before: d.try_count } },
 });
 
 /** pending -> exhausted, of all whose time came before `due_before` and that could not be tried since: their host was left alone, or had too many before them. */
-export const giveUp = (due_before: Date, now: Date): Move => ({
+export const giveUp = (due_before: Date, now: Date): DeliveryTransition => ({
   filter: { host: { $gte: "" }, next_try_at: { $lte: due_before }, state: "pending" },
   update: {
     $set: { state: "exhausted" },
@@ -60,7 +64,7 @@ export const giveUp = (due_before: Date, now: Date): Move => ({
     $push: {
       tries: {
         $each: [{ at: now, status: null, error: "given up: the host could not be asked for too long", duration_ms: 0 }],
-        $slice: -KEPT_TRIES,
+        $slice: -TRIES_KEPT,
       },
     },
   },

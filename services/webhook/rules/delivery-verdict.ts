@@ -36,7 +36,7 @@ export const MAX_RETRY_AFTER_MS = 24 * HOUR;
 const GONE = 410;
 
 /** Decides after the try with number `tries` (1 = the first). Any 2xx is success; 410 stops; the rest is tried again until the plan ends. */
-export function verdict(result: TryResult, tries: number, now: Date, random: number): DeliveryVerdict {
+export function verdictOf(result: TryResult, tries: number, now: Date, random: number): DeliveryVerdict {
   if (result.status === null && result.refused) return { kind: "refused" };
   if (result.status !== null && result.status >= 200 && result.status < 300) return { kind: "delivered" };
   if (result.status === GONE) return { kind: "refused" };

@@ -27,7 +27,7 @@ export function isHostFailure(result: TryResult): boolean {
 }
 
 /** How many requests may be under way: as many as the cap while the host is well, none in a pause, and one, the probe, after it. */
-export function allowed(health: HostHealth | null, cap: number, nowMs: number): number {
+export function allowedRequests(health: HostHealth | null, cap: number, nowMs: number): number {
   if (!health || health.paused_until === null) return cap;
   return health.paused_until > nowMs ? 0 : 1;
 }
@@ -36,7 +36,12 @@ export function allowed(health: HostHealth | null, cap: number, nowMs: number): 
  * What a try says of its host; null: it is well, which any answer but a fault of the server proves.
  * The failures of requests that were under way when the pause began say nothing new. A Retry-After makes the pause longer, up to the longest.
  */
-export function after(health: HostHealth | null, result: TryResult, nowMs: number, random: number): HostHealth | null {
+export function healthAfter(
+  health: HostHealth | null,
+  result: TryResult,
+  nowMs: number,
+  random: number,
+): HostHealth | null {
   if (result.status === null && result.refused) return health;
   if (!isHostFailure(result)) return null;
   const before = health ?? { failures: 0, pauses: 0, paused_until: null };

@@ -27,7 +27,7 @@ export async function readSecret(
 
 /** A new signing secret for a merchant or reseller, in the audit log too. */
 export async function rotateSecret(
-  ground: ServiceDeps,
+  deps: ServiceDeps,
   bus: Bus,
   secrets: Secrets,
   params: ParamsOf<"webhook.rotateSecret">,
@@ -35,7 +35,7 @@ export async function rotateSecret(
   const owner = await ownerFor(bus, params);
   const { secret, previous_valid_until } = await secrets.rotate(owner);
   const until = previous_valid_until?.toISOString() ?? null;
-  await recordAudit(ground, bus, {
+  await recordAudit(deps, bus, {
     by: params.by,
     action: "webhook_secret.rotated",
     subject: owner.merchant_id ?? owner.reseller_id,

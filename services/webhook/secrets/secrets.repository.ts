@@ -23,9 +23,9 @@ export interface Secrets {
 
 const SECRET_BYTES = 32;
 /** How long a process may go on signing with what it read: a secret that was rotated meanwhile is valid beside the new one for a day anyway. */
-const REMEMBERED_MS = 2000;
+const CACHED_MS = 2000;
 /** Owners remembered at once. */
-const MAX_REMEMBERED = 1000;
+const MAX_CACHED = 1000;
 /** How long the secret before goes on signing after a rotation: a day. */
 export const ROTATION_SECONDS = 86_400;
 /** Rotations of one owner at the same moment that may come before this one. */
@@ -53,9 +53,9 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
     const now = clock.monotonicMs();
     const known = remembered.get(_id);
     if (known && known.until > now) return known.doc;
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    if (remembered.size >= MAX_CACHED) remembered.clear();
     const doc = read(_id);
-    remembered.set(_id, { until: now + REMEMBERED_MS, doc });
+    remembered.set(_id, { until: now + CACHED_MS, doc });
     doc.catch(() => remembered.delete(_id));
     return doc;
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { chosen, mayUse } from "../../../services/config/plans/inbound-plans.ts";
+import { preferredCandidate, mayUse } from "../../../services/config/plans/inbound-plans.ts";
 
 const of = (template_id: string, merchant_id: string | null, takes: boolean) => ({
   doc: { template_id, merchant_id },
@@ -26,7 +26,7 @@ describe("which configuration takes a call to a number", () => {
       "m1",
     ],
     ["the reseller's where the merchant has none", [of("reseller", null, false)], "reseller"],
-  ])("%s", (_, candidates, template_id) => expect(chosen(candidates)?.doc.template_id).toBe(template_id));
+  ])("%s", (_, candidates, template_id) => expect(preferredCandidate(candidates)?.doc.template_id).toBe(template_id));
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { configurationFaults, normalised } from "../../../services/config/rules/configuration-validation.ts";
+import { configurationIssues, normalizedSettings } from "../../../services/config/rules/configuration-validation.ts";
 import type { ConfigurationDoc, Settings } from "../../../services/config/configurations/configurations.model.ts";
 import { effective, overridden } from "../../../services/config/rules/effective-configuration.ts";
 
@@ -21,7 +21,7 @@ const doc: ConfigurationDoc = {
   created_at: at,
   updated_at: at,
 };
-const faults = (over: Partial<Settings>): string[] => configurationFaults({ ...base, ...over }).map((f) => f.path);
+const faults = (over: Partial<Settings>): string[] => configurationIssues({ ...base, ...over }).map((f) => f.path);
 
 test.each<[string, Partial<Settings>, string[]]>([
   ["the required fields alone", {}, []],
@@ -84,7 +84,7 @@ test.each<[string, Partial<Settings>, string[]]>([
 
 test("numbers are kept in one spelling, each once", () => {
   expect(
-    normalised({
+    normalizedSettings({
       ...base,
       inbound_redirect_number: "+4402079460958",
       rate_limit_whitelist: ["+4402079460958", "+442079460958", "+14155550100"],
@@ -242,7 +242,7 @@ test("no override whatever makes a faulty configuration or lifts what protects",
   fc.assert(
     fc.property(fc.dictionary(field, value), (override) => {
       const merged = overridden(stored, override);
-      expect(configurationFaults(merged)).toEqual([]);
+      expect(configurationIssues(merged)).toEqual([]);
       expect(merged).toMatchObject({ enable_calling: false, rate_limit_enabled: true, rate_limit_max_calls: 3 });
       expect(merged.enforce_blacklist ?? true).toBe(true);
       expect(merged).not.toHaveProperty("template_id");

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { sampleTemplates } from "../../../local/tools/sample/templates.ts";
-import { templateFaults } from "../../../services/config/rules/template-validation.ts";
+import { templateIssues } from "../../../services/config/rules/template-validation.ts";
 import type { FlowFunction, FlowNode, TemplateInput } from "../../../shared/contracts/template.ts";
 
 const fn = (over: Partial<FlowFunction> & { name: string }): FlowFunction => ({
@@ -15,17 +15,17 @@ const template = (over: Partial<TemplateInput> = {}): TemplateInput => ({
   nodes: [node({ name: "a" })],
   ...over,
 });
-const paths = (t: TemplateInput): string[] => templateFaults(t).map((f) => f.path);
+const paths = (t: TemplateInput): string[] => templateIssues(t).map((f) => f.path);
 /** A template of one node with one function. */
 const withFunction = (f: Partial<FlowFunction>, over: Partial<TemplateInput> = {}): TemplateInput =>
   template({ nodes: [node({ name: "a", functions: [fn({ name: "f", ...f })] })], ...over });
 
 test.each(sampleTemplates.map((t) => [t.name, t] as const))("the sample %s has no fault", (_name, sample) => {
-  expect(templateFaults({ reseller_id: "rs", ...structuredClone(sample) } as unknown as TemplateInput)).toEqual([]);
+  expect(templateIssues({ reseller_id: "rs", ...structuredClone(sample) } as unknown as TemplateInput)).toEqual([]);
 });
 
 test("the smallest template has no fault", () => {
-  expect(templateFaults(template())).toEqual([]);
+  expect(templateIssues(template())).toEqual([]);
 });
 
 const FAULTS: [string, TemplateInput, string[]][] = [
@@ -358,7 +358,7 @@ const FINE: [string, TemplateInput][] = [
 ];
 
 test.each(FINE)("takes %s", (_what, t) => {
-  expect(templateFaults(t)).toEqual([]);
+  expect(templateIssues(t)).toEqual([]);
 });
 
 test("the same $id in two templates is no conflict", () => {
@@ -370,8 +370,8 @@ test("the same $id in two templates is no conflict", () => {
         $defs: { d: { $id: "https://example.com/inner", type } },
       },
     });
-  expect(templateFaults(schema("object"))).toEqual([]);
-  expect(templateFaults(schema("object"))).toEqual([]);
+  expect(templateIssues(schema("object"))).toEqual([]);
+  expect(templateIssues(schema("object"))).toEqual([]);
 });
 
 test("any road of nodes: what can't be reached is exactly what is told", () => {
@@ -398,7 +398,7 @@ test("any road of nodes: what can't be reached is exactly what is told", () => {
 });
 
 test("a hostile text costs no time", () => {
-  const faults = templateFaults(
+  const faults = templateIssues(
     template({ nodes: [node({ name: "a", say: "{{ ".repeat(600), prompt: `{{${" ".repeat(7000)}` })] }),
   );
   expect(faults.map((f) => f.path)).toEqual(["nodes.0.say", "nodes.0.prompt"]);

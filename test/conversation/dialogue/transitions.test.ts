@@ -1,5 +1,5 @@
-import { templateFaults } from "../../../services/config/rules/template-validation.ts";
-import { patternFault } from "../../../services/config/rules/pattern-validation.ts";
+import { templateIssues } from "../../../services/config/rules/template-validation.ts";
+import { patternIssue } from "../../../services/config/rules/pattern-validation.ts";
 import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
 import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
@@ -292,9 +292,9 @@ describe("what is told of a template before it is saved", () => {
       ["nodes.0.functions.0.transfer_to"],
     ],
   ];
-  test.each(rows)("%s", (_name, t, expected) => expect(templateFaults(t).map((f) => f.path)).toEqual(expected));
+  test.each(rows)("%s", (_name, t, expected) => expect(templateIssues(t).map((f) => f.path)).toEqual(expected));
   test("a node that only a rule leads to is reached", () => {
-    expect(templateFaults(template([{ when: { digits: "1" }, next_node: "b" }], {}, { global_functions: [] }))).toEqual(
+    expect(templateIssues(template([{ when: { digits: "1" }, next_node: "b" }], {}, { global_functions: [] }))).toEqual(
       [],
     );
   });
@@ -311,7 +311,7 @@ describe("patterns", () => {
     "[(|)*]+",
     "a(b)?",
     "\\(x\\)",
-  ])("%s can be used", (p) => expect(patternFault(p)).toBeNull());
+  ])("%s can be used", (p) => expect(patternIssue(p)).toBeNull());
   test.each([
     "(",
     "[",
@@ -327,10 +327,10 @@ describe("patterns", () => {
     "\\d{1,200}x{1,200}y{1,200}",
     "a)(b",
     "a)|(b",
-  ])("%s can not", (p) => expect(patternFault(p)).not.toBeNull());
+  ])("%s can not", (p) => expect(patternIssue(p)).not.toBeNull());
   test("no usable pattern takes long", () => {
     for (const p of [".*.*x", "a*a*b", "(a|a)(a|a)(a|a)(a|a)a*b", ".*(?:a|aa|aaa).*b"]) {
-      expect(patternFault(p)).toBeNull();
+      expect(patternIssue(p)).toBeNull();
       RegExp(`^(?:${p})$`, "iu").test("a".repeat(200));
     }
   });

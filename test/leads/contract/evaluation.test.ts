@@ -4,7 +4,7 @@ import {
   type Evaluation,
   type ConversationFacts,
 } from "../../../shared/contracts/attempt.ts";
-import type { Report } from "../../../shared/contracts/webhook.ts";
+import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import { asMerchant, until } from "../../../local/harness/stage.ts";
 import { claimSeen, dueLead, leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
@@ -64,7 +64,7 @@ describe("what a model made of a talk", () => {
       trace_scores: SCORES,
       metaData: { summary: "They said yes.", evaluation_errors: [FAILED], errors: [] },
     });
-    const report = await until("the report", () => it.reports.find((r: Report) => r.lead_id === baton.lead_id));
+    const report = await until("the report", () => it.reports.find((r: WebhookEvent) => r.lead_id === baton.lead_id));
     expect(report.data).toMatchObject({ trace_scores: SCORES, metaData: { summary: "They said yes." } });
   });
   test("that comes later is added, twice the same, and changes neither state nor outcome", async () => {

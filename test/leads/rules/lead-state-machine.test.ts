@@ -2,7 +2,7 @@ import { noFacts } from "../../../shared/contracts/attempt.ts";
 import type { LeadStatus } from "../../../shared/contracts/lead.ts";
 import * as machine from "../../../services/leads/rules/lead-state-machine.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import { toDue, toReport, totalCost } from "../../../services/leads/lists/lead-views.ts";
+import { toDue, toEventData, totalCost } from "../../../services/leads/lists/lead-views.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
 const DUE = new Date("2026-11-21T09:59:00.000Z");
@@ -78,10 +78,10 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
 
 const MOVES: Record<string, { move: machine.LeadTransition; from: LeadStatus[] }> = {
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
-  extend: { move: machine.extend(baton, LATER), from: ["PROCESSING"] },
+  extend: { move: machine.renewLease(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
   putOff: {
-    move: machine.putOff(baton, lead(), LATER, { name: "crm.open", results: [{ name: "crm.open" }] }, NOW),
+    move: machine.releaseForPreCheck(baton, lead(), LATER, { name: "crm.open", results: [{ name: "crm.open" }] }, NOW),
     from: ["PROCESSING"],
   },
   takeOver: { move: machine.takeOver(baton, DUE, LATER, NOW), from: ["PROCESSING"] },
@@ -171,7 +171,7 @@ describe("what the moves write", () => {
     const names = ["crm.open", "$where", "a.b.c", "__proto__", "constructor", "0"];
     let doc = lead({ pre_check_defers: {} });
     for (const name of [...names, ...names]) {
-      const { $set } = machine.putOff(baton, doc, LATER, { name, results: [] }, NOW).update;
+      const { $set } = machine.releaseForPreCheck(baton, doc, LATER, { name, results: [] }, NOW).update;
       expect(Object.keys($set).filter((k) => k.startsWith("pre_check_defers"))).toEqual(["pre_check_defers"]);
       expect($set["held"]).toEqual({ why: `pre_check:${name}`, until: LATER, since: NOW });
       doc = lead({ pre_check_defers: $set["pre_check_defers"] as Record<string, number> });
@@ -238,7 +238,7 @@ describe("views", () => {
   });
   test("the report names the order by the client's own id", () => {
     expect(
-      toReport(
+      toEventData(
         lead({
           status: "FINISHED",
           outcome: "confirmed",

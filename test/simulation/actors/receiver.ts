@@ -1,4 +1,4 @@
-import type { Outgoing, Sender } from "../../../services/webhook/deliveries/webhook-request.ts";
+import type { WebhookRequest, WebhookClient } from "../../../services/webhook/deliveries/webhook-request.ts";
 import type { TryResult } from "../../../services/webhook/rules/delivery-verdict.ts";
 import type { SimLife, Stage } from "../engine/process.ts";
 
@@ -24,7 +24,7 @@ export class Receiver {
     this.#stage = stage;
   }
 
-  #note({ id, url, body }: Outgoing, taken: boolean): void {
+  #note({ id, url, body }: WebhookRequest, taken: boolean): void {
     const known = this.received.get(id) ?? { id, url, bodies: new Set<string>(), taken: 0, tries: 0 };
     known.bodies.add(body);
     known.tries++;
@@ -34,11 +34,11 @@ export class Receiver {
   }
 
   /** How one process sends reports. */
-  sender(life: SimLife): Sender {
+  sender(life: SimLife): WebhookClient {
     const stage = this.#stage;
     const { random } = stage.world;
     const how = () => ({ outMs: random.between(5, 60), backMs: random.between(5, 60) });
-    const answer = (outgoing: Outgoing, status: number, retry_after_seconds: number | null): Promise<TryResult> =>
+    const answer = (outgoing: WebhookRequest, status: number, retry_after_seconds: number | null): Promise<TryResult> =>
       stage.step(
         life,
         "report",

@@ -1,7 +1,7 @@
-import type { Sender } from "../../../services/webhook/deliveries/webhook-request.ts";
+import type { WebhookClient } from "../../../services/webhook/deliveries/webhook-request.ts";
 import { currentLife, theScene } from "../engine/scene.ts";
 
 export * from "../../../services/webhook/deliveries/webhook-request.ts";
 
 /** In place of the webhook service's sender: the simulated receiver. */
-export const httpSender = (): Sender => theScene().receiver.sender(currentLife());
+export const httpSender = (): WebhookClient => theScene().receiver.sender(currentLife());

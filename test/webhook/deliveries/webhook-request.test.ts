@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createPlainServer, type AddressInfo, type Server as PlainServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import {
-  httpSender,
+  webhookClient,
   MAX_ANSWER_BYTES,
   TOTAL_TIMEOUT_MS,
-  type Sender,
+  type WebhookClient,
 } from "../../../services/webhook/deliveries/webhook-request.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -30,8 +30,8 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   );
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
-const sender = (clock = virtualClock(), connectTimeoutMs?: number): Sender => {
-  const made = httpSender(open, clock, connectTimeoutMs === undefined ? {} : { connectTimeoutMs });
+const sender = (clock = virtualClock(), connectTimeoutMs?: number): WebhookClient => {
+  const made = webhookClient(open, clock, connectTimeoutMs === undefined ? {} : { connectTimeoutMs });
   closers.unshift(() => made.close());
   return made;
 };

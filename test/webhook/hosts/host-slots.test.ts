@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, property, record } from "fast-check";
 import {
-  after,
-  allowed,
+  healthAfter,
+  allowedRequests,
   FAILURES_TO_PAUSE,
   FIRST_PAUSE_MS,
   isHostFailure,
@@ -9,12 +9,12 @@ import {
   type HostHealth,
 } from "../../../services/webhook/rules/host-health.ts";
 import {
-  hosts,
+  hostSlots,
   MAX_IN_FLIGHT,
   MAX_PER_HOST,
   MAX_UNPROVEN,
-  type Hosts,
-  type Place,
+  type HostSlots,
+  type HostSlot,
 } from "../../../services/webhook/hosts/host-slots.ts";
 import type { TryResult } from "../../../services/webhook/rules/delivery-verdict.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -25,7 +25,7 @@ const silence: TryResult = { status: null, error: "no answer within 15 s", refus
 const refusal: TryResult = { status: null, error: "the address is not allowed", refused: true };
 /** The health after these results, one after the other, a millisecond apart. */
 const afterAll = (results: readonly TryResult[], from: HostHealth | null = null, startMs = 0): HostHealth | null =>
-  results.reduce<HostHealth | null>((h, r, i) => after(h, r, startMs + i, 0.5), from);
+  results.reduce<HostHealth | null>((h, r, i) => healthAfter(h, r, startMs + i, 0.5), from);
 const many = <T>(n: number, of: T): T[] => Array.from({ length: n }, () => of);
 
 describe("a host's health", () => {
@@ -60,15 +60,15 @@ describe("a host's health", () => {
   test("failures of requests that were under way when the pause began change nothing; a success then ends it", () => {
     const paused = afterAll(many(5, fault));
     expect(afterAll(many(5, silence), paused, 10)).toEqual(paused);
-    expect(after(paused, ok, 10, 0.5)).toBeNull();
-    expect(after(paused, refusal, 10, 0.5)).toBe(paused);
+    expect(healthAfter(paused, ok, 10, 0.5)).toBeNull();
+    expect(healthAfter(paused, refusal, 10, 0.5)).toBe(paused);
   });
   test("a failed probe doubles the pause, up to the longest; a Retry-After makes it longer, no longer than that", () => {
     let health = afterAll(many(5, fault));
     const pauses: number[] = [];
     for (let i = 0; i < 8; i++) {
       const at = health?.paused_until ?? 0;
-      health = after(health, fault, at, 0.5);
+      health = healthAfter(health, fault, at, 0.5);
       pauses.push((health?.paused_until ?? 0) - at);
     }
     expect(pauses).toEqual([
@@ -82,16 +82,16 @@ describe("a host's health", () => {
       LONGEST_PAUSE_MS,
     ]);
     const asked = (seconds: number): number =>
-      after(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0;
+      healthAfter(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0;
     expect([asked(1), asked(60), asked(999_999)]).toEqual([FIRST_PAUSE_MS, 60_000, LONGEST_PAUSE_MS]);
   });
   test("none may be asked in a pause, one after it, all when it is well", () => {
     const paused: HostHealth = { failures: 5, pauses: 1, paused_until: 1000 };
     expect([
-      allowed(null, 10, 0),
-      allowed({ failures: 4, pauses: 0, paused_until: null }, 10, 0),
-      allowed(paused, 10, 999),
-      allowed(paused, 10, 1000),
+      allowedRequests(null, 10, 0),
+      allowedRequests({ failures: 4, pauses: 0, paused_until: null }, 10, 0),
+      allowedRequests(paused, 10, 999),
+      allowedRequests(paused, 10, 1000),
     ]).toEqual([10, 10, 0, 1]);
   });
 });
@@ -99,23 +99,23 @@ describe("a host's health", () => {
 describe("the book of hosts", () => {
   const book = () => {
     const clock = virtualClock();
-    return { clock, hosts: hosts(clock, () => 0.5) };
+    return { clock, hosts: hostSlots(clock, () => 0.5) };
   };
-  const fail = (places: readonly (Place | null)[]): void => {
+  const fail = (places: readonly (HostSlot | null)[]): void => {
     for (const p of places) {
       p?.answered(silence);
-      p?.done();
+      p?.release();
     }
   };
 
-  const known = (h: Hosts, host: string): void => {
-    const place = h.place(host);
+  const known = (h: HostSlots, host: string): void => {
+    const place = h.acquire(host);
     place?.answered(ok);
-    place?.done();
+    place?.release();
   };
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}`);
-  const takenOf = (h: Hosts, hostNames: readonly string[]): Place[] =>
-    hostNames.flatMap((host) => many(12, host).map((name) => h.place(name))).filter((p): p is Place => p !== null);
+  const takenOf = (h: HostSlots, hostNames: readonly string[]): HostSlot[] =>
+    hostNames.flatMap((host) => many(12, host).map((name) => h.acquire(name))).filter((p): p is HostSlot => p !== null);
 
   test("gives ten places to a host and two hundred in all", () => {
     const { hosts: h } = book();
@@ -127,58 +127,58 @@ describe("the book of hosts", () => {
     const { hosts: h } = book();
     known(h, "well");
     known(h, "ill");
-    fail([h.place("ill")]);
+    fail([h.acquire("ill")]);
     const hanging = takenOf(h, names(40));
     expect(hanging).toHaveLength(MAX_UNPROVEN);
-    expect([h.place("ill"), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_HOST]);
-    hanging[0]?.done();
-    expect(h.place("ill")).not.toBeNull();
+    expect([h.acquire("ill"), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_HOST]);
+    hanging[0]?.release();
+    expect(h.acquire("ill")).not.toBeNull();
   });
   test("an answer frees the host's place, and what is written down afterwards the place among all", () => {
     const { hosts: h } = book();
     for (const name of names(20)) known(h, name);
-    const first = names(20).flatMap((name) => many(10, 0).map(() => h.place(name)));
+    const first = names(20).flatMap((name) => many(10, 0).map(() => h.acquire(name)));
     first[0]?.answered(ok);
-    expect(h.place("h0")).toBeNull();
-    first[0]?.done();
-    expect(h.place("h0")).not.toBeNull();
+    expect(h.acquire("h0")).toBeNull();
+    first[0]?.release();
+    expect(h.acquire("h0")).not.toBeNull();
   });
   test("a host that has deliveries due gives no place to what comes later, and is read once it has room", () => {
     const { hosts: h } = book();
-    h.wait("a");
-    expect([h.place("a"), h.anyNext()]).toEqual([null, true]);
+    h.enqueue("a");
+    expect([h.acquire("a"), h.anyNext()]).toEqual([null, true]);
     const [next] = h.next(20);
     expect([next?.host, next?.places.length, h.anyNext()]).toEqual(["a", MAX_PER_HOST, false]);
-    h.wait("a");
+    h.enqueue("a");
     expect([h.anyNext(), h.next(20)]).toEqual([false, []]);
-    next?.places[0]?.done();
+    next?.places[0]?.release();
     expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
   });
   test("a paused host is left alone, then asked once at a time, and is well again after a success", async () => {
     const { hosts: h, clock } = book();
-    fail(many(5, 0).map(() => h.place("a")));
-    expect([h.place("a"), h.pausedUntil("a")]).toEqual([null, new Date(clock.now().getTime() + FIRST_PAUSE_MS)]);
-    h.wait("a");
+    fail(many(5, 0).map(() => h.acquire("a")));
+    expect([h.acquire("a"), h.pausedUntil("a")]).toEqual([null, new Date(clock.now().getTime() + FIRST_PAUSE_MS)]);
+    h.enqueue("a");
     expect(h.anyNext()).toBe(false);
     await clock.advance(FIRST_PAUSE_MS);
     const [probe] = h.next(20);
     expect([probe?.places.length, h.pausedUntil("a")]).toEqual([1, null]);
-    h.wait("a");
+    h.enqueue("a");
     expect(h.next(20)).toEqual([]);
     expect(probe?.places[0]?.answered(ok)).toEqual({ ended: true });
     expect(h.next(20).map((n) => n.places.length)).toEqual([MAX_PER_HOST]);
   });
   test("a probe that was not made gives the place back", async () => {
     const { hosts: h, clock } = book();
-    fail(many(5, 0).map(() => h.place("a")));
+    fail(many(5, 0).map(() => h.acquire("a")));
     await clock.advance(FIRST_PAUSE_MS);
-    h.place("a")?.done();
-    expect(h.place("a")).not.toBeNull();
+    h.acquire("a")?.release();
+    expect(h.acquire("a")).not.toBeNull();
   });
   test("somebody who believes that it is well has it asked at once", () => {
     const { hosts: h } = book();
-    fail(many(5, 0).map(() => h.place("a")));
-    h.askNow("a");
+    fail(many(5, 0).map(() => h.acquire("a")));
+    h.probe("a");
     expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
   });
   test("whatever happens, the bounds hold and every place comes back", () => {
@@ -189,34 +189,34 @@ describe("the book of hosts", () => {
     assert(
       property(array(step, { maxLength: 300 }), (steps) => {
         const { hosts: h, clock } = book();
-        const held: { host: string; place: Place }[] = [];
-        const end = (host: string, run: (p: Place) => void): void => {
+        const held: { host: string; place: HostSlot }[] = [];
+        const end = (host: string, run: (p: HostSlot) => void): void => {
           const at = held.findIndex((x) => x.host === host);
           const [one] = at < 0 ? [] : held.splice(at, 1);
           if (one) run(one.place);
         };
         for (const { host, what } of steps) {
           if (what === "place") {
-            const place = h.place(host);
+            const place = h.acquire(host);
             if (place) held.push({ host, place });
           }
-          if (what === "wait") h.wait(host);
+          if (what === "wait") h.enqueue(host);
           if (what === "next")
             for (const n of h.next(2)) held.push(...n.places.map((place) => ({ host: n.host, place })));
           if (what === "good")
             end(host, (p) => {
               p.answered(ok);
-              p.done();
+              p.release();
             });
           if (what === "bad")
             end(host, (p) => {
               p.answered(silence);
-              p.done();
+              p.release();
             });
           if (what === "drop")
             end(host, (p) => {
-              p.done();
-              p.done();
+              p.release();
+              p.release();
             });
           if (what === "time") void clock.advance(FIRST_PAUSE_MS);
           for (const name of ["a", "b", "c"])
@@ -224,10 +224,10 @@ describe("the book of hosts", () => {
         }
         for (const { place } of held) {
           place.answered(ok);
-          place.done();
+          place.release();
         }
         for (const name of ["a", "b", "c"]) {
-          h.wait(name);
+          h.enqueue(name);
           void clock.advance(LONGEST_PAUSE_MS * 2);
         }
         expect(h.next(3).reduce((n, x) => n + x.places.length, 0)).toBeGreaterThanOrEqual(3);

@@ -5,7 +5,7 @@ import {
   MAX_RETRY_AFTER_MS,
   retryAfterSeconds,
   RETRY_DELAYS_MS,
-  verdict,
+  verdictOf,
 } from "../../../services/webhook/rules/delivery-verdict.ts";
 
 const NOW = new Date();
@@ -49,39 +49,39 @@ describe("signing", () => {
 describe("verdict", () => {
   const ok = (status: number, retry_after_seconds: number | null = null) => ({ status, retry_after_seconds });
   test.each([200, 201, 204, 299])("%i is success", (status) => {
-    expect(verdict(ok(status), 1, NOW, 0.5).kind).toBe("delivered");
+    expect(verdictOf(ok(status), 1, NOW, 0.5).kind).toBe("delivered");
   });
   test.each([301, 302, 307, 400, 404, 429, 500, 503])("%i is tried again after the planned pause", (status) => {
-    expect(verdict(ok(status), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5000) });
+    expect(verdictOf(ok(status), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5000) });
   });
   test("410 stops", () => {
-    expect(verdict(ok(410), 1, NOW, 0.5).kind).toBe("refused");
+    expect(verdictOf(ok(410), 1, NOW, 0.5).kind).toBe("refused");
   });
   test("a refused address stops", () => {
-    expect(verdict({ status: null, error: "x", refused: true }, 1, NOW, 0.5).kind).toBe("refused");
+    expect(verdictOf({ status: null, error: "x", refused: true }, 1, NOW, 0.5).kind).toBe("refused");
   });
   test("no answer is tried again", () => {
-    expect(verdict({ status: null, error: "timeout", refused: false }, 2, NOW, 0.5)).toEqual({
+    expect(verdictOf({ status: null, error: "timeout", refused: false }, 2, NOW, 0.5)).toEqual({
       kind: "again",
       at: new Date(NOW.getTime() + 300_000),
     });
   });
   test("ten tries in all, then exhausted", () => {
     expect(RETRY_DELAYS_MS).toHaveLength(9);
-    expect(verdict(ok(500), 9, NOW, 0.5).kind).toBe("again");
-    expect(verdict(ok(500), 10, NOW, 0.5).kind).toBe("exhausted");
+    expect(verdictOf(ok(500), 9, NOW, 0.5).kind).toBe("again");
+    expect(verdictOf(ok(500), 10, NOW, 0.5).kind).toBe("exhausted");
   });
   test("Retry-After is obeyed up to 24 h, and never shortens the plan", () => {
-    expect(verdict(ok(503, 60), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 60_000) });
-    expect(verdict(ok(503, 999_999_999), 1, NOW, 0.5)).toEqual({
+    expect(verdictOf(ok(503, 60), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 60_000) });
+    expect(verdictOf(ok(503, 999_999_999), 1, NOW, 0.5)).toEqual({
       kind: "again",
       at: new Date(NOW.getTime() + MAX_RETRY_AFTER_MS),
     });
-    expect(verdict(ok(503, 1), 2, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 300_000) });
+    expect(verdictOf(ok(503, 1), 2, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 300_000) });
   });
   test("the pause is spread by ten per cent", () => {
-    expect(verdict(ok(500), 1, NOW, 0)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 4500) });
-    expect(verdict(ok(500), 1, NOW, 1)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5500) });
+    expect(verdictOf(ok(500), 1, NOW, 0)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 4500) });
+    expect(verdictOf(ok(500), 1, NOW, 1)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5500) });
   });
   test.each<[string | undefined, number | null]>([
     ["120", 120],
