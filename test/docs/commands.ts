@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { readArguments as converseArguments } from "../../local/tools/converse/arguments.ts";
 import { readArguments as rehearseArguments } from "../../local/tools/rehearse/arguments.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
+import { readProject } from "../house/sources.ts";
 import { ROOT } from "./pages.ts";
 
 /** The scripts of package.json. */
@@ -61,7 +62,7 @@ const wrongWithDocker = (args: readonly string[]): string[] =>
     return scaled === undefined || containers.includes(scaled) ? [] : [`there is no container ${scaled}`];
   });
 
-/** Endpoints outside the table of routes: of the gateway itself, of the carrier simulator and of the model simulator. */
+/** Endpoints outside the table of routes: of the gateway itself, and of simulators that read the path alone. */
 const OTHER_ENDPOINTS = new Set([
   "GET /health/live",
   "GET /health/ready",
@@ -69,12 +70,14 @@ const OTHER_ENDPOINTS = new Set([
   "GET /openapi.json",
   "POST /inbound-address",
   "POST /inbound",
-  "POST /delays",
 ]);
+const simulators = readProject().filter((file) => /^local\/(?:carriers|models)\/.*\.ts$/.test(file.path));
 
 /** True for an endpoint of the API, the gateway or a simulator: `GET /leads/{lead_id}`. */
 export const isEndpoint = (said: string): boolean =>
-  OTHER_ENDPOINTS.has(said) || ROUTES.some((row) => `${row.method} ${row.path}` === said);
+  OTHER_ENDPOINTS.has(said) ||
+  simulators.some((file) => file.text.includes(`"${said}"`)) ||
+  ROUTES.some((row) => `${row.method} ${row.path}` === said);
 
 /** The body of a request, when it has one, is JSON. */
 function wrongBody(line: string): string[] {
