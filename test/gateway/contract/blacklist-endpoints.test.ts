@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** 4.5 of the interface over HTTP, and section 7's rows for the blacklist. */
 let http: HttpStage;
@@ -24,10 +24,8 @@ const fault = (answer: Answer) => ({
 
 beforeAll(async () => {
   http = await setHttpStage([blacklist]);
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
-  stranger = String(
-    (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
-  );
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
+  stranger = await createdId(http, "/s2s-token", { name: "other", role: "reseller", reseller_id }, "token");
 });
 afterAll(async () => {
   await http.stop();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import config from "../../../services/config/config.service.ts";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** 2.8 and 4.6 of the interface: every cross-check of a configuration, at its creation and at a change, over HTTP. */
 let http: HttpStage;
@@ -16,19 +16,13 @@ const SEVEN = {
 };
 
 const template = async (reseller_id: string, merchant_id?: string): Promise<string> =>
-  String(
-    (
-      await http.ask("POST", "/templates", {
-        body: {
-          reseller_id,
-          ...(merchant_id ? { merchant_id } : {}),
-          name: "reminder",
-          initial_node: "a",
-          nodes: [{ name: "a", say: "Hello." }],
-        },
-      })
-    ).body["id"],
-  );
+  await createdId(http, "/templates", {
+    reseller_id,
+    ...(merchant_id ? { merchant_id } : {}),
+    name: "reminder",
+    initial_node: "a",
+    nodes: [{ name: "a", say: "Hello." }],
+  });
 const create = (template_id: string, over: Record<string, unknown> = {}, token?: string) =>
   http.ask("POST", "/configurations", { body: { template_id, ...SEVEN, ...over }, ...(token ? { token } : {}) });
 const put = (id: string, body: unknown, token?: string) =>
@@ -46,14 +40,12 @@ const invalid = (...paths: string[]) => ({ status: 400, code: "VALIDATION_FAILED
 
 beforeAll(async () => {
   http = await setHttpStage([config]);
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
   const theirs = await template(reseller_id);
   foreign = {
     template: theirs,
     configuration: String((await create(theirs)).body["id"]),
-    token: String(
-      (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
-    ),
+    token: await createdId(http, "/s2s-token", { name: "other", role: "reseller", reseller_id }, "token"),
   };
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Section 7 of the interface as a table: one row, its causes as cases. Read it beside the document. */
 let http: HttpStage;
@@ -54,23 +54,17 @@ const without = (body: object, field: string) => Object.fromEntries(Object.entri
 
 beforeAll(async () => {
   http = await setHttpStage([blacklist, config, leads, numbers, webhook]);
-  const other = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
-  template = String((await http.ask("POST", "/templates", { body: flow(http.reseller_id) })).body["id"]);
-  foreignTemplate = String((await http.ask("POST", "/templates", { body: flow(other) })).body["id"]);
-  configuration = String((await http.ask("POST", "/configurations", { body: settings(template) })).body["id"]);
-  number = String(
-    (
-      await http.ask("POST", "/numbers", {
-        body: {
-          phone_number: "+14155550100",
-          provider: "PROVIDER_ONE",
-          status: "AVAILABLE",
-          channel: "voice",
-          reseller_id: http.reseller_id,
-        },
-      })
-    ).body["id"],
-  );
+  const other = await createdId(http, "/resellers", { name: "Other" });
+  template = await createdId(http, "/templates", flow(http.reseller_id));
+  foreignTemplate = await createdId(http, "/templates", flow(other));
+  configuration = await createdId(http, "/configurations", settings(template));
+  number = await createdId(http, "/numbers", {
+    phone_number: "+14155550100",
+    provider: "PROVIDER_ONE",
+    status: "AVAILABLE",
+    channel: "voice",
+    reseller_id: http.reseller_id,
+  });
   await http.ask("POST", "/blacklist", { body: { phone_numbers: [LISTED] } });
 });
 afterAll(async () => {

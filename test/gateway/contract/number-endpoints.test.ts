@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import { releaseOne, reserveOne } from "../../numbers/fixtures/numbers-service.ts";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** 2.5, 3.2 and 4.3 of the interface over HTTP, and section 7's rows for numbers. */
 let http: HttpStage;
@@ -27,10 +27,8 @@ const reserve = (holder: string) =>
 
 beforeAll(async () => {
   http = await setHttpStage([numbers]);
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
-  stranger = String(
-    (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
-  );
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
+  stranger = await createdId(http, "/s2s-token", { name: "other", role: "reseller", reseller_id }, "token");
   foreign = String((await create({}, stranger)).body["id"]);
 });
 afterAll(async () => {

@@ -1,17 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Pausing and resuming over HTTP: a merchant, and the deployment. */
 let http: HttpStage;
 let foreign = "";
 beforeAll(async () => {
   http = await setHttpStage();
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
-  foreign = String(
-    (await http.ask("POST", "/merchants", { body: { name: "Foreign", reseller_id, contact_email: "f@example.com" } }))
-      .body["id"],
-  );
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
+  foreign = await createdId(http, "/merchants", { name: "Foreign", reseller_id, contact_email: "f@example.com" });
 });
 afterAll(async () => {
   await http.stop();

@@ -5,7 +5,7 @@ import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Sections 4 and 7 of the interface with the real services behind the gateway; nothing is dialled. */
 let http: HttpStage;
@@ -53,13 +53,11 @@ const push = (over?: Record<string, unknown>, token = http.tokens.merchant) =>
 
 beforeAll(async () => {
   http = await setHttpStage([blacklist, config, leads, numbers, webhook]);
-  template = String(
-    (await http.ask("POST", "/templates", { body: flow(http.reseller_id, http.merchant_id) })).body["id"],
-  );
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
+  template = await createdId(http, "/templates", flow(http.reseller_id, http.merchant_id));
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
   foreign = {
     reseller_id,
-    template: String((await http.ask("POST", "/templates", { body: flow(reseller_id) })).body["id"]),
+    template: await createdId(http, "/templates", flow(reseller_id)),
   };
 });
 afterAll(async () => {
@@ -185,12 +183,11 @@ describe("POST /leads", () => {
 describe("what belongs to others is not there", () => {
   test("leads, templates and lists", async () => {
     const mine = String((await push({ request_id: "mine" })).body["lead_call_tracker_id"]);
-    const token = String(
-      (
-        await http.ask("POST", "/s2s-token", {
-          body: { name: "other", role: "reseller", reseller_id: foreign.reseller_id },
-        })
-      ).body["token"],
+    const token = await createdId(
+      http,
+      "/s2s-token",
+      { name: "other", role: "reseller", reseller_id: foreign.reseller_id },
+      "token",
     );
     for (const path of [
       `/leads/${mine}`,

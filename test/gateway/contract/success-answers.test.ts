@@ -5,7 +5,7 @@ import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Sections 2 and 4 of the interface as a table: every endpoint, its success status and the fields it must answer with. Read it beside the document. */
 let http: HttpStage;
@@ -70,38 +70,26 @@ const LEAD_FIELDS = [
 
 beforeAll(async () => {
   http = await setHttpStage([blacklist, config, leads, numbers, webhook]);
-  template = String(
-    (
-      await http.ask("POST", "/templates", {
-        body: {
-          reseller_id: http.reseller_id,
-          merchant_id: http.merchant_id,
-          name: "reminder",
-          initial_node: "hello",
-          variables: ["customer_name"],
-          nodes: [
-            {
-              name: "hello",
-              prompt: "Greet {{customer_name}} and ask.",
-              functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
-            },
-          ],
-        },
-      })
-    ).body["id"],
-  );
-  made["idle_template"] = String(
-    (
-      await http.ask("POST", "/templates", {
-        body: {
-          reseller_id: http.reseller_id,
-          name: "idle",
-          initial_node: "hello",
-          nodes: [{ name: "hello", say: "Hello.", on_enter: [{ type: "end_call" }] }],
-        },
-      })
-    ).body["id"],
-  );
+  template = await createdId(http, "/templates", {
+    reseller_id: http.reseller_id,
+    merchant_id: http.merchant_id,
+    name: "reminder",
+    initial_node: "hello",
+    variables: ["customer_name"],
+    nodes: [
+      {
+        name: "hello",
+        prompt: "Greet {{customer_name}} and ask.",
+        functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
+      },
+    ],
+  });
+  made["idle_template"] = await createdId(http, "/templates", {
+    reseller_id: http.reseller_id,
+    name: "idle",
+    initial_node: "hello",
+    nodes: [{ name: "hello", say: "Hello.", on_enter: [{ type: "end_call" }] }],
+  });
 });
 afterAll(async () => {
   await http.stop();

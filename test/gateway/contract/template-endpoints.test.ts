@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import config from "../../../services/config/config.service.ts";
-import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Templates and their versions over HTTP. */
 let http: HttpStage;
@@ -28,11 +28,9 @@ const fault = (answer: Answer) => ({
 beforeAll(async () => {
   http = await setHttpStage([config]);
   http.script["leads.unfinished"] = () => ({ any: false });
-  const reseller_id = String((await http.ask("POST", "/resellers", { body: { name: "Other" } })).body["id"]);
-  stranger = String(
-    (await http.ask("POST", "/s2s-token", { body: { name: "other", role: "reseller", reseller_id } })).body["token"],
-  );
-  foreign = String((await http.ask("POST", "/templates", { body: flow(reseller_id) })).body["id"]);
+  const reseller_id = await createdId(http, "/resellers", { name: "Other" });
+  stranger = await createdId(http, "/s2s-token", { name: "other", role: "reseller", reseller_id }, "token");
+  foreign = await createdId(http, "/templates", flow(reseller_id));
 });
 afterAll(async () => {
   await http.stop();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 let http: HttpStage;
 beforeAll(async () => {
@@ -124,12 +124,11 @@ describe("users", () => {
 
 describe("server-to-server tokens", () => {
   test("are listed without token or hash, and revoked", async () => {
-    const token = String(
-      (
-        await http.ask("POST", "/s2s-token", {
-          body: { name: "crm", role: "user", reseller_id: http.reseller_id, merchant_id: http.merchant_id },
-        })
-      ).body["token"],
+    const token = await createdId(
+      http,
+      "/s2s-token",
+      { name: "crm", role: "user", reseller_id: http.reseller_id, merchant_id: http.merchant_id },
+      "token",
     );
     const listed = await http.ask("GET", `/s2s-tokens?role=user&merchant_id=${http.merchant_id}&limit=1`, {
       token: http.tokens.reseller,
@@ -159,9 +158,7 @@ describe("server-to-server tokens", () => {
 
   test("of another reseller: 403, and they live on", async () => {
     const reseller_id = await made("/resellers", { name: "Other" });
-    const token = String(
-      (await http.ask("POST", "/s2s-token", { body: { name: "theirs", role: "reseller", reseller_id } })).body["token"],
-    );
+    const token = await createdId(http, "/s2s-token", { name: "theirs", role: "reseller", reseller_id }, "token");
     const [shown] = (await http.ask("GET", "/s2s-tokens", { token })).body["s2s_tokens"] as { id: string }[];
     expect(said(await http.ask("DELETE", `/s2s-tokens/${shown!.id}`, { token: http.tokens.reseller }))).toEqual([
       403,
