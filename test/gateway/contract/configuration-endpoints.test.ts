@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import config from "../../../services/config/config.service.ts";
+import { ACCEPTED_VALUES, REFUSED_VALUES } from "../fixtures/configuration-values.ts";
 import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** 2.8 and 4.6 of the interface: every cross-check of a configuration, at its creation and at a change, over HTTP. */
+/** Every cross-check of a configuration, at its creation and at a change, over HTTP. */
 let http: HttpStage;
 let foreign: { template: string; configuration: string; token: string };
 const SEVEN = {
@@ -31,7 +32,7 @@ const made = async (over: Record<string, unknown> = {}): Promise<Record<string, 
   (await create(await template(http.reseller_id, http.merchant_id), over)).body as Record<string, unknown> & {
     id: string;
   };
-const fault = (answer: Answer) => ({
+const refusal = (answer: Answer) => ({
   status: answer.status,
   code: answer.body["code"],
   paths: ((answer.body["errors"] as { path: string }[] | undefined) ?? []).map((e) => e.path),
@@ -94,12 +95,12 @@ describe("create", () => {
   });
 
   test.each(Object.keys({ template_id: "", ...SEVEN }))("without %s: 400", async (field) => {
-    expect(fault(await create(await template(http.reseller_id), { [field]: undefined }))).toEqual(invalid(field));
+    expect(refusal(await create(await template(http.reseller_id), { [field]: undefined }))).toEqual(invalid(field));
   });
 
   test("a second one for the same template: 409", async () => {
     const { template_id } = (await made()) as unknown as { template_id: string };
-    expect(fault(await create(template_id))).toMatchObject({ status: 409, code: "CONFIGURATION_EXISTS" });
+    expect(refusal(await create(template_id))).toMatchObject({ status: 409, code: "CONFIGURATION_EXISTS" });
   });
 
   test("of an unknown or foreign template: 404, alike", async () => {
@@ -107,100 +108,13 @@ describe("create", () => {
       await create(randomUUID(), {}, http.tokens.reseller),
       await create(foreign.template, {}, http.tokens.reseller),
     ];
-    expect([fault(unknown).status, unknown.body["code"], { ...theirs.body, request_id: "" }]).toEqual([
+    expect([refusal(unknown).status, unknown.body["code"], { ...theirs.body, request_id: "" }]).toEqual([
       404,
       "TEMPLATE_NOT_FOUND",
       { ...unknown.body, request_id: "" },
     ]);
   });
 });
-
-/** Fields that are refused by themselves, and what is named. */
-const FAULTS: [what: string, over: Record<string, unknown>, paths: string[]][] = [
-  ["a negative initial offset", { initial_offset: -1 }, ["initial_offset"]],
-  ["a negative retry offset", { retry_offset: -1 }, ["retry_offset"]],
-  ["an offset that is text", { initial_offset: "30" }, ["initial_offset"]],
-  ["an offset of a broken second", { retry_offset: 0.5 }, ["retry_offset"]],
-  ["fewer than no retries", { max_retry: -1 }, ["max_retry"]],
-  ["more retries than twenty", { max_retry: 21 }, ["max_retry"]],
-  ["24:00", { call_end_time: "24:00" }, ["call_end_time"]],
-  ["an hour of one digit", { call_start_time: "9:00" }, ["call_start_time"]],
-  ["seconds", { call_start_time: "09:00:00" }, ["call_start_time"]],
-  ["minute sixty", { call_end_time: "17:60" }, ["call_end_time"]],
-  ["an inbound 24:00", { inbound_call_start_time: "09:00", inbound_call_end_time: "24:00" }, ["inbound_call_end_time"]],
-  ["a provider of nobody", { calling_provider: "twilio" }, ["calling_provider"]],
-  ["an unknown zone", { timezone: "Mars/Olympus" }, ["timezone"]],
-  ["an offset in place of a zone", { timezone: "+02:00" }, ["timezone"]],
-  ["an unknown inbound zone", { inbound_call_timezone: "Europe/Nowhere" }, ["inbound_call_timezone"]],
-  ["a rate limit without maximum", { rate_limit_enabled: true }, ["rate_limit_max_calls"]],
-  ["a maximum of none", { rate_limit_max_calls: 0 }, ["rate_limit_max_calls"]],
-  ["a window of no length", { rate_limit_window_seconds: 0 }, ["rate_limit_window_seconds"]],
-  ["a window longer than a day", { rate_limit_window_seconds: 86_401 }, ["rate_limit_window_seconds"]],
-  ["a whitelist that is no list", { rate_limit_whitelist: "+14155550100" }, ["rate_limit_whitelist"]],
-  ["a whitelist with no number in it", { rate_limit_whitelist: ["+14155550100", "12"] }, ["rate_limit_whitelist.1"]],
-  ["a whitelist with a number that can't be", { rate_limit_whitelist: ["+10005550100"] }, ["rate_limit_whitelist.0"]],
-  ["REDIRECT without number", { inbound_block_action: "REDIRECT" }, ["inbound_redirect_number"]],
-  [
-    "REDIRECT to no number",
-    { inbound_block_action: "REDIRECT", inbound_redirect_number: "reception" },
-    ["inbound_redirect_number"],
-  ],
-  ["an unknown block action", { inbound_block_action: "PLAY" }, ["inbound_block_action"]],
-  ["half an inbound window", { inbound_call_start_time: "09:00" }, ["inbound_call_end_time"]],
-  ["its other half", { inbound_call_end_time: "09:00" }, ["inbound_call_start_time"]],
-  ["a switch that is text", { enable_calling: "true" }, ["enable_calling"]],
-  ["a pre-check without name", { pre_checks: [{ type: "external_api" }] }, ["pre_checks.0.name"]],
-  ["a pre-check of another type", { pre_checks: [{ name: "crm", type: "magic" }] }, ["pre_checks.0.type"]],
-  ["a pre-check that is no object", { pre_checks: ["crm"] }, ["pre_checks.0"]],
-  ["the owner, which is the template's", { reseller_id: "x", merchant_id: "y" }, ["reseller_id", "merchant_id"]],
-  ["an engine of nobody", { engine: "human" }, ["engine"]],
-  ["a field of nobody", { colour: 1 }, ["colour"]],
-  [
-    "several at once",
-    { timezone: "x", rate_limit_enabled: true, inbound_block_action: "REDIRECT" },
-    ["timezone", "rate_limit_max_calls", "inbound_redirect_number"],
-  ],
-];
-/** Fields that are fine, though at a bound or unusual. */
-const FINE: [what: string, over: Record<string, unknown>, shown?: Record<string, unknown>][] = [
-  ["no and twenty retries", { max_retry: 0 }],
-  ["the most retries", { max_retry: 20 }],
-  ["equal window times: all day", { call_start_time: "00:00", call_end_time: "00:00" }],
-  ["a window over midnight", { call_start_time: "22:00", call_end_time: "06:00" }],
-  ["the last minute", { call_end_time: "23:59" }],
-  ["an engine", { engine: "cascade" }],
-  ["a zone", { timezone: "Asia/Kolkata" }, { timezone: "Asia/Kolkata", inbound_call_timezone: "Asia/Kolkata" }],
-  [
-    "a whole rate limit",
-    {
-      rate_limit_enabled: true,
-      rate_limit_max_calls: 10_000,
-      rate_limit_window_seconds: 1,
-      rate_limit_whitelist: ["+14155550100"],
-    },
-  ],
-  [
-    "numbers in one spelling",
-    { inbound_redirect_number: "+4402079460958" },
-    { inbound_redirect_number: "+442079460958" },
-  ],
-  [
-    "all that is inbound",
-    {
-      enable_inbound: true,
-      inbound_call_start_time: "09:00",
-      inbound_call_end_time: "09:00",
-      inbound_call_timezone: "Europe/Paris",
-      inbound_block_action: "REDIRECT",
-      inbound_redirect_number: "+14155550100",
-      inbound_block_message: "We are closed.",
-    },
-  ],
-  [
-    "the contract's pre-check",
-    { pre_checks: [{ name: "crm", type: "external_api", enabled: true, default_on_failure: "proceed" }] },
-  ],
-];
 
 test("an engine set to null is the deployment's again", async () => {
   const { id } = await made({ engine: "realtime" });
@@ -213,11 +127,11 @@ test("an engine set to null is the deployment's again", async () => {
 describe.each([["POST"], ["PUT"]])("%s", (method) => {
   const write = async (over: Record<string, unknown>) =>
     method === "POST" ? create(await template(http.reseller_id), over) : put((await made()).id, over);
-  test.each(FAULTS)("%s: 400", async (_what, over, paths) => {
-    const answer = fault(await write(over));
+  test.each(REFUSED_VALUES)("%s: 400", async (_what, over, paths) => {
+    const answer = refusal(await write(over));
     expect({ ...answer, paths: answer.paths.sort() }).toEqual(invalid(...[...paths].sort()));
   });
-  test.each(FINE.map(([what, over, shown]) => [what, over, shown ?? over] as const))(
+  test.each(ACCEPTED_VALUES.map(([what, over, shown]) => [what, over, shown ?? over] as const))(
     "%s: taken and shown",
     async (_what, over, shown) => {
       const answer = await write(over);
@@ -269,7 +183,7 @@ describe("change", () => {
     ["no body", {}, undefined, [""]],
   ])("%s: 400, and nothing changes", async (_what, over, patch, paths) => {
     const before = await made(over);
-    expect(fault(await put(before.id, patch))).toEqual(invalid(...paths));
+    expect(refusal(await put(before.id, patch))).toEqual(invalid(...paths));
     expect((await http.ask("GET", `/configurations/${before.id}`)).body).toEqual(before);
   });
 
@@ -279,12 +193,12 @@ describe("change", () => {
       ["PUT", { max_retry: 1 }],
       ["DELETE", undefined],
     ] as const) {
-      expect(fault(await http.ask(method, path(randomUUID()), { body }))).toMatchObject({
+      expect(refusal(await http.ask(method, path(randomUUID()), { body }))).toMatchObject({
         status: 404,
         code: "CONFIGURATION_NOT_FOUND",
       });
       expect(
-        fault(await http.ask(method, path(foreign.configuration), { body, token: http.tokens.reseller })),
+        refusal(await http.ask(method, path(foreign.configuration), { body, token: http.tokens.reseller })),
       ).toMatchObject({ status: 403, code: "FORBIDDEN" });
     }
     const looks = [
@@ -345,6 +259,6 @@ describe("list", () => {
     expect(await ids(`merchant_id=${http.merchant_id}`, http.tokens.reseller)).toContain(id);
     expect(await ids(`reseller_id=${http.reseller_id}`, foreign.token)).toEqual([]);
     expect(await ids("", foreign.token)).toEqual([foreign.configuration]);
-    expect(fault(await http.ask("GET", "/configurations?colour=red"))).toEqual(invalid("colour"));
+    expect(refusal(await http.ask("GET", "/configurations?colour=red"))).toEqual(invalid("colour"));
   });
 });

@@ -8,9 +8,9 @@ import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { namedReminder, createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** What leads answer over HTTP beyond sections 4 and 7, with the services themselves; only what dials and talks is a stand-in. */
+/** The lead endpoints with the services themselves; only the dialer and the conversation are stand-ins. */
 let http: HttpStage;
 let template = "";
 let sink: Server;
@@ -34,25 +34,7 @@ beforeAll(async () => {
     { WEBHOOK_ALLOW_HTTP: "true", WEBHOOK_ALLOW_PRIVATE: "true", SWEEP_INTERVAL_MS: "200" },
   );
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
-  template = await createdId(http, "/templates", {
-    reseller_id: http.reseller_id,
-    merchant_id: http.merchant_id,
-    name: "reminder",
-    initial_node: "hello",
-    variables: ["customer_name"],
-    payload_schema: {
-      type: "object",
-      required: ["customer_name"],
-      properties: { customer_name: { type: "string" }, customer_mobile_number: { type: "string" } },
-    },
-    nodes: [
-      {
-        name: "hello",
-        prompt: "Greet {{customer_name}}.",
-        functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
-      },
-    ],
-  });
+  template = await createdId(http, "/templates", namedReminder(http));
 });
 afterAll(async () => {
   await http.stop();

@@ -5,32 +5,15 @@ import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { namedReminder, createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Sections 4 and 7 of the interface with the real services behind the gateway; nothing is dialled. */
 let http: HttpStage;
 let template: string;
 let foreign: { reseller_id: string; template: string };
 
-const flow = (reseller_id: string, merchant_id?: string) => ({
-  reseller_id,
-  ...(merchant_id ? { merchant_id } : {}),
-  name: "reminder",
-  initial_node: "hello",
-  variables: ["customer_name"],
-  payload_schema: {
-    type: "object",
-    required: ["customer_name"],
-    properties: { customer_name: { type: "string" }, customer_mobile_number: { type: "string" } },
-  },
-  nodes: [
-    {
-      name: "hello",
-      prompt: "Greet {{customer_name}} and ask whether the time suits.",
-      functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
-    },
-  ],
-});
+const flow = (reseller_id: string, merchant_id?: string) =>
+  namedReminder({ reseller_id, ...(merchant_id ? { merchant_id } : {}) });
 const window = {
   initial_offset: 0,
   retry_offset: 60,

@@ -12,7 +12,7 @@ import { randomIds } from "../../../shared/ids.ts";
 import { localFolder } from "../../../shared/storage/local-folder.ts";
 import { asAdmin, until } from "../../../local/harness/stage.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../fixtures/s3-server.ts";
-import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { reminderTemplate, createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 jest.setTimeout(20_000);
 /** GET /leads/recording/{call_sid} with leads themselves, a folder and a bucket; where recordings are, the dialer's stand-in says. */
@@ -38,19 +38,7 @@ beforeAll(async () => {
     CORS_ORIGINS: "https://app.example.com",
   });
   http.script["webhook.checkAddresses"] = () => ({ refusals: [] });
-  const template_id = await createdId(http, "/templates", {
-    reseller_id: http.reseller_id,
-    merchant_id: http.merchant_id,
-    name: "reminder",
-    initial_node: "hello",
-    nodes: [
-      {
-        name: "hello",
-        prompt: "Greet.",
-        functions: [{ name: "confirm", description: "It suits.", outcome: "confirmed", action: "end_call" }],
-      },
-    ],
-  });
+  const template_id = await createdId(http, "/templates", reminderTemplate(http));
   lead_id = await createdId(
     http,
     "/leads",
