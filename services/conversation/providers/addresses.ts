@@ -3,27 +3,27 @@ import type { Env } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
 
-/** What a model is asked for. */
+/** What a model is used for. */
 export type ModelKind = "chat" | "transcription" | "speech" | "realtime" | "evaluation";
 
-/** Where a model is asked. */
+/** Where a model is reached. */
 export interface ModelAddress {
-  /** Absent: OpenAI's own. */
+  /** Absent: OpenAI's own address. */
   readonly base_url: string | undefined;
-  /** Absent: the endpoint asks for none. */
+  /** Absent: the endpoint needs none. */
   readonly key: string | undefined;
   readonly model: string;
   /** Voice where a template names none. */
   readonly voice?: string;
-  /** The only voice this endpoint has for us, whatever the template names: those of another vendor have other names. */
+  /** The voice of this endpoint whatever the template names: another vendor names its voices differently. */
   readonly own_voice?: string;
   /** Samples a second of its raw speech. */
   readonly sample_rate?: number;
-  /** Settings to look at when it fails, for messages. */
+  /** Settings to look at when it fails, for error messages. */
   readonly check: string;
 }
 
-/** The endpoint that is asked first, and the one that is asked when it fails. */
+/** The endpoint that is asked first, and the one that takes over when it fails. */
 export interface ModelRoute {
   readonly first: ModelAddress;
   readonly fallback: ModelAddress | null;
@@ -31,11 +31,11 @@ export interface ModelRoute {
 
 /** Finds the endpoints of a deployment. */
 export interface ModelAddresses {
-  /** A template's choice over the deployment's. NOT_AVAILABLE where the deployment has no such endpoint. */
+  /** The template's choice, or else the deployment's. Throws NOT_AVAILABLE where the deployment has no such endpoint. */
   addressFor(use: ModelUse | undefined, kind: ModelKind): ModelRoute;
 }
 
-/** The deployment's own two endpoints of a kind. `model` of the second absent: that of the first. */
+/** The deployment's own two endpoints of a kind. `model` of the second undefined: that of the first. */
 interface Own {
   readonly first: ModelAddress;
   readonly fallback: (Omit<ModelAddress, "model"> & { readonly model: string | undefined }) | null;
@@ -124,8 +124,8 @@ const OWN: Readonly<Record<ModelKind, (env: Env) => Own>> = {
 };
 
 /**
- * The endpoints of this deployment. Templates choose among names only, never an address: keys must not be sent where a template points.
- * An endpoint that a template names has no second one: who chooses where a customer's words go does not want them elsewhere.
+ * The endpoints of this deployment. Templates choose among names, never an address: no key goes where a template points.
+ * An endpoint that a template names has no fallback: its author chose where the customer's words go.
  */
 export function modelAddresses(env: Env): ModelAddresses {
   const { endpoints } = parseModelEndpoints(env.MODEL_ENDPOINTS);
@@ -160,12 +160,12 @@ const SOCKET_SCHEMES: Readonly<Record<string, string>> = { "http:": "ws:", "http
 const withScheme = (base_url: string, schemes: Readonly<Record<string, string>>): string =>
   base_url.replace(/^[a-z]+:/i, (scheme) => schemes[scheme.toLowerCase()] ?? scheme);
 
-/** The same base for requests, however it was written. */
+/** The base URL for requests, whatever its scheme. */
 export const webBase = (base_url: string): string => withScheme(base_url, WEB_SCHEMES);
-/** What a realtime session is opened with: the key, and the header by which the protocol's beta is asked for. */
+/** Headers of a realtime connection: the key, and the one that requests the beta protocol. */
 export const sessionHeaders = (key: string | undefined, dialect: "ga" | "beta"): Record<string, string> => ({
   ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
   ...(dialect === "beta" ? { "openai-beta": "realtime=v1" } : {}),
 });
-/** The same base for sockets. */
+/** The base URL for WebSockets, whatever its scheme. */
 export const socketBase = (base_url: string): string => withScheme(base_url, SOCKET_SCHEMES);

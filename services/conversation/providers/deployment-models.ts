@@ -2,8 +2,9 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { ModelUse } from "../../../shared/contracts/models.ts";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { Env } from "../../../shared/env.ts";
+import { recencyCache, type Cache } from "../../../shared/cache.ts";
 import type { Log } from "../../../shared/log.ts";
-import { modelAddresses, type ModelAddress, type ModelKind } from "./addresses.ts";
+import { modelAddresses, type ModelAddress, type ModelAddresses, type ModelKind } from "./addresses.ts";
 import { chatModel, EVALUATION_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
 import { openAiChat } from "./llm/openai-chat.ts";
 import { openAiSpeech } from "./tts/openai-speech.ts";
@@ -18,106 +19,124 @@ import { speechWithFailover } from "./tts/speech-failover.ts";
 /** What of a template chooses its models. */
 export type ModelChoice = Pick<TemplateRecord, "models" | "voice" | "language">;
 
-/** The models of a deployment, as templates ask for them. Each refuses with NOT_AVAILABLE what the deployment does not have. */
+/** The models of a deployment. Each throws NOT_AVAILABLE for what the deployment does not have. */
 export interface DeploymentModels {
-  /** All three that a talk over sound is held with. */
-  cascade(wishes: ModelChoice): CascadeModels;
-  /** The one that thinks, alone: the carrier does the speech. */
-  chat(wishes: Pick<ModelChoice, "models">): ChatModel;
-  /** The one that judges a talk after it; where the template names none, the one of the talk. */
-  evaluation(wishes: Pick<ModelChoice, "models">): ChatModel;
-  /** Where the one that does all by itself is reached; `voice` is the template's, or else the endpoint's. */
-  realtime(wishes: ModelChoice): ModelAddress & { readonly voice: string };
+  /** The three models of a cascaded pipeline. */
+  cascade(choice: ModelChoice): CascadeModels;
+  /** The language model alone, for conversations whose speech the carrier does. */
+  chat(choice: Pick<ModelChoice, "models">): ChatModel;
+  /** The model that evaluates an ended conversation; the conversation's own where the template names none. */
+  evaluation(choice: Pick<ModelChoice, "models">): ChatModel;
+  /** The address of the realtime model; `voice` is the template's, or else the endpoint's. */
+  realtime(choice: ModelChoice): ModelAddress & { readonly voice: string };
 }
 
-/** Models are kept, for their endpoints rest and their connections stay open; there are as many as templates have wishes. */
-const MAX_KEPT = 500;
+/** Models are kept for their cool-downs and open connections; there are as many as templates have different choices. */
+const MAX_KEPT_MODELS = 500;
 const DEFAULT_RATE = 24_000;
 
-/** Makes each thing once. */
-function kept<T>(): (key: unknown, make: () => T) => T {
-  const things = new Map<string, T>();
-  return (key, make) => {
-    const name = JSON.stringify(key);
-    const known = things.get(name) ?? make();
-    if (things.size >= MAX_KEPT && !things.has(name)) things.clear();
-    things.set(name, known);
-    return known;
-  };
+/** The cached model of a choice, made at its first use. */
+function cachedModel<T extends {}>(cache: Cache<T>, choice: unknown, make: () => T): T {
+  const key = JSON.stringify(choice);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  cache.set(key, made);
+  return made;
 }
 
-/** The models of this deployment. Sound that was spoken is kept for all talks of the process. */
-export function deploymentModels({ env, clock, log }: { env: Env; clock: Clock; log: Log }): DeploymentModels {
-  const addresses = modelAddresses(env);
-  const cache = speechCache();
-  const chats = kept<ChatModel>();
-  const voices = kept<SpeechModel>();
-  const ears = kept<TranscriptionModel>();
-  const resting =
-    (kind: ModelKind): FailoverListener =>
-    (fault) =>
-      log.warn(
-        { event: "model.resting", kind, code: fault.code, reason: fault.message },
-        "A model's endpoint fails; the second one stands in for it.",
-      );
+class Models implements DeploymentModels {
+  readonly #env: Env;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #addresses: ModelAddresses;
+  readonly #speechCache = speechCache();
+  readonly #chats = recencyCache<ChatModel>({ max: MAX_KEPT_MODELS });
+  readonly #speech = recencyCache<SpeechModel>({ max: MAX_KEPT_MODELS });
+  readonly #transcription = recencyCache<TranscriptionModel>({ max: MAX_KEPT_MODELS });
 
-  const chatOf = (use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel =>
-    chats([use ?? {}, kind], () => {
-      const { first, fallback } = addresses.addressFor(use, kind);
+  constructor({ env, clock, log }: { env: Env; clock: Clock; log: Log }) {
+    this.#env = env;
+    this.#clock = clock;
+    this.#log = log;
+    this.#addresses = modelAddresses(env);
+  }
+
+  cascade({ models, voice }: ModelChoice): CascadeModels {
+    return {
+      chat: this.#chatFor(models.chat, "chat"),
+      transcription: this.#transcriptionFor(models.transcription),
+      speech: this.#speechFor(models.speech, voice),
+    };
+  }
+
+  chat({ models }: Pick<ModelChoice, "models">): ChatModel {
+    return this.#chatFor(models.chat, "chat");
+  }
+
+  evaluation({ models }: Pick<ModelChoice, "models">): ChatModel {
+    return this.#chatFor(models.evaluation ?? models.chat, "evaluation");
+  }
+
+  realtime({ models, voice }: ModelChoice): ModelAddress & { readonly voice: string } {
+    const { first } = this.#addresses.addressFor(models.realtime, "realtime");
+    return { ...first, voice: voice ?? first.voice ?? this.#env.REALTIME_VOICE };
+  }
+
+  #onFailover(kind: ModelKind): FailoverListener {
+    return (error) =>
+      this.#log.warn(
+        { event: "model.resting", kind, code: error.code, reason: error.message },
+        "A model's endpoint fails; the second endpoint takes over for a while.",
+      );
+  }
+
+  #chatFor(use: ModelUse | undefined, kind: "chat" | "evaluation"): ChatModel {
+    return cachedModel(this.#chats, [use ?? {}, kind], () => {
+      const { first, fallback } = this.#addresses.addressFor(use, kind);
       return chatModel(
         openAiChat(first),
-        clock,
+        this.#clock,
         fallback && openAiChat(fallback),
-        resting(kind),
+        this.#onFailover(kind),
         kind === "evaluation" ? EVALUATION_TOKEN_TIMEOUT_MS : TOKEN_TIMEOUT_MS,
       );
     });
-  const voiceAt = (address: ModelAddress, voice: string | null): SpeechModel =>
-    cache.of(
-      openAiSpeech({
-        address,
-        clock,
-        rate: address.sample_rate ?? DEFAULT_RATE,
-        voice: address.own_voice ?? voice ?? address.voice ?? env.TTS_VOICE,
-      }),
-    );
-  const voiceOf = (use: ModelUse | undefined, voice: string | null): SpeechModel =>
-    voices([use ?? {}, voice], () => {
-      const { first, fallback } = addresses.addressFor(use, "speech");
-      return speechWithFailover(voiceAt(first, voice), fallback && voiceAt(fallback, voice), clock, resting("speech"));
-    });
-  const earsOf = (use: ModelUse | undefined): TranscriptionModel =>
-    ears(use ?? {}, () => {
-      const { first, fallback } = addresses.addressFor(use, "transcription");
-      const pieces = segmentedTranscription(
-        openAiTranscriber(first, fallback, clock, { resting: resting("transcription") }),
-      );
-      // of the endpoints that templates name it is not known whether they stream
-      if (!env.STT_STREAMING || use?.endpoint !== undefined) return pieces;
-      return realtimeTranscription({
-        address: first,
-        dialect: env.REALTIME_DIALECT,
-        clock,
-        pieces,
-        resting: resting("transcription"),
-      });
-    });
+  }
 
-  return {
-    cascade: ({ models, voice }) => ({
-      chat: chatOf(models.chat, "chat"),
-      transcription: earsOf(models.transcription),
-      speech: voiceOf(models.speech, voice),
-    }),
-    chat: ({ models }) => chatOf(models.chat, "chat"),
-    evaluation: ({ models }) => chatOf(models.evaluation ?? models.chat, "evaluation"),
-    realtime: ({ models, voice }) => {
-      const { first } = addresses.addressFor(models.realtime, "realtime");
-      return { ...first, voice: voice ?? first.voice ?? env.REALTIME_VOICE };
-    },
-  };
+  #speechFor(use: ModelUse | undefined, voice: string | null): SpeechModel {
+    const speechAt = (address: ModelAddress): SpeechModel =>
+      this.#speechCache.of(
+        openAiSpeech({
+          address,
+          clock: this.#clock,
+          rate: address.sample_rate ?? DEFAULT_RATE,
+          voice: address.own_voice ?? voice ?? address.voice ?? this.#env.TTS_VOICE,
+        }),
+      );
+    return cachedModel(this.#speech, [use ?? {}, voice], () => {
+      const { first, fallback } = this.#addresses.addressFor(use, "speech");
+      return speechWithFailover(
+        speechAt(first),
+        fallback && speechAt(fallback),
+        this.#clock,
+        this.#onFailover("speech"),
+      );
+    });
+  }
+
+  #transcriptionFor(use: ModelUse | undefined): TranscriptionModel {
+    return cachedModel(this.#transcription, use ?? {}, () => {
+      const { first, fallback } = this.#addresses.addressFor(use, "transcription");
+      const onFailover = this.#onFailover("transcription");
+      const segmented = segmentedTranscription(openAiTranscriber(first, fallback, this.#clock, { onFailover }));
+      // whether an endpoint that a template names streams is unknown
+      if (!this.#env.STT_STREAMING || use?.endpoint !== undefined) return segmented;
+      const { REALTIME_DIALECT: dialect } = this.#env;
+      return realtimeTranscription({ address: first, dialect, clock: this.#clock, segmented, onFailover });
+    });
+  }
 }
 
-/** The three models of a talk over sound. */
-export const talkModels = (parts: { env: Env; clock: Clock; log: Log }): ((wishes: ModelChoice) => CascadeModels) =>
-  deploymentModels(parts).cascade;
+/** The models of this deployment. All conversations of the process share one speech cache. */
+export const deploymentModels = (deps: { env: Env; clock: Clock; log: Log }): DeploymentModels => new Models(deps);

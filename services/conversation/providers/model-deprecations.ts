@@ -1,7 +1,7 @@
 import type { Env } from "../../../shared/env.ts";
 import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
 
-/** Hosted models whose end is announced, by its day; as the `openai` package tells it (test/conversation/providers/model-deprecations.test.ts compares). */
+/** Hosted models by the day of their announced shutdown, as the `openai` package documents it (test/conversation/providers/model-deprecations.test.ts compares). */
 export const DEPRECATIONS: Readonly<Record<string, readonly string[]>> = {
   "2024-09-13": ["gpt-3.5-turbo-0301", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k", "gpt-3.5-turbo-16k-0613"],
   "2024-12-06": ["gpt-4-vision-preview"],
@@ -88,21 +88,21 @@ export const DEPRECATIONS: Readonly<Record<string, readonly string[]>> = {
   "2027-04-01": ["gpt-5.1", "gpt-5.1-2025-11-13", "gpt-5.4-nano", "gpt-5.4-nano-2026-03-17"],
 };
 
-/** A configured model whose end is announced. `setting`: where it is named; `on`: the day, YYYY-MM-DD. */
+/** A configured model whose shutdown is announced. `setting`: where it is named; `on`: the day, YYYY-MM-DD. */
 export interface Deprecation {
   readonly setting: string;
   readonly model: string;
   readonly on: string;
 }
 
-/** The day on which a hosted model of this name is shut down, YYYY-MM-DD; null: none is known. */
+/** The day on which a hosted model of this name shuts down, YYYY-MM-DD; null: none is known. */
 export const shutdownDateOf = (model: string): string | null =>
   Object.keys(DEPRECATIONS).find((on) => DEPRECATIONS[on]?.includes(model)) ?? null;
 
-/** What is asked over plain http stands in the house: its names are its owner's, whatever they are called elsewhere. */
+/** An endpoint over plain http is self-hosted: its model names are its owner's. */
 const isHosted = (base_url: string | undefined): boolean => base_url === undefined || !/^(?:http|ws):/i.test(base_url);
 
-/** The models of a deployment whose end is announced. Pure. */
+/** The models of a deployment whose shutdown is announced. Pure. */
 export function deprecationsIn(env: Env): Deprecation[] {
   const named: readonly (readonly [setting: string, base_url: string | undefined, model: string | undefined])[] = [
     ["OPENAI_MODEL", env.OPENAI_BASE_URL, env.OPENAI_MODEL],

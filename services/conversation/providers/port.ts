@@ -6,7 +6,7 @@ export interface ChatRequest {
   readonly tools: readonly ChatTool[];
 }
 
-/** A piece of a streamed answer. A call comes in parts that belong together by `index`. */
+/** A piece of a streamed answer. A function call comes in parts that share an `index`. */
 export type ChatPiece =
   | { readonly type: "text"; readonly text: string }
   | {
@@ -18,10 +18,10 @@ export type ChatPiece =
     }
   | { readonly type: "usage"; readonly prompt_tokens: number; readonly completion_tokens: number };
 
-/** Asks once and streams; must let go of the request when the signal aborts. */
+/** Asks once and streams the answer; cancels the request when the signal aborts. */
 export type ChatStream = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatPiece>;
 
-/** A whole answer with what it cost. Times in milliseconds from the question; `tries` counts the retry. */
+/** A whole answer with its cost. Times in milliseconds from the question; `tries` counts retries. */
 export interface ModelAnswer {
   readonly text: string;
   readonly calls: readonly ModelCall[];
@@ -32,52 +32,52 @@ export interface ModelAnswer {
   readonly tries: number;
 }
 
-/** A language model as the engines use it: text goes out as it comes. Rejects with ModelFault, also when the signal aborts. */
+/** A language model as pipelines use it; `onText` gets the text as it arrives. Rejects with ModelError, also when the signal aborts. */
 export interface ChatModel {
   answer(request: ChatRequest, how: { signal: AbortSignal; onText(text: string): void }): Promise<ModelAnswer>;
 }
 
-/** Why a model gave no answer; `retryable` when the same question may be answered a moment later. */
+/** Why a model gave no answer. */
 export type ModelErrorCode = "MODEL_TIMEOUT" | "MODEL_REFUSED" | "MODEL_BUSY" | "MODEL_ERROR" | "MODEL_ABORTED";
 
-/** A failed question to the model. The message never holds what was said. */
+/** A failed question to a model. `retryable`: the same question may be answered a moment later. The message never holds what was said. */
 export class ModelError extends Error {
   readonly code: ModelErrorCode;
   readonly retryable: boolean;
   constructor(code: ModelErrorCode, message: string, retryable: boolean) {
     super(message);
-    this.name = "ModelFault";
+    this.name = "ModelError";
     this.code = code;
     this.retryable = retryable;
   }
 }
 
-/** A model that speaks. `rate`: samples a second of what it gives. */
+/** A speech synthesis model. `rate`: samples a second of its audio. */
 export interface SpeechModel {
   readonly rate: number;
-  /** Identity of the sound beside its text, for caches: endpoint, model and voice. */
+  /** Identity of its audio apart from the text, for caches: endpoint, model and voice. */
   readonly signature: string;
-  /** Streams linear 16 bit samples as they come; lets go of the request when the signal aborts. Rejects with ModelFault. Text is plain speech already. */
+  /** Streams linear 16 bit samples as they arrive; cancels the request when the signal aborts. Rejects with ModelError. The text is plain speech. */
   speak(text: string, signal: AbortSignal): AsyncIterable<Int16Array>;
-  /** Has the text's sound ready before it is asked for; only models that keep sound. Resolves when it is, never rejects. */
+  /** Synthesises the text ahead of its use; only models with a cache. Resolves when it is done, never rejects. */
   warm?(text: string): Promise<void>;
 }
 
-/** One stretch of somebody's speech on its way to text. */
+/** The transcription of one stretch of speech. */
 export interface Transcription {
-  /** Takes sound in the rate it was opened with. */
+  /** Takes audio at the rate it was opened with. */
   push(pcm: Int16Array): void;
-  /** The words of all that was pushed so far; more may be pushed afterwards. Empty: no words in it. Rejects with ModelFault, also when the signal aborts. */
+  /** The text of all audio pushed so far, "" without words; more may be pushed afterwards. Rejects with ModelError, also when the signal aborts. */
   text(signal: AbortSignal): Promise<string>;
-  /** Lets everything go. */
+  /** Cancels what is under way. */
   close(): void;
 }
 
-/** A model that listens. */
+/** A transcription model. */
 export interface TranscriptionModel {
-  /** Words are recognised while somebody speaks, and told by `onPartial`; asking in mid-word would split it. */
+  /** It transcribes during speech and reports by `onPartial`; asking for the text in mid-word would split the word. */
   readonly streams?: boolean;
-  /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: words as they are recognised, where the server tells them while somebody speaks. */
+  /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: gets the text recognised so far during speech. */
   open(how: {
     rate: number;
     language: string;
@@ -86,7 +86,7 @@ export interface TranscriptionModel {
   }): Transcription;
 }
 
-/** The models one talk is held with, chosen by template and deployment. */
+/** The models of one cascaded conversation, chosen by template and deployment. */
 export interface CascadeModels {
   readonly chat: ChatModel;
   readonly transcription: TranscriptionModel;

@@ -59,7 +59,7 @@ describe("hosted models whose end is announced", () => {
   test("none is taken for granted anywhere", () => {
     expect(shutdownDateOf(LAPTOP_MODEL)).toBeNull();
     const sources = readdirSync(join(ROOT, "services"), { recursive: true, encoding: "utf8" }).filter(
-      (path) => path.endsWith(".ts") && !path.endsWith("shut-downs.ts"),
+      (path) => path.endsWith(".ts") && !path.endsWith("model-deprecations.ts"),
     );
     const using = sources.filter((path) => {
       const text = readFileSync(join(ROOT, "services", path), "utf8");

@@ -110,8 +110,8 @@ describe("words while somebody speaks", () => {
       address: { base_url: url, key: "k1", model: "live", check: "STT_BASE_URL" },
       dialect,
       clock,
-      pieces: instead.model,
-      resting: (fault) => faults.push(fault),
+      segmented: instead.model,
+      onFailover: (error) => faults.push(error),
     });
   const how = { rate: RATE, language: "de-DE", hints: ["Nordwind"] };
   const types = (s: Seen | undefined) => s?.events.map((e) => e["type"]);
@@ -263,7 +263,7 @@ describe("words while somebody speaks", () => {
       address: { base_url: "http://127.0.0.1:9/v1", key: undefined, model: "live", check: "STT_BASE_URL" },
       dialect: "ga",
       clock: systemClock,
-      pieces: instead.model,
+      segmented: instead.model,
     });
     const stretch = nowhere.open(how);
     stretch.push(new Int16Array(RATE));

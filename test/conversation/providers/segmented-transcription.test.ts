@@ -6,9 +6,9 @@ import {
   type SpeechSegment,
   type Transcriber,
 } from "../../../services/conversation/providers/stt/openai-transcription.ts";
-import { places } from "../../../services/conversation/providers/concurrency-limit.ts";
+import pLimit from "p-limit";
 import { ModelError } from "../../../services/conversation/providers/port.ts";
-import { quietestCut } from "../../../services/conversation/providers/stt/quietest-cut.ts";
+import { quietestCut } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { segmentedTranscription } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { readWav } from "../../../services/conversation/audio/wav.ts";
 import { systemClock, type Clock } from "../../../shared/clock.ts";
@@ -31,7 +31,7 @@ describe("asking for words", () => {
   afterEach(() => Promise.all([server.close(), second.close()]));
   const at = (url: string, model: string): ModelAddress => ({ base_url: url, key: "k1", model, check: "STT_BASE_URL" });
   const transcriber = (clock: Clock = systemClock, most = 8, two = true) =>
-    openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { places: places(most) });
+    openAiTranscriber(at(server.url, "ears"), two ? at(second.url, "ears-2") : null, clock, { limit: pLimit(most) });
   const piece: SpeechSegment = {
     pcm: Int16Array.of(1, -2, 3),
     rate: RATE,

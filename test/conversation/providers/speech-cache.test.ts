@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { fillers } from "../../../services/conversation/providers/tts/fillers.ts";
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
-import { cachedSpeech, speechCache } from "../../../services/conversation/providers/tts/speech-cache.ts";
+import { speechCache } from "../../../services/conversation/providers/tts/speech-cache.ts";
 import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -59,7 +59,7 @@ const heard = async (model: SpeechModel, text: string, signal = forever): Promis
 describe("sentences that are kept", () => {
   test("a sentence is spoken once, and heard as often as it is asked for", async () => {
     const s = scripted();
-    const speech = cachedSpeech(s.model);
+    const speech = speechCache().of(s.model);
     expect([await heard(speech, "Hello"), await heard(speech, "Hello"), await heard(speech, "Bye")]).toEqual([
       "Hello",
       "Hello",
@@ -78,7 +78,7 @@ describe("sentences that are kept", () => {
   });
   test("who asks while it is on its way listens from the beginning", async () => {
     const s = scripted({ held: true });
-    const speech = cachedSpeech(s.model);
+    const speech = speechCache().of(s.model);
     const first = heard(speech, "Hello!");
     await turnOver();
     await s.step();
@@ -116,7 +116,7 @@ describe("sentences that are kept", () => {
   });
   test("who stops listening without a word lets it go too", async () => {
     const s = scripted({ held: true });
-    const sound = cachedSpeech(s.model).speak("Hello!", forever)[Symbol.asyncIterator]();
+    const sound = speechCache().of(s.model).speak("Hello!", forever)[Symbol.asyncIterator]();
     const first = sound.next();
     await turnOver();
     await s.step();
@@ -127,7 +127,7 @@ describe("sentences that are kept", () => {
   test("what failed is told to all who listen, and spoken anew for the next", async () => {
     const s = scripted();
     s.failing.push(new Error("down"));
-    const speech = cachedSpeech(s.model);
+    const speech = speechCache().of(s.model);
     await Promise.all([1, 2].map(() => expect(heard(speech, "Hello")).rejects.toThrow("down")));
     expect(await heard(speech, "Hello")).toBe("Hello");
     expect(s.asked.length).toBe(2);
@@ -147,7 +147,7 @@ describe("sentences that are kept", () => {
   test("warmed, a sentence is there at once; a fault is left for the one who says it", async () => {
     const s = scripted();
     s.failing.push(new Error("down"));
-    const speech = speechWithFailover(cachedSpeech(s.model), cachedSpeech(scripted().model), virtualClock());
+    const speech = speechWithFailover(speechCache().of(s.model), speechCache().of(scripted().model), virtualClock());
     await speech.warm?.("Hello");
     await speech.warm?.("Hello");
     await speech.warm?.("Hello");

@@ -13,158 +13,165 @@ import {
   type TranscriptionStream,
   type TranscriptionStreamOptions,
 } from "./transcription-stream.ts";
-import { unlessAborted } from "../deadline.ts";
+import { unlessAborted } from "../step-timeout.ts";
 
-/** Sound the server is given at most before its words are asked for. */
+/** Audio after which a commit is sent unasked, seconds. */
 const MAX_UNCOMMITTED_SECONDS = 30;
 
 type Open = Parameters<TranscriptionModel["open"]>[0];
-/** What a streaming model needs. `pieces` does its work where the session fails twice. */
-export interface RealtimeTranscription {
+/** Options of a streaming model. `segmented` takes over when the session fails twice. */
+export interface RealtimeTranscriptionOptions {
   readonly address: ModelAddress;
   readonly dialect: RealtimeDialect;
   readonly clock: Clock;
-  readonly pieces: TranscriptionModel;
-  readonly resting?: FailoverListener;
+  readonly segmented: TranscriptionModel;
+  readonly onFailover?: FailoverListener;
 }
 
-class Stretch implements Transcription {
-  readonly #o: { how: Open; parts: RealtimeTranscription; failed(fault: unknown): void };
+interface StretchOptions {
+  how: Open;
+  options: RealtimeTranscriptionOptions;
+  failed(error: unknown): void;
+}
+
+class StreamedStretch implements Transcription {
+  readonly #o: StretchOptions;
   readonly #closed = new AbortController();
-  /** Sound whose words are not known yet, in case it has to be sent again. */
-  readonly #unheard = new SampleBuffer();
-  /** Of it, what was committed, and who waits for its words. */
+  /** Audio without text yet, in case it has to be sent again. */
+  readonly #untranscribed = new SampleBuffer();
+  /** The part of it that was committed, and the wait for its text. */
   #committed: { samples: number; done: PromiseWithResolvers<void>; stop: () => void } | null = null;
-  #line: TranscriptionStream | null = null;
+  #stream: TranscriptionStream | null = null;
   #reconnects = 1;
-  /** Does the work once the session has failed. */
-  #pieces: Transcription | null = null;
+  /** Takes over once the session has failed. */
+  #segmented: Transcription | null = null;
   #words = "";
   #partial = "";
-  /** Commits one after the other, and how many are still to come. */
-  #chain: Promise<void> = Promise.resolve();
-  #questions = 0;
+  /** Commits in order, and how many are still to come. */
+  #commits: Promise<void> = Promise.resolve();
+  #pendingCommits = 0;
 
-  constructor(o: { how: Open; parts: RealtimeTranscription; failed(fault: unknown): void }) {
+  constructor(o: StretchOptions) {
     this.#o = o;
     this.#connect();
   }
 
   push(pcm: Int16Array): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#pieces !== null) {
-      this.#pieces.push(pcm);
+    if (this.#segmented !== null) {
+      this.#segmented.push(pcm);
       return;
     }
-    this.#unheard.add(pcm);
-    this.#line?.append(pcm);
-    if (this.#questions === 0 && this.#unheard.length >= MAX_UNCOMMITTED_SECONDS * this.#o.how.rate) this.#asked();
+    this.#untranscribed.add(pcm);
+    this.#stream?.append(pcm);
+    if (this.#pendingCommits === 0 && this.#untranscribed.length >= MAX_UNCOMMITTED_SECONDS * this.#o.how.rate)
+      this.#commitNext();
   }
 
   async text(signal: AbortSignal): Promise<string> {
     if (signal.aborted || this.#closed.signal.aborted) throw abortedError();
-    await unlessAborted(this.#asked(), AbortSignal.any([signal, this.#closed.signal]));
-    return this.#pieces === null ? this.#words : joinTexts(this.#words, await this.#pieces.text(signal));
+    await unlessAborted(this.#commitNext(), AbortSignal.any([signal, this.#closed.signal]));
+    return this.#segmented === null ? this.#words : joinTexts(this.#words, await this.#segmented.text(signal));
   }
 
   close(): void {
     this.#closed.abort();
-    this.#settle();
-    this.#line?.close();
-    this.#line = null;
-    this.#pieces?.close();
+    this.#resolveCommitted();
+    this.#stream?.close();
+    this.#stream = null;
+    this.#segmented?.close();
   }
 
-  /** Resolves when the words of all that was pushed are known, or the pieces are to be asked for them. */
-  #asked(): Promise<void> {
-    this.#questions++;
-    return (this.#chain = this.#chain.then(() => this.#commit()));
+  /** Resolves when the text of all audio pushed so far is known, or `#segmented` is to be asked for it. */
+  #commitNext(): Promise<void> {
+    this.#pendingCommits++;
+    return (this.#commits = this.#commits.then(() => this.#commit()));
   }
 
   async #commit(): Promise<void> {
-    const samples = this.#unheard.length;
-    if (samples > 0 && this.#line !== null && !this.#closed.signal.aborted) {
+    const samples = this.#untranscribed.length;
+    if (samples > 0 && this.#stream !== null && !this.#closed.signal.aborted) {
       const late = (): void =>
-        this.#giveUp(
+        this.#useSegmented(
           new ModelError(
             "MODEL_TIMEOUT",
             `the transcription session was silent for ${TRANSCRIPTION_TIMEOUT_MS} ms`,
             true,
           ),
         );
-      const stop = startTimer(this.#o.parts.clock, TRANSCRIPTION_TIMEOUT_MS, late);
+      const stop = startTimer(this.#o.options.clock, TRANSCRIPTION_TIMEOUT_MS, late);
       const committed = { samples, done: Promise.withResolvers<void>(), stop };
       this.#committed = committed;
-      this.#line.commit();
+      this.#stream.commit();
       await committed.done.promise;
     }
-    this.#questions--;
+    this.#pendingCommits--;
   }
 
-  #settle(): void {
+  #resolveCommitted(): void {
     this.#committed?.stop();
     this.#committed?.done.resolve();
     this.#committed = null;
   }
 
   #connect(): void {
-    const { how, parts } = this.#o;
-    const options: TranscriptionStreamOptions = {
-      address: parts.address,
-      dialect: parts.dialect,
+    const { how, options } = this.#o;
+    const session: TranscriptionStreamOptions = {
+      address: options.address,
+      dialect: options.dialect,
       rate: how.rate,
       language: languageOf(how.language),
       prompt: promptOf(how.hints),
     };
-    this.#line = openTranscriptionStream(options, {
+    this.#stream = openTranscriptionStream(session, {
       delta: (text) => {
         this.#partial += text;
         how.onPartial?.(joinTexts(this.#words, this.#partial.trim()));
       },
-      completed: (text) => this.#heard(text),
-      failed: (fault) => this.#lost(fault),
+      completed: (text) => this.#completed(text),
+      failed: (error) => this.#lost(error),
     });
   }
 
-  #heard(text: string): void {
+  #completed(text: string): void {
     if (this.#committed === null) return;
-    this.#unheard.cut(this.#committed.samples);
+    this.#untranscribed.cut(this.#committed.samples);
     this.#words = joinTexts(this.#words, text);
     this.#partial = "";
-    this.#settle();
+    this.#resolveCommitted();
   }
 
-  /** Once a cut line is replaced, and told again what has no words yet. */
-  #lost(fault: ModelError): void {
-    if (this.#closed.signal.aborted || this.#pieces !== null) return;
+  /** Replaces a lost session once, and sends the audio without text again. */
+  #lost(error: ModelError): void {
+    if (this.#closed.signal.aborted || this.#segmented !== null) return;
     if (this.#reconnects-- <= 0) {
-      this.#giveUp(fault);
+      this.#useSegmented(error);
       return;
     }
     this.#partial = "";
     this.#connect();
-    const [all, committed] = [this.#unheard.all(), this.#committed?.samples ?? 0];
-    this.#line?.append(all.subarray(0, committed));
-    if (committed > 0) this.#line?.commit();
-    this.#line?.append(all.subarray(committed));
+    const [all, committed] = [this.#untranscribed.all(), this.#committed?.samples ?? 0];
+    this.#stream?.append(all.subarray(0, committed));
+    if (committed > 0) this.#stream?.commit();
+    this.#stream?.append(all.subarray(committed));
   }
 
-  #giveUp(fault: ModelError): void {
-    this.#o.failed(fault);
-    this.#line?.close();
-    this.#line = null;
+  #useSegmented(error: ModelError): void {
+    this.#o.failed(error);
+    this.#stream?.close();
+    this.#stream = null;
     const { onPartial: _, ...how } = this.#o.how;
-    this.#pieces = this.#o.parts.pieces.open(how);
-    this.#pieces.push(this.#unheard.cut(this.#unheard.length));
-    this.#settle();
+    this.#segmented = this.#o.options.segmented.open(how);
+    this.#segmented.push(this.#untranscribed.cut(this.#untranscribed.length));
+    this.#resolveCommitted();
   }
 }
 
-/** A model that transcribes while somebody speaks, over a realtime session for each stretch of speech; pieces where such sessions fail, and for a while afterwards. */
-export function realtimeTranscription(parts: RealtimeTranscription): TranscriptionModel {
+/** A model that transcribes during speech, over one realtime session for each stretch of speech; segmented where such sessions fail, and for a while afterwards. */
+export function realtimeTranscription(options: RealtimeTranscriptionOptions): TranscriptionModel {
   const live: TranscriptionModel = {
-    open: (how) => new Stretch({ how, parts, failed: (fault) => asked.failed(live, fault) }),
+    open: (how) => new StreamedStretch({ how, options, failed: (error) => order.failed(live, error) }),
   };
-  const asked = failover<TranscriptionModel>(live, parts.pieces, parts.clock, parts.resting);
-  return { streams: true, open: (how) => (asked.endpoints()[0] ?? live).open(how) };
+  const order = failover<TranscriptionModel>(live, options.segmented, options.clock, options.onFailover);
+  return { streams: true, open: (how) => (order.endpoints()[0] ?? live).open(how) };
 }

@@ -1,35 +1,57 @@
 import { abortedError } from "../model-errors.ts";
-import { SampleBuffer } from "./sample-buffer.ts";
-import type { Transcriber } from "./openai-transcription.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";
-import { quietestCut } from "./quietest-cut.ts";
-import { unlessAborted } from "../deadline.ts";
+import { unlessAborted } from "../step-timeout.ts";
+import type { Transcriber } from "./openai-transcription.ts";
+import { SampleBuffer } from "./sample-buffer.ts";
 
-/** Speech that is kept to be sent in one piece; of what is longer the oldest part is sent, and its words kept. */
+/** Speech that is transcribed in one piece, seconds; of a longer stretch the oldest part is transcribed first. */
 export const MAX_SEGMENT_SECONDS = 30;
-/** The part is cut in a pause somewhere after this. */
+/** That part is cut in a pause somewhere after this. */
 const MIN_PART_SECONDS = 20;
-/** A question that several wait for; it is let go when the last of them has gone. */
-interface Asked {
+const STEP_MS = 20;
+/** Length of the pause that is looked for, in steps. */
+const PAUSE_STEPS = 5;
+
+/** A question that several callers of `text` wait for; it is cancelled when the last of them aborts. */
+interface PendingText {
   readonly samples: number;
   readonly words: Promise<string>;
-  readonly letGo: AbortController;
+  readonly cancelled: AbortController;
   waiting: number;
 }
 
-/** Joins what was said one after the other. */
+/** Joins texts that were said one after the other. */
 export const joinTexts = (...texts: readonly string[]): string => texts.filter((text) => text !== "").join(" ");
 
-class Segment implements Transcription {
+/** Where to cut a long stretch of speech: the middle of the quietest 100 ms after `from_seconds`, in samples. */
+export function quietestCut(pcm: Int16Array, rate: number, from_seconds: number): number {
+  const step = Math.max(1, Math.round((rate * STEP_MS) / 1000));
+  const first = Math.floor((from_seconds * rate) / step);
+  const count = Math.floor(pcm.length / step);
+  const energy = Float64Array.from({ length: Math.max(0, count - first) }, (_, i) => {
+    let sum = 0;
+    for (let at = (first + i) * step; at < (first + i + 1) * step; at++) sum += (pcm[at] ?? 0) ** 2;
+    return sum;
+  });
+  let [best, least] = [count - first, Infinity];
+  for (let i = 0; i + PAUSE_STEPS <= energy.length; i++) {
+    let sum = 0;
+    for (let s = i; s < i + PAUSE_STEPS; s++) sum += energy[s] ?? 0;
+    if (sum < least) [best, least] = [i + (PAUSE_STEPS >> 1), sum];
+  }
+  return Math.min(pcm.length, (first + best) * step);
+}
+
+class SegmentedStretch implements Transcription {
   readonly #ask: Transcriber;
   readonly #how: { rate: number; language: string; hints: readonly string[] };
-  readonly #sound = new SampleBuffer();
+  readonly #samples = new SampleBuffer();
   readonly #closed = new AbortController();
-  /** Words of parts that were cut off, in order. */
+  /** Words of the parts that were cut off, in order. */
   #earlier: Promise<string> = Promise.resolve("");
-  /** A part whose words could not be had; told once, for the rest can still be understood. */
+  /** The error of a part that could not be transcribed; thrown once, for the rest can still be understood. */
   #lost: unknown = null;
-  #asked: Asked | null = null;
+  #pending: PendingText | null = null;
 
   constructor(ask: Transcriber, how: { rate: number; language: string; hints: readonly string[] }) {
     this.#ask = ask;
@@ -38,14 +60,14 @@ class Segment implements Transcription {
 
   push(pcm: Int16Array): void {
     if (this.#closed.signal.aborted) return;
-    this.#sound.add(pcm);
-    if (this.#sound.length >= MAX_SEGMENT_SECONDS * this.#how.rate) this.#cutOldest();
+    this.#samples.add(pcm);
+    if (this.#samples.length >= MAX_SEGMENT_SECONDS * this.#how.rate) this.#cutOldest();
   }
 
   async text(signal: AbortSignal): Promise<string> {
     if (signal.aborted || this.#closed.signal.aborted) throw abortedError();
-    const asked = this.#asked?.samples === this.#sound.length ? this.#asked : this.#anew();
-    asked.waiting++;
+    const pending = this.#pending?.samples === this.#samples.length ? this.#pending : this.#askAnew();
+    pending.waiting++;
     try {
       const earlier = await unlessAborted(this.#earlier, signal);
       if (this.#lost !== null) {
@@ -53,53 +75,54 @@ class Segment implements Transcription {
         this.#lost = null;
         throw lost;
       }
-      return joinTexts(earlier, await unlessAborted(asked.words, signal));
+      return joinTexts(earlier, await unlessAborted(pending.words, signal));
     } catch (error) {
-      // an answer that failed is asked for anew by the next one
-      if (!(error instanceof ModelError && error.code === "MODEL_ABORTED") && this.#asked === asked) this.#asked = null;
+      // the next call asks again after a failed answer
+      const failed = !(error instanceof ModelError && error.code === "MODEL_ABORTED");
+      if (failed && this.#pending === pending) this.#pending = null;
       throw error;
     } finally {
-      if (--asked.waiting === 0 && signal.aborted) this.#drop(asked);
+      if (--pending.waiting === 0 && signal.aborted) this.#cancel(pending);
     }
   }
 
   close(): void {
     this.#closed.abort();
-    this.#asked = null;
+    this.#pending = null;
   }
 
-  #anew(): Asked {
-    const letGo = new AbortController();
-    const samples = this.#sound.length;
+  #askAnew(): PendingText {
+    const cancelled = new AbortController();
+    const samples = this.#samples.length;
     const words =
       samples === 0
         ? Promise.resolve("")
-        : this.#words(this.#sound.all(), AbortSignal.any([letGo.signal, this.#closed.signal]));
+        : this.#transcribe(this.#samples.all(), AbortSignal.any([cancelled.signal, this.#closed.signal]));
     words.catch(() => undefined);
-    return (this.#asked = { samples, words, letGo, waiting: 0 });
+    return (this.#pending = { samples, words, cancelled, waiting: 0 });
   }
 
-  #drop(asked: Asked): void {
-    asked.letGo.abort();
-    if (this.#asked === asked) this.#asked = null;
+  #cancel(pending: PendingText): void {
+    pending.cancelled.abort();
+    if (this.#pending === pending) this.#pending = null;
   }
 
-  #words(pcm: Int16Array, signal: AbortSignal): Promise<string> {
+  #transcribe(pcm: Int16Array, signal: AbortSignal): Promise<string> {
     return this.#ask({ ...this.#how, pcm }, signal);
   }
 
   #cutOldest(): void {
-    const part = this.#sound.cut(quietestCut(this.#sound.all(), this.#how.rate, MIN_PART_SECONDS));
-    const [before, words] = [this.#earlier, this.#words(part, this.#closed.signal)];
+    const part = this.#samples.cut(quietestCut(this.#samples.all(), this.#how.rate, MIN_PART_SECONDS));
+    const [before, words] = [this.#earlier, this.#transcribe(part, this.#closed.signal)];
     words.catch((error: unknown) => {
       this.#lost = error;
     });
     this.#earlier = Promise.all([before, words.catch(() => "")]).then(([a, b]) => joinTexts(a, b));
-    this.#asked = null;
+    this.#pending = null;
   }
 }
 
-/** A model that is asked for the words of a stretch of speech when it is over, and at most every half minute. */
+/** A model that transcribes a stretch of speech when its text is requested, and every half minute of it. */
 export const segmentedTranscription = (ask: Transcriber): TranscriptionModel => ({
-  open: (how) => new Segment(ask, { rate: how.rate, language: how.language, hints: how.hints }),
+  open: (how) => new SegmentedStretch(ask, { rate: how.rate, language: how.language, hints: how.hints }),
 });

@@ -1,12 +1,13 @@
 import { WebSocket, type RawData } from "ws";
+import { isRecord } from "../../../../shared/json.ts";
 import { linear16, muLaw } from "../../audio/g711.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { sessionHeaders, socketBase, type ModelAddress } from "../addresses.ts";
 import { ModelError } from "../port.ts";
 
-/** Names of the events that are sent; both are understood. */
+/** Names of the events we send; both are understood. */
 export type RealtimeDialect = "ga" | "beta";
-/** What a session is opened with. */
+/** Options of a session. */
 export interface TranscriptionStreamOptions {
   readonly address: ModelAddress;
   readonly dialect: RealtimeDialect;
@@ -14,16 +15,16 @@ export interface TranscriptionStreamOptions {
   readonly language: string;
   readonly prompt: string;
 }
-/** What comes of it. */
+/** What the server sends. */
 export interface TranscriptionStreamEvents {
-  /** More words of what is being said. */
+  /** Further words of the current speech. */
   delta(text: string): void;
-  /** The words of what was committed. */
+  /** The text of the audio that was committed. */
   completed(text: string): void;
-  /** The line is of no use any more; comes once and last. */
-  failed(fault: ModelError): void;
+  /** The session is lost. Comes once and last. */
+  failed(error: ModelError): void;
 }
-/** A session with a server that transcribes while somebody speaks. */
+/** A session with a server that transcribes during speech. */
 export interface TranscriptionStream {
   append(pcm: Int16Array): void;
   commit(): void;
@@ -32,26 +33,29 @@ export interface TranscriptionStream {
 
 const CONNECT_TIMEOUT_MS = 3000;
 const MAX_EVENT_BYTES = 1_000_000;
-/** A server that takes nothing more has lost us. */
+/** Unsent bytes at which the server counts as gone. */
 const MAX_UNSENT_BYTES = 2_000_000;
 const MAX_QUEUED = 3000;
 const TELEPHONE_RATE = 8000;
 const WIRE_RATE = 24_000;
-/** Servers refuse a commit of less. */
-const LEAST_COMMIT_MS = 100;
+/** Servers refuse a shorter commit. */
+const MIN_COMMIT_MS = 100;
 const OPENAI_BASE = "https://api.openai.com/v1";
 const TRANSCRIPTION = "conversation.item.input_audio_transcription";
 const CODE = /^[a-z0-9_.]{1,60}$/;
 
-/** How sound travels: that of a telephone as it is, all else at the one rate there is. */
-function wireOf(rate: number): {
+/** Audio on its way to the server. */
+interface WireAudio {
   ga: object;
   beta: string;
   bytesPerMs: number;
   encode(pcm: Int16Array): Uint8Array;
   rest(): Uint8Array;
   silence(bytes: number): Uint8Array;
-} {
+}
+
+/** Telephone audio goes as it is, all other audio at the protocol's one rate. */
+function wireAudio(rate: number): WireAudio {
   if (rate === TELEPHONE_RATE) {
     return {
       ga: { type: "audio/pcmu" },
@@ -73,20 +77,18 @@ function wireOf(rate: number): {
   };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
-
 function eventOf(data: RawData): Record<string, unknown> | null {
   try {
     const event: unknown = JSON.parse(Buffer.isBuffer(data) ? data.toString("utf8") : "null");
-    return isObject(event) ? event : null;
+    return isRecord(event) ? event : null;
   } catch {
     return null;
   }
 }
 
-/** What a server complains about: its code only, for its words may repeat the key or what was said. */
-function complaint(event: Record<string, unknown>, check: string): ModelError {
-  const code = isObject(event["error"]) ? event["error"]["code"] : undefined;
+/** The error a server reports: its code only, for its message may repeat the key or what was said. */
+function serverError(event: Record<string, unknown>, check: string): ModelError {
+  const code = isRecord(event["error"]) ? event["error"]["code"] : undefined;
   return new ModelError(
     "MODEL_ERROR",
     `the transcription session failed${typeof code === "string" && CODE.test(code) ? ` (${code})` : ""}; check ${check}`,
@@ -115,7 +117,7 @@ function settings(
       };
 }
 
-const connected = ({ address, dialect }: TranscriptionStreamOptions): WebSocket =>
+const connect = ({ address, dialect }: TranscriptionStreamOptions): WebSocket =>
   new WebSocket(`${socketBase(address.base_url ?? OPENAI_BASE)}/realtime?intent=transcription`, {
     handshakeTimeout: CONNECT_TIMEOUT_MS,
     maxPayload: MAX_EVENT_BYTES,
@@ -123,95 +125,97 @@ const connected = ({ address, dialect }: TranscriptionStreamOptions): WebSocket 
     headers: sessionHeaders(address.key, dialect),
   });
 
-/** What an event of the server means. */
-function understand(
-  event: Record<string, unknown>,
-  to: Pick<TranscriptionStreamEvents, "delta" | "completed"> & { stands(type: string): void; complains(): void },
-): void {
-  const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  const type = text(event["type"]);
-  if (type === "session.created" || type === "transcription_session.created") to.stands(type);
-  else if (type === `${TRANSCRIPTION}.delta`) to.delta(text(event["delta"]));
-  else if (type === `${TRANSCRIPTION}.completed`) to.completed(text(event["transcript"]).trim());
-  else if (type === "error" || type === `${TRANSCRIPTION}.failed`) to.complains();
+class ServerSession implements TranscriptionStream {
+  readonly #options: TranscriptionStreamOptions;
+  readonly #events: TranscriptionStreamEvents;
+  readonly #wire: WireAudio;
+  readonly #socket: WebSocket;
+  /** Events to be sent once the session is ready; null afterwards. */
+  #queue: string[] | null = [];
+  #over = false;
+  #uncommittedBytes = 0;
+
+  constructor(options: TranscriptionStreamOptions, events: TranscriptionStreamEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#wire = wireAudio(options.rate);
+    this.#socket = connect(options);
+    this.#socket.on("message", (data: RawData) => {
+      const event = eventOf(data);
+      if (!this.#over && event !== null) this.#receive(event);
+    });
+    this.#socket.on("error", () => this.#lost());
+    this.#socket.on("close", () => this.#lost());
+  }
+
+  append(pcm: Int16Array): void {
+    if (!this.#over) this.#appendBytes(this.#wire.encode(pcm));
+  }
+
+  commit(): void {
+    this.#appendBytes(this.#wire.rest());
+    this.#appendBytes(this.#wire.silence(Math.max(0, MIN_COMMIT_MS * this.#wire.bytesPerMs - this.#uncommittedBytes)));
+    this.#uncommittedBytes = 0;
+    this.#send({ type: "input_audio_buffer.commit" });
+  }
+
+  close(): void {
+    this.#over = true;
+    this.#socket.close();
+  }
+
+  #receive(event: Record<string, unknown>): void {
+    const text = (value: unknown): string => (typeof value === "string" ? value : "");
+    const type = text(event["type"]);
+    if (type === "session.created" || type === "transcription_session.created") this.#begin(type);
+    else if (type === `${TRANSCRIPTION}.delta`) this.#events.delta(text(event["delta"]));
+    else if (type === `${TRANSCRIPTION}.completed`) this.#events.completed(text(event["transcript"]).trim());
+    else if (type === "error" || type === `${TRANSCRIPTION}.failed`)
+      this.#fail(serverError(event, this.#options.address.check));
+  }
+
+  /** The session exists: sends its settings and what was queued. */
+  #begin(type: string): void {
+    const queued = this.#queue;
+    if (queued === null) return;
+    this.#queue = null;
+    const dialect = type === "transcription_session.created" ? "beta" : this.#options.dialect;
+    this.#send(settings(this.#options, dialect, this.#wire));
+    for (const text of queued) if (!this.#over) this.#socket.send(text);
+  }
+
+  #appendBytes(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#uncommittedBytes += bytes.length;
+    const audio = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+    this.#send({ type: "input_audio_buffer.append", audio });
+  }
+
+  #send(event: object): void {
+    if (this.#over) return;
+    const text = JSON.stringify(event);
+    if (this.#queue !== null && this.#queue.length < MAX_QUEUED) this.#queue.push(text);
+    else if (this.#queue === null && this.#socket.bufferedAmount < MAX_UNSENT_BYTES) this.#socket.send(text);
+    else this.#lost();
+  }
+
+  #lost(): void {
+    const { check } = this.#options.address;
+    this.#fail(
+      new ModelError("MODEL_ERROR", `the transcription session can't be reached or was cut; check ${check}`, true),
+    );
+  }
+
+  #fail(error: ModelError): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#socket.terminate();
+    this.#events.failed(error);
+  }
 }
 
-/** Opens a session; what is appended before it stands is sent then. */
-export function openTranscriptionStream(
+/** Opens a session. Audio appended before the session is ready is sent then. */
+export const openTranscriptionStream = (
   options: TranscriptionStreamOptions,
   events: TranscriptionStreamEvents,
-): TranscriptionStream {
-  const { address, dialect, rate } = options;
-  const wire = wireOf(rate);
-  const socket = connected(options);
-  /** Until the session stands; null afterwards. */
-  let queue: string[] | null = [];
-  let over = false;
-  let uncommitted = 0;
-
-  const fail = (fault: ModelError): void => {
-    if (over) return;
-    over = true;
-    socket.terminate();
-    events.failed(fault);
-  };
-  const lost = (): void =>
-    fail(
-      new ModelError(
-        "MODEL_ERROR",
-        `the transcription session can't be reached or was cut; check ${address.check}`,
-        true,
-      ),
-    );
-  const send = (event: object): void => {
-    if (over) return;
-    const text = JSON.stringify(event);
-    if (queue !== null && queue.length < MAX_QUEUED) queue.push(text);
-    else if (queue === null && socket.bufferedAmount < MAX_UNSENT_BYTES) socket.send(text);
-    else lost();
-  };
-  const appendBytes = (bytes: Uint8Array): void => {
-    if (bytes.length === 0) return;
-    uncommitted += bytes.length;
-    send({
-      type: "input_audio_buffer.append",
-      audio: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
-    });
-  };
-  const stands = (type: string): void => {
-    const waiting = queue ?? [];
-    if (queue === null) return;
-    queue = null;
-    send(settings(options, type === "transcription_session.created" ? "beta" : dialect, wire));
-    for (const text of waiting) if (!over) socket.send(text);
-  };
-
-  socket.on("message", (data: RawData) => {
-    const event = eventOf(data);
-    if (over || event === null) return;
-    understand(event, {
-      stands,
-      delta: events.delta,
-      completed: events.completed,
-      complains: () => fail(complaint(event, address.check)),
-    });
-  });
-  socket.on("error", lost);
-  socket.on("close", lost);
-
-  return {
-    append: (pcm) => {
-      if (!over) appendBytes(wire.encode(pcm));
-    },
-    commit() {
-      appendBytes(wire.rest());
-      appendBytes(wire.silence(Math.max(0, LEAST_COMMIT_MS * wire.bytesPerMs - uncommitted)));
-      uncommitted = 0;
-      send({ type: "input_audio_buffer.commit" });
-    },
-    close() {
-      over = true;
-      socket.close();
-    },
-  };
-}
+): TranscriptionStream => new ServerSession(options, events);

@@ -5,22 +5,22 @@ import { modelClient } from "../openai-client.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { ModelError, type SpeechModel } from "../port.ts";
 import { audioDecoder } from "./audio-decoder.ts";
-import { patienceOf, type Patience } from "../deadline.ts";
+import { stepTimeout, type StepTimeout } from "../step-timeout.ts";
 
-/** Longest wait for the first sound of a sentence. */
+/** Longest wait for the first audio of a sentence, ms. */
 export const FIRST_AUDIO_TIMEOUT_MS = 4000;
-/** Longest pause between two pieces of sound. */
+/** Longest pause between two chunks of audio, ms. */
 export const AUDIO_STALL_TIMEOUT_MS = 3000;
-/** Longest wait for a sentence in all; the time its listener takes does not count. */
+/** Longest wait for a sentence in all, ms; the time its listener takes does not count. */
 export const SENTENCE_TIMEOUT_MS = 30_000;
-/** A sentence is shorter: what comes after is not listened to. */
+/** Audio of a sentence beyond this is not read. */
 const MAX_SENTENCE_SECONDS = 120;
 const TRIES = 2;
 const SPEAKABLE = /[\p{L}\p{N}]/u;
-/** Where these stand in place of sound, an error page would be played to the customer. */
-const WORDS_NOT_SOUND = /^(?:text\/|application\/(?:json|xml|problem))/i;
+/** Content types of text: it would be played to the customer as noise. */
+const TEXT_CONTENT = /^(?:text\/|application\/(?:json|xml|problem))/i;
 
-/** What a speech model over an endpoint needs. `rate`: samples a second, of what the endpoint gives raw. */
+/** Options of a speech model. `rate`: samples a second of the endpoint's raw audio. */
 export interface OpenAiSpeechOptions {
   readonly address: ModelAddress;
   readonly voice: string;
@@ -28,24 +28,24 @@ export interface OpenAiSpeechOptions {
   readonly clock: Clock;
 }
 
-async function* soundOf(
+async function* audioOf(
   response: Response,
   { rate, clock }: OpenAiSpeechOptions,
-  patience: Patience,
+  timeout: StepTimeout,
   firstMs: number,
 ): AsyncGenerator<Int16Array> {
-  if (WORDS_NOT_SOUND.test(response.headers.get("content-type") ?? ""))
+  if (TEXT_CONTENT.test(response.headers.get("content-type") ?? ""))
     throw new ModelError("MODEL_REFUSED", "the speech model answers words in place of sound", false);
   const reader = response.body?.getReader();
   if (reader === undefined) return;
-  const sound = audioDecoder(rate);
+  const decoder = audioDecoder(rate);
   let [waited, samples, limit] = [0, 0, firstMs];
   try {
     while (samples < rate * MAX_SENTENCE_SECONDS) {
       const before = clock.monotonicMs();
-      const { done, value } = await patience.wait(reader.read(), limit);
+      const { done, value } = await timeout.wait(reader.read(), limit);
       waited += clock.monotonicMs() - before;
-      const pcm = done ? sound.end() : sound.push(value);
+      const pcm = done ? decoder.end() : decoder.push(value);
       samples += pcm.length;
       if (pcm.length > 0) yield pcm;
       if (done) return;
@@ -54,33 +54,33 @@ async function* soundOf(
       limit = samples === 0 ? Math.max(1, firstMs - waited) : AUDIO_STALL_TIMEOUT_MS;
     }
   } finally {
-    // lets the request go where the sound has not come to its end
+    // cancels a request whose audio is not at its end
     reader.cancel().catch(() => undefined);
   }
 }
 
-async function* once(
+async function* speakOnce(
   connect: () => Promise<OpenAI>,
   how: OpenAiSpeechOptions,
   text: string,
   signal: AbortSignal,
 ): AsyncGenerator<Int16Array> {
-  const patience = patienceOf(how.clock, signal, "the speech model");
+  const timeout = stepTimeout(how.clock, signal, "the speech model");
   try {
     const openai = await connect();
     const asked = how.clock.monotonicMs();
     const ask = openai.audio.speech.create(
       { model: how.address.model, voice: how.voice, input: text, response_format: "pcm" },
-      { signal: patience.signal },
+      { signal: timeout.signal },
     );
-    const response = await patience.wait(ask, FIRST_AUDIO_TIMEOUT_MS);
-    yield* soundOf(response, how, patience, Math.max(1, FIRST_AUDIO_TIMEOUT_MS - (how.clock.monotonicMs() - asked)));
+    const response = await timeout.wait(ask, FIRST_AUDIO_TIMEOUT_MS);
+    yield* audioOf(response, how, timeout, Math.max(1, FIRST_AUDIO_TIMEOUT_MS - (how.clock.monotonicMs() - asked)));
   } catch (error) {
     throw signal.aborted ? abortedError() : modelErrorOf(error, how.address.check);
   }
 }
 
-/** A speech model over `POST /audio/speech`, sound streamed as it comes; asked once more where the first try fails before its first sound. */
+/** A speech model over `POST /audio/speech` that streams its audio; asked once more where the first try fails before its first audio. */
 export function openAiSpeech(how: OpenAiSpeechOptions): SpeechModel {
   const connect = modelClient(how.address);
   return {
@@ -89,16 +89,16 @@ export function openAiSpeech(how: OpenAiSpeechOptions): SpeechModel {
     async *speak(text, signal) {
       if (!SPEAKABLE.test(text)) return;
       for (let tries = 1; ; tries++) {
-        let heard = false;
+        let audible = false;
         try {
-          for await (const pcm of once(connect, how, text, signal)) {
-            heard = true;
+          for await (const pcm of speakOnce(connect, how, text, signal)) {
+            audible = true;
             yield pcm;
           }
-          if (heard) return;
+          if (audible) return;
           throw new ModelError("MODEL_ERROR", `the speech model gave no sound; check ${how.address.check}`, true);
         } catch (error) {
-          if (heard || tries >= TRIES || signal.aborted || !(error instanceof ModelError && error.retryable))
+          if (audible || tries >= TRIES || signal.aborted || !(error instanceof ModelError && error.retryable))
             throw error;
         }
       }

@@ -1,141 +1,122 @@
+import { LRUCache } from "lru-cache";
 import { abortedError } from "../model-errors.ts";
 import type { SpeechModel } from "../port.ts";
-import { unlessAborted } from "../deadline.ts";
+import { unlessAborted } from "../step-timeout.ts";
 
-/** Sound that a process keeps, unless told otherwise: about 11 minutes at 24 kHz. */
+/** Audio that a process keeps by default, bytes: about 11 minutes at 24 kHz. */
 export const SPEECH_CACHE_BYTES = 32 * 1024 * 1024;
-/** A sentence that takes a larger part of what is kept is not kept itself. */
+/** A sentence larger than this share of the cache is not kept. */
 const MAX_SHARE = 0.25;
 
-/** A speech model whose sentences are kept. */
+/** A speech model whose sentences are cached. */
 export interface CachedSpeech extends SpeechModel {
   warm(text: string): Promise<void>;
 }
-/** Sound kept by all models of a process. */
+/** Audio cached for all models of a process. */
 export interface SpeechCache {
   of(model: SpeechModel): CachedSpeech;
   /** Bytes that are kept. */
   size(): number;
 }
 
-/** A synthesis on its way, which several may listen to from its beginning. */
-interface Tape {
-  readonly pieces: Int16Array[];
-  bytes: number;
+/** A synthesis under way, which several listeners may hear from its beginning. */
+interface Synthesis {
+  readonly chunks: Int16Array[];
   over: boolean;
-  fault: unknown;
+  error: unknown;
   listeners: number;
-  readonly letGo: AbortController;
-  grown: PromiseWithResolvers<void>;
+  readonly cancelled: AbortController;
+  /** Resolves when a chunk is added or the synthesis is over. */
+  changed: PromiseWithResolvers<void>;
 }
 
-const bytesOf = (pieces: readonly Int16Array[]): number => pieces.reduce((sum, pcm) => sum + pcm.byteLength, 0);
+const bytesOf = (chunks: readonly Int16Array[]): number => chunks.reduce((sum, pcm) => sum + pcm.byteLength, 0);
 
-/** Sentences that were spoken to their end, up to so many bytes; those not asked for the longest go first. */
-class Shelf {
-  readonly #most: number;
-  readonly #kept = new Map<string, readonly Int16Array[]>();
-  bytes = 0;
-  constructor(most: number) {
-    this.#most = most;
-  }
-  get(key: string): readonly Int16Array[] | undefined {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept;
-  }
-  put(key: string, pieces: readonly Int16Array[], bytes: number): void {
-    if (bytes > this.#most * MAX_SHARE || this.#kept.has(key)) return;
-    this.#kept.set(key, pieces);
-    this.bytes += bytes;
-    for (const [oldest, old] of this.#kept) {
-      if (this.bytes <= this.#most) return;
-      this.#kept.delete(oldest);
-      this.bytes -= bytesOf(old);
-    }
-  }
-}
-
-/** Records a synthesis to its end; what was cut or failed is not kept. */
-async function record(tape: Tape, sound: AsyncIterable<Int16Array>, done: (whole: boolean) => void): Promise<void> {
-  const tell = (): void => {
-    const { resolve } = tape.grown;
-    tape.grown = Promise.withResolvers();
+/** Collects a synthesis to its end; `done` is true unless it was cancelled or failed. */
+async function collect(
+  synthesis: Synthesis,
+  audio: AsyncIterable<Int16Array>,
+  ended: (done: boolean) => void,
+): Promise<void> {
+  const notify = (): void => {
+    const { resolve } = synthesis.changed;
+    synthesis.changed = Promise.withResolvers();
     resolve();
   };
   try {
-    for await (const pcm of sound) {
-      tape.pieces.push(pcm);
-      tape.bytes += pcm.byteLength;
-      tell();
+    for await (const pcm of audio) {
+      synthesis.chunks.push(pcm);
+      notify();
     }
   } catch (error) {
-    tape.fault = error;
+    synthesis.error = error;
   }
-  tape.over = true;
-  done(tape.fault === null && !tape.letGo.signal.aborted);
-  tell();
+  synthesis.over = true;
+  ended(synthesis.error === null && !synthesis.cancelled.signal.aborted);
+  notify();
 }
 
-/** Plays a tape from its beginning, as it grows. */
-async function* play(tape: Tape, signal: AbortSignal): AsyncGenerator<Int16Array> {
-  tape.listeners++;
+/** Plays a synthesis from its beginning as it grows; the last listener to leave cancels it. */
+async function* listenTo(synthesis: Synthesis, signal: AbortSignal): AsyncGenerator<Int16Array> {
+  synthesis.listeners++;
   try {
     for (let at = 0; ;) {
-      const next = tape.pieces[at];
+      const next = synthesis.chunks[at];
       if (signal.aborted) throw abortedError();
       if (next !== undefined) {
         at++;
         yield next;
         continue;
       }
-      if (tape.fault !== null) throw tape.fault;
-      if (tape.over) return;
-      await unlessAborted(tape.grown.promise, signal);
+      if (synthesis.error !== null) throw synthesis.error;
+      if (synthesis.over) return;
+      await unlessAborted(synthesis.changed.promise, signal);
     }
   } finally {
-    if (--tape.listeners === 0 && !tape.over) tape.letGo.abort();
+    if (--synthesis.listeners === 0 && !synthesis.over) synthesis.cancelled.abort();
   }
 }
 
-/** Keeps whole sentences by sound and text; who asks for one that is on its way listens in. */
+/** Caches whole sentences by model and text; a second request for a sentence under way shares its synthesis. */
 export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: number } = {}): SpeechCache {
-  const shelf = new Shelf(max_bytes);
-  const tapes = new Map<string, Tape>();
+  const sentences = new LRUCache<string, readonly Int16Array[]>({
+    maxSize: max_bytes,
+    maxEntrySize: Math.floor(max_bytes * MAX_SHARE),
+    sizeCalculation: (chunks) => Math.max(1, bytesOf(chunks)),
+  });
+  const underWay = new Map<string, Synthesis>();
 
-  const tapeOf = (key: string, model: SpeechModel, text: string): Tape => {
-    const known = tapes.get(key);
-    if (known !== undefined && !known.letGo.signal.aborted) return known;
-    const tape: Tape = {
-      pieces: [],
-      bytes: 0,
+  const synthesisOf = (key: string, model: SpeechModel, text: string): Synthesis => {
+    const known = underWay.get(key);
+    if (known !== undefined && !known.cancelled.signal.aborted) return known;
+    const synthesis: Synthesis = {
+      chunks: [],
       over: false,
-      fault: null,
+      error: null,
       listeners: 0,
-      letGo: new AbortController(),
-      grown: Promise.withResolvers(),
+      cancelled: new AbortController(),
+      changed: Promise.withResolvers(),
     };
-    tapes.set(key, tape);
-    void record(tape, model.speak(text, tape.letGo.signal), (whole) => {
-      if (tapes.get(key) === tape) tapes.delete(key);
-      if (whole) shelf.put(key, tape.pieces, tape.bytes);
+    underWay.set(key, synthesis);
+    void collect(synthesis, model.speak(text, synthesis.cancelled.signal), (done) => {
+      if (underWay.get(key) === synthesis) underWay.delete(key);
+      if (done && !sentences.has(key)) sentences.set(key, synthesis.chunks);
     });
-    return tape;
+    return synthesis;
   };
 
   return {
-    size: () => shelf.bytes,
+    size: () => sentences.calculatedSize,
     of(model) {
+      const keyOf = (text: string): string => `${model.signature}\n${text}`;
       async function* speak(text: string, signal: AbortSignal): AsyncGenerator<Int16Array> {
-        const key = `${model.signature}\n${text}`;
-        const kept = shelf.get(key);
-        if (kept === undefined) {
-          yield* play(tapeOf(key, model, text), signal);
+        const key = keyOf(text);
+        const cached = sentences.get(key);
+        if (cached === undefined) {
+          yield* listenTo(synthesisOf(key, model, text), signal);
           return;
         }
-        for (const pcm of kept) {
+        for (const pcm of cached) {
           if (signal.aborted) throw abortedError();
           yield pcm;
         }
@@ -145,18 +126,14 @@ export function speechCache({ max_bytes = SPEECH_CACHE_BYTES }: { max_bytes?: nu
         signature: model.signature,
         speak,
         async warm(text) {
-          if (shelf.get(`${model.signature}\n${text}`) !== undefined) return;
+          if (sentences.get(keyOf(text)) !== undefined) return;
           try {
             for await (const _ of speak(text, new AbortController().signal));
           } catch {
-            // it is asked for again when it is to be said, and fails there
+            // it is requested again when it is to be said, and fails there
           }
         },
       };
     },
   };
 }
-
-/** One model with a cache of its own. */
-export const cachedSpeech = (model: SpeechModel, bounds: { max_bytes?: number } = {}): CachedSpeech =>
-  speechCache(bounds).of(model);

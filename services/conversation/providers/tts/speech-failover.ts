@@ -3,10 +3,10 @@ import { resampler } from "../../audio/resampler.ts";
 import { failover, type FailoverListener } from "../failover.ts";
 import type { SpeechModel } from "../port.ts";
 
-/** The sound of a model at another rate. */
-async function* atRate(sound: AsyncIterable<Int16Array>, from: number, to: number): AsyncGenerator<Int16Array> {
+/** Audio at another rate. */
+async function* atRate(audio: AsyncIterable<Int16Array>, from: number, to: number): AsyncGenerator<Int16Array> {
   const change = resampler(from, to);
-  for await (const pcm of sound) {
+  for await (const pcm of audio) {
     const changed = change.push(pcm);
     if (changed.length > 0) yield changed;
   }
@@ -14,34 +14,34 @@ async function* atRate(sound: AsyncIterable<Int16Array>, from: number, to: numbe
   if (last.length > 0) yield last;
 }
 
-/** Speaks through the first model, and through the second where the first fails before its first sound; one that has failed rests. */
+/** Speaks through the first model, or through the second where the first fails before its first audio. */
 export function speechWithFailover(
   first: SpeechModel,
   second: SpeechModel | null,
   clock: Clock,
-  resting?: FailoverListener,
+  onFailover?: FailoverListener,
 ): SpeechModel {
   if (second === null) return first;
-  const asked = failover(first, second, clock, resting);
+  const order = failover(first, second, clock, onFailover);
   return {
     rate: first.rate,
     signature: `${first.signature} | ${second.signature}`,
-    // what waits to be said again is the first one's: it is asked as a rule
+    // only the first model's cache is warmed: it is asked as a rule
     ...(first.warm === undefined ? {} : { warm: (text) => first.warm?.(text) ?? Promise.resolve() }),
     async *speak(text, signal) {
-      const models = asked.endpoints();
+      const models = order.endpoints();
       for (const [at, model] of models.entries()) {
-        let heard = false;
+        let audible = false;
         try {
-          const sound = model.speak(text, signal);
-          for await (const pcm of model.rate === first.rate ? sound : atRate(sound, model.rate, first.rate)) {
-            heard = true;
+          const audio = model.speak(text, signal);
+          for await (const pcm of model.rate === first.rate ? audio : atRate(audio, model.rate, first.rate)) {
+            audible = true;
             yield pcm;
           }
           return;
         } catch (error) {
-          asked.failed(model, error);
-          if (heard || signal.aborted || at === models.length - 1) throw error;
+          order.failed(model, error);
+          if (audible || signal.aborted || at === models.length - 1) throw error;
         }
       }
     },

@@ -3,7 +3,7 @@ import { startTimer } from "../timer.ts";
 import { abortedError } from "./model-errors.ts";
 import { ModelError } from "./port.ts";
 
-/** Waits for a promise, but no longer than until the signal aborts; it rejects with MODEL_ABORTED then. */
+/** Waits for a promise until the signal aborts; then it rejects with MODEL_ABORTED. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -20,24 +20,20 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   }
 }
 
-/** A patience: told to wait, it aborts when the wait lasts too long. */
-export interface Patience {
-  /** Aborts with the caller's signal, or when patience is at its end. */
+/** A request in steps, each with a time limit of its own. */
+export interface StepTimeout {
+  /** Aborts with the asker's signal, or when a step took too long. */
   readonly signal: AbortSignal;
-  readonly late: boolean;
-  /** Waits for one step, at most so long; MODEL_TIMEOUT or MODEL_ABORTED otherwise. */
+  /** Waits for one step, at most `ms`; rejects with MODEL_TIMEOUT or MODEL_ABORTED. */
   wait<T>(step: Promise<T>, ms: number): Promise<T>;
 }
 
-/** Patience with a model under the caller's signal. `what` names the model in the fault. */
-export function patienceOf(clock: Clock, signal: AbortSignal, what: string): Patience {
+/** Limits the steps of one request. `what` names the model in the error. */
+export function stepTimeout(clock: Clock, signal: AbortSignal, what: string): StepTimeout {
   const late = new AbortController();
   const either = AbortSignal.any([signal, late.signal]);
   return {
     signal: either,
-    get late() {
-      return late.signal.aborted;
-    },
     async wait(step, ms) {
       const stop = startTimer(clock, ms, () => late.abort());
       try {
