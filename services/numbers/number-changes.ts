@@ -8,7 +8,7 @@ import { changedOwner, checkOwner, mayChange, ownerFor, type Owner } from "./own
 
 const EVERYTHING: Scope = { reseller_id: null, merchant_id: null };
 
-/** Said alike of unknown numbers and of others' numbers. */
+/** The same error for unknown numbers and for others' numbers. NUMBER_NOT_FOUND. */
 export const notFound = (): never =>
   fail("NUMBER_NOT_FOUND", "There is no such outbound number, or it is not yours; list yours with GET /numbers.");
 const exists = (): never =>
@@ -16,7 +16,7 @@ const exists = (): never =>
     errors: [{ path: "phone_number", message: "already exists" }],
   });
 
-/** Whether the owner of a number exists. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
+/** Checks that the owner of a number exists. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
 export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
   if (owner.reseller_id === null) return;
   checkOwner(
@@ -28,7 +28,7 @@ export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
   );
 }
 
-/** Whether calls to a number of this owner may be taken by the template. TEMPLATE_NOT_FOUND. */
+/** Checks that the template may take calls to a number of this owner. TEMPLATE_NOT_FOUND. */
 async function requireTemplate(bus: Bus, owner: Owner, template_id: string | null): Promise<void> {
   if (template_id === null || (await bus.call("config.mayTakeCalls", { ...owner, template_id })).may) return;
   fail(
@@ -38,8 +38,8 @@ async function requireTemplate(bus: Bus, owner: Owner, template_id: string | nul
   );
 }
 
-/** The number an asker is about to change. FORBIDDEN where it is somebody else's, NUMBER_NOT_FOUND where there is none. */
-async function toChange(numbers: NumberRecords, by: By, id: string): Promise<NumberDoc> {
+/** The number that a change is for. FORBIDDEN where it has another owner, NUMBER_NOT_FOUND where there is none. */
+async function numberToChange(numbers: NumberRecords, by: By, id: string): Promise<NumberDoc> {
   mayChange(by);
   const mine = await numbers.find(scopeOf(by), id);
   if (mine) return mine;
@@ -52,7 +52,7 @@ const busy = (deed: string, forced: string): never =>
 
 /** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_NOT_FOUND. */
 export async function addNumber(
-  ground: ServiceDeps,
+  { log }: Pick<ServiceDeps, "log">,
   numbers: NumberRecords,
   bus: Bus,
   by: By,
@@ -65,7 +65,7 @@ export async function addNumber(
     number.inbound_template_id ?? null,
   );
   if (!(await numbers.insert(number))) exists();
-  ground.log.info(
+  log.info(
     {
       event: "number.created",
       number_id: number._id,
@@ -79,14 +79,14 @@ export async function addNumber(
   return number;
 }
 
-/** Changes a number. Live calls go on whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced. */
+/** Changes a number. Live calls continue whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced. */
 export async function changeNumber(
-  ground: ServiceDeps,
+  { clock, log }: Pick<ServiceDeps, "clock" | "log">,
   numbers: NumberRecords,
   bus: Bus,
   { by, number_id, number: asked, force }: ParamsOf<"numbers.update">,
 ): Promise<NumberDoc> {
-  const seen = await toChange(numbers, by, number_id);
+  const seen = await numberToChange(numbers, by, number_id);
   const owner = changedOwner(seen, asked);
   ownerFor(by, owner);
   const given = owner.reseller_id !== seen.reseller_id || owner.merchant_id !== seen.merchant_id;
@@ -101,12 +101,12 @@ export async function changeNumber(
   const changed = await numbers.change(
     scopeOf(by),
     seen,
-    { ...asked, ...owner, inbound_template_id: template_id, updated_at: ground.clock.now() },
+    { ...asked, ...owner, inbound_template_id: template_id, updated_at: clock.now() },
     moves || (disables && force !== true),
   );
   if (changed === "taken") return exists();
   if (changed === null) {
-    await toChange(numbers, by, number_id); // deleted or given away meanwhile
+    await numberToChange(numbers, by, number_id); // deleted or given to another owner meanwhile
     return moves
       ? busy("given another provider", "Try again when the call has ended.")
       : busy(
@@ -114,7 +114,7 @@ export async function changeNumber(
           "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
         );
   }
-  ground.log.info(
+  log.info(
     { event: "number.updated", number_id: changed._id, fields: Object.keys(asked), forced: force === true, by: by.id },
     "an outbound number was changed",
   );
@@ -124,22 +124,22 @@ export async function changeNumber(
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
 export async function removeNumber(
-  ground: ServiceDeps,
+  { clock, log }: Pick<ServiceDeps, "clock" | "log">,
   numbers: NumberRecords,
   { by, number_id, force }: ParamsOf<"numbers.remove">,
 ): Promise<void> {
-  const { _id } = await toChange(numbers, by, number_id);
+  const { _id } = await numberToChange(numbers, by, number_id);
   const gone =
     (await numbers.removeIdle(scopeOf(by), _id)) ||
-    (force === true && (await numbers.removeDraining(scopeOf(by), _id, ground.clock.now())));
+    (force === true && (await numbers.removeDraining(scopeOf(by), _id, clock.now())));
   if (!gone) {
-    await toChange(numbers, by, _id);
+    await numberToChange(numbers, by, _id);
     busy(
       "deleted",
       "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
     );
   }
-  ground.log.info(
+  log.info(
     { event: "number.deleted", number_id: _id, forced: force === true, by: by.id },
     "an outbound number was deleted",
   );

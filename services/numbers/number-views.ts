@@ -3,14 +3,14 @@ import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";
 import { countryOf, toE164 } from "../../shared/phone.ts";
-import { HAS_NO_ROOM, HAS_ROOM } from "./slot-leases.ts";
+import { HAS_NO_FREE_SLOT, HAS_FREE_SLOT } from "./slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { Owner } from "./ownership.ts";
 
 type NumberView = Static<typeof NumberRecord>;
 
 const DEFAULT_CHANNEL = "voice";
-const DEFAULT_LINES = 1;
+const DEFAULT_SLOTS = 1;
 const NEVER = new Date(0);
 
 /** A new number, free and never used. INVALID_PHONE_NUMBER. */
@@ -26,7 +26,7 @@ export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: 
     provider: asked.provider,
     status: asked.status ?? "AVAILABLE",
     channel: asked.channel ?? DEFAULT_CHANNEL,
-    max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_LINES,
+    max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_SLOTS,
     reseller_id: owner.reseller_id,
     merchant_id: owner.merchant_id,
     inbound_template_id: asked.inbound_template_id?.toLowerCase() ?? null,
@@ -39,7 +39,7 @@ export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: 
   };
 }
 
-/** The status a person sees: IN_USE while every line is taken. */
+/** The status that is shown: IN_USE while every slot is reserved. */
 export function statusOf(
   d: Pick<NumberDoc, "status" | "slots" | "max_concurrent_calls">,
   now: Date,
@@ -48,13 +48,13 @@ export function statusOf(
   return d.slots.filter((s) => s.until > now).length >= d.max_concurrent_calls ? "IN_USE" : "AVAILABLE";
 }
 
-/** What a list of numbers is narrowed by. */
+/** The filters of a list of numbers. */
 export type NumberFilter = Pick<
   ParamsOf<"numbers.list">,
   "provider" | "status" | "phone_number" | "reseller_id" | "merchant_id"
 >;
 
-/** The filters a list is narrowed by, in the database's words. INVALID_PHONE_NUMBER. */
+/** The filters of a list as a filter of the database. INVALID_PHONE_NUMBER. */
 export function filterOf({ phone_number, status, ...same }: NumberFilter): Record<string, unknown> {
   const sought =
     phone_number === undefined
@@ -72,10 +72,10 @@ export function filterOf({ phone_number, status, ...same }: NumberFilter): Recor
 const withStatus = (status: NumberView["status"] | undefined): Record<string, unknown> => {
   if (status === undefined) return {};
   if (status === "DISABLED") return { status };
-  return { status: "AVAILABLE", ...(status === "IN_USE" ? HAS_NO_ROOM : HAS_ROOM) };
+  return { status: "AVAILABLE", ...(status === "IN_USE" ? HAS_NO_FREE_SLOT : HAS_FREE_SLOT) };
 };
 
-/** A number as it is shown. */
+/** A number as the API shows it. */
 export const toRecord = (d: NumberDoc, now: Date): NumberView => ({
   id: d._id,
   phone_number: d.phone_number,

@@ -2,14 +2,14 @@ import { Schema } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
 
-/** One taken line of a number. It is free again when its holder lets go or when `until` (the server's time) has passed. `name`: in whose name it was taken (number-leases.ts). */
+/** One reserved slot of a number. It is free again when its holder releases it, or when its lease ends at `until` (the server's time). `name`: the name its holder acts in (slot-leases.ts). */
 export interface Slot {
   holder: string;
   name: string;
   until: Date;
 }
 
-/** An outbound number as it is kept. IN_USE is never stored: it follows from the slots. */
+/** An outbound number as it is stored. IN_USE is never stored: it follows from the slots. */
 export interface NumberDoc {
   _id: string;
   phone_number: string;
@@ -26,10 +26,10 @@ export interface NumberDoc {
   /** ISO country of the number, to prefer a caller id from the callee's country; null where it has none. */
   country: string | null;
   slots: Slot[];
-  /** null; its own id once it was deleted during calls: it is gone for everybody, and goes for good when the last of them ends. */
+  /** null; its own id once it was deleted during calls: no request finds it, and it is removed when the last of them ends. */
   removed: string | null;
   removed_at?: Date;
-  /** When a line of it was taken last; the epoch for a number that never was. */
+  /** When a slot of it was reserved last; the epoch for a number that never was used. */
   used_at: Date;
   created_at: Date;
   updated_at: Date;
@@ -69,22 +69,22 @@ export const numberSchema = new Schema<NumberDoc>(
   SCHEMA_OPTIONS,
 );
 
-/** `removed` differs for every deleted number, so that none of them stands in the way of the same phone number added again. */
+/** `removed` differs for every deleted number, so that the same phone number can be added again. */
 numberSchema.index({ phone_number: 1, reseller_id: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
 /** For deleted numbers whose last release never came; longer than any call. */
 numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
-/** Unique: one holder can never have lines of two numbers, whatever races there are. */
+/** Unique: one holder can never have slots of two numbers, whatever races there are. */
 numberSchema.index(
   { "slots.holder": 1 },
   { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" },
 );
-/** Partial, so that it holds the lines in use only. */
+/** Partial, so that it holds reserved slots only. */
 numberSchema.index(
   { "slots.name": 1 },
   { partialFilterExpression: { "slots.name": { $exists: true } }, name: "lines_by_name" },
 );
-/** Lists: one index for every scope and every filter; the unique one serves phone numbers. */
+/** For lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });
 numberSchema.index({ merchant_id: 1, created_at: -1, _id: -1 });

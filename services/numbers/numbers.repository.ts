@@ -15,33 +15,33 @@ export type NumberChange = Partial<
   >
 > & { updated_at: Date };
 
-/** Numbers as people see and change them. */
+/** Numbers as the API shows and changes them. */
 export interface NumberRecords {
   /** False when the reseller has this phone number already. */
   insert(number: NumberDoc): Promise<boolean>;
-  /** Numbers to be seen in the scope that match the filter, newest first. */
+  /** Numbers visible in the scope that match the filter, newest first. */
   page(scope: Scope, filter: Record<string, unknown>, after: PageFilter, size: number): Promise<NumberDoc[]>;
-  /** The number, if it may be seen in the scope. */
+  /** The number, if it is visible in the scope. */
   find(scope: Scope, id: string): Promise<NumberDoc | null>;
   /** The number in use that a call to this phone number is for: one with a template of its own first, then the oldest. */
   called(phone_number: string, provider: Provider): Promise<NumberDoc | null>;
-  /** Changes a number that belongs to whom it was seen to. `idle`: only while none of its lines is taken. null: it is not so (any more);
-   *  "taken": its new owner has this phone number already. */
+  /** Changes a number that still has the owner it was read with. `idle`: only while none of its slots is reserved. null: one of both does
+   *  not hold; "taken": its new owner has this phone number already. */
   change(scope: Scope, seen: NumberDoc, set: NumberChange, idle: boolean): Promise<NumberDoc | "taken" | null>;
-  /** Deletes a number none of whose lines is taken. False: one is, or the number is gone. */
+  /** Deletes a number none of whose slots is reserved. False: one is, or the number is gone. */
   removeIdle(scope: Scope, id: string): Promise<boolean>;
-  /** Hides a number until its last line is given back, then it goes. False: it is gone. */
+  /** Hides a number until its last slot is released; then it is deleted. False: it is gone. */
   removeDraining(scope: Scope, id: string, now: Date): Promise<boolean>;
 }
 
 /** Holds for numbers that were not deleted. */
-const STANDING = { removed: null } as const;
+const NOT_REMOVED = { removed: null } as const;
 
 const dropIfDrained = async (model: Model<NumberDoc>, id: string): Promise<void> => {
   await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec();
 };
 
-/** The numbers of a collection as records. */
+/** The numbers of a collection. */
 export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
   insert: (number) =>
     model.create(number).then(
@@ -53,19 +53,19 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
     ),
   page: (scope, filter, after, size) =>
     model
-      .find({ $and: [STANDING, visibleTo(scope), filter, after] })
+      .find({ $and: [NOT_REMOVED, visibleTo(scope), filter, after] })
       .sort(PAGE_ORDER)
       .limit(size)
       .lean<NumberDoc[]>()
       .exec(),
   find: (scope, id) =>
     model
-      .findOne({ $and: [{ _id: id.toLowerCase() }, STANDING, visibleTo(scope)] })
+      .findOne({ $and: [{ _id: id.toLowerCase() }, NOT_REMOVED, visibleTo(scope)] })
       .lean<NumberDoc>()
       .exec(),
   called: (phone_number, provider) =>
     model
-      .findOne({ phone_number, provider, status: "AVAILABLE", ...STANDING })
+      .findOne({ phone_number, provider, status: "AVAILABLE", ...NOT_REMOVED })
       .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
       .lean<NumberDoc>()
       .exec(),
@@ -73,7 +73,7 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
     const asSeen = {
       $and: [
         { _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) },
-        STANDING,
+        NOT_REMOVED,
         visibleTo(scope),
       ],
     };
@@ -87,11 +87,11 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       });
   },
   removeIdle: async (scope, id) =>
-    (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, STANDING, visibleTo(scope)] }).exec()).deletedCount > 0,
+    (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, NOT_REMOVED, visibleTo(scope)] }).exec()).deletedCount > 0,
   async removeDraining(scope, id, now) {
     const { modifiedCount } = await model
       .updateOne(
-        { $and: [{ _id: id }, STANDING, visibleTo(scope)] },
+        { $and: [{ _id: id }, NOT_REMOVED, visibleTo(scope)] },
         { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } },
       )
       .exec();

@@ -3,31 +3,31 @@ import { scopeOf } from "../../shared/contracts/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
-import { keepMany, releaseMany, reserveMany } from "./slot-requests.ts";
+import { releaseMany, renewMany, reserveMany } from "./slot-requests.ts";
 import { numberSchema } from "./numbers.model.ts";
-import { numberLines } from "./number-slots.repository.ts";
+import { numberSlots } from "./number-slots.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
 import { ownerFor } from "./ownership.ts";
 
-/** Outbound numbers and who holds their lines (interface.md 2.5, 3.2, 4.3; reliability.md 3.6). */
-export default service("numbers", (ground) => {
-  const model = ground.store().model("numbers", numberSchema);
+/** Outbound numbers, and the leases of their slots for concurrent calls. */
+export default service("numbers", (deps) => {
+  const model = deps.store().model("numbers", numberSchema);
   const numbers = numberRecords(model);
-  const lines = numberLines(model, ground.random);
+  const slots = numberSlots(model, deps.random);
 
   return {
     actions: {
       async create(params, { bus }) {
         const { by } = params;
-        const number = newNumber(ground.ids.uuid(), params, ownerFor(by, params), ground.clock.now());
-        return toRecord(await addNumber(ground, numbers, bus, by, number), ground.clock.now());
+        const number = newNumber(deps.ids.uuid(), params, ownerFor(by, params), deps.clock.now());
+        return toRecord(await addNumber(deps, numbers, bus, by, number), deps.clock.now());
       },
       async list({ by, limit, cursor, ...filter }) {
         const page = pageOf(
           await numbers.page(scopeOf(by), filterOf(filter), pageFilter(cursor), pageSize(limit)),
           limit,
         );
-        const now = ground.clock.now();
+        const now = deps.clock.now();
         return {
           count: page.items.length,
           numbers: page.items.map((n) => toRecord(n, now)),
@@ -35,10 +35,10 @@ export default service("numbers", (ground) => {
         };
       },
       get: async ({ by, number_id }) =>
-        toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), ground.clock.now()),
-      update: async (params, { bus }) => toRecord(await changeNumber(ground, numbers, bus, params), ground.clock.now()),
+        toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), deps.clock.now()),
+      update: async (params, { bus }) => toRecord(await changeNumber(deps, numbers, bus, params), deps.clock.now()),
       async remove(params) {
-        await removeNumber(ground, numbers, params);
+        await removeNumber(deps, numbers, params);
         return {};
       },
       async called({ phone_number, provider }) {
@@ -52,11 +52,11 @@ export default service("numbers", (ground) => {
           },
         };
       },
-      reserveMany: async (asked) => ({ lines: await reserveMany(lines, asked) }),
-      keepMany: async ({ lines: asked }) => ({ kept: await keepMany(lines, asked) }),
-      availability: ({ country, ...party }) => lines.availability(party, country),
+      reserveMany: async (asked) => ({ lines: await reserveMany(slots, asked) }),
+      keepMany: async ({ lines }) => ({ kept: await renewMany(slots, lines) }),
+      availability: ({ country, ...party }) => slots.availability(party, country),
       async releaseMany({ holders }) {
-        await releaseMany(lines, ground.bus, holders);
+        await releaseMany(slots, deps.bus, holders);
         return {};
       },
     },

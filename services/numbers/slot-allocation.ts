@@ -1,38 +1,45 @@
-/** A number with room, as it was just read. */
-export interface Usable {
+/** A number with free slots, as it was just read. */
+export interface UsableNumber {
   _id: string;
   country: string | null;
   free: number;
 }
 
-/** One who wants a line, to call somebody in `country` (ISO; null where the number has none). */
+/** A holder that wants a slot, and the country of its callee (ISO; null where the number has none). */
 export interface Want {
   holder: string;
   country: string | null;
 }
 
-/** What is asked of one number. */
-export interface Share {
+/** The holders that ask one number for a slot. */
+export interface Allocation {
   id: string;
   holders: string[];
 }
 
-/**
- * Who asks which number for a line: each want first among the numbers of its own country, what is left (not with `same_country`) among all; the numbers are filled in the
- * order given, the wants served in theirs. Never more than a number has free. A want without a country of its own has no same-country number.
- */
-export function allot(numbers: readonly Usable[], wants: readonly Want[], same_country: boolean): Share[] {
-  const left = new Map(numbers.map((n) => [n._id, n.free]));
-  const shares = new Map<string, string[]>();
+const byCountry = (wants: readonly Want[]): Map<string | null, Want[]> => Map.groupBy(wants, (w) => w.country);
 
-  const fill = (candidates: readonly Usable[], from: readonly Want[]): Want[] => {
+/**
+ * Allocates wants to numbers: each want first among the numbers of its own country, what is left (not with `same_country`) among
+ * all; the numbers are filled in the order given, the wants served in theirs. Never more than a number has free. A want without
+ * a country has no same-country number.
+ */
+export function allocate(
+  numbers: readonly UsableNumber[],
+  wants: readonly Want[],
+  same_country: boolean,
+): Allocation[] {
+  const left = new Map(numbers.map((n) => [n._id, n.free]));
+  const allocations = new Map<string, string[]>();
+
+  const fill = (candidates: readonly UsableNumber[], from: readonly Want[]): Want[] => {
     let served = 0;
     for (const { _id } of candidates) {
       const some = from.slice(served, served + Math.max(left.get(_id) ?? 0, 0));
       if (some.length === 0) continue;
       served += some.length;
       left.set(_id, (left.get(_id) ?? 0) - some.length);
-      shares.set(_id, [...(shares.get(_id) ?? []), ...some.map((w) => w.holder)]);
+      allocations.set(_id, [...(allocations.get(_id) ?? []), ...some.map((w) => w.holder)]);
     }
     return from.slice(served);
   };
@@ -53,29 +60,19 @@ export function allot(numbers: readonly Usable[], wants: readonly Want[], same_c
       numbers,
       wants.filter((w) => unserved.has(w)),
     );
-  return [...shares].map(([id, holders]) => ({ id, holders }));
+  return [...allocations].map(([id, holders]) => ({ id, holders }));
 }
 
-function byCountry(wants: readonly Want[]): Map<string | null, Want[]> {
-  const groups = new Map<string | null, Want[]>();
-  for (const want of wants) {
-    const group = groups.get(want.country);
-    if (group) group.push(want);
-    else groups.set(want.country, [want]);
-  }
-  return groups;
-}
-
-/** The countries of which more lines are wanted than these numbers have. */
-export const shortOf = (numbers: readonly Usable[], wants: readonly Want[]): string[] =>
+/** The countries of which more slots are wanted than these numbers have free. */
+export const countriesShortOf = (numbers: readonly UsableNumber[], wants: readonly Want[]): string[] =>
   [...byCountry(wants)].flatMap(([country, group]) =>
     country !== null && numbers.filter((n) => n.country === country).reduce((sum, n) => sum + n.free, 0) < group.length
       ? [country]
       : [],
   );
 
-/** The numbers in an order by chance, for those who lost a race: so that they don't all run after the same number again. `random` gives numbers in [0, 1). */
-export const shuffled = (numbers: readonly Usable[], random: () => number): Usable[] =>
+/** The numbers in random order, for callers that lost a race, so that they don't race for the same number again. `random` gives numbers in [0, 1). */
+export const shuffled = (numbers: readonly UsableNumber[], random: () => number): UsableNumber[] =>
   numbers
     .map((number) => ({ number, lot: random() }))
     .sort((a, b) => a.lot - b.lot)

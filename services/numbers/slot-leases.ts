@@ -2,23 +2,23 @@ import type { PipelineStage } from "mongoose";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 
 /*
- * Lines of numbers as filters and updates, one document each (reliability.md 3.6). Judged by the database's own clock ($$NOW), so that the
+ * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock ($$NOW), so that the
  * clocks of the services don't matter; every value from outside stands in a $literal, so that none is read as an expression.
  */
 
-/** A guarded change of numbers: what must hold, and what becomes of them. */
-export interface LeaseMove {
+/** A guarded update of numbers: what must hold, and what they become. */
+export interface SlotUpdate {
   filter: Record<string, unknown>;
   update: PipelineStage.Set[];
 }
 
-/** Lines given back: no guard beyond the holders' names, so a late release can't free another call's line. */
-export interface LinesFreed {
+/** A release of slots: no guard beyond the holders' names, so a late release can't free another call's slot. */
+export interface SlotRelease {
   filter: Record<string, unknown>;
   update: Record<string, unknown>;
 }
 
-/** Whose calls want lines: the scope decides which numbers may be used. */
+/** Whose calls want slots: the scope decides which numbers may be used. */
 export interface Party {
   reseller_id: string;
   merchant_id: string | null;
@@ -26,24 +26,22 @@ export interface Party {
 }
 
 const MS_PER_SECOND = 1000;
-const IN_NAME_MARK = "~";
+const NAME_SEPARATOR = "~";
 const LIVE = { $filter: { input: "$slots", as: "slot", cond: { $gt: ["$$slot.until", "$$NOW"] } } };
-const ROOM = { $subtract: ["$max_concurrent_calls", { $size: LIVE }] };
+/** Expression: how many slots of a number are free; below zero where their number was lowered during calls. */
+export const FREE_SLOTS = { $subtract: ["$max_concurrent_calls", { $size: LIVE }] };
 const ends = (lease_seconds: number): Record<string, unknown> => ({
   $add: ["$$NOW", { $literal: lease_seconds * MS_PER_SECOND }],
 });
 
-/** Expression: how many lines of a number are free; below zero where its lines were cut during calls. */
-export const FREE_LINES = ROOM;
+/** Holds for numbers with a free slot. */
+export const HAS_FREE_SLOT = { $expr: { $gt: [FREE_SLOTS, 0] } } as const;
 
-/** Holds for numbers with a free line. */
-export const HAS_ROOM = { $expr: { $gt: [ROOM, 0] } } as const;
-
-/** Holds for numbers none of whose lines is taken. */
+/** Holds for numbers none of whose slots is reserved. */
 export const IS_IDLE = { $expr: { $eq: [{ $size: LIVE }, 0] } } as const;
 
-/** Holds for numbers all of whose lines are taken. */
-export const HAS_NO_ROOM = { $expr: { $lte: [ROOM, 0] } } as const;
+/** Holds for numbers all of whose slots are reserved. */
+export const HAS_NO_FREE_SLOT = { $expr: { $lte: [FREE_SLOTS, 0] } } as const;
 
 /** Filters of the numbers a party may use at all, in order of preference: its merchant's own, its reseller's, the shared pool. */
 export const usableBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown>[] =>
@@ -61,13 +59,13 @@ export const usableAtAllBy = ({ reseller_id, merchant_id, provider }: Party): Re
   merchant_id: { $in: [merchant_id, null] },
 });
 
-/** In whose name a holder has its line: `<name>~<who>` stands for `<name>`. */
-export const nameOf = (holder: string): string => holder.split(IN_NAME_MARK, 1)[0] ?? holder;
+/** The name a holder acts in: `<name>~<replica>` acts for `<name>`. */
+export const nameOf = (holder: string): string => holder.split(NAME_SEPARATOR, 1)[0] ?? holder;
 
-/** Gives as many of these holders a line of this number as it has free, the first ones first; forgets lines whose time is over. */
-export const take = (id: string, holders: readonly string[], lease_seconds: number): LeaseMove => {
-  const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, ROOM] };
-  const lines = {
+/** Reserves a slot of this number for as many of these holders as it has free, the first ones first; removes slots whose lease has ended. */
+export const reserveSlots = (id: string, holders: readonly string[], lease_seconds: number): SlotUpdate => {
+  const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, FREE_SLOTS] };
+  const reserved = {
     $map: {
       input: entering,
       as: "one",
@@ -75,17 +73,17 @@ export const take = (id: string, holders: readonly string[], lease_seconds: numb
     },
   };
   return {
-    // a holder has one line: a number where one of them stands already takes none of them
-    filter: { _id: id, status: "AVAILABLE", ...HAS_ROOM, "slots.holder": { $nin: [...holders] } },
-    update: [{ $set: { slots: { $concatArrays: [LIVE, lines] }, used_at: "$$NOW" } }],
+    // a holder has one slot: a number where one of them has one reserves none
+    filter: { _id: id, status: "AVAILABLE", ...HAS_FREE_SLOT, "slots.holder": { $nin: [...holders] } },
+    update: [{ $set: { slots: { $concatArrays: [LIVE, reserved] }, used_at: "$$NOW" } }],
   };
 };
 
 /**
- * Keeps the lines that these holders have, or that were taken in these names, for at least this long from now. Lines whose time is over are forgotten
- * instead, so the numbers must be read again to see who has one.
+ * Renews the leases of the slots that these holders have, or that were reserved in these names, to at least this long from now.
+ * Slots whose lease has ended are removed instead, so the numbers must be read again to see which holder has one.
  */
-export const keep = (by: "holder" | "name", those: readonly string[], lease_seconds: number): LeaseMove => {
+export const renewLease = (by: "holder" | "name", those: readonly string[], lease_seconds: number): SlotUpdate => {
   const isTheirs = { $in: [`$$slot.${by}`, { $literal: [...those] }] };
   const longer = {
     holder: "$$slot.holder",
@@ -98,10 +96,10 @@ export const keep = (by: "holder" | "name", those: readonly string[], lease_seco
   };
 };
 
-/** Frees the lines of these holders and those taken in their names. A holder that acts in another's name (`<name>~<who>`) frees its own only. */
-export function letGo(holders: readonly string[]): LinesFreed[] {
-  const own = holders.filter((h) => h.includes(IN_NAME_MARK));
-  const named = holders.filter((h) => !h.includes(IN_NAME_MARK));
+/** Releases the slots of these holders and those reserved in their names. A holder that acts in a name (`<name>~<replica>`) releases its own only. */
+export function releaseSlots(holders: readonly string[]): SlotRelease[] {
+  const own = holders.filter((h) => h.includes(NAME_SEPARATOR));
+  const named = holders.filter((h) => !h.includes(NAME_SEPARATOR));
   return [
     ...(own.length === 0
       ? []

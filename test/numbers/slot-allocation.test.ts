@@ -1,11 +1,17 @@
 import * as fc from "fast-check";
-import { allot, shortOf, shuffled, type Usable, type Want } from "../../services/numbers/slot-allocation.ts";
+import {
+  allocate,
+  countriesShortOf,
+  shuffled,
+  type UsableNumber,
+  type Want,
+} from "../../services/numbers/slot-allocation.ts";
 
-const number = (_id: string, free: number, country: string | null = "US"): Usable => ({ _id, free, country });
+const number = (_id: string, free: number, country: string | null = "US"): UsableNumber => ({ _id, free, country });
 const want = (holder: string, country: string | null = "US"): Want => ({ holder, country });
 
-describe("allot", () => {
-  test.each<[string, Usable[], Want[], boolean, Record<string, string[]>]>([
+describe("allocate", () => {
+  test.each<[string, UsableNumber[], Want[], boolean, Record<string, string[]>]>([
     [
       "fills the numbers in the order given, no further than they go",
       [number("a", 1), number("b", 2)],
@@ -21,36 +27,36 @@ describe("allot", () => {
       { gb: ["1", "3"], us: ["2"] },
     ],
     [
-      "nobody takes a foreign number before those at home there are served",
+      "no callee gets a foreign number before the callees of its country are served",
       [number("gb", 1, "GB")],
       [want("1"), want("2", "GB")],
       false,
       { gb: ["2"] },
     ],
     [
-      "what home has no room for goes anywhere, in the order of the wants",
+      "wants that home numbers have no slot for go anywhere, in their order",
       [number("us", 1), number("fr", 2, "FR")],
       [want("1", "GB"), want("2"), want("3"), want("4", "DE")],
       false,
       { us: ["2"], fr: ["1", "3"] },
     ],
     [
-      "with same_country nobody goes abroad",
+      "with same_country none goes abroad",
       [number("us", 1), number("fr", 9, "FR")],
       [want("1"), want("2"), want("3", null)],
       true,
       { us: ["1"] },
     ],
     [
-      "a callee of no country takes what there is",
+      "a callee of no country gets any number",
       [number("none", 1, null), number("us", 1)],
       [want("1", null), want("2")],
       false,
       { none: ["1"], us: ["2"] },
     ],
-    ["nothing free, nothing asked", [number("a", 0), number("b", -3)], [want("1")], false, {}],
-  ])("%s", (_what, numbers, wants, same, shares) => {
-    expect(Object.fromEntries(allot(numbers, wants, same).map((s) => [s.id, s.holders]))).toEqual(shares);
+    ["nothing free, nothing allocated", [number("a", 0), number("b", -3)], [want("1")], false, {}],
+  ])("%s", (_what, numbers, wants, same, allocations) => {
+    expect(Object.fromEntries(allocate(numbers, wants, same).map((s) => [s.id, s.holders]))).toEqual(allocations);
   });
 
   const countries = fc.constantFrom("US", "GB", "FR", null);
@@ -61,14 +67,14 @@ describe("allot", () => {
     wants: fc.array(countries, { maxLength: 40 }).map((all) => all.map((country, i) => want(`w${i}`, country))),
   });
 
-  test("never more than is free, nobody twice, and nobody goes without while there is something for them", () => {
+  test("never more than is free, no holder twice, and none without a slot while one is free for it", () => {
     fc.assert(
       fc.property(world, fc.boolean(), ({ numbers, wants }, same) => {
-        const shares = allot(numbers, wants, same);
-        const served = shares.flatMap((s) => s.holders);
+        const allocations = allocate(numbers, wants, same);
+        const served = allocations.flatMap((s) => s.holders);
         expect(new Set(served).size).toBe(served.length);
         const left = new Map(numbers.map((n) => [n._id, Math.max(n.free, 0)]));
-        for (const { id, holders } of shares) {
+        for (const { id, holders } of allocations) {
           expect(holders.length).toBeGreaterThan(0);
           left.set(id, left.get(id)! - holders.length);
           expect(left.get(id)).toBeGreaterThanOrEqual(0);
@@ -87,9 +93,9 @@ describe("allot", () => {
   });
 });
 
-test("shortOf names the countries that want more than these numbers have", () => {
+test("countriesShortOf names the countries that want more slots than these numbers have", () => {
   expect(
-    shortOf(
+    countriesShortOf(
       [number("a", 2), number("b", 1, "GB")],
       [want("1"), want("2"), want("3", "GB"), want("4", "GB"), want("5", "FR"), want("6", null)],
     ),

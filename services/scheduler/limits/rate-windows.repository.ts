@@ -78,40 +78,40 @@ function acquiring(limit: RateLimit, not_before: Date | null): PipelineStage.Set
   ] as PipelineStage.Set[];
 }
 
+/** The guarded write that takes one permit, if its layout fits and it lies soon enough. */
+function acquisition(id: string, limit: RateLimit, { not_before, slack_ms }: PermitWait) {
+  const { group, entries } = layoutFor(limit.max);
+  const sized = group === 1 ? { $gte: [{ $size: "$ring" }, entries] } : { $eq: [{ $size: "$ring" }, entries] };
+  const latest = { $add: [{ $max: ["$$NOW", not_before ?? EPOCH] }, slack_ms] };
+  const soonEnough = { $lte: [permitAt(limit, not_before), latest] };
+  return {
+    filter: { _id: id, group, $expr: { $and: [sized, soonEnough] } },
+    update: acquiring(limit, not_before),
+    how: { updatePipeline: true, returnDocument: "after", projection: { granted_at: 1, asked_at: 1 } } as const,
+  };
+}
+
+/** Lays the log out for this limit, at first use and when the limit changed. */
+async function layOut(model: Model<RateWindowDoc>, id: string, max: number, seen: RateWindowDoc | null): Promise<void> {
+  const { ring, group, filled, opened } = withLayout(seen, max);
+  if (seen) {
+    const asSeen = { _id: id, ring: seen.ring, group: seen.group, filled: seen.filled };
+    await model.updateOne(asSeen, { $set: { ring, group, filled, opened } });
+    return;
+  }
+  await model.create({ _id: id, ring, group, filled, opened }).catch((error: unknown) => {
+    if (!isDuplicateKey(error)) throw error;
+  });
+}
+
 /** The repository over its model. */
 export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
   const find = (id: string) => model.findById(id).lean<RateWindowDoc>();
 
-  /** Lays the log out for this limit, at first use and when the limit changed. */
-  async function layOut(id: string, max: number, seen: RateWindowDoc | null): Promise<void> {
-    const { ring, group, filled, opened } = withLayout(seen, max);
-    if (seen)
-      await model.updateOne(
-        { _id: id, ring: seen.ring, group: seen.group, filled: seen.filled },
-        { $set: { ring, group, filled, opened } },
-      );
-    else
-      await model.create({ _id: id, ring, group, filled, opened }).catch((error: unknown) => {
-        if (!isDuplicateKey(error)) throw error;
-      });
-  }
-
-  async function tryAcquire(
-    id: string,
-    limit: RateLimit,
-    { not_before, slack_ms }: PermitWait,
-  ): Promise<Acquired | null> {
-    const { group, entries } = layoutFor(limit.max);
-    const sized = group === 1 ? { $gte: [{ $size: "$ring" }, entries] } : { $eq: [{ $size: "$ring" }, entries] };
-    const soonEnough = {
-      $lte: [permitAt(limit, not_before), { $add: [{ $max: ["$$NOW", not_before ?? EPOCH] }, slack_ms] }],
-    };
+  async function tryAcquire(id: string, limit: RateLimit, wait: PermitWait): Promise<Acquired | null> {
+    const { filter, update, how } = acquisition(id, limit, wait);
     const doc = await model
-      .findOneAndUpdate({ _id: id, group, $expr: { $and: [sized, soonEnough] } }, acquiring(limit, not_before), {
-        updatePipeline: true,
-        returnDocument: "after",
-        projection: { granted_at: 1, asked_at: 1 },
-      })
+      .findOneAndUpdate(filter, update, how)
       .lean<Pick<RateWindowDoc, "granted_at" | "asked_at">>();
     return doc?.granted_at && doc.asked_at ? { granted: true, at: doc.granted_at, asked_at: doc.asked_at } : null;
   }
@@ -119,14 +119,14 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
   return {
     async acquire(id, limit, wait) {
       for (let i = 0; i < MAX_LAYOUT_TRIES; i++) {
-        const taken = await tryAcquire(id, limit, wait);
-        if (taken) return taken;
+        const acquired = await tryAcquire(id, limit, wait);
+        if (acquired) return acquired;
         const doc = await find(id);
         if (!doc || !hasLayout(doc, limit.max)) {
-          await layOut(id, limit.max, doc);
+          await layOut(model, id, limit.max, doc);
           continue;
         }
-        // at the epoch there is never room: that asks for the instant of the next permit
+        // at the epoch there is never a free permit: that asks for the instant of the next one
         const next = permitsAt(doc, limit, EPOCH).next ?? EPOCH;
         // another replica laid the log out after our try: the layout refused, not the limit
         if (next.getTime() > Math.max(LONG_AGO, doc.asked_at?.getTime() ?? 0) + wait.slack_ms)
@@ -140,11 +140,9 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
       return new Map(docs.map((d) => [d._id, d]));
     },
     async closeUntil(id, until, why) {
-      await layOut(id, 0, await find(id));
-      await model.updateOne(
-        { _id: id, $or: [{ closed_until: null }, { closed_until: { $lt: until } }] },
-        { $set: { closed_until: until, closed_why: why } },
-      );
+      await layOut(model, id, 0, await find(id));
+      const openSooner = { _id: id, $or: [{ closed_until: null }, { closed_until: { $lt: until } }] };
+      await model.updateOne(openSooner, { $set: { closed_until: until, closed_why: why } });
     },
   };
 }

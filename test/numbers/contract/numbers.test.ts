@@ -73,7 +73,7 @@ describe("create", () => {
     expect(await codeFrom(create(params))).toBe(code);
   });
 
-  test("an admin without reseller adds to the shared pool; whoever waits is told", async () => {
+  test("an admin without reseller adds to the shared pool; its free slot is announced", async () => {
     at.freed.length = 0;
     expect(await create({ by: asAdmin, provider: "PROVIDER_THREE", status: "DISABLED" })).toMatchObject({
       reseller_id: null,
@@ -122,7 +122,7 @@ describe("list", () => {
 });
 
 describe("reserve", () => {
-  test("gives a line, and the same line again to the same holder, for longer", async () => {
+  test("reserves a slot, and the same slot again for the same holder, with a longer lease", async () => {
     const r = tenant();
     await create({ by: asReseller(r) });
     await create({ by: asReseller(r) });
@@ -167,7 +167,7 @@ describe("reserve", () => {
     expect((await reserve(r, `${r}-5`, { to: "+442079460001" }))!.id).toBe(second);
   });
 
-  test("never takes a disabled number, another provider's or another reseller's", async () => {
+  test("never uses a disabled number, another provider's or another reseller's", async () => {
     const r = tenant();
     await create({ by: asReseller(r), status: "DISABLED" });
     await create({ by: asReseller(r), provider: "PROVIDER_TWO" });
@@ -211,7 +211,7 @@ describe("reserve", () => {
     expect(await at.stored.countDocuments({ reseller_id: r, "slots.0": { $exists: true } } as object)).toBe(0);
   });
 
-  test("one holder asking many times at once gets one line", async () => {
+  test("one holder asking many times at once gets one slot", async () => {
     const r = tenant();
     for (let i = 0; i < 5; i++) await create({ by: asReseller(r), max_concurrent_calls: 3 });
     const got = await Promise.all(Array.from({ length: 20 }, () => reserve(r, `${r}-h`)));
@@ -220,7 +220,7 @@ describe("reserve", () => {
     expect(slots.map((s) => s.holder)).toEqual([`${r}-h`]);
   });
 
-  test("a line whose lease is over is free again, for others and for its own holder", async () => {
+  test("a slot whose lease has ended is free again, for others and for its own holder", async () => {
     const r = tenant();
     const { id } = await create({ by: asReseller(r) });
     await reserve(r, `${r}-dead`);
@@ -243,7 +243,7 @@ describe("reserve", () => {
 });
 
 describe("release", () => {
-  test("frees the holder's line only, once, and tells who waits", async () => {
+  test("releases the holder's slot only, once, and announces it", async () => {
     const r = tenant();
     const { id } = await create({ by: asReseller(r), max_concurrent_calls: 2 });
     await reserve(r, `${r}-1`);
@@ -259,8 +259,8 @@ describe("release", () => {
   });
 });
 
-describe("release in somebody's name", () => {
-  test("the end of an attempt frees what any scheduler took for it; a loser frees its own only", async () => {
+describe("release in the name of an attempt", () => {
+  test("the end of an attempt releases what any scheduler reserved for it; a loser releases its own only", async () => {
     const r = tenant();
     for (let i = 0; i < 3; i++) await create({ by: asReseller(r), max_concurrent_calls: 2 });
     const holders = async () =>
@@ -276,7 +276,7 @@ describe("release in somebody's name", () => {
 });
 
 describe("availability", () => {
-  test("tells busy from none at all", async () => {
+  test("distinguishes busy numbers from none", async () => {
     const r = tenant();
     const any = async (merchant_id?: string) => (await available(r, merchant_id)).numbers > 0;
     expect(await any()).toBe(false);

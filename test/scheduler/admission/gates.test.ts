@@ -51,9 +51,9 @@ describe("each gate defers, drops or lets pass by itself", () => {
       null,
     ],
     ["no number at all", "line", gateInputs({ slots: { numbers: 0, free_lines: 0, home: null } }), "hold", null],
-    ["all lines taken", "line", gateInputs({ slots: { numbers: 1, free_lines: 0, home: null } }), "hold", null],
+    ["all slots taken", "line", gateInputs({ slots: { numbers: 1, free_lines: 0, home: null } }), "hold", null],
     [
-      "lines free, but not in its country",
+      "slots free, but not in its country",
       "line",
       gateInputs({
         ...configured({ enable_international_call: false }),

@@ -28,7 +28,7 @@ async function grantLater({ provider, rate_limit, lead_id }: Order): Promise<voi
   if (!answer.granted) refused.push(lead_id);
 }
 
-test("no more is claimed than the rate limit lets go, also while grants are still to be asked for; callees on the whitelist don't wait", async () => {
+test("no more is claimed than the rate limit permits, also while permits are still to be asked for; callees on the whitelist don't wait", async () => {
   s.configure({
     id: "33333333-3333-4333-8333-333333333333",
     rate_limit_enabled: true,
@@ -50,7 +50,7 @@ test("no more is claimed than the rate limit lets go, also while grants are stil
   expect(refused).toEqual([]);
 });
 
-test("no more is claimed than the account takes: two a second, and nobody is refused; a pause of the carrier stops all", async () => {
+test("no more is claimed than the account takes: two a second, and no permit is refused; the carrier's back-off stops all", async () => {
   s.configure({ calling_provider: "PROVIDER_TWO" });
   for (let n = 100; n < 120; n++) s.put(n);
   const began = Date.now();

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const dials = (n: number) => s.run(`${n} dials`, () => s.dialled().length >= n);
 
-test("a due lead gets a line, is claimed and handed to the dialler with its snapshot", async () => {
+test("a due lead gets a slot, is claimed and handed to the dialler with its snapshot", async () => {
   s.put(1);
   await dials(1);
   expect(s.of("dial")[0]).toMatchObject({
@@ -38,7 +38,7 @@ test("a due lead gets a line, is claimed and handed to the dialler with its snap
   });
 });
 
-test("outside the window no lead is read, reserved or written; when it opens they go", async () => {
+test("outside the window no lead is read, reserved or written; when it opens they are called", async () => {
   s.configure({ call_start_time: "12:00", call_end_time: "13:00" });
   s.put(2);
   await s.pass();
@@ -54,7 +54,7 @@ test("outside the window no lead is read, reserved or written; when it opens the
   s.clock.set(new Date("2026-11-21T10:00:00.000Z"));
 });
 
-test("paused, switched off or unconfigured: the leads wait untouched, and go at once when that changes", async () => {
+test("paused, switched off or unconfigured: the leads wait untouched, and are called at once when that changes", async () => {
   const stops: [string, () => void, () => void][] = [
     [
       "deployment",
@@ -93,7 +93,7 @@ test("paused, switched off or unconfigured: the leads wait untouched, and go at 
   }
 });
 
-test("no free line: nothing is claimed; the leads go when a line frees, told or not", async () => {
+test("no free slot: nothing is claimed; the leads are called when a slot is released, announced or not", async () => {
   s.lines = new Map([["+14155550100", 0]]);
   s.put(20);
   await s.pass();
@@ -103,7 +103,7 @@ test("no free line: nothing is claimed; the leads go when a line frees, told or 
   await dials(1);
 });
 
-test("leads of a country without a free line don't make passes spin, and their queue goes on when one frees", async () => {
+test("leads of a country without a free slot don't make passes spin, and their queue continues when one is released", async () => {
   s.configure({ enable_international_call: false });
   s.lines = new Map([["+14155550100", 0]]);
   for (let n = 0; n < 300; n++) s.put(2000 + n);
@@ -117,15 +117,15 @@ test("leads of a country without a free line don't make passes spin, and their q
   expect(s.clock.monotonicMs() - began).toBeLessThanOrEqual(300);
 });
 
-test("a lost claim gives the line back and dials nothing", async () => {
+test("a lost claim releases the slot and dials nothing", async () => {
   s.claimWins = false;
   s.put(30);
-  await s.run("a line given back", () => s.of("releaseMany").length > 0);
+  await s.run("a slot released", () => s.of("releaseMany").length > 0);
   expect(s.of("releaseMany")[0]).toEqual({ holders: [expect.stringMatching(new RegExp(`^${id(30)}\\.1~`))] });
   expect(s.dialled()).toEqual([]);
 });
 
-test("a dialler without room: leads and lines go back, and the next offers get smaller and rarer", async () => {
+test("a dialler without room: leads and slots are released, and the next offers get smaller and rarer", async () => {
   s.dial = (orders) => orders.map(() => false);
   for (let n = 0; n < 200; n++) s.put(1000 + n);
   await s.pass(4000);
@@ -144,33 +144,30 @@ test.each<[string, () => Error]>([
     "that went away with the orders in hand, perhaps beyond a broken bus",
     () => new Errors.RequestRejectedError({ action: "dialer.dialMany", nodeID: "gone" }),
   ],
-])(
-  "a dialler %s keeps lead and line: the lease decides; its queue is left alone for some seconds",
-  async (_name, fault) => {
-    s.dial = () => {
-      throw fault();
-    };
-    s.put(40);
-    await s.run("a claim", () => s.of("claimMany").length > 0);
-    s.put(41);
-    await s.pass(2000);
-    expect(s.of("claimMany")).toHaveLength(1);
-    expect([...s.of("leads.release"), ...s.of("releaseMany")]).toEqual([]);
-    s.dial = null;
-    await dials(1);
-  },
-);
+])("a dialler %s keeps lead and slot: the lease decides; its queue rests for some seconds", async (_name, fault) => {
+  s.dial = () => {
+    throw fault();
+  };
+  s.put(40);
+  await s.run("a claim", () => s.of("claimMany").length > 0);
+  s.put(41);
+  await s.pass(2000);
+  expect(s.of("claimMany")).toHaveLength(1);
+  expect([...s.of("leads.release"), ...s.of("releaseMany")]).toEqual([]);
+  s.dial = null;
+  await dials(1);
+});
 
-test("a part that is down: the lead is given back and its line too", async () => {
+test("a service that is down: the lead and its slot are released", async () => {
   s.dial = () => {
     throw new Failure("DEPENDENCY_DOWN", "no dialler");
   };
   s.put(45);
-  await s.run("a lead given back", () => s.of("leads.release").length > 0 && s.of("releaseMany").length > 0);
+  await s.run("a lead released", () => s.of("leads.release").length > 0 && s.of("releaseMany").length > 0);
   expect(s.of("leads.release")[0]).toMatchObject({ lead_id: id(45), claim_no: 1 });
 });
 
-test("one queue that breaks something does not stand in the way of another", async () => {
+test("a queue that fails does not block another", async () => {
   s.plans.set(N, { ...s.plans.get(T)!, template_id: N });
   s.dial = (orders) =>
     orders.map((o) => {
@@ -223,7 +220,7 @@ test("international calls off: dropped only where there are numbers and none of 
   expect(s.of("dial")[1]).toMatchObject({ lead_id: id(61), from: "+33142685300" });
 });
 
-test("without any number nobody is dropped", async () => {
+test("without any number no lead is dropped", async () => {
   s.configure({ enable_international_call: false });
   s.lines = new Map();
   s.put(65, { phone_number: "+442071838750" });
@@ -239,7 +236,7 @@ test("a playground lead runs on its own configuration, in a queue of its own", a
   expect(s.dialled()).toEqual([id(71)]);
 });
 
-test("leads that waited too long are ended in bulk: those of a held queue every ten seconds, those of an open one when they are seen", async () => {
+test("leads that waited too long are ended in bulk: those of a closed queue every ten seconds, those of an open one when they are picked", async () => {
   s.configure({ enable_calling: false }, { max_age_seconds: 60 });
   s.put(80, { created_at: "2026-11-21T00:00:00.000Z" });
   await s.pass(25_000);

@@ -110,7 +110,7 @@ afterAll(async () => {
   await stage.stop();
 });
 
-test("two schedulers at once: every lead is claimed once and handed over once, and no line leaks", async () => {
+test("two schedulers at once: every lead is claimed once and handed over once, and no slot leaks", async () => {
   const push = (of: number) =>
     stage.bus.call("leads.pushMany", {
       by: asAdmin,

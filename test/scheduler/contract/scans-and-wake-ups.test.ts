@@ -21,7 +21,7 @@ test("with all events dropped every lead is found by the full scan", async () =>
   expect(new Set(s.dialled()).size).toBe(300);
 });
 
-test("a lead that becomes due between two scans is called in its time", async () => {
+test("a lead that becomes due between two scans is called in time", async () => {
   s.put(1, { due_at: at(1300) });
   s.put(2, { due_at: at(1700) });
   const began = s.clock.now().getTime();
@@ -40,7 +40,7 @@ test("a lead that becomes due between two scans is called in its time", async ()
   expect(when.get(id(2))).toBeLessThanOrEqual(1760);
 });
 
-test("what lines there are is remembered for two seconds, however often it is looked at meanwhile", async () => {
+test("the count of slots is cached for two seconds, however often it is read meanwhile", async () => {
   s.configure({ enable_international_call: false });
   s.lines = new Map([["+14155550100", 0]]);
   s.put(3);
@@ -52,7 +52,7 @@ test("what lines there are is remembered for two seconds, however often it is lo
   expect(s.clock.monotonicMs() - began).toBeLessThanOrEqual(4000);
 });
 
-test("an event makes its queue hot without a full scan", async () => {
+test("an event wakes its queue without a full scan", async () => {
   await s.pass(1100);
   const scans = s.of("heads").length;
   s.put(3);
@@ -61,7 +61,7 @@ test("an event makes its queue hot without a full scan", async () => {
   expect(s.of("heads").length - scans).toBeLessThanOrEqual(2);
 });
 
-test("what is heard while a queue is being read is not forgotten", async () => {
+test("an event that arrives while its queue is read is not lost", async () => {
   let other = 0;
   s.dial = (orders) => {
     if (other === 0) {

@@ -61,7 +61,7 @@ describe("deficit round robin", () => {
       }),
     );
 
-  test("work-conserving: budget is left only when nobody could take more; never more than budget, wants and pools", () => {
+  test("work-conserving: budget is left only when no queue could take more; never more than budget, wants and pools", () => {
     fc.assert(
       fc.property(
         world,
@@ -98,7 +98,7 @@ describe("deficit round robin", () => {
     );
   });
 
-  test("nobody starves: with a budget of one, every queue that wants is served within a bounded number of passes", () => {
+  test("no queue starves: with a budget of one, every queue that wants is served within a bounded number of passes", () => {
     fc.assert(
       fc.property(world, (w) => {
         const candidates = of(w)
@@ -154,7 +154,7 @@ describe("deficit round robin", () => {
 describe("the cap of one template", () => {
   const busy = candidate("a", "1", "busy");
   const other = candidate("b", "1", "other", { wants: 10 });
-  test("beyond it only what nobody else takes", () => {
+  test("beyond it a template gets only what no other takes", () => {
     const in_flight = { total: 100, templates: new Map([["busy", 25]]) };
     expect(
       Object.fromEntries(fairShares(newTurns(), [busy, { ...other, wants: 32 }], supply(40, { in_flight }))),
