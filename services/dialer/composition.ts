@@ -62,7 +62,7 @@ export function compose(
     callbacks: createCarrierEvents(store.model("carrier_events", carrierEventSchema)),
     inboundCalls: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
     inboundAnswers: recencyCache({ max: MAX_INBOUND_ANSWERS }),
-    recordings: createRecordings(callModel, calls.run),
+    recordings: createRecordings(callModel, calls.apply),
     stores: recordingStores(storageOf(env), service),
     wakeRecordings: () => recordingWorker.wake(),
     carriers,

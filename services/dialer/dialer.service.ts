@@ -1,13 +1,13 @@
 import { service } from "../../shared/bus.ts";
-import { endCall, sendDigits, transferCall } from "./call/call-control.ts";
+import { endCall, sendDtmf, transferCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";
-import { receive } from "./call/receive-callback.ts";
+import { receiveCallback } from "./call/receive-callback.ts";
 import { reconcile } from "./call/reconcile.ts";
 import { DIAL_TIMEOUT_MS } from "./carriers/carrier-port.ts";
 import { compose } from "./composition.ts";
 import { listInbound } from "./inbound/inbound-list.ts";
-import { joinCall } from "./media/media-joined.ts";
+import { mediaJoined } from "./media/media-joined.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
@@ -24,11 +24,11 @@ export default service("dialer", (deps) => {
   return {
     actions: {
       dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
-      carrierEvent: (raw) => receive(parts, raw),
+      carrierEvent: (raw) => receiveCallback(parts, raw),
       verifyUpgrade: ({ provider, path, headers }) => ({
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),
-      joined: ({ call_ref, node_id }) => joinCall(parts, call_ref, node_id),
+      joined: ({ call_ref, node_id }) => mediaJoined(parts, call_ref, node_id),
       async hangUp({ call_ref }) {
         await endCall(parts, call_ref, "asked");
         return {};
@@ -38,7 +38,7 @@ export default service("dialer", (deps) => {
         return {};
       },
       async sendDtmf({ call_ref, digits }) {
-        await sendDigits(parts, call_ref, digits);
+        await sendDtmf(parts, call_ref, digits);
         return {};
       },
       inboundCalls: (params) => listInbound(parts.inboundCalls, params),

@@ -1,4 +1,4 @@
-import { action, Json, Nothing, Nullable, Strict, Type, Uuid, type Static } from "./define.ts";
+import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static } from "./define.ts";
 import { ConversationFacts } from "./attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./configuration.ts";
 import { CallRef } from "./dialer.ts";
@@ -16,8 +16,8 @@ export const Preparation = Strict({
   payload: Json,
   max_call_seconds: Type.Integer({ minimum: 1 }),
   voicemail_action: VoicemailActionEnum,
-  /** The carrier behind the provider word. */
-  carrier: Type.Enum(["twilio", "plivo", "telnyx", "none"]),
+  /** Name of the carrier behind the provider word, for people. */
+  carrier: Text(32),
   /** How the carrier's media stream speaks; absent: no stream of audio is understood. */
   stream: Type.Optional(StreamDialect),
   /** The configuration's engine; null: the deployment's. The template's own wins. */

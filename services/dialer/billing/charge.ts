@@ -1,20 +1,20 @@
 import { parseCallPrices } from "../../../shared/call-prices.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 import type { CostItem } from "../../../shared/contracts/leads.ts";
-import { looked, priced } from "../call/call-state-machine.ts";
+import { pricePolled, priced } from "../call/call-state-machine.ts";
 import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import type { Price } from "../carriers/carrier-port.ts";
-import { carrierItem, tableItem, talkSeconds } from "./cost-item.ts";
+import { carrierItem, tableItem, conversationSeconds } from "./cost-item.ts";
 import { factsOf } from "../call/call-facts.ts";
-import { COST_LOOKS_SECONDS } from "../call/call-deadlines.ts";
+import { PRICE_POLLS_SECONDS } from "../call/call-deadlines.ts";
 import type { CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
 
 /** What charging for a call needs. */
 export type ChargeDeps = Clocked & Configured & CallStore & WithCarriers & WithPeers;
 
 /** When the price of a call is asked for next; null: it has one, it has none, or was asked for often enough. */
-export function nextCostLook(deps: Pick<Clocked, "clock">, call: CallDoc): Date | null {
-  const wait = COST_LOOKS_SECONDS[call.cost_looks ?? 0];
+export function nextPricePoll(deps: Pick<Clocked, "clock">, call: CallDoc): Date | null {
+  const wait = PRICE_POLLS_SECONDS[call.cost_looks ?? 0];
   const talked = factsOf(call, null).answered_at !== null;
   return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined
     ? null
@@ -30,33 +30,38 @@ async function charge(deps: ChargeDeps, call: CallDoc, item: CostItem): Promise<
     cost_breakdown: { items: [item] },
     ...(item.currency === deps.env.COST_CURRENCY ? { cost: item.amount } : {}),
   });
-  await deps.calls.run(priced(call._id, item));
+  await deps.calls.apply(priced(call._id, item));
 }
 
 /** The carrier named its price in a callback, for the call of this name. It stands in for one of the price table. */
-export async function costTold(deps: ChargeDeps, ref: string, call_id: string, cost: Price): Promise<void> {
+export async function chargeReported(deps: ChargeDeps, ref: string, call_id: string, cost: Price): Promise<void> {
   const call = await deps.calls.find(ref);
   if (!call || ![call.carrier_call_id, call.carrier_leg_id].includes(call_id) || call.cost_what === "carrier") return;
-  await charge(deps, call, carrierItem(cost, talkSeconds(call)));
+  await charge(deps, call, carrierItem(cost, conversationSeconds(call)));
 }
 
 /** What the table says of a talk that the carrier names no price for. */
 function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | null {
   if (call.direction === "INBOUND" || call.order === undefined) return null; // the table has prices of numbers called
-  return tableItem(parseCallPrices(env.CALL_PRICES).prices, call.order.to, talkSeconds(call), env.COST_CURRENCY);
+  return tableItem(
+    parseCallPrices(env.CALL_PRICES).prices,
+    call.order.to,
+    conversationSeconds(call),
+    env.COST_CURRENCY,
+  );
 }
 
 /** Asks for the price of a talk, which carriers know some time after its end; after the last look the price table stands in. */
-export async function askPrice(deps: ChargeDeps, call: CallDoc): Promise<void> {
+export async function pollPrice(deps: ChargeDeps, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
   const cost = call.cost === undefined ? ((await deps.carriers.of(call.provider).fetch(handle))?.cost ?? null) : null;
-  const again = nextCostLook(deps, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 });
+  const again = nextPricePoll(deps, { ...call, cost_looks: (call.cost_looks ?? 0) + 1 });
   const item = cost
-    ? carrierItem(cost, talkSeconds(call))
+    ? carrierItem(cost, conversationSeconds(call))
     : again === null && call.cost === undefined
       ? byTable(deps, call)
       : null;
   if (item) await charge(deps, call, item);
-  await deps.calls.run(looked(call._id, item ? null : again));
+  await deps.calls.apply(pricePolled(call._id, item ? null : again));
 }

@@ -11,7 +11,7 @@ const SECONDS_PER_MINUTE = 60;
 const rounded = (amount: number): number => Math.round(amount * DECIMALS) / DECIMALS;
 
 /** How long the talk lasted, as the carrier said it, else from answer to end; 0 where nobody answered. Pure. */
-export function talkSeconds({
+export function conversationSeconds({
   talk_seconds,
   answered_at,
   ended_at,

@@ -1,15 +1,15 @@
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
-import { endsForMachine, isLive, machineAction, nameLeg, progress } from "./call-state-machine.ts";
+import { endsForVoicemail, isLive, voicemailActionOf, nameLeg, progress } from "./call-state-machine.ts";
 import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
-import { ended, stopTalk } from "./close-call.ts";
-import { costTold } from "../billing/charge.ts";
+import { finishCall, signalConversation } from "./close-call.ts";
+import { chargeReported } from "../billing/charge.ts";
 import { momentOf } from "./call-facts.ts";
-import { cutLine, endCall } from "./call-control.ts";
-import { expectRecording, recordingTold } from "../recordings/expect-recording.ts";
+import { hangUpAtCarrier, endCall } from "./call-control.ts";
+import { expectRecording, recordingReported } from "../recordings/expect-recording.ts";
 import { logCall } from "./call-log.ts";
 import type { CallbackStore, CallDeps } from "../deps.ts";
 
@@ -17,14 +17,16 @@ import type { CallbackStore, CallDeps } from "../deps.ts";
  * A machine answered, or its greeting is over. Hung up on: a talk that began is stopped by its own node, else the call is ended here. For a message: the node that talks is
  * told; one that joins later hears of it then. Else the talk goes on.
  */
-async function machineAnswered(deps: CallDeps, call: CallDoc, what: "machine" | "beep"): Promise<void> {
-  const action = machineAction(call);
-  if (what === "machine" && call.holder === undefined && endsForMachine(call)) await endCall(deps, call._id, "machine");
-  else if (action === "leave_message" || (what === "machine" && action === "hangup")) await stopTalk(deps, call, what);
+async function voicemailDetected(deps: CallDeps, call: CallDoc, what: "machine" | "beep"): Promise<void> {
+  const action = voicemailActionOf(call);
+  if (what === "machine" && call.holder === undefined && endsForVoicemail(call))
+    await endCall(deps, call._id, "machine");
+  else if (action === "leave_message" || (what === "machine" && action === "hangup"))
+    await signalConversation(deps, call, what);
 }
 
 /** True for a step that tells of a machine on this very call. */
-const isMachine = (call: CallDoc, step: CallProgress): step is CallProgress & { type: "machine" | "beep" } =>
+const isVoicemail = (call: CallDoc, step: CallProgress): step is CallProgress & { type: "machine" | "beep" } =>
   call.carrier_call_id === step.call_id &&
   isLive(call) &&
   (step.type === "machine" ? call.machine === "machine" : step.type === "beep");
@@ -35,9 +37,9 @@ const NEVER_RANG: readonly (string | undefined)[] = ["unknown", "not_dialled"];
 const isStray = (call: CallDoc, step: CallProgress): boolean =>
   step.type !== "ended" && (call.state === "VOID" || (call.state === "ENDED" && NEVER_RANG.includes(call.ended)));
 
-async function afterMove(deps: CallDeps, call: CallDoc, step: CallProgress): Promise<void> {
+async function afterTransition(deps: CallDeps, call: CallDoc, step: CallProgress): Promise<void> {
   if (step.type === "ended") {
-    await ended(deps, call);
+    await finishCall(deps, call);
     return;
   }
   if (step.type === "ringing") {
@@ -53,18 +55,18 @@ async function afterMove(deps: CallDeps, call: CallDoc, step: CallProgress): Pro
       { call_ref: call._id, reason: step.reason },
       "the carrier could not connect the talk's sound; the call is ended",
     );
-  if (call.hang_up !== undefined) await cutLine(deps, call); // the wish came before the carrier's name for the call
+  if (call.hang_up !== undefined) await hangUpAtCarrier(deps, call); // the wish came before the carrier's name for the call
 }
 
 /** Applies one step the carrier reported, by callback or when asked. Gives what was odd about it, or null. */
-export async function applyStep(
+export async function applyProgress(
   deps: CallDeps,
   provider: Provider,
   ref: string,
   step: CallProgress,
   received: Date,
 ): Promise<string | null> {
-  const moved = await deps.calls.run(progress(ref, step, momentOf(step.at, received), deps.clock.now()));
+  const moved = await deps.calls.apply(progress(ref, step, momentOf(step.at, received), deps.clock.now()));
   const call = moved ?? (await deps.calls.find(ref));
   if (!call) return "unknown_call";
   if (isStray(call, step)) {
@@ -77,15 +79,15 @@ export async function applyStep(
       .hangUp(handleOf(call) ?? { call_id: step.call_id, leg_id: null }, step.type === "answered");
     return "stray_call";
   }
-  if (moved) await afterMove(deps, moved, step);
+  if (moved) await afterTransition(deps, moved, step);
   else if (call.carrier_call_id !== undefined && call.carrier_call_id !== step.call_id) return "other_call";
   // from the document, not from the move: a repeat after a crash must still act
-  if (isMachine(call, step)) await machineAnswered(deps, call, step.type);
+  if (isVoicemail(call, step)) await voicemailDetected(deps, call, step.type);
   return null;
 }
 
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
-export async function applyEvent(deps: CallDeps & CallbackStore, stored: CarrierEventDoc): Promise<void> {
+export async function applyCallback(deps: CallDeps & CallbackStore, stored: CarrierEventDoc): Promise<void> {
   const ref = parseCallRef(stored.ref)
     ? stored.ref
     : await deps.calls.refOfCarrier(stored.provider, stored.carrier_call_id);
@@ -96,11 +98,11 @@ export async function applyEvent(deps: CallDeps & CallbackStore, stored: Carrier
   const event = { ...stored, ref };
   let odd: string | null = null;
   if (event.carrier_leg_id !== undefined)
-    await deps.calls.run(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
+    await deps.calls.apply(nameLeg(event.ref, event.carrier_call_id, event.carrier_leg_id));
   for (const step of event.progress)
-    odd = (await applyStep(deps, event.provider, event.ref, step, event.received_at)) ?? odd;
-  if (event.recording) await recordingTold(deps, event.ref, event.carrier_call_id, event.recording);
-  if (event.cost) await costTold(deps, event.ref, event.carrier_call_id, event.cost);
+    odd = (await applyProgress(deps, event.provider, event.ref, step, event.received_at)) ?? odd;
+  if (event.recording) await recordingReported(deps, event.ref, event.carrier_call_id, event.recording);
+  if (event.cost) await chargeReported(deps, event.ref, event.carrier_call_id, event.cost);
   if (odd !== null)
     deps.log.warn(
       { call_ref: event.ref, provider: event.provider, kind: event.kind, odd },

@@ -1,13 +1,13 @@
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { isLive, wantOver } from "./call-state-machine.ts";
-import { handleOf, type CallDoc, type HangUpReason, type KeptOrder } from "./calls.model.ts";
+import { isLive, requestHangUp } from "./call-state-machine.ts";
+import { handleOf, type CallDoc, type HangUpReason, type StoredOrder } from "./calls.model.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
 import type { CallStore, Clocked, Configured, WithCarriers } from "../deps.ts";
 
 /** Asks the carrier to end a call that has a name there. DEPENDENCY_DOWN when it can't be reached. */
-export async function cutLine(deps: WithCarriers, call: CallDoc): Promise<void> {
+export async function hangUpAtCarrier(deps: WithCarriers, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
   await deps.carriers.of(call.provider).hangUp(handle, call.state === "ANSWERED");
@@ -19,10 +19,10 @@ export async function endCall(
   ref: string,
   reason: HangUpReason,
 ): Promise<void> {
-  const call = (await deps.calls.run(wantOver(ref, reason, deps.clock.now()))) ?? (await deps.calls.find(ref));
+  const call = (await deps.calls.apply(requestHangUp(ref, reason, deps.clock.now()))) ?? (await deps.calls.find(ref));
   if (!call || !isLive(call)) return;
   try {
-    await cutLine(deps, call);
+    await hangUpAtCarrier(deps, call);
   } catch (error) {
     deps.log.warn(
       { call_ref: ref, reason, error: errorForLog(error) },
@@ -32,7 +32,7 @@ export async function endCall(
 }
 
 interface InProgress {
-  call: CallDoc & { order: KeptOrder };
+  call: CallDoc & { order: StoredOrder };
   handle: CallHandle;
   provider: Provider;
 }
@@ -59,10 +59,10 @@ export async function transferCall(
 }
 
 /** Presses keys towards the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the talk's own channel does it. */
-export async function sendDigits(deps: CallStore & WithCarriers, ref: string, digits: string): Promise<void> {
+export async function sendDtmf(deps: CallStore & WithCarriers, ref: string, digits: string): Promise<void> {
   const { handle, provider } = await inProgress(deps, ref, "sent keys");
   const carrier = deps.carriers.of(provider);
-  if (carrier.capabilities.digits !== "command")
+  if (carrier.capabilities.dtmf !== "command")
     fail("NOT_AVAILABLE", `The carrier of ${provider} presses keys in the talk's own channel.`);
-  await carrier.sendDigits(handle, digits);
+  await carrier.sendDtmf(handle, digits);
 }

@@ -7,19 +7,19 @@ export const INTENT_DEADLINE_MS = 10_000;
 /** A call the carrier does not know this long after the last instant it can have been placed was never placed. */
 export const NOT_FOUND_GRACE_MS = 90_000;
 /** Pause between two searches for a call whose request was never answered. */
-export const LOOKUP_EVERY_MS = 3000;
+export const FIND_EVERY_MS = 3000;
 /** Pause between two looks at a call that should be over. */
-export const RELOOK_MS = 10_000;
+export const REPOLL_MS = 10_000;
 /** An unanswered call is looked at this long after it should have stopped ringing. */
 export const RING_MARGIN_MS = 30_000;
 /** A talk is looked at this long after its longest length. */
-export const TALK_MARGIN_MS = 60_000;
+export const CALL_LENGTH_MARGIN_MS = 60_000;
 /** The carrier cuts a talk this much after its longest length: the conversation ends it before. */
 export const CARRIER_LIMIT_MARGIN_SECONDS = 30;
 /** Media must join this soon after the answer. */
 export const JOIN_GRACE_MS = 10_000;
 /** When the carrier is asked for the price of a talk, in seconds after each look; then it is given up. */
-export const COST_LOOKS_SECONDS = [5, 120, 1800] as const;
+export const PRICE_POLLS_SECONDS = [5, 120, 1800] as const;
 
 const earlier = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a);
 
@@ -27,18 +27,18 @@ const earlier = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a)
 export const lastAnswerAt = (deadline_at: Date): Date => plusMs(deadline_at, DIAL_TIMEOUT_MS);
 
 /** When a call whose sender went silent is first looked for. */
-export const dueAfterIntent = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), RELOOK_MS);
+export const dueAfterIntent = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), REPOLL_MS);
 
 /** From here on, "the carrier does not know it" means "it was never placed". */
-export const hopeEndsAt = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), NOT_FOUND_GRACE_MS);
+export const notFoundAfter = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), NOT_FOUND_GRACE_MS);
 
 /** When a ringing call is looked at, should the carrier stay silent: after the ring time, and when the window closes. */
 export const dueAfterPlacing = (now: Date, ring_seconds: number, dial_until: Date | null): Date =>
   earlier(plusMs(plusSeconds(now, ring_seconds), RING_MARGIN_MS), dial_until);
 
 /** When a talk is looked at, should the carrier stay silent. */
-export const dueAfterJoining = (now: Date, max_call_seconds: number): Date =>
-  plusMs(plusSeconds(now, max_call_seconds), TALK_MARGIN_MS);
+export const dueAfterJoin = (now: Date, max_call_seconds: number): Date =>
+  plusMs(plusSeconds(now, max_call_seconds), CALL_LENGTH_MARGIN_MS);
 
 /** How long a phone may ring: the ring time, cut at the end of the calling window. Whole seconds; 0 when it is not worth starting. */
 export function ringSeconds(now: Date, ring_timeout_seconds: number, dial_until: Date | null): number {

@@ -3,12 +3,12 @@ import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
-import type { CallDoc, CallState, HangUpReason, KeptOrder, MediaKind } from "./calls.model.ts";
+import type { CallDoc, CallState, HangUpReason, StoredOrder, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
-import { dueAfterIntent, JOIN_GRACE_MS, RELOOK_MS } from "./call-deadlines.ts";
+import { dueAfterIntent, JOIN_GRACE_MS, REPOLL_MS } from "./call-deadlines.ts";
 
 /** One legal move as a guarded write: whole, or not at all when the guard no longer holds. */
-export interface Move {
+export interface Transition {
   filter: Record<string, unknown>;
   update: {
     $set?: Record<string, unknown>;
@@ -31,13 +31,13 @@ const unnamed = (ref: string) => ({ _id: ref, state: "DIALING", carrier_call_id:
 const named = (call_id: string) => ({ carrier_call_id: { $in: [null, call_id] } });
 
 /** What is kept of an order: nothing that is not needed to know the call by, for payloads and secrets of pre-checks have their own place. */
-const keptOf = ({
+const storedOrderOf = ({
   payload: _payload,
   pre_checks: _checks,
   pre_check_defers: _defers,
   rate_limit: _limit,
   ...order
-}: DialJob): KeptOrder => order;
+}: DialJob): StoredOrder => order;
 
 /** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
 export const isSame = (a: CallDoc, b: CallDoc): boolean =>
@@ -61,7 +61,7 @@ export const intent = (
   state: "DIALING",
   rank: RANK.DIALING,
   created_at: now,
-  order: keptOf(order),
+  order: storedOrderOf(order),
   provider: order.provider,
   ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
   media,
@@ -71,8 +71,8 @@ export const intent = (
 });
 
 /** A call of somebody to us that is taken: it rings at our number under the carrier's name for it, and this node keeps its lead's lease alive. */
-export const received = (
-  order: KeptOrder,
+export const acceptInbound = (
+  order: StoredOrder,
   call: { call_id: string; leg_id: string | null },
   node: string,
   now: Date,
@@ -94,7 +94,7 @@ export const received = (
 });
 
 /** RINGING -> ENDED: a call to us that can't be taken after all. */
-export const turnedAway = (ref: string, error: Record<string, unknown>, now: Date): Move =>
+export const rejectInbound = (ref: string, error: Record<string, unknown>, now: Date): Transition =>
   end({ ...live(ref), direction: "INBOUND", holder: null }, "failed", now, now, { error });
 
 /** The tombstone: an intent record that comes later finds the place taken, and nothing is dialled. */
@@ -108,7 +108,7 @@ export const tombstone = (lead_id: string, claim_no: number, now: Date): CallDoc
 });
 
 /** DIALING: the carrier gave the call its id. */
-export const place = (ref: string, call_id: string, at: Date, due_at: Date): Move => ({
+export const place = (ref: string, call_id: string, at: Date, due_at: Date): Transition => ({
   filter: { ...live(ref), carrier_call_id: null },
   update: { $set: { carrier_call_id: call_id, placed_at: at, due_at } },
 });
@@ -119,16 +119,16 @@ const end = (
   at: Date,
   now: Date,
   more: Partial<CallDoc>,
-): Move => ({
+): Transition => ({
   filter,
   update: {
-    $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, RELOOK_MS), ...more },
+    $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, REPOLL_MS), ...more },
     $unset: { tended_by: 1 },
   },
 });
 
 /** What the carrier says of a call, as a move up the ranks. Late, repeated and reordered steps find the guard shut. */
-export function progress(ref: string, step: CallProgress, at: Date, now: Date): Move {
+export function progress(ref: string, step: CallProgress, at: Date, now: Date): Transition {
   const id = step.call_id;
   const below = (rank: number) => ({ _id: ref, rank: { $lt: rank }, ...named(id) });
   switch (step.type) {
@@ -168,7 +168,7 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
     case "media_lost":
       return {
         filter: { ...live(ref), holder: null, hang_up: null, $or: [named(id), { carrier_leg_id: id }] },
-        update: { $set: { hang_up: "media_failed", due_at: plusMs(now, RELOOK_MS) } },
+        update: { $set: { hang_up: "media_failed", due_at: plusMs(now, REPOLL_MS) } },
       };
     case "ended":
       return end(below(RANK.ENDED), step.end, at, now, {
@@ -180,16 +180,19 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
 }
 
 /** Live: how the talk travels, once that is known of a call to us. */
-export const travels = (ref: string, media: MediaKind): Move => ({ filter: live(ref), update: { $set: { media } } });
+export const setMediaKind = (ref: string, media: MediaKind): Transition => ({
+  filter: live(ref),
+  update: { $set: { media } },
+});
 
 /** The carrier gave the live leg a name of its own. The first one stands. */
-export const nameLeg = (ref: string, call_id: string, leg_id: string): Move => ({
+export const nameLeg = (ref: string, call_id: string, leg_id: string): Transition => ({
   filter: { _id: ref, ...named(call_id), carrier_leg_id: null },
   update: { $set: { carrier_call_id: call_id, carrier_leg_id: leg_id } },
 });
 
 /** DIALING -> ENDED: nothing rang, for certain; the lead comes back at `release.due_at`. */
-export const notDialled = (ref: string, release: { due_at: Date; reason: string }, now: Date): Move =>
+export const notDialled = (ref: string, release: { due_at: Date; reason: string }, now: Date): Transition =>
   end(unnamed(ref), "not_dialled", now, now, { release });
 
 /** DIALING -> ENDED: the carrier's final no. */
@@ -198,7 +201,7 @@ export const refuse = (
   ended: "invalid_number" | "failed",
   error: Record<string, unknown>,
   now: Date,
-): Move => end(unnamed(ref), ended, now, now, { error });
+): Transition => end(unnamed(ref), ended, now, now, { error });
 
 /**
  * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.
@@ -206,21 +209,25 @@ export const refuse = (
  * the request has the same gap behind it, one written after it is what the dead did not live to write; so the doubt goes to the callee, and whether such an attempt is
  * followed by another is for the template's retry_on to say. Senders that live and did not send say so (notDialled).
  */
-export const giveUp = (ref: string, now: Date): Move => end(unnamed(ref), "unknown", now, now, {});
+export const giveUp = (ref: string, now: Date): Transition => end(unnamed(ref), "unknown", now, now, {});
 
 /** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */
-export const cut = (ref: string, ended: "completed" | "unknown", error: Record<string, unknown>, now: Date): Move =>
-  end(live(ref), ended, now, now, { error });
+export const endLocally = (
+  ref: string,
+  ended: "completed" | "unknown",
+  error: Record<string, unknown>,
+  now: Date,
+): Transition => end(live(ref), ended, now, now, { error });
 
 /** What is to be done when a machine answers. */
-export const machineAction = ({ order }: Pick<CallDoc, "order">): VoicemailAction =>
+export const voicemailActionOf = ({ order }: Pick<CallDoc, "order">): VoicemailAction =>
   order?.voicemail_action ?? "hangup";
 
 /** True where a machine that answers ends the call; else the talk goes on, or leaves a message. */
-export const endsForMachine = (call: Pick<CallDoc, "order">): boolean => machineAction(call) === "hangup";
+export const endsForVoicemail = (call: Pick<CallDoc, "order">): boolean => voicemailActionOf(call) === "hangup";
 
 /** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine that is to be hung up on, not twice. */
-export const join = (ref: string, node: string, now: Date, due_at: Date): Move => ({
+export const joinMedia = (ref: string, node: string, now: Date, due_at: Date): Transition => ({
   filter: {
     ...live(ref),
     holder: null,
@@ -238,22 +245,25 @@ export const join = (ref: string, node: string, now: Date, due_at: Date): Move =
 });
 
 /** Live: we want it over. The first reason stands. */
-export const wantOver = (ref: string, reason: HangUpReason, now: Date): Move => ({
+export const requestHangUp = (ref: string, reason: HangUpReason, now: Date): Transition => ({
   filter: { ...live(ref), hang_up: null },
-  update: { $set: { hang_up: reason, due_at: plusMs(now, RELOOK_MS) } },
+  update: { $set: { hang_up: reason, due_at: plusMs(now, REPOLL_MS) } },
 });
 
 /** Live, nobody talking: this node keeps the lead's lease alive from now on. */
-export const tend = (ref: string, node: string): Move => ({
+export const ownLease = (ref: string, node: string): Transition => ({
   filter: { ...live(ref), holder: null },
   update: { $set: { tended_by: node } },
 });
 
 /** Live: when it is looked at next. */
-export const lookAgain = (ref: string, due_at: Date): Move => ({ filter: live(ref), update: { $set: { due_at } } });
+export const pollAgain = (ref: string, due_at: Date): Transition => ({
+  filter: live(ref),
+  update: { $set: { due_at } },
+});
 
 /** ENDED: the lead is settled and the number free. `due_at` null: nothing is owed any more. */
-export const close = (ref: string, now: Date, due_at: Date | null): Move => ({
+export const close = (ref: string, now: Date, due_at: Date | null): Transition => ({
   filter: { _id: ref, state: "ENDED", closed_at: null },
   update: {
     $set: { closed_at: now, ...(due_at === null ? {} : { due_at }) },
@@ -265,13 +275,13 @@ export const close = (ref: string, now: Date, due_at: Date | null): Move => ({
 export const priced = (
   ref: string,
   cost: { amount: number; currency: string; what: "carrier" | "price_table" },
-): Move => ({
+): Transition => ({
   filter: { _id: ref, $or: [{ cost: null }, { cost_what: "price_table" }] },
   update: { $set: { cost: cost.amount, cost_currency: cost.currency, cost_what: cost.what } },
 });
 
 /** ENDED and closed: the price was looked for; when it is again (`due_at` null: not). */
-export const looked = (ref: string, due_at: Date | null): Move => ({
+export const pricePolled = (ref: string, due_at: Date | null): Transition => ({
   filter: { _id: ref, state: "ENDED", closed_at: { $ne: null } },
   update: { $inc: { cost_looks: 1 }, ...(due_at === null ? { $unset: { due_at: 1 } } : { $set: { due_at } }) },
 });

@@ -5,9 +5,9 @@ import { startLoop, type Loop } from "../../../shared/loop.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./call-control.ts";
-import { look } from "./poll-carrier.ts";
-import { applyEvent } from "./apply-callback.ts";
-import { RELOOK_MS } from "./call-deadlines.ts";
+import { pollCall } from "./poll-carrier.ts";
+import { applyCallback } from "./apply-callback.ts";
+import { REPOLL_MS } from "./call-deadlines.ts";
 import type { CallbackStore, CallDeps, CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
 import type { RecordingWorker } from "../recordings/recording-worker.ts";
 
@@ -28,7 +28,7 @@ async function reapply(deps: CallDeps & CallbackStore): Promise<boolean> {
   const events = await deps.callbacks.unapplied(plusMs(deps.clock.now(), -UNAPPLIED_AFTER_MS), CALLBACK_BATCH);
   for (const event of events) {
     try {
-      await applyEvent(deps, event);
+      await applyCallback(deps, event);
       done += 1;
     } catch (error) {
       deps.log.warn({ call_ref: event.ref, error: errorForLog(error) }, "a stored callback still can't be applied");
@@ -42,13 +42,13 @@ async function pollDue(deps: CallDeps): Promise<number> {
   const calls: CallDoc[] = [];
   while (calls.length < POLL_BATCH) {
     const now = deps.clock.now();
-    const call = await deps.calls.takeDue(now, plusMs(now, RELOOK_MS));
+    const call = await deps.calls.takeDue(now, plusMs(now, REPOLL_MS));
     if (!call) break;
     calls.push(call);
   }
   await pLimit(POLLS_AT_ONCE).map(calls, async (call) => {
     try {
-      await look(deps, call);
+      await pollCall(deps, call);
     } catch (error) {
       deps.log.warn(
         { call_ref: call._id, error: errorForLog(error) },
@@ -75,7 +75,7 @@ async function renewAll(deps: RenewalDeps): Promise<void> {
   const limit = pLimit(RENEWALS_AT_ONCE);
   let after: string | null = null;
   for (;;) {
-    const page: CallDoc[] = await deps.calls.tendedBy(deps.nodeId, after, RENEWAL_PAGE);
+    const page: CallDoc[] = await deps.calls.ownedBy(deps.nodeId, after, RENEWAL_PAGE);
     await limit.map(page, (call) => renew(deps, call));
     after = page.at(-1)?._id ?? null;
     if (page.length < RENEWAL_PAGE) return;

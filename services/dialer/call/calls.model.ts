@@ -25,10 +25,10 @@ export type HangUpReason =
 export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
-export type KeptOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+export type StoredOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
 
 /** A call's recording as it is kept with the call. Fields are absent until they are known. */
-export interface KeptRecording {
+export interface StoredRecording {
   state: RecordingState;
   /** We record it ourselves: the carrier has none. */
   own?: boolean;
@@ -65,7 +65,7 @@ export interface CallDoc {
   /** A call of somebody to us; absent: one that we dialled. */
   direction?: "INBOUND";
   /** What was to be dialled, as it stood at the claim; absent in tombstones. */
-  order?: KeptOrder;
+  order?: StoredOrder;
   provider?: Provider;
   dial_until?: Date;
   /** After this instant the request may no longer be sent. */
@@ -107,7 +107,7 @@ export interface CallDoc {
   /** How the talk travels; absent in older documents: as text. */
   media?: MediaKind;
   /** Absent: it is not recorded. */
-  recording?: KeptRecording;
+  recording?: StoredRecording;
   /** Marks of its last transitions (shared/guarded-collection.ts). */
   marks?: string[];
 }

@@ -4,7 +4,7 @@ import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/guarded-collection.ts";
 import { insertEach } from "../../../shared/unordered-insert.ts";
-import { isSame, tombstone, type Move } from "./call-state-machine.ts";
+import { isSame, tombstone, type Transition } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 
 /** Reads and writes of `calls`; moves come from the machine. */
@@ -17,15 +17,15 @@ export interface Calls {
   /** The calls of a lead without their orders, newest first. */
   newestOfLead(lead_id: string, limit: number): Promise<CallDoc[]>;
   /** Makes a move; null: its guard no longer holds, or the carrier's id belongs to another call. */
-  run(move: Move): Promise<CallDoc | null>;
+  apply(move: Transition): Promise<CallDoc | null>;
   /** Takes the call that waits longest to be looked at and keeps other lookers off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
   /** Live calls whose lead's lease this node keeps alive. */
-  tendedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
+  ownedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
-  known(provider: Provider, call_ids: string[]): Promise<Set<string>>;
+  knownNames(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
 
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
@@ -57,7 +57,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         (await find(ref)) ?? fail("STORE_UNAVAILABLE", `The call ${ref} is taken and yet can't be read; ask again.`)
       );
     },
-    run: (move) => guarded.transition(move),
+    apply: (move) => guarded.transition(move),
     takeDue: (now, next_due) =>
       model
         .findOneAndUpdate(
@@ -67,7 +67,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         )
         .lean<CallDoc>()
         .exec(),
-    tendedBy: (node, after, limit) =>
+    ownedBy: (node, after, limit) =>
       model
         .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
         .sort({ _id: 1 })
@@ -83,7 +83,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .exec();
       return call?._id ?? null;
     },
-    async known(provider, call_ids) {
+    async knownNames(provider, call_ids) {
       const asked = ["carrier_call_id", "carrier_leg_id"] as const;
       const found = await Promise.all(
         asked.map((name) =>

@@ -1,18 +1,18 @@
 import { errorForLog } from "../../../shared/log.ts";
 import { close } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import { nextCostLook } from "../billing/charge.ts";
+import { nextPricePoll } from "../billing/charge.ts";
 import { factsOf } from "./call-facts.ts";
-import { afterTalk } from "../recordings/expect-recording.ts";
+import { afterCall } from "../recordings/expect-recording.ts";
 import { logCall } from "./call-log.ts";
 import type { CallStore, Clocked, RecordingStore, WithPeers } from "../deps.ts";
 
 type CloseDeps = Clocked & CallStore & RecordingStore & WithPeers;
 
-const batonOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
+const attemptOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
 /** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
-export async function stopTalk(
+export async function signalConversation(
   deps: Clocked & WithPeers,
   call: CallDoc,
   reason: "machine" | "beep" | "carrier_ended" | "window_closed",
@@ -29,8 +29,8 @@ export async function stopTalk(
 }
 
 /** The lead's side of an end: given back, settled, or, where a conversation holds the baton, only told. */
-async function tellLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void> {
-  const baton = batonOf(call);
+async function settleLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void> {
+  const baton = attemptOf(call);
   if (call.ended === "not_dialled") {
     const { due_at, reason } = call.release ?? { due_at: deps.clock.now(), reason: "nothing was dialled" };
     await deps.bus.call("leads.release", { ...baton, due_at: new Date(due_at).toISOString(), reason });
@@ -40,7 +40,7 @@ async function tellLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void>
     await deps.bus.call("leads.settle", { ...baton, facts: factsOf(call, null) });
     return;
   }
-  await stopTalk(deps, call, "carrier_ended");
+  await signalConversation(deps, call, "carrier_ended");
   const { call_id, ended_at } = factsOf(call, null);
   await deps.bus.call("leads.annotate", {
     ...baton,
@@ -52,15 +52,19 @@ async function tellLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void>
 /** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
 export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
-  await afterTalk(deps, call);
-  await tellLead(deps, call);
+  await afterCall(deps, call);
+  await settleLead(deps, call);
   await deps.peers.releaseSlot(call._id);
-  await deps.calls.run(close(call._id, deps.clock.now(), nextCostLook(deps, call)));
+  await deps.calls.apply(close(call._id, deps.clock.now(), nextPricePoll(deps, call)));
 }
 
 /** After the move that ended a call: says so and closes it. */
-export async function ended(deps: CloseDeps, call: CallDoc): Promise<void> {
-  logCall(deps, "call.ended", call, "the call ended", { ended: call.ended, cause: call.cause, hang_up: call.hang_up });
+export async function finishCall(deps: CloseDeps, call: CallDoc): Promise<void> {
+  logCall(deps, "call.ended", call, "the call ended", {
+    ended: call.ended,
+    cause: call.cause,
+    hang_up: call.hang_up,
+  });
   deps.bus.broadcast("call.ended", { call_ref: call._id });
   await closeCall(deps, call);
 }

@@ -1,19 +1,19 @@
 import { plusMs } from "../../../shared/clock.ts";
-import { cut, endsForMachine, giveUp, isLive, lookAgain, place, tend } from "./call-state-machine.ts";
+import { endLocally, endsForVoicemail, giveUp, isLive, pollAgain, place, ownLease } from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";
-import { closeCall, ended } from "./close-call.ts";
-import { askPrice } from "../billing/charge.ts";
-import { cutLine, endCall } from "./call-control.ts";
-import { applyStep } from "./apply-callback.ts";
+import { closeCall, finishCall } from "./close-call.ts";
+import { pollPrice } from "../billing/charge.ts";
+import { hangUpAtCarrier, endCall } from "./call-control.ts";
+import { applyProgress } from "./apply-callback.ts";
 import {
-  dueAfterJoining,
+  dueAfterJoin,
   dueAfterPlacing,
-  hopeEndsAt,
+  notFoundAfter,
   JOIN_GRACE_MS,
   lastAnswerAt,
-  LOOKUP_EVERY_MS,
-  RELOOK_MS,
+  FIND_EVERY_MS,
+  REPOLL_MS,
 } from "./call-deadlines.ts";
 import type { CallDeps } from "../deps.ts";
 
@@ -22,26 +22,26 @@ const GONE = { code: "CALL_GONE", message: "The carrier does not know the call a
 /** Why a call that the carrier calls live should be over; null: it is in order. Pure. */
 export function overdue(call: CallDoc, now: Date): HangUpReason | null {
   if (call.hang_up !== undefined) return call.hang_up;
-  if (call.machine === "machine" && call.holder === undefined && endsForMachine(call)) return "machine";
+  if (call.machine === "machine" && call.holder === undefined && endsForVoicemail(call)) return "machine";
   if (call.state !== "ANSWERED")
     return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : null;
   if (call.holder === undefined)
     return call.answered_at !== undefined && plusMs(call.answered_at, JOIN_GRACE_MS) <= now ? "media_missing" : null;
-  return dueAfterJoining(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;
+  return dueAfterJoin(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;
 }
 
 /** When a live call in order is looked at again. Pure. */
-export function nextLook(call: CallDoc, now: Date): Date {
-  if (call.joined_at) return dueAfterJoining(call.joined_at, call.order?.max_call_seconds ?? 0);
+export function nextPollAt(call: CallDoc, now: Date): Date {
+  if (call.joined_at) return dueAfterJoin(call.joined_at, call.order?.max_call_seconds ?? 0);
   if (call.state === "ANSWERED") return plusMs(now, JOIN_GRACE_MS);
-  const next = plusMs(now, RELOOK_MS);
+  const next = plusMs(now, REPOLL_MS);
   return call.dial_until !== undefined && call.dial_until > now && call.dial_until < next ? call.dial_until : next;
 }
 
 /** The one call of ours among those found; undefined where there is none, or no telling which. */
 async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
   if (call.provider === undefined) return undefined;
-  const taken = await deps.calls.known(
+  const taken = await deps.calls.knownNames(
     call.provider,
     found.map((c) => c.call_id),
   );
@@ -55,7 +55,7 @@ async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): P
 }
 
 /** A request whose answer never came: the carrier is asked by numbers and time. Found, the call is adopted; gone past hope, it is given up. */
-async function seek(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promise<void> {
+async function findUnnamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
   const found = await carrier.find({
@@ -69,7 +69,7 @@ async function seek(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promis
   const now = deps.clock.now();
   if (ours) {
     deps.log.info({ call_ref: call._id }, "the carrier has the call whose answer was lost; it is adopted");
-    await deps.calls.run(
+    await deps.calls.apply(
       place(
         call._id,
         ours.call_id,
@@ -77,50 +77,50 @@ async function seek(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promis
         dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null),
       ),
     );
-    await deps.calls.run(tend(call._id, deps.nodeId));
-    await absorb(deps, call, ours);
+    await deps.calls.apply(ownLease(call._id, deps.nodeId));
+    await applySeen(deps, call, ours);
     return;
   }
-  if (now < hopeEndsAt(call.deadline_at)) {
-    await deps.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+  if (now < notFoundAfter(call.deadline_at)) {
+    await deps.calls.apply(pollAgain(call._id, plusMs(now, FIND_EVERY_MS)));
     return;
   }
-  const over = await deps.calls.run(giveUp(call._id, now));
-  if (over) await ended(deps, over);
+  const over = await deps.calls.apply(giveUp(call._id, now));
+  if (over) await finishCall(deps, over);
 }
 
 /** Applies what the carrier shows of a call, as if it had been called back. */
-async function absorb(deps: CallDeps, call: CallDoc, seen: CarrierCall): Promise<void> {
+async function applySeen(deps: CallDeps, call: CallDoc, seen: CarrierCall): Promise<void> {
   if (call.provider === undefined) return;
-  for (const step of seen.progress) await applyStep(deps, call.provider, call._id, step, deps.clock.now());
+  for (const step of seen.progress) await applyProgress(deps, call.provider, call._id, step, deps.clock.now());
 }
 
 /** A call the carrier named: its state is asked for, and a call that should be over is ended. */
-async function poll(deps: CallDeps, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
+async function pollNamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
   const seen = await carrier.fetch(handle);
-  if (seen) await absorb(deps, call, seen);
+  if (seen) await applySeen(deps, call, seen);
   else {
-    const over = await deps.calls.run(cut(call._id, "unknown", GONE, deps.clock.now()));
-    if (over) await ended(deps, over);
+    const over = await deps.calls.apply(endLocally(call._id, "unknown", GONE, deps.clock.now()));
+    if (over) await finishCall(deps, over);
   }
   const now = deps.clock.now();
   const after = await deps.calls.find(call._id);
   if (!after || !isLive(after)) return;
   const why = overdue(after, now);
-  if (why === null) await deps.calls.run(lookAgain(call._id, nextLook(after, now)));
+  if (why === null) await deps.calls.apply(pollAgain(call._id, nextPollAt(after, now)));
   else if (after.hang_up === undefined) await endCall(deps, call._id, why);
-  else await cutLine(deps, after);
+  else await hangUpAtCarrier(deps, after);
 }
 
 /** Looks at one call: pays what an ended one owes, asks the carrier about a live one. Throws when somebody can't be reached. */
-export async function look(deps: CallDeps, call: CallDoc): Promise<void> {
+export async function pollCall(deps: CallDeps, call: CallDoc): Promise<void> {
   if (call.state === "VOID") return;
   if (call.state === "ENDED") {
-    await (call.closed_at ? askPrice(deps, call) : closeCall(deps, call));
+    await (call.closed_at ? pollPrice(deps, call) : closeCall(deps, call));
     return;
   }
   if (call.provider === undefined) return;
   const carrier = deps.carriers.of(call.provider);
   const handle = handleOf(call);
-  await (handle === null ? seek(deps, call, carrier) : poll(deps, call, carrier, handle));
+  await (handle === null ? findUnnamed(deps, call, carrier) : pollNamed(deps, call, carrier, handle));
 }

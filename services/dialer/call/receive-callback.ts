@@ -10,9 +10,9 @@ import {
   type CarrierPort,
 } from "../carriers/carrier-port.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
-import { AT_NUMBER, answerInbound } from "../inbound/answer-inbound.ts";
-import { applyEvent } from "./apply-callback.ts";
-import { nextReply } from "../media/document-turn.ts";
+import { INBOUND_REFS, answerInbound } from "../inbound/answer-inbound.ts";
+import { applyCallback } from "./apply-callback.ts";
+import { nextXmlReply } from "../media/document-turn.ts";
 import type { CallbackStore, CallDeps, InboundStore } from "../deps.ts";
 
 type ReceiveDeps = CallDeps & CallbackStore & InboundStore;
@@ -23,7 +23,7 @@ const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) =
  * A carrier's callback: verified, put into our words, stored, answered; it is applied from the document afterwards.
  * SIGNATURE_INVALID and VALIDATION_FAILED store nothing; STORE_UNAVAILABLE makes the carrier try again.
  */
-export async function receive(deps: ReceiveDeps, raw: RawCallback): Promise<AnswerDocument> {
+export async function receiveCallback(deps: ReceiveDeps, raw: RawCallback): Promise<AnswerDocument> {
   const carrier = deps.carriers.of(raw.provider);
   if (!carrier.verify(raw, deps.clock.now())) {
     fail(
@@ -34,25 +34,25 @@ export async function receive(deps: ReceiveDeps, raw: RawCallback): Promise<Answ
   const { kind } = raw;
   if (!isKind(kind))
     fail("VALIDATION_FAILED", `There is no callback "${kind}"; known are ${CALLBACK_KINDS.join(", ")}.`);
-  if (!AT_NUMBER.has(raw.ref) && !parseCallRef(raw.ref))
+  if (!INBOUND_REFS.has(raw.ref) && !parseCallRef(raw.ref))
     fail("VALIDATION_FAILED", "The callback's address names no attempt: it must end with <lead_id>.<claim_no>.");
-  const inbound = AT_NUMBER.has(raw.ref) && (kind === "inbound" || kind === "event") ? carrier.inbound(raw) : null;
+  const inbound = INBOUND_REFS.has(raw.ref) && (kind === "inbound" || kind === "event") ? carrier.inbound(raw) : null;
   if (inbound) return answerInbound(deps, carrier, { ...raw, kind }, inbound);
-  return receiveOf(deps, carrier, { ...raw, kind });
+  return receiveOfCall(deps, carrier, { ...raw, kind });
 }
 
 /** A callback of a call that is known, or that was. */
-async function receiveOf(
+async function receiveOfCall(
   deps: ReceiveDeps,
   carrier: CarrierPort,
   given: RawCallback & { kind: CallbackKind },
 ): Promise<AnswerDocument> {
   const { kind } = given;
   const { call_id, leg_id, sequence, progress, turn, recording, cost } = carrier.translate(kind, given);
-  const raw = AT_NUMBER.has(given.ref)
+  const raw = INBOUND_REFS.has(given.ref)
     ? { ...given, ref: (await deps.calls.refOfCarrier(given.provider, call_id)) ?? given.ref }
     : given;
-  await carrier.proceed?.(raw);
+  await carrier.continueInbound?.(raw);
   const event: CarrierEventDoc = {
     _id: `${raw.provider}:${call_id}:${kind}:${sequence ?? sha256(`${raw.path}\n${raw.body}`)}`,
     provider: raw.provider,
@@ -69,8 +69,8 @@ async function receiveOf(
   };
   const first = await deps.callbacks.store(event);
   if (!event.applied) crashPoint(deps.env, "K9");
-  if (first && !event.applied) deps.background.run("applying a carrier's callback", () => applyEvent(deps, event));
-  const reply = turn === null ? null : await nextReply(deps, raw, call_id, turn);
+  if (first && !event.applied) deps.background.run("applying a carrier's callback", () => applyCallback(deps, event));
+  const reply = turn === null ? null : await nextXmlReply(deps, raw, call_id, turn);
   return carrier.answerDocument(kind, reply, {
     callback_base: callbackBase(deps.env, raw.provider),
     call_ref: raw.ref,

@@ -1,12 +1,12 @@
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { cut, isLive, tend } from "./call-state-machine.ts";
+import { endLocally, isLive, ownLease } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import { ended } from "./close-call.ts";
+import { finishCall } from "./close-call.ts";
 import { conversationLost, factsOf } from "./call-facts.ts";
-import { cutLine } from "./call-control.ts";
-import { look } from "./poll-carrier.ts";
+import { hangUpAtCarrier } from "./call-control.ts";
+import { pollCall } from "./poll-carrier.ts";
 import type { CallDeps } from "../deps.ts";
 
 /** Lease of a lead whose carrier can't be asked at the moment. */
@@ -24,10 +24,10 @@ async function endedVerdict(deps: CallDeps, call: CallDoc): Promise<Verdict> {
 }
 
 /** A talk whose holder went silent: the phone must not stay in a dead conversation. */
-async function cutOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null> {
-  await cutLine(deps, call);
-  const over = await deps.calls.run(cut(call._id, "completed", conversationLost(), deps.clock.now()));
-  if (over) deps.background.run("closing a call that lost its conversation", () => ended(deps, over));
+async function endOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null> {
+  await hangUpAtCarrier(deps, call);
+  const over = await deps.calls.apply(endLocally(call._id, "completed", conversationLost(), deps.clock.now()));
+  if (over) deps.background.run("closing a call that lost its conversation", () => finishCall(deps, over));
   return over ?? deps.calls.find(call._id);
 }
 
@@ -47,9 +47,9 @@ export async function reconcile(deps: CallDeps, lead_id: string, claim_no: numbe
   let call: CallDoc | null = found;
   if (isLive(found)) {
     try {
-      await look(deps, found);
+      await pollCall(deps, found);
       call = await deps.calls.find(ref);
-      if (call && isLive(call) && call.holder !== undefined) call = await cutOrphan(deps, call);
+      if (call && isLive(call) && call.holder !== undefined) call = await endOrphan(deps, call);
     } catch (error) {
       deps.log.warn(
         { call_ref: ref, error: errorForLog(error) },
@@ -59,7 +59,7 @@ export async function reconcile(deps: CallDeps, lead_id: string, claim_no: numbe
     }
   }
   if (!call || isLive(call)) {
-    await deps.calls.run(tend(ref, deps.nodeId));
+    await deps.calls.apply(ownLease(ref, deps.nodeId));
     return live(deps.env.LEASE_SECONDS);
   }
   return endedVerdict(deps, call);

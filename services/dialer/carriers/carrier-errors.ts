@@ -1,3 +1,4 @@
+import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/log.ts";
 import type { DialAnswer } from "./carrier-port.ts";
 
@@ -19,8 +20,6 @@ const MAX_SENTENCE_CHARS = 500;
 /** How deep the causes of an error are looked through. */
 const MAX_DEPTH = 4;
 
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
-
 /** Phone numbers in a carrier's sentence are masked: it travels into logs and records. */
 export const withoutNumbers = (text: string): string =>
   text.replace(/\+\d{7,15}/g, (number) => maskPhone(number)).slice(0, MAX_SENTENCE_CHARS);
@@ -41,7 +40,7 @@ function* layers(error: unknown, depth = 0): Generator<Record<string, unknown>> 
 }
 
 /** What failed, in a word fit for logs: a system error code, or the error's name. */
-export function faultWord(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   for (const layer of layers(error)) if (typeof layer["code"] === "string") return layer["code"];
   return isRecord(error) && typeof error["name"] === "string" ? error["name"] : "unknown";
 }
@@ -92,9 +91,9 @@ export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnsw
       return {
         kind: "not_placed",
         retry_after_seconds: null,
-        reason: `the carrier can't be reached (${faultWord(error)})`,
+        reason: `the carrier can't be reached (${errorCodeOf(error)})`,
       };
-    return { kind: "uncertain", reason: `the carrier's answer never came (${faultWord(error)})` };
+    return { kind: "uncertain", reason: `the carrier's answer never came (${errorCodeOf(error)})` };
   }
   if (error.status === TOO_MANY_STATUS) return tooMany(error);
   if (error.status === UNAUTHORIZED_STATUS) return credentialsRefused(error.status);

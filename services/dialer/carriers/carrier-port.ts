@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
-import type { Preparation, Prepared, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
+import type { Prepared, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
+import type { Env } from "../../../shared/env.ts";
 import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
 
 /** How long a dial request may take: longer ones count as "maybe placed". What is waited for after a lost answer is counted from it, so it is one for all carriers. */
@@ -10,7 +11,7 @@ export const DIAL_TIMEOUT_MS = 15_000;
 export const ASK_TIMEOUT_MS = 8000;
 
 /** The carriers there are adapters for. */
-export type CarrierId = Exclude<Preparation["carrier"], "none">;
+export type CarrierId = Exclude<Env["PROVIDER_ONE"], "none">;
 
 /** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
 export type AnsweredBy = "human" | "machine" | "unknown";
@@ -184,7 +185,7 @@ export interface Capabilities {
   /** It signs the upgrade of the WebSocket. */
   signs_upgrade: boolean;
   /** Where keys are pressed: by a command, or in the talk's own channel. */
-  digits: "command" | "media";
+  dtmf: "command" | "media";
 }
 
 /** The document a carrier follows, or an empty answer. */
@@ -225,7 +226,7 @@ export interface CarrierPort {
   /** Connects a live call to another number. `callback`: where the carrier may ask for a document about it. DEPENDENCY_DOWN, CALL_REFUSED. */
   transfer(call: CallHandle, to: string, from: string, callback: { base: string; call_ref: string }): Promise<void>;
   /** Presses keys (0-9 * # w) towards the callee, where capabilities.digits is "command". DEPENDENCY_DOWN, CALL_REFUSED. */
-  sendDigits(call: CallHandle, digits: string): Promise<void>;
+  sendDtmf(call: CallHandle, digits: string): Promise<void>;
   /** Begins to record the live call, both sides apart, where capabilities.recording is "command"; its end is told to the callback. DEPENDENCY_DOWN, CALL_REFUSED. */
   record(call: CallHandle, how: { callback_base: string; call_ref: string; limit_seconds: number }): Promise<void>;
   /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
@@ -248,10 +249,10 @@ export interface CarrierPort {
   /** Reads a call to one of our numbers; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
-  settleInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
+  answerInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
   /** For carriers led by commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that call's callbacks says that
    *  it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN: the carrier is to call back again. */
-  proceed?(request: SignedRequest): Promise<void>;
+  continueInbound?(request: SignedRequest): Promise<void>;
 }
 
 /** Address under which a provider's callbacks come in; `/<kind>/<call_ref>` is put behind it. */

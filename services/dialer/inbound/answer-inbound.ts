@@ -14,8 +14,8 @@ import {
   type InboundDecision,
 } from "../carriers/carrier-port.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
-import { acceptedOf, connect, inboundRef } from "./connect-inbound.ts";
-import { blocked, judge } from "./inbound-gate.ts";
+import { acceptedOf, connectInbound, inboundRef } from "./connect-inbound.ts";
+import { blocked, judgeInbound } from "./inbound-gate.ts";
 import type { CallbackStore, CallDeps, InboundStore, WithPeers } from "../deps.ts";
 
 type InboundDeps = CallDeps & CallbackStore & InboundStore;
@@ -26,7 +26,7 @@ export type InboundCallback = RawCallback & { kind: CallbackKind };
 type Number = NonNullable<ResultOf<"numbers.called">["number"]>;
 
 /** What a word of our numbers' addresses stands in place of a call's name: the carrier has called us, or tells of such a call. */
-export const AT_NUMBER: ReadonlySet<string> = new Set(["new", "inbound"]);
+export const INBOUND_REFS: ReadonlySet<string> = new Set(["new", "inbound"]);
 
 /** Another node that judged a call gets this long to answer it; after that it is taken for dead. */
 const ANSWERING_MS = 10_000;
@@ -34,14 +34,14 @@ const ANSWERING_MS = 10_000;
 const idOf = (raw: InboundCallback, call: InboundCall): string => uuidOf(`${raw.provider}:${call.call_id}`);
 
 /** The plan as it is kept: without what inbound calls have no use for, and what may hold names that a database can't. */
-const kept = (plan: InboundPlan | null): InboundPlan | null =>
+const storedPlan = (plan: InboundPlan | null): InboundPlan | null =>
   plan && {
     ...plan,
     configuration: plan.configuration && { ...plan.configuration, pre_checks: [], rate_limit_whitelist: [] },
   };
 
 /** The call's document with its route: whose number, which template. */
-async function noted(deps: InboundDeps, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
+async function storeInboundCall(deps: InboundDeps, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
   const id = idOf(raw, call);
   const known = await deps.inboundCalls.find(id);
   if (known) return known;
@@ -55,7 +55,7 @@ async function noted(deps: InboundDeps, raw: InboundCallback, call: InboundCall)
         template_id: number.inbound_template_id,
       })
     : { plan: null };
-  return deps.inboundCalls.note({
+  return deps.inboundCalls.store({
     _id: id,
     provider: raw.provider,
     carrier_call_id: call.call_id,
@@ -65,7 +65,7 @@ async function noted(deps: InboundDeps, raw: InboundCallback, call: InboundCall)
     reseller_id: number?.reseller_id ?? plan?.reseller_id ?? null,
     merchant_id: number?.merchant_id ?? plan?.merchant_id ?? null,
     template_id: plan?.template_id ?? null,
-    plan: kept(plan),
+    plan: storedPlan(plan),
     created_at: deps.clock.now(),
   });
 }
@@ -76,16 +76,16 @@ async function isBlacklisted(deps: WithPeers, { plan, from }: InboundCallDoc): P
 }
 
 /** Judges a call once; whoever comes later gets the same ruling. `mine`: it was judged here and now. */
-async function ruled(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
+async function judgeOnce(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
   if (doc.verdict !== undefined) return { doc, mine: false };
   const configuration = doc.plan?.configuration ?? null;
   const [listed, earlier] = await Promise.all([
     isBlacklisted(deps, doc),
     configuration && doc.from !== null
-      ? deps.inboundCalls.earlier(doc, configuration.inbound_caller_window_seconds)
+      ? deps.inboundCalls.countEarlier(doc, configuration.inbound_caller_window_seconds)
       : null,
   ]);
-  const ruling = judge({
+  const ruling = judgeInbound({
     at: doc.created_at,
     to: doc.to,
     known: doc.number_id !== null,
@@ -93,7 +93,7 @@ async function ruled(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: Inb
     listed,
     earlier,
   });
-  const now = await deps.inboundCalls.judged(
+  const now = await deps.inboundCalls.judge(
     doc._id,
     ruling,
     ruling.verdict === "ACCEPTED" ? doc._id : null,
@@ -128,7 +128,7 @@ async function decisionOf(deps: InboundDeps, doc: InboundCallDoc, call: InboundC
   const accepted = acceptedOf(doc);
   if (!accepted) return blockOf(doc);
   try {
-    return await connect(deps, accepted, call);
+    return await connectInbound(deps, accepted, call);
   } catch {
     const ruling = blocked(doc.plan, doc.to, "unavailable");
     return blockOf((await deps.inboundCalls.overrule(doc._id, ruling)) ?? { ...doc, ...ruling, reason: "unavailable" });
@@ -141,7 +141,7 @@ async function answered(
   raw: InboundCallback,
   call: InboundCall,
 ): Promise<AnswerDocument> {
-  const { doc, mine } = await ruled(deps, await noted(deps, raw, call));
+  const { doc, mine } = await judgeOnce(deps, await storeInboundCall(deps, raw, call));
   const nothing = (): AnswerDocument =>
     carrier.answerDocument(raw.kind, null, {
       callback_base: callbackBase(deps.env, raw.provider),
@@ -158,12 +158,12 @@ async function answered(
     fail("BUSY", "This call is being answered on another node.");
   }
   // led by commands, the carrier has acted already; a document may have been lost on its way, so it is given again
-  if (doc.settled_at !== undefined && carrier.proceed !== undefined) return nothing();
+  if (doc.settled_at !== undefined && carrier.continueInbound !== undefined) return nothing();
   const decision = await decisionOf(deps, doc, call);
   if (!decision) return nothing();
   try {
-    const document = await carrier.settleInbound(call, decision);
-    await deps.inboundCalls.settled(doc._id, now);
+    const document = await carrier.answerInbound(call, decision);
+    await deps.inboundCalls.markAnswered(doc._id, now);
     return document;
   } catch (error) {
     if (codeOf(error) !== "CALL_REFUSED") throw error;

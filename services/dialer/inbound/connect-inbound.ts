@@ -2,12 +2,12 @@ import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { isLive, received, travels, turnedAway } from "../call/call-state-machine.ts";
-import type { CallDoc, KeptOrder } from "../call/calls.model.ts";
+import { isLive, acceptInbound, setMediaKind, rejectInbound } from "../call/call-state-machine.ts";
+import type { CallDoc, StoredOrder } from "../call/calls.model.ts";
 import { callbackBase, type InboundCall, type InboundDecision } from "../carriers/carrier-port.ts";
-import { ended } from "../call/close-call.ts";
+import { finishCall } from "../call/close-call.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
-import { askedOfUs, carrierFacts, isOwnRecording, targetOf } from "../media/media-target.ts";
+import { isRecordedByUs, carrierFacts, isOwnRecording, targetOf } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
 import type { CallDeps } from "../deps.ts";
@@ -38,7 +38,7 @@ export function acceptedOf(doc: InboundCallDoc): Accepted | null {
 }
 
 /** The order as a dialled call has one: `to` is who is talked to, `from` is our number. Nothing tells machines that call us from people. */
-function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): KeptOrder {
+function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): StoredOrder {
   return {
     lead_id,
     claim_no: CLAIM_NO,
@@ -63,7 +63,7 @@ const isFresh = (call: CallDoc): boolean =>
   call.state === "RINGING" && call.holder === undefined && call.hang_up === undefined;
 
 /** The lead, and the call's document; null: the call is talked on or over already. */
-async function written(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
+async function storeCall(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
   const { doc, plan, number_id, reseller_id, lead_id } = accepted;
   await deps.bus.call("leads.receive", {
     lead_id,
@@ -80,7 +80,7 @@ async function written(deps: CallDeps, accepted: Accepted, call: InboundCall): P
     reporting_webhook_url: plan.configuration?.inbound_webhook_url ?? null,
     lease_seconds: deps.env.LEASE_SECONDS,
   });
-  const made = received(orderOf(accepted), call, deps.nodeId, deps.clock.now());
+  const made = acceptInbound(orderOf(accepted), call, deps.nodeId, deps.clock.now());
   if (await deps.calls.insert(made)) {
     logCall(deps, "call.inbound", made, "somebody calls us; the call is taken");
     return made;
@@ -114,10 +114,10 @@ async function decisionFor(
     voicemail_action: "continue",
     ...carrierFacts(carrier),
     engine: plan.configuration?.engine ?? null,
-    record: askedOfUs(deps, record),
+    record: isRecordedByUs(deps, record),
     ttl_seconds: MEDIA_SECONDS,
   });
-  const known = await deps.calls.run(travels(ref, prepared.kind));
+  const known = await deps.calls.apply(setMediaKind(ref, prepared.kind));
   const greeting =
     prepared.kind === "text" && carrier.capabilities.speech === "turns"
       ? await deps.bus.call("conversation.turn", {
@@ -142,7 +142,7 @@ async function decisionFor(
 }
 
 /** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
-async function again(
+async function repeatedGreeting(
   deps: CallDeps,
   { doc, plan }: Accepted,
   call: InboundCall,
@@ -182,25 +182,29 @@ async function again(
 
 /** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
 async function giveUp(deps: CallDeps, ref: string, error: unknown): Promise<void> {
-  const over = await deps.calls.run(
-    turnedAway(
+  const over = await deps.calls.apply(
+    rejectInbound(
       ref,
       { code: "INBOUND_UNAVAILABLE", message: error instanceof Error ? error.message : String(error) },
       deps.clock.now(),
     ),
   );
-  if (over) await ended(deps, over);
+  if (over) await finishCall(deps, over);
 }
 
 /**
  * Takes an accepted call: its lead, its document, its talk. The decision for the carrier; null: the call is talked on or over already, so nothing is to be said.
  * Throws when it can't be taken; then nothing of it is left waiting.
  */
-export async function connect(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<InboundDecision | null> {
+export async function connectInbound(
+  deps: CallDeps,
+  accepted: Accepted,
+  call: InboundCall,
+): Promise<InboundDecision | null> {
   const ref = inboundRef(accepted.lead_id);
   try {
-    const made = await written(deps, accepted, call);
-    return await (made ? decisionFor : again)(deps, accepted, call, ref);
+    const made = await storeCall(deps, accepted, call);
+    return await (made ? decisionFor : repeatedGreeting)(deps, accepted, call, ref);
   } catch (error) {
     deps.log.error({ call_ref: ref, error: errorForLog(error) }, "a call to us could not be taken");
     deps.background.run("ending an inbound call that could not be taken", () => giveUp(deps, ref, error));

@@ -19,14 +19,14 @@ export interface InboundFilter {
 export interface InboundCalls {
   find(id: string): Promise<InboundCallDoc | null>;
   /** Writes a call that came in; the one that is there where it was written before. */
-  note(call: InboundCallDoc): Promise<InboundCallDoc>;
+  store(call: InboundCallDoc): Promise<InboundCallDoc>;
   /** Calls of the same caller to the same template that came before this one within so many seconds and were taken, or are being judged still. */
-  earlier(call: InboundCallDoc, window_seconds: number): Promise<number>;
+  countEarlier(call: InboundCallDoc, window_seconds: number): Promise<number>;
   /** Judges a call that was not judged yet; null: somebody else has. */
-  judged(id: string, ruling: InboundRuling, lead_id: string | null, now: Date): Promise<InboundCallDoc | null>;
+  judge(id: string, ruling: InboundRuling, lead_id: string | null, now: Date): Promise<InboundCallDoc | null>;
   /** Takes an acceptance back, for the call can't be taken after all. */
   overrule(id: string, ruling: InboundRuling): Promise<InboundCallDoc | null>;
-  settled(id: string, now: Date): Promise<void>;
+  markAnswered(id: string, now: Date): Promise<void>;
   page(scope: Scope, filter: InboundFilter, after: PageFilter, size: number): Promise<InboundCallDoc[]>;
 }
 
@@ -44,7 +44,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
   const find = (id: string): Promise<InboundCallDoc | null> => model.findById(id).lean<InboundCallDoc>().exec();
   return {
     find,
-    async note(call) {
+    async store(call) {
       try {
         await model.create(call);
       } catch (error) {
@@ -54,7 +54,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
       return call;
     },
     // those still being judged count: of calls that come at the same instant each replica sees the other's
-    earlier: ({ _id, template_id, from, created_at }, window_seconds) =>
+    countEarlier: ({ _id, template_id, from, created_at }, window_seconds) =>
       model
         .countDocuments({
           template_id,
@@ -66,7 +66,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
           ],
         })
         .exec(),
-    judged: (id, { verdict, reason }, lead_id, now) =>
+    judge: (id, { verdict, reason }, lead_id, now) =>
       model
         .findOneAndUpdate(
           { _id: id, verdict: null },
@@ -87,7 +87,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
         .findOneAndUpdate({ _id: id, verdict: "ACCEPTED", settled_at: null }, { $set: { verdict, reason } }, AFTER)
         .lean<InboundCallDoc>()
         .exec(),
-    async settled(id, now) {
+    async markAnswered(id, now) {
       await model.updateOne({ _id: id }, { $set: { settled_at: now } }).exec();
     },
     page: (scope, filter, after, size) =>

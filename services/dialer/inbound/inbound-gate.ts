@@ -51,7 +51,7 @@ export function blocked(plan: InboundPlan | null, to: string, reason: BlockReaso
 }
 
 /** Judges a call to one of our numbers. */
-export function judge(facts: InboundFacts): InboundRuling {
+export function judgeInbound(facts: InboundFacts): InboundRuling {
   const reason = firstBlock(facts);
   return reason === null ? { verdict: "ACCEPTED", reason } : blocked(facts.plan, facts.to, reason);
 }

@@ -13,7 +13,7 @@ const MAX_TURNS = 1_000_000;
 const HANG_UP: XmlTurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
 
 /** The address's part in a turn: the token of an answer (`media`), the reply a later turn follows (`turn`). Pure. */
-export function addressed({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<XmlTurn, "token" | "follows"> {
+export function turnAddress({ kind, path }: Pick<RawCallback, "kind" | "path">): Pick<XmlTurn, "token" | "follows"> {
   const query = new URL(path, ANY_ORIGIN).searchParams;
   if (kind === "answer") return { token: query.get("media"), follows: 0 };
   const follows = Number(query.get("turn") ?? Number.NaN);
@@ -40,14 +40,14 @@ async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promis
 }
 
 /** What a call led by documents does next. Where no talk can be reached it ends. */
-export async function nextReply(
+export async function nextXmlReply(
   deps: Clocked & CallStore & WithPeers,
   raw: RawCallback,
   call_id: string,
   { heard, digits }: NonNullable<Translated["turn"]>,
 ): Promise<XmlTurnReply> {
   try {
-    return await ask(deps, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...addressed(raw) });
+    return await ask(deps, { call_ref: raw.ref, provider: raw.provider, call_id, heard, digits, ...turnAddress(raw) });
   } catch (error) {
     deps.log.warn(
       { call_ref: raw.ref, kind: raw.kind, error: errorForLog(error) },

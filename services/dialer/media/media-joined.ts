@@ -1,13 +1,13 @@
-import { endsForMachine, isLive, join } from "../call/call-state-machine.ts";
+import { endsForVoicemail, isLive, joinMedia } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import { endCall } from "../call/call-control.ts";
 import { expectRecording } from "../recordings/expect-recording.ts";
-import { dueAfterJoining } from "../call/call-deadlines.ts";
+import { dueAfterJoin } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
 import type { CallDeps, WithCarriers } from "../deps.ts";
 
 /** What a conversation node is told when media joined. */
-export interface JoinAnswer {
+export interface MediaJoinedAnswer {
   go: boolean;
   reason: string | null;
   answered_at: string | null;
@@ -16,7 +16,7 @@ export interface JoinAnswer {
   tells_beep: boolean;
 }
 
-const no = (reason: string): JoinAnswer => ({
+const no = (reason: string): MediaJoinedAnswer => ({
   go: false,
   reason,
   answered_at: null,
@@ -25,7 +25,7 @@ const no = (reason: string): JoinAnswer => ({
   tells_beep: false,
 });
 /** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
-const yes = (deps: WithCarriers, call: CallDoc): JoinAnswer => ({
+const yes = (deps: WithCarriers, call: CallDoc): MediaJoinedAnswer => ({
   go: true,
   reason: null,
   answered_at: call.answered_at?.toISOString() ?? null,
@@ -35,28 +35,28 @@ const yes = (deps: WithCarriers, call: CallDoc): JoinAnswer => ({
 });
 
 /** Why a call may not be talked on, in one word. Pure. */
-export function whyNot(call: CallDoc, now: Date): string {
+export function refusalReason(call: CallDoc, now: Date): string {
   if (!isLive(call)) return "ended";
-  if (call.machine === "machine" && endsForMachine(call)) return "machine";
+  if (call.machine === "machine" && endsForVoicemail(call)) return "machine";
   if (call.hang_up !== undefined) return call.hang_up;
   if (call.holder !== undefined) return "taken";
   return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";
 }
 
 /** The fence at answer: hands the baton to the node whose media joined, or says why not and ends the call. The same node may ask again. */
-export async function joinCall(deps: CallDeps, ref: string, node: string): Promise<JoinAnswer> {
+export async function mediaJoined(deps: CallDeps, ref: string, node: string): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");
   if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(deps, call);
 
   const now = deps.clock.now();
-  const moved = await deps.calls.run(join(ref, node, now, dueAfterJoining(now, call.order?.max_call_seconds ?? 0)));
+  const moved = await deps.calls.apply(joinMedia(ref, node, now, dueAfterJoin(now, call.order?.max_call_seconds ?? 0)));
   if (moved) {
     if (call.state !== "ANSWERED") logCall(deps, "call.answered", moved, "somebody or something answered");
     deps.background.run("expecting a recording", () => expectRecording(deps, moved));
     return yes(deps, moved);
   }
-  const reason = whyNot((await deps.calls.find(ref)) ?? call, now);
+  const reason = refusalReason((await deps.calls.find(ref)) ?? call, now);
   if (reason === "machine" || reason === "window_closed")
     deps.background.run("ending a call that may not be talked on", () => endCall(deps, ref, reason));
   return no(reason);

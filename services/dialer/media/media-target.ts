@@ -4,14 +4,14 @@ import type { CarrierPort, MediaTarget } from "../carriers/carrier-port.ts";
 import type { Configured } from "../deps.ts";
 
 /** True where the conversation service is asked to record a talk: it can where the talk carries sound; else the carrier does. */
-export const askedOfUs = ({ env }: Pick<Configured, "env">, record: boolean): boolean =>
+export const isRecordedByUs = ({ env }: Pick<Configured, "env">, record: boolean): boolean =>
   record && env.RECORDING_SOURCE === "own";
 
 /** True where the conversation service records this call: the carrier is not to. */
 export const isOwnRecording = (
   deps: Pick<Configured, "env">,
   { order, media }: Pick<CallDoc, "order" | "media">,
-): boolean => media === "audio" && askedOfUs(deps, order?.record ?? false);
+): boolean => media === "audio" && isRecordedByUs(deps, order?.record ?? false);
 
 /** What a conversation is told of its carrier: its name, and how its media stream speaks. */
 export const carrierFacts = ({

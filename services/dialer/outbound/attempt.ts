@@ -15,9 +15,9 @@ import {
   checkSlot,
   firstStop,
 } from "./dial-checks.ts";
-import { ended } from "../call/close-call.ts";
+import { finishCall } from "../call/close-call.ts";
 import { acquirePermit, waitForPermit } from "./dial-permit.ts";
-import { askedOfUs, carrierFacts } from "../media/media-target.ts";
+import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall, type Clearance } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
 import { releaseForRetry, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
@@ -43,7 +43,7 @@ const prepare = (deps: AttemptDeps, order: DialJob, payload: DialJob["payload"])
     voicemail_action: order.voicemail_action,
     ...carrierFacts(deps.carriers.of(order.provider)),
     engine: order.engine ?? null,
-    record: askedOfUs(deps, order.record),
+    record: isRecordedByUs(deps, order.record),
     ttl_seconds: deps.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
   });
 
@@ -109,8 +109,8 @@ async function undo(deps: AttemptDeps, order: DialJob, call: CallDoc, error: unk
     await yieldPlace(deps, call._id);
     return;
   }
-  const over = await deps.calls.run(notDialled(call._id, release, now));
-  if (over) await ended(deps, over);
+  const over = await deps.calls.apply(notDialled(call._id, release, now));
+  if (over) await finishCall(deps, over);
 }
 
 /** Writes the intent, acknowledged by a majority; false: the call may not be placed, and all that is owed is done. */

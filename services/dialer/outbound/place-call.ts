@@ -3,18 +3,18 @@ import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { lookAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
+import { pollAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
-import { ended } from "../call/close-call.ts";
+import { finishCall } from "../call/close-call.ts";
 import { isExpired, type DialPermit } from "./dial-permit.ts";
-import { cutLine } from "../call/call-control.ts";
+import { hangUpAtCarrier } from "../call/call-control.ts";
 import { isOwnRecording, targetOf } from "../media/media-target.ts";
 import {
   CARRIER_LIMIT_MARGIN_SECONDS,
   dueAfterPlacing,
   INTENT_DEADLINE_MS,
-  LOOKUP_EVERY_MS,
+  FIND_EVERY_MS,
   ringSeconds,
 } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
@@ -88,10 +88,10 @@ async function askOnce(
 
 async function recordPlaced(deps: PlaceDeps, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
   const now = deps.clock.now();
-  const moved = await deps.calls.run(
+  const moved = await deps.calls.apply(
     place(call._id, call_id, now, dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
   );
-  if (moved?.hang_up !== undefined) await cutLine(deps, moved); // wished for while the carrier was being asked
+  if (moved?.hang_up !== undefined) await hangUpAtCarrier(deps, moved); // wished for while the carrier was being asked
   await deps.bus.call("leads.annotate", {
     lead_id: order.lead_id,
     claim_no: order.claim_no,
@@ -113,7 +113,7 @@ async function record(deps: PlaceDeps, order: DialJob, call: CallDoc, answer: Di
       { lead_id: order.lead_id, call_ref: call._id, reason: answer.reason },
       "it is not known whether the phone rings; the carrier is asked",
     );
-    await deps.calls.run(lookAgain(call._id, plusMs(now, LOOKUP_EVERY_MS)));
+    await deps.calls.apply(pollAgain(call._id, plusMs(now, FIND_EVERY_MS)));
     return;
   }
   const move =
@@ -132,8 +132,8 @@ async function record(deps: PlaceDeps, order: DialJob, call: CallDoc, answer: Di
           { code: "CALL_REFUSED", carrier_code: answer.carrier_code, message: answer.reason },
           now,
         );
-  const over = await deps.calls.run(move);
-  if (over) await ended(deps, over);
+  const over = await deps.calls.apply(move);
+  if (over) await finishCall(deps, over);
 }
 
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
@@ -142,8 +142,8 @@ export async function placeCall(deps: PlaceDeps, order: DialJob, call: CallDoc, 
   const late = tooLate(deps, clear, ring_seconds);
   if (late !== null) {
     const now = deps.clock.now();
-    const over = await deps.calls.run(notDialled(call._id, { due_at: now, reason: late }, now));
-    if (over) await ended(deps, over);
+    const over = await deps.calls.apply(notDialled(call._id, { due_at: now, reason: late }, now));
+    if (over) await finishCall(deps, over);
     return;
   }
   crashPoint(deps.env, "K4");

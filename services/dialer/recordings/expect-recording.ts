@@ -6,7 +6,7 @@ import { callbackBase, type CarrierRecording } from "../carriers/carrier-port.ts
 import { isOwnRecording } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import type { CallDeps, Clocked, Configured, RecordingStore, WithCarriers, WithPeers } from "../deps.ts";
-import { addressTold, callOver, expect, neverCame, told } from "./recording-state-machine.ts";
+import { addressReported, callOver, expect, absent, reported } from "./recording-state-machine.ts";
 
 /** What expecting a recording needs. */
 export type RecordingDeps = Omit<CallDeps, "background">;
@@ -21,7 +21,7 @@ export const recordingUrl = ({ env }: Pick<Configured, "env">, call_id: string):
   `${env.PUBLIC_HTTP_URL}${BASE_PATH}/leads/recording/${encodeURIComponent(call_id)}`;
 
 /** Puts the recording's address into the lead's record, or takes it back. Throws when leads can't be reached. */
-export async function tellAddress(
+export async function reportAddress(
   deps: Configured & RecordingStore & WithPeers,
   call: CallDoc,
   known: boolean,
@@ -32,11 +32,11 @@ export async function tellAddress(
     claim_no: call.claim_no,
     recording_url: known ? recordingUrl(deps, call.carrier_call_id) : null,
   });
-  await deps.recordings.run(addressTold(call._id, known));
+  await deps.recordings.apply(addressReported(call._id, known));
 }
 
 /** Has the carrier record a live call. That it won't is no fault of the call: it goes on without. */
-async function begin(deps: RecordingDeps, ref: string): Promise<void> {
+async function startRecording(deps: RecordingDeps, ref: string): Promise<void> {
   let reason = "the call was over before it could be recorded";
   for (const pauseMs of [0, ...BEGIN_AGAIN_MS]) {
     if (pauseMs > 0) await deps.clock.wait(pauseMs, deps.draining);
@@ -54,7 +54,7 @@ async function begin(deps: RecordingDeps, ref: string): Promise<void> {
       deps.log.warn({ call_ref: ref, error: errorForLog(error) }, "the carrier could not be told to record a call");
     }
   }
-  await deps.recordings.run(neverCame(ref, reason, deps.clock.now()));
+  await deps.recordings.apply(absent(ref, reason, deps.clock.now()));
 }
 
 /** True where this call will have a recording from now on: whoever is told to record does so once the talk has joined, and so do we. */
@@ -66,31 +66,31 @@ function isRecorded(deps: Configured & WithCarriers, call: CallDoc): boolean {
 }
 
 /** After the end of a call: its recording is told of soon, or asked for. May be repeated. */
-export async function afterTalk(deps: Clocked & RecordingStore, { _id, recording }: CallDoc): Promise<void> {
+export async function afterCall(deps: Clocked & RecordingStore, { _id, recording }: CallDoc): Promise<void> {
   if (recording?.state === "wanted" && recording.recording_id === undefined)
-    await deps.recordings.run(callOver(_id, deps.clock.now(), recording.own ?? false));
+    await deps.recordings.apply(callOver(_id, deps.clock.now(), recording.own ?? false));
 }
 
 /** After the answer: the recording is waited for, and the lead's record names its address at once, so that the report does so too. May be repeated. */
 export async function expectRecording(deps: RecordingDeps, call: CallDoc): Promise<void> {
   if (call.provider === undefined || call.recording !== undefined || !isRecorded(deps, call)) return;
   const isOurs = isOwnRecording(deps, call);
-  const moved = await deps.recordings.run(
+  const moved = await deps.recordings.apply(
     expect(call._id, deps.clock.now(), call.order?.max_call_seconds ?? 0, isOurs),
   );
   if (!moved) return;
   const isCommanded = !isOurs && deps.carriers.of(call.provider).capabilities.recording === "command";
-  if (!isCommanded && !isLive(moved)) await afterTalk(deps, moved); // the end came before this
-  await tellAddress(deps, moved, true);
-  if (isCommanded) await begin(deps, call._id);
+  if (!isCommanded && !isLive(moved)) await afterCall(deps, moved); // the end came before this
+  await reportAddress(deps, moved, true);
+  if (isCommanded) await startRecording(deps, call._id);
 }
 
 /** What the carrier told of a recording: it is fetched at once, for some links die within minutes. */
-export async function recordingTold(
+export async function recordingReported(
   deps: Clocked & RecordingStore,
   ref: string,
   call_id: string,
   recording: CarrierRecording,
 ): Promise<void> {
-  if (await deps.recordings.run(told(ref, call_id, recording, deps.clock.now()))) deps.wakeRecordings();
+  if (await deps.recordings.apply(reported(ref, call_id, recording, deps.clock.now()))) deps.wakeRecordings();
 }

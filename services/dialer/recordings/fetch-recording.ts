@@ -4,8 +4,8 @@ import { codeOf, fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 import type { Clocked, Draining, RecordingFiles, RecordingStore, WithCarriers } from "../deps.ts";
-import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFault } from "./recording-state-machine.ts";
-import type { KeptRecording } from "../call/calls.model.ts";
+import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFailure } from "./recording-state-machine.ts";
+import type { StoredRecording } from "../call/calls.model.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 
 /** Longest recording that is taken: two hours and more of uncompressed stereo speech. */
@@ -95,7 +95,7 @@ async function download(
   }
 }
 
-function failureOf({ draining }: Draining, error: unknown): FetchFault {
+function failureOf({ draining }: Draining, error: unknown): FetchFailure {
   const reason = error instanceof Error ? error.message : "an error";
   if (draining.aborted) return { kind: "stopping", reason };
   const code = codeOf(error);
@@ -108,13 +108,13 @@ export async function fetchRecording(
   call: RecordedCall,
   lease_until: Date,
 ): Promise<void> {
-  const begun: { recording?: KeptRecording } | null = await deps.recordings.run(beginFetch(call._id, lease_until));
+  const begun: { recording?: StoredRecording } | null = await deps.recordings.apply(beginFetch(call._id, lease_until));
   if (!begun?.recording) return;
   const ours = { ...call, recording: begun.recording };
   const deadline = startDeadline(deps.clock, FETCH_LIMIT_MS, deps.draining);
   try {
     const kept = await download(deps, ours, deadline.signal);
-    await deps.recordings.run(stored(call._id, lease_until, kept, deps.clock.now()));
+    await deps.recordings.apply(stored(call._id, lease_until, kept, deps.clock.now()));
     deps.log.info(
       { event: "recording.stored", call_ref: call._id, bytes: kept.bytes, content_type: kept.content_type },
       "a recording is stored",
@@ -124,7 +124,7 @@ export async function fetchRecording(
       { call_ref: call._id, tries: ours.recording.tries, error: errorForLog(error) },
       "a recording could not be fetched",
     );
-    await deps.recordings.run(
+    await deps.recordings.apply(
       fetchFailed(call._id, lease_until, ours.recording.tries, failureOf(deps, error), deps.clock.now()),
     );
   } finally {

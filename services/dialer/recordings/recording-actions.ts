@@ -34,7 +34,7 @@ export async function ownRecorded(
   // who recorded it when it began counts, not who would today
   const isOurs = call.recording === undefined ? isOwnRecording(deps, call) : call.recording.own === true;
   if (!isOurs) return { wanted: false };
-  if (await deps.recordings.run(ownStored(call_ref, kept, deps.clock.now()))) {
+  if (await deps.recordings.apply(ownStored(call_ref, kept, deps.clock.now()))) {
     const { bytes, content_type } = kept;
     deps.log.info({ event: "recording.stored", call_ref, bytes, content_type }, "a recording of our own is stored");
     deps.wakeRecordings();

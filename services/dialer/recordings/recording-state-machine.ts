@@ -1,19 +1,19 @@
 import { plusMs, plusSeconds } from "../../../shared/clock.ts";
 import { exponentialMs } from "../../../shared/backoff.ts";
 import type { RecordingState } from "../../../shared/contracts/dialer.ts";
-import type { Move } from "../call/call-state-machine.ts";
-import type { KeptRecording } from "../call/calls.model.ts";
+import type { Transition } from "../call/call-state-machine.ts";
+import type { StoredRecording } from "../call/calls.model.ts";
 import type { CarrierRecording } from "../carriers/carrier-port.ts";
 
 /** What a recording is owed next. Pure. */
-export type Owed = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
+export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
 
 /** A talk whose end nobody told of: its recording is asked for this long after it can have ended. */
-const UNTOLD_MS = 2 * 3_600_000;
+const UNREPORTED_MS = 2 * 3_600_000;
 /** The carrier is asked for a recording it did not tell of: so long after the end of the call, then after each look; then it is given up. */
-const LOOKS_SECONDS = [120, 600, 3600] as const;
+const POLLS_SECONDS = [120, 600, 3600] as const;
 /** A look that can't reach the carrier is made again; it is given up after so many. */
-const MAX_ASKS = 20;
+const MAX_POLL_FAILURES = 20;
 /** One of our own is told of this long after the end of the call: the node that recorded it may have to start anew first. */
 const OWN_PATIENCE_SECONDS = 3600;
 /** One try to fetch may take this long; whoever takes longer counts as gone a little later. */
@@ -28,53 +28,53 @@ const MAX_UPLOADS = 120;
 const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
 
 /** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
-export function owedOf(
-  { state, own = false, recording_id, told = false, tries, looks = 0 }: KeptRecording,
+export function dueStep(
+  { state, own = false, recording_id, told: reported = false, tries, looks = 0 }: StoredRecording,
   upload: boolean,
-): Owed {
+): DueStep {
   switch (state) {
     case "wanted":
       if (own) return "give_up_waiting";
       if (recording_id !== undefined) return "fetch";
-      return looks < LOOKS_SECONDS.length && tries < MAX_ASKS ? "ask" : "give_up_waiting";
+      return looks < POLLS_SECONDS.length && tries < MAX_POLL_FAILURES ? "ask" : "give_up_waiting";
     case "fetching":
       return "fetch";
     case "absent":
-      return told ? "take_back" : null;
+      return reported ? "take_back" : null;
     case "failed":
       return null;
     case "uploaded":
-      return told ? null : "tell";
+      return reported ? null : "tell";
     case "stored":
-      if (!told) return "tell";
+      if (!reported) return "tell";
       return upload && tries < MAX_UPLOADS ? "upload" : null;
   }
 }
 
 const at = (ref: string, ...states: RecordingState[]) => ({ _id: ref, "recording.state": { $in: states } });
-const set = (fields: Partial<KeptRecording>, ...gone: (keyof KeptRecording)[]): Move["update"] => ({
+const set = (fields: Partial<StoredRecording>, ...gone: (keyof StoredRecording)[]): Transition["update"] => ({
   $set: Object.fromEntries(Object.entries(fields).map(([name, value]) => [`recording.${name}`, value])),
   ...(gone.length === 0 ? {} : { $unset: Object.fromEntries(gone.map((name) => [`recording.${name}`, 1 as const])) }),
 });
 
 /** (none) -> wanted: the call is answered and will have a recording. */
-export const expect = (ref: string, now: Date, max_call_seconds: number, own: boolean): Move => ({
+export const expect = (ref: string, now: Date, max_call_seconds: number, own: boolean): Transition => ({
   filter: { _id: ref, recording: null },
   update: set({
     state: "wanted",
     ...(own ? { own } : {}),
     tries: 0,
-    due_at: plusMs(plusSeconds(now, max_call_seconds), UNTOLD_MS),
+    due_at: plusMs(plusSeconds(now, max_call_seconds), UNREPORTED_MS),
   }),
 });
 
 /** (none)|wanted|absent, of which the carrier has told nothing yet -> wanted, to be fetched at once; absent where the carrier says that there is none. */
-export const told = (
+export const reported = (
   ref: string,
   call_id: string,
   { recording_id, url, seconds, channels }: CarrierRecording,
   now: Date,
-): Move => ({
+): Transition => ({
   filter: {
     _id: ref,
     $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }],
@@ -96,9 +96,9 @@ export const told = (
 const untold = (ref: string) => ({ ...at(ref, "wanted"), "recording.recording_id": null });
 
 /** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon; one of our own is waited for. May be repeated. */
-export const callOver = (ref: string, now: Date, own: boolean): Move => ({
+export const callOver = (ref: string, now: Date, own: boolean): Transition => ({
   filter: { ...untold(ref), "recording.looks": null },
-  update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : LOOKS_SECONDS[0]) }),
+  update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : POLLS_SECONDS[0]) }),
 });
 
 /** (none)|wanted|absent|failed -> stored: one of our own is in the folder, however late. */
@@ -106,7 +106,7 @@ export const ownStored = (
   ref: string,
   kept: { key: string; bytes: number; content_type: string; seconds: number },
   now: Date,
-): Move => ({
+): Transition => ({
   filter: {
     _id: ref,
     $or: [{ recording: null }, { "recording.own": true, "recording.state": { $in: ["wanted", "absent", "failed"] } }],
@@ -115,13 +115,13 @@ export const ownStored = (
 });
 
 /** wanted: the carrier was asked and has none yet: the next look, or, after the last one, the end of it. `due_at` as it was taken. */
-export const lookedInVain = (ref: string, due_at: Date, looks: number, now: Date): Move => ({
+export const notFound = (ref: string, due_at: Date, looks: number, now: Date): Transition => ({
   filter: { ...untold(ref), "recording.due_at": due_at },
-  update: set({ looks: looks + 1, tries: 0, due_at: plusSeconds(now, LOOKS_SECONDS[looks + 1] ?? 0) }),
+  update: set({ looks: looks + 1, tries: 0, due_at: plusSeconds(now, POLLS_SECONDS[looks + 1] ?? 0) }),
 });
 
 /** wanted: the carrier could not be asked: again later. `due_at` as it was taken. */
-export const askFailed = (ref: string, due_at: Date, tries: number, reason: string, now: Date): Move => ({
+export const pollFailed = (ref: string, due_at: Date, tries: number, reason: string, now: Date): Transition => ({
   filter: { ...untold(ref), "recording.due_at": due_at },
   update: set({
     tries: tries + 1,
@@ -131,13 +131,13 @@ export const askFailed = (ref: string, due_at: Date, tries: number, reason: stri
 });
 
 /** wanted -> absent: nobody ever told of it, or it could not be begun. */
-export const neverCame = (ref: string, error: string, now: Date): Move => ({
+export const absent = (ref: string, error: string, now: Date): Transition => ({
   filter: untold(ref),
   update: set({ state: "absent", error, due_at: now }),
 });
 
 /** wanted|fetching -> fetching: this try is ours until `lease_until`, which is how its other moves know it. */
-export const beginFetch = (ref: string, lease_until: Date): Move => ({
+export const beginFetch = (ref: string, lease_until: Date): Transition => ({
   filter: { ...at(ref, "wanted", "fetching"), "recording.due_at": lease_until },
   update: { ...set({ state: "fetching" }), $inc: { "recording.tries": 1 } },
 });
@@ -148,13 +148,13 @@ export const stored = (
   lease_until: Date,
   kept: { key: string; bytes: number; content_type: string },
   now: Date,
-): Move => ({
+): Transition => ({
   filter: { ...at(ref, "fetching"), "recording.due_at": lease_until },
   update: set({ state: "stored", ...kept, tries: 0, due_at: now }, "error"),
 });
 
 /** How a try to fetch failed: `none` the carrier knows no such recording, `never` another try would end the same. */
-export interface FetchFault {
+export interface FetchFailure {
   kind: "again" | "none" | "never" | "stopping";
   reason: string;
 }
@@ -164,9 +164,9 @@ export function fetchFailed(
   ref: string,
   lease_until: Date,
   tries: number,
-  { kind, reason }: FetchFault,
+  { kind, reason }: FetchFailure,
   now: Date,
-): Move {
+): Transition {
   const filter = { ...at(ref, "fetching"), "recording.due_at": lease_until };
   if (kind === "stopping")
     return { filter, update: { ...set({ state: "wanted", due_at: now }), $inc: { "recording.tries": -1 } } };
@@ -185,13 +185,13 @@ export function fetchFailed(
 }
 
 /** stored -> uploaded. */
-export const uploaded = (ref: string): Move => ({
+export const uploaded = (ref: string): Transition => ({
   filter: at(ref, "stored"),
   update: set({ state: "uploaded", tries: 0 }, "due_at", "error"),
 });
 
 /** stored: the upload failed; again later, or given up with the local copy kept. */
-export const uploadFailed = (ref: string, tries: number, reason: string, now: Date): Move => ({
+export const uploadFailed = (ref: string, tries: number, reason: string, now: Date): Transition => ({
   filter: at(ref, "stored"),
   update: {
     ...(tries + 1 >= MAX_UPLOADS
@@ -202,7 +202,7 @@ export const uploadFailed = (ref: string, tries: number, reason: string, now: Da
 });
 
 /** stored -> wanted: the folder has it no more (another machine's), so it is fetched anew; one of our own is nowhere else: failed. */
-export const lost = (ref: string, now: Date, own: boolean): Move => ({
+export const lost = (ref: string, now: Date, own: boolean): Transition => ({
   filter: at(ref, "stored"),
   update: own
     ? set({ state: "failed", error: "The folder has the recording no more." }, "due_at")
@@ -210,19 +210,19 @@ export const lost = (ref: string, now: Date, own: boolean): Move => ({
 });
 
 /** The lead's record names its address, or does so no more. */
-export const addressTold = (ref: string, known: boolean): Move => ({
+export const addressReported = (ref: string, known: boolean): Transition => ({
   filter: { _id: ref, recording: { $ne: null } },
   update: set({ told: known }),
 });
 
 /** Nothing is owed: it is not looked at again. `due_at` as it was taken. */
-export const settled = (ref: string, due_at: Date): Move => ({
+export const done = (ref: string, due_at: Date): Transition => ({
   filter: { _id: ref, "recording.due_at": due_at },
   update: { $unset: { "recording.due_at": 1 } },
 });
 
 /** Back in line at once, after a step that worked. `due_at` as it was taken. */
-export const goOn = (ref: string, due_at: Date, now: Date): Move => ({
+export const proceed = (ref: string, due_at: Date, now: Date): Transition => ({
   filter: { _id: ref, "recording.due_at": due_at },
   update: set({ due_at: now }),
 });

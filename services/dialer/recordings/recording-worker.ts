@@ -1,11 +1,11 @@
 import { plusMs } from "../../../shared/clock.ts";
 import { errorForLog } from "../../../shared/log.ts";
-import { RELOOK_MS } from "../call/call-deadlines.ts";
+import { REPOLL_MS } from "../call/call-deadlines.ts";
 import type { InBackground, RecordingFiles } from "../deps.ts";
-import { tellAddress, type RecordingDeps } from "./expect-recording.ts";
+import { reportAddress, type RecordingDeps } from "./expect-recording.ts";
 import { fetchRecording } from "./fetch-recording.ts";
-import { seekRecording } from "./find-recording.ts";
-import { goOn, LEASE_MS, neverCame, owedOf, settled } from "./recording-state-machine.ts";
+import { findRecording } from "./find-recording.ts";
+import { proceed, LEASE_MS, absent, dueStep, done } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 import { uploadRecording } from "./upload-recording.ts";
 
@@ -25,12 +25,12 @@ type WorkerDeps = RecordingDeps & RecordingFiles & InBackground;
 
 /** Does the next step of one recording. Throws when a service or the carrier can't be reached. */
 async function advance(deps: WorkerDeps, call: RecordedCall, lease_until: Date): Promise<void> {
-  switch (owedOf(call.recording, deps.stores.upload)) {
+  switch (dueStep(call.recording, deps.stores.upload)) {
     case "ask":
-      await seekRecording(deps, call, lease_until);
+      await findRecording(deps, call, lease_until);
       return;
     case "give_up_waiting":
-      await deps.recordings.run(neverCame(call._id, NEVER_TOLD, deps.clock.now()));
+      await deps.recordings.apply(absent(call._id, NEVER_TOLD, deps.clock.now()));
       return;
     case "fetch":
       await fetchRecording(deps, call, lease_until);
@@ -39,16 +39,16 @@ async function advance(deps: WorkerDeps, call: RecordedCall, lease_until: Date):
       await uploadRecording(deps, call);
       return;
     case "tell":
-      await tellAddress(deps, call, true);
+      await reportAddress(deps, call, true);
       break;
     case "take_back":
-      await tellAddress(deps, call, false);
+      await reportAddress(deps, call, false);
       break;
     case null:
-      await deps.recordings.run(settled(call._id, lease_until));
+      await deps.recordings.apply(done(call._id, lease_until));
       return;
   }
-  await deps.recordings.run(goOn(call._id, lease_until, deps.clock.now()));
+  await deps.recordings.apply(proceed(call._id, lease_until, deps.clock.now()));
 }
 
 /** The worker of one process. Those of all nodes share the recordings by their leases. */
@@ -59,7 +59,7 @@ export function createRecordingWorker(deps: WorkerDeps): RecordingWorker {
       await advance(deps, call, lease_until);
     } catch (error) {
       deps.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a recording's next step failed; it is retried");
-      await deps.recordings.run(goOn(call._id, lease_until, plusMs(deps.clock.now(), RELOOK_MS)));
+      await deps.recordings.apply(proceed(call._id, lease_until, plusMs(deps.clock.now(), REPOLL_MS)));
     } finally {
       busy -= 1;
     }

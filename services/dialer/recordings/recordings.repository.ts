@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { PROVIDERS } from "../../../shared/contracts/configuration.ts";
 import type { CallDoc } from "../call/calls.model.ts";
-import type { Move } from "../call/call-state-machine.ts";
+import type { Transition } from "../call/call-state-machine.ts";
 
 /** A call with the recording that is seen to. */
 export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording"]> };
@@ -9,7 +9,7 @@ export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording
 /** Reads and writes of `calls` as far as recordings go. */
 export interface Recordings {
   /** The one way in which a call is moved. */
-  run(move: Move): Promise<CallDoc | null>;
+  apply(move: Transition): Promise<CallDoc | null>;
   /** Takes the call whose recording waits longest and keeps others off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<RecordedCall | null>;
   /** The call of this name at one of the carriers. */
@@ -17,8 +17,8 @@ export interface Recordings {
 }
 
 /** The repository on the model of `calls`; `run` is that of the calls' own. */
-export const createRecordings = (model: Model<CallDoc>, run: Recordings["run"]): Recordings => ({
-  run,
+export const createRecordings = (model: Model<CallDoc>, run: Recordings["apply"]): Recordings => ({
+  apply: run,
   takeDue: (now, next_due) =>
     model
       .findOneAndUpdate(

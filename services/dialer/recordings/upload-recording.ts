@@ -13,7 +13,7 @@ export async function uploadRecording(
   try {
     const opened = await local.open(key);
     if (opened === null) {
-      await deps.recordings.run(lost(_id, deps.clock.now(), own));
+      await deps.recordings.apply(lost(_id, deps.clock.now(), own));
       return;
     }
     await cloud.put(key, opened.body, content_type, bytes);
@@ -22,12 +22,12 @@ export async function uploadRecording(
       { call_ref: _id, tries: tries + 1, error: errorForLog(error) },
       "a recording could not be uploaded; it is served from the folder meanwhile",
     );
-    await deps.recordings.run(
+    await deps.recordings.apply(
       uploadFailed(_id, tries, error instanceof Error ? error.message : "an error", deps.clock.now()),
     );
     return;
   }
-  if ((await deps.recordings.run(uploaded(_id))) === null) return;
+  if ((await deps.recordings.apply(uploaded(_id))) === null) return;
   deps.log.info({ event: "recording.uploaded", call_ref: _id, bytes }, "a recording is in the bucket");
   await local.remove(key).catch((error: unknown) => {
     deps.log.warn(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { carrierItem, tableItem, talkSeconds } from "../../../services/dialer/billing/cost-item.ts";
+import { carrierItem, tableItem, conversationSeconds } from "../../../services/dialer/billing/cost-item.ts";
 import { parseCallPrices, pricePerMinute } from "../../../shared/call-prices.ts";
 import { readEnv } from "../../../shared/env.ts";
 
@@ -83,10 +83,10 @@ describe("what a call cost", () => {
   });
   test("the talk's length: the carrier's, else from answer to end", () => {
     expect([
-      talkSeconds({ talk_seconds: 7, answered_at: at(0), ended_at: at(60) }),
-      talkSeconds({ answered_at: at(0), ended_at: at(60) }),
-      talkSeconds({ ended_at: at(60) }),
-      talkSeconds({ answered_at: at(9), ended_at: at(5) }),
+      conversationSeconds({ talk_seconds: 7, answered_at: at(0), ended_at: at(60) }),
+      conversationSeconds({ answered_at: at(0), ended_at: at(60) }),
+      conversationSeconds({ ended_at: at(60) }),
+      conversationSeconds({ answered_at: at(9), ended_at: at(5) }),
     ]).toEqual([7, 60, 0, 0]);
   });
 });

@@ -3,9 +3,9 @@ import { stopForError } from "../../../services/dialer/outbound/early-stop.ts";
 import { intent, tombstone } from "../../../services/dialer/call/call-state-machine.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import { factsOf, momentOf } from "../../../services/dialer/call/call-facts.ts";
-import { whyNot } from "../../../services/dialer/media/media-joined.ts";
-import { nextLook, overdue } from "../../../services/dialer/call/poll-carrier.ts";
-import { dueAfterPlacing, hopeEndsAt, ringSeconds } from "../../../services/dialer/call/call-deadlines.ts";
+import { refusalReason } from "../../../services/dialer/media/media-joined.ts";
+import { nextPollAt, overdue } from "../../../services/dialer/call/poll-carrier.ts";
+import { dueAfterPlacing, notFoundAfter, ringSeconds } from "../../../services/dialer/call/call-deadlines.ts";
 import { Failure } from "../../../shared/errors.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
 
@@ -53,7 +53,7 @@ describe("ring time", () => {
     expect(ringSeconds(NOW, 40, left === null ? null : at(left))).toBe(seconds);
   });
   test("hope for an unanswered request ends 15 s + 90 s after the last instant it may be sent", () => {
-    expect(hopeEndsAt(at(10))).toEqual(at(115));
+    expect(notFoundAfter(at(10))).toEqual(at(115));
   });
   test("a ringing call is looked at when the window closes, if that comes first", () => {
     expect(dueAfterPlacing(NOW, 40, null)).toEqual(at(70));
@@ -137,7 +137,7 @@ test.each<[string, CallDoc, string]>([
   ["another node", call({ holder: "c1" }), "taken"],
   ["window", call({ dial_until: NOW }), "window_closed"],
 ])("why nobody may join: %s", (_name, doc, why) => {
-  expect(whyNot(doc, NOW)).toBe(why);
+  expect(refusalReason(doc, NOW)).toBe(why);
 });
 
 describe("looking at a live call", () => {
@@ -173,9 +173,9 @@ describe("looking at a live call", () => {
     expect(overdue(call(over), NOW)).toBe(why);
   });
   test("comes again at the window's end, after a talk's longest length, or soon", () => {
-    expect(nextLook(call({ state: "RINGING" }), NOW)).toEqual(at(10));
-    expect(nextLook(call({ state: "RINGING", dial_until: at(3) }), NOW)).toEqual(at(3));
-    expect(nextLook(call({ state: "ANSWERED", holder: "c1", joined_at: NOW }), NOW)).toEqual(at(660));
+    expect(nextPollAt(call({ state: "RINGING" }), NOW)).toEqual(at(10));
+    expect(nextPollAt(call({ state: "RINGING", dial_until: at(3) }), NOW)).toEqual(at(3));
+    expect(nextPollAt(call({ state: "ANSWERED", holder: "c1", joined_at: NOW }), NOW)).toEqual(at(660));
   });
 });
 

@@ -41,7 +41,7 @@ const call = (state: CallState, over: Partial<CallDoc> = {}): CallDoc => ({
 });
 
 /** What the database would do with a move: null when the guard is shut. */
-function run(doc: CallDoc, { filter, update }: machine.Move): CallDoc | null {
+function run(doc: CallDoc, { filter, update }: machine.Transition): CallDoc | null {
   if (!new Query(filter).test({ ...doc })) return null;
   const after: Record<string, unknown> = { ...doc, ...update.$set };
   for (const field of Object.keys(update.$unset ?? {})) delete after[field];
@@ -56,7 +56,7 @@ const ended = step({ type: "ended", end: "busy", cause: "sip 486", seconds: 0 })
 const STATES: CallState[] = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"];
 
 /** Every move, and per state what it leads to: a state, or null where the guard is shut. */
-const TABLE: [name: string, move: machine.Move, named: boolean, to: Record<CallState, CallState | null>][] = [
+const TABLE: [name: string, move: machine.Transition, named: boolean, to: Record<CallState, CallState | null>][] = [
   [
     "queued",
     machine.progress(REF, step({ type: "queued" }), NOW, NOW),
@@ -131,31 +131,31 @@ const TABLE: [name: string, move: machine.Move, named: boolean, to: Record<CallS
   ],
   [
     "cut",
-    machine.cut(REF, "completed", { code: "x" }, NOW),
+    machine.endLocally(REF, "completed", { code: "x" }, NOW),
     true,
     { DIALING: "ENDED", RINGING: "ENDED", ANSWERED: "ENDED", ENDED: null, VOID: null },
   ],
   [
     "join",
-    machine.join(REF, "c1", NOW, LATER),
+    machine.joinMedia(REF, "c1", NOW, LATER),
     true,
     { DIALING: "ANSWERED", RINGING: "ANSWERED", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
   ],
   [
     "want over",
-    machine.wantOver(REF, "asked", NOW),
+    machine.requestHangUp(REF, "asked", NOW),
     true,
     { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
   ],
   [
     "tend",
-    machine.tend(REF, "n2"),
+    machine.ownLease(REF, "n2"),
     true,
     { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
   ],
   [
     "look again",
-    machine.lookAgain(REF, LATER),
+    machine.pollAgain(REF, LATER),
     true,
     { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
   ],
@@ -173,7 +173,7 @@ const TABLE: [name: string, move: machine.Move, named: boolean, to: Record<CallS
   ],
   [
     "looked",
-    machine.looked(REF, null),
+    machine.pricePolled(REF, null),
     true,
     { DIALING: null, RINGING: null, ANSWERED: null, ENDED: null, VOID: null },
   ],
@@ -240,10 +240,10 @@ describe("what the moves leave behind", () => {
   });
   test("joining keeps the earlier moment of the answer and sets one where there is none", () => {
     const earlier = new Date(NOW.getTime() - 2000);
-    expect(run(call("ANSWERED", { answered_at: earlier }), machine.join(REF, "c1", NOW, LATER))?.answered_at).toEqual(
-      earlier,
-    );
-    expect(run(call("RINGING"), machine.join(REF, "c1", NOW, LATER))).toMatchObject({
+    expect(
+      run(call("ANSWERED", { answered_at: earlier }), machine.joinMedia(REF, "c1", NOW, LATER))?.answered_at,
+    ).toEqual(earlier);
+    expect(run(call("RINGING"), machine.joinMedia(REF, "c1", NOW, LATER))).toMatchObject({
       answered_at: NOW,
       holder: "c1",
       state: "ANSWERED",
@@ -256,7 +256,7 @@ describe("what the moves leave behind", () => {
     ["the window closed this instant", { dial_until: NOW }],
     ["the window closed before", { dial_until: new Date(NOW.getTime() - 1) }],
   ])("nobody joins when %s", (_name, over) => {
-    expect(run(call("ANSWERED", over), machine.join(REF, "c1", NOW, LATER))).toBeNull();
+    expect(run(call("ANSWERED", over), machine.joinMedia(REF, "c1", NOW, LATER))).toBeNull();
   });
   test.each<[NonNullable<CallDoc["order"]>["voicemail_action"], boolean]>([
     ["hangup", false],
@@ -265,18 +265,18 @@ describe("what the moves leave behind", () => {
   ])("a machine whose voicemail_action is %s is joined: %s", (voicemail_action, joined) => {
     const doc = call("ANSWERED", { machine: "machine" });
     const asked = { ...doc, order: { ...doc.order!, voicemail_action } };
-    expect([run(asked, machine.join(REF, "c1", NOW, LATER)) !== null, machine.endsForMachine(asked)]).toEqual([
+    expect([run(asked, machine.joinMedia(REF, "c1", NOW, LATER)) !== null, machine.endsForVoicemail(asked)]).toEqual([
       joined,
       !joined,
     ]);
-    expect(run({ ...asked, dial_until: NOW }, machine.join(REF, "c1", NOW, LATER))).toBeNull();
+    expect(run({ ...asked, dial_until: NOW }, machine.joinMedia(REF, "c1", NOW, LATER))).toBeNull();
   });
   test("somebody joins a person, an unknown answerer, and a call whose window never closes", () => {
     for (const over of [{ machine: "human" as const }, { machine: "unknown" as const }])
-      expect(run(call("ANSWERED", over), machine.join(REF, "c1", NOW, LATER))).not.toBeNull();
+      expect(run(call("ANSWERED", over), machine.joinMedia(REF, "c1", NOW, LATER))).not.toBeNull();
     const always = call("RINGING");
     delete always.dial_until;
-    expect(run(always, machine.join(REF, "c1", NOW, LATER))).not.toBeNull();
+    expect(run(always, machine.joinMedia(REF, "c1", NOW, LATER))).not.toBeNull();
   });
 });
 

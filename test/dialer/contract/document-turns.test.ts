@@ -5,7 +5,7 @@ import { sign } from "../../../local/carriers/plivo/signature.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { CarrierEventDoc } from "../../../services/dialer/call/carrier-events.model.ts";
 import dialer from "../../../services/dialer/dialer.service.ts";
-import { addressed } from "../../../services/dialer/media/document-turn.ts";
+import { turnAddress } from "../../../services/dialer/media/document-turn.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
@@ -264,4 +264,4 @@ test.each([
   ["turn", "/a?turn=-1", { token: null, follows: null }],
   ["turn", "/a?turn=1e99", { token: null, follows: null }],
   ["turn", "/a?turn=x", { token: null, follows: null }],
-])("%s at %s is addressed %j", (kind, path, expected) => expect(addressed({ kind, path })).toEqual(expected));
+])("%s at %s is addressed %j", (kind, path, expected) => expect(turnAddress({ kind, path })).toEqual(expected));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { received, turnedAway } from "../../../services/dialer/call/call-state-machine.ts";
+import { acceptInbound, rejectInbound } from "../../../services/dialer/call/call-state-machine.ts";
 import { factsOf } from "../../../services/dialer/call/call-facts.ts";
-import { blocked, judge, type InboundFacts } from "../../../services/dialer/inbound/inbound-gate.ts";
+import { blocked, judgeInbound, type InboundFacts } from "../../../services/dialer/inbound/inbound-gate.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import { isUuid, uuidOf } from "../../../shared/ids.ts";
@@ -110,7 +110,7 @@ describe("the gates, each by itself", () => {
     ["the first one too many", { earlier: 3 }, "rate_limited"],
     ["a withheld number, which has no rate", { earlier: null }, null],
   ])("%s", (_, over, reason) =>
-    expect(judge(facts(over))).toEqual({ verdict: reason === null ? "ACCEPTED" : "REJECTED", reason }),
+    expect(judgeInbound(facts(over))).toEqual({ verdict: reason === null ? "ACCEPTED" : "REJECTED", reason }),
   );
 });
 
@@ -123,7 +123,7 @@ test("the gates are judged in order: each fault hides those behind it", () => {
     facts({ plan: plan({ ...all, enable_inbound: true }), listed: true, earlier: 9 }),
     facts({ plan: plan(), listed: true, earlier: 9 }),
     facts({ plan: plan(), earlier: 9 }),
-  ].map((f) => judge(f).reason);
+  ].map((f) => judgeInbound(f).reason);
   expect(seen).toEqual([
     "unknown_number",
     "template_inactive",
@@ -166,7 +166,7 @@ describe("the call's document", () => {
     enforce_blacklist: false,
     max_call_seconds: 600,
   } as const;
-  const call = received(order, { call_id: "CA1", leg_id: null }, "node", AT);
+  const call = acceptInbound(order, { call_id: "CA1", leg_id: null }, "node", AT);
 
   test("rings under the carrier's name and is tended here", () => {
     expect(call).toMatchObject({
@@ -178,10 +178,10 @@ describe("the call's document", () => {
       ringing_at: AT,
     });
     expect(call).not.toHaveProperty("carrier_leg_id");
-    expect(received(order, { call_id: "CA1", leg_id: "L" }, "node", AT).carrier_leg_id).toBe("L");
+    expect(acceptInbound(order, { call_id: "CA1", leg_id: "L" }, "node", AT).carrier_leg_id).toBe("L");
   });
   test("can be turned away only while nobody talks, and only where it came in", () => {
-    const { filter, update } = turnedAway(call._id, { code: "X" }, AT);
+    const { filter, update } = rejectInbound(call._id, { code: "X" }, AT);
     expect(filter).toMatchObject({ _id: call._id, direction: "INBOUND", holder: null });
     expect(update.$set).toMatchObject({ state: "ENDED", ended: "failed", error: { code: "X" } });
   });

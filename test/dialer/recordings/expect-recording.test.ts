@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import type { Move } from "../../../services/dialer/call/call-state-machine.ts";
+import type { Transition } from "../../../services/dialer/call/call-state-machine.ts";
 import type { Capabilities } from "../../../services/dialer/carriers/carrier-port.ts";
 import {
   expectRecording,
-  recordingTold,
+  recordingReported,
   type RecordingDeps,
 } from "../../../services/dialer/recordings/expect-recording.ts";
 import { Failure } from "../../../shared/errors.ts";
@@ -63,7 +63,7 @@ const depsFor = (recording: Capabilities["recording"]): RecordingDeps => {
       },
     },
     recordings: {
-      run: async ({ update }: Move) => {
+      apply: async ({ update }: Transition) => {
         seen.push(
           String(
             update.$set?.["recording.state"] ??
@@ -131,7 +131,7 @@ describe("an answered call that is to be recorded", () => {
 });
 
 test("a recording that is told of is seen to at once", async () => {
-  await recordingTold(depsFor("dial"), REF, "v3:abc/1", {
+  await recordingReported(depsFor("dial"), REF, "v3:abc/1", {
     recording_id: "r",
     url: "https://x",
     seconds: null,

@@ -4,7 +4,7 @@ import { requestedRange } from "../../../services/gateway/recording-download.ts"
 import { audioType } from "../../../services/dialer/recordings/fetch-recording.ts";
 import * as machine from "../../../services/dialer/recordings/recording-state-machine.ts";
 import { RECORDING_STATES, type RecordingState } from "../../../shared/contracts/dialer.ts";
-import type { Move } from "../../../services/dialer/call/call-state-machine.ts";
+import type { Transition } from "../../../services/dialer/call/call-state-machine.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 
 const REF = `${randomUUID()}.1`;
@@ -38,7 +38,7 @@ function passes(filter: Record<string, unknown>, doc: Doc): boolean {
 }
 
 /** The state after the move; null: its guard was shut. */
-function after(move: Move, doc: Doc): Record<string, unknown> | null {
+function after(move: Transition, doc: Doc): Record<string, unknown> | null {
   if (!passes(move.filter, doc)) return null;
   const recording = { ...doc.recording };
   for (const [path, value] of Object.entries(move.update.$set ?? {})) recording[path.replace("recording.", "")] = value;
@@ -59,7 +59,7 @@ const inState = (state: RecordingState, over: object = {}): Doc => ({
     ...over,
   },
 });
-const ofAll = (move: Move): Record<string, unknown> =>
+const ofAll = (move: Transition): Record<string, unknown> =>
   Object.fromEntries(
     [["none", none] as const, ...RECORDING_STATES.map((s) => [s, inState(s)] as const)].map(([name, doc]) => [
       name,
@@ -69,17 +69,17 @@ const ofAll = (move: Move): Record<string, unknown> =>
 const NOWHERE = { none: null, wanted: null, fetching: null, stored: null, uploaded: null, absent: null, failed: null };
 
 describe("every move in every state", () => {
-  test.each<[string, Move, object]>([
+  test.each<[string, Transition, object]>([
     ["expect", machine.expect(REF, NOW, 600, false), { none: "wanted" }],
-    ["told of one", machine.told(REF, "CA1", TOLD, NOW), { none: "wanted", wanted: "wanted" }],
-    ["told of none", machine.told(REF, "CA1", { ...TOLD, url: null }, NOW), { none: "absent", wanted: "absent" }],
-    ["told of another call's", machine.told(REF, "CA2", TOLD, NOW), {}],
+    ["told of one", machine.reported(REF, "CA1", TOLD, NOW), { none: "wanted", wanted: "wanted" }],
+    ["told of none", machine.reported(REF, "CA1", { ...TOLD, url: null }, NOW), { none: "absent", wanted: "absent" }],
+    ["told of another call's", machine.reported(REF, "CA2", TOLD, NOW), {}],
     ["the call is over", machine.callOver(REF, NOW, false), { wanted: "wanted" }],
-    ["looked in vain", machine.lookedInVain(REF, LEASE, 0, NOW), { wanted: "wanted" }],
-    ["looked in vain, the lease gone", machine.lookedInVain(REF, NOW, 0, NOW), {}],
-    ["could not be asked", machine.askFailed(REF, LEASE, 0, "r", NOW), { wanted: "wanted" }],
-    ["could not be asked, the lease gone", machine.askFailed(REF, NOW, 0, "r", NOW), {}],
-    ["never came", machine.neverCame(REF, "why", NOW), { wanted: "absent" }],
+    ["looked in vain", machine.notFound(REF, LEASE, 0, NOW), { wanted: "wanted" }],
+    ["looked in vain, the lease gone", machine.notFound(REF, NOW, 0, NOW), {}],
+    ["could not be asked", machine.pollFailed(REF, LEASE, 0, "r", NOW), { wanted: "wanted" }],
+    ["could not be asked, the lease gone", machine.pollFailed(REF, NOW, 0, "r", NOW), {}],
+    ["never came", machine.absent(REF, "why", NOW), { wanted: "absent" }],
     ["begin to fetch", machine.beginFetch(REF, LEASE), { wanted: "fetching", fetching: "fetching" }],
     ["begin, the lease gone", machine.beginFetch(REF, NOW), {}],
     [
@@ -146,7 +146,7 @@ describe("every move in every state", () => {
       tries: 0,
       due_at: NOW,
     });
-    expect(after(machine.told(REF, "CA1", TOLD, NOW), ours("wanted"))).toBeNull();
+    expect(after(machine.reported(REF, "CA1", TOLD, NOW), ours("wanted"))).toBeNull();
     expect(after(machine.lost(REF, NOW, true), ours("stored"))).toEqual({
       state: "failed",
       own: true,
@@ -156,9 +156,9 @@ describe("every move in every state", () => {
   });
   test("a late word of a recording that was given up is believed, a second recording is not", () => {
     expect(
-      after(machine.told(REF, "CA1", TOLD, NOW), { ...none, recording: { state: "absent", tries: 0 } }),
+      after(machine.reported(REF, "CA1", TOLD, NOW), { ...none, recording: { state: "absent", tries: 0 } }),
     ).toMatchObject({ state: "wanted", recording_id: "RE1", due_at: NOW });
-    expect(after(machine.told(REF, "CA1", { ...TOLD, recording_id: "RE2" }, NOW), inState("stored"))).toBeNull();
+    expect(after(machine.reported(REF, "CA1", { ...TOLD, recording_id: "RE2" }, NOW), inState("stored"))).toBeNull();
   });
   test("the end of a call has its recording asked for soon, once, and not where it was told of", () => {
     const waits = inState("wanted", { tries: 0, due_at: new Date("2026-11-21T15:00:00Z") });
@@ -169,13 +169,13 @@ describe("every move in every state", () => {
   });
   test("looks are further and further apart, then it is given up; one that could not be made is none of them", () => {
     const looked = (looks: number) =>
-      after(machine.lookedInVain(REF, LEASE, looks, NOW), inState("wanted", { looks, tries: 3 }));
+      after(machine.notFound(REF, LEASE, looks, NOW), inState("wanted", { looks, tries: 3 }));
     expect([0, 1, 2].map((looks) => (Number(looked(looks)?.["due_at"]) - NOW.getTime()) / 1000)).toEqual([
       600, 3600, 0,
     ]);
     expect(looked(1)).toMatchObject({ looks: 2, tries: 0 });
     const failed = (tries: number) =>
-      after(machine.askFailed(REF, LEASE, tries, "down", NOW), inState("wanted", { tries, looks: 1 }));
+      after(machine.pollFailed(REF, LEASE, tries, "down", NOW), inState("wanted", { tries, looks: 1 }));
     expect([0, 1, 19].map((tries) => (Number(failed(tries)?.["due_at"]) - NOW.getTime()) / 1000)).toEqual([
       15, 30, 3600,
     ]);
@@ -215,7 +215,7 @@ describe("every move in every state", () => {
   });
 });
 
-test.each<[RecordingState, object, machine.Owed, machine.Owed]>([
+test.each<[RecordingState, object, machine.DueStep, machine.DueStep]>([
   ["wanted", {}, "ask", "ask"],
   ["wanted", { looks: 2, tries: 19 }, "ask", "ask"],
   ["wanted", { looks: 3 }, "give_up_waiting", "give_up_waiting"],
@@ -235,7 +235,7 @@ test.each<[RecordingState, object, machine.Owed, machine.Owed]>([
   ["failed", { told: true }, null, null],
 ])("%s %p owes %p, with uploads %p", (state, over, without, withUploads) => {
   const recording = { state, tries: 0, ...over };
-  expect([machine.owedOf(recording, false), machine.owedOf(recording, true)]).toEqual([without, withUploads]);
+  expect([machine.dueStep(recording, false), machine.dueStep(recording, true)]).toEqual([without, withUploads]);
 });
 
 describe("what is taken for audio", () => {

@@ -119,7 +119,7 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
       beep: false,
       recording: "none",
       signs_upgrade: false,
-      digits: "media",
+      dtmf: "media",
     },
     warm: () => Promise.resolve(),
     dial: (request) => dial(stage, life, carrier, request),
@@ -134,12 +134,12 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
       return { ...bareTranslation(call_id), sequence: String(told), progress };
     },
     answerDocument: () => EMPTY,
-    sendDigits: () => Promise.resolve(),
+    sendDtmf: () => Promise.resolve(),
     record: () => Promise.resolve(),
     inbound: () => null,
     recordingsOf: () => Promise.resolve([]),
     openRecording: () => fail("NOT_AVAILABLE", "nothing is recorded here"),
-    settleInbound: () => Promise.resolve(EMPTY),
+    answerInbound: () => Promise.resolve(EMPTY),
   };
   return { of: () => port, all: () => [port], variables: () => [] };
 }

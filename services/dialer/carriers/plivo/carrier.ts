@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../carrier-errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type {
   AnswerDocument,
   CallHandle,
@@ -77,7 +77,7 @@ function paramsOf({
 const unreachable = (error: unknown): never =>
   fail(
     "DEPENDENCY_DOWN",
-    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}` : faultWord(error)}); it will be asked again.`,
+    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}` : errorCodeOf(error)}); it will be asked again.`,
   );
 
 /** A command that Plivo refused, or that never reached it. */
@@ -178,7 +178,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       beep: false,
       recording: "command",
       signs_upgrade: false,
-      digits: "command",
+      dtmf: "command",
     },
     stream: plivoStream,
     warm: async () => undefined,
@@ -192,7 +192,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
           aleg_method: "POST",
         }),
       ).catch((error: unknown) => refused("the transfer", error)),
-    sendDigits: (call, digits) =>
+    sendDtmf: (call, digits) =>
       onLeg(lookup, call, (leg) => rest.post(`${callPath(leg)}DTMF/`, { digits })).catch((error: unknown) =>
         refused("the keys", error),
       ),
@@ -224,7 +224,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       return xml(reply === null ? emptyDocument() : turnDocument(reply, at));
     },
     inbound: inboundOf,
-    async settleInbound({ from, to }, decision) {
+    async answerInbound({ from, to }, decision) {
       if (decision.kind === "reject") return xml(rejectDocument(decision.message, decision.language));
       // a caller who withheld the number has none to show
       if (decision.kind === "redirect") return xml(dialDocument(bare(decision.to), from === null ? bare(to) : null));

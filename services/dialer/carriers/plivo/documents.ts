@@ -1,6 +1,6 @@
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
-import { heardAs, spokenAs } from "./voices.ts";
+import { recognitionLanguage, speechVoice } from "./voices.ts";
 
 /**
  * A machine's greeting counts as over after this much silence. Its beep is not waited for: the talk hears of the machine when somebody's words are passed on, which may be
@@ -44,7 +44,9 @@ function* portions(text: string): Generator<string> {
 }
 
 const speak = (text: string, { language, voice }: Manner): string =>
-  [...portions(text)].map((portion) => element("Speak", { ...spokenAs(language, voice) }, escaped(portion))).join("");
+  [...portions(text)]
+    .map((portion) => element("Speak", { ...speechVoice(language, voice) }, escaped(portion)))
+    .join("");
 
 const hangUp = element("Hangup");
 
@@ -72,7 +74,7 @@ function listening(reply: XmlTurnReply, next: XmlTurnReply["next"] & { kind: "li
       digitEndTimeout: String(KEYS_END_SECONDS),
       numDigits: String(MAX_KEYS),
       finishOnKey: FINISHING_KEY,
-      language: next.keys_only ? null : heardAs(reply.language),
+      language: next.keys_only ? null : recognitionLanguage(reply.language),
       redirect: "true",
     },
     loose ?? "",

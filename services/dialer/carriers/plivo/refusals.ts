@@ -1,3 +1,4 @@
+import { isRecord } from "../../../../shared/json.ts";
 import { credentialsRefused, failedDial, Refusal, retryAfter, withoutNumbers } from "../carrier-errors.ts";
 import type { DialAnswer } from "../carrier-port.ts";
 
@@ -7,8 +8,6 @@ const INVALID_NUMBER =
 /** A 403 that is about the called country or number, not about the account. */
 const BARRED = /geo|permission|barred|country|not enabled|destination|blocked/i;
 const FORBIDDEN_STATUS = 403;
-
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
 /** Plivo's own sentence about a failed request: `error`, or `message`, as text or one level deeper. */
 function sentenceOf(body: unknown): string | null {

@@ -1,5 +1,6 @@
+import { isRecord } from "../../../../shared/json.ts";
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../carrier-errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type RecordingStream } from "../carrier-port.ts";
 import { headWithin, streamOf } from "../recording-stream.ts";
 import { refusalOf } from "./refusals.ts";
@@ -28,8 +29,6 @@ export interface PlivoRest {
 
 const MAX_REDIRECTS = 3;
 const NOT_FOUND_STATUSES = new Set([403, 404, 410]);
-
-const isRecord = (v: unknown): v is Answer => typeof v === "object" && v !== null && !Array.isArray(v);
 
 function parsed(text: string): unknown {
   try {
@@ -77,7 +76,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
           "The recording's address is not one of the carrier's: nothing is fetched from there.",
         );
       const response = await headOf(file.url, file.ours ? { authorization } : {}).catch((error: unknown) =>
-        fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${faultWord(error)}).`),
+        fail("DEPENDENCY_DOWN", `The carrier's recording can't be reached (${errorCodeOf(error)}).`),
       );
       if (response.status === 200) return streamOf(response);
       await response.body?.cancel();

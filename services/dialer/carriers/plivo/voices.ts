@@ -1,5 +1,5 @@
 /** A voice of Plivo's Speak element and the language it speaks. */
-export interface SpokenAs {
+export interface SpeechVoice {
   voice: string;
   language: string;
 }
@@ -71,7 +71,7 @@ function spokenLanguage(language: string): string {
 }
 
 /** How a text is spoken. A voice that is not of Plivo's naming is another carrier's: the language's own takes its place. */
-export function spokenAs(language: string, voice: string | null): SpokenAs {
+export function speechVoice(language: string, voice: string | null): SpeechVoice {
   const spoken = spokenLanguage(language);
   if (voice === null || !VOICE.test(voice)) return { voice: VOICES[spoken] ?? "WOMAN", language: spoken };
   return !voice.startsWith("Polly.") && OWN_VOICES[spoken] === undefined
@@ -80,4 +80,5 @@ export function spokenAs(language: string, voice: string | null): SpokenAs {
 }
 
 /** The language speech is recognised in; recognition knows more of them than the voices do. */
-export const heardAs = (language: string): string => (LANGUAGE.test(language) ? language : DEFAULT_LANGUAGE);
+export const recognitionLanguage = (language: string): string =>
+  LANGUAGE.test(language) ? language : DEFAULT_LANGUAGE;

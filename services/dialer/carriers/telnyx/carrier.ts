@@ -4,7 +4,7 @@ import { dialAnswerOf } from "./refusals.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { command, commandIfLive, unreachable } from "./commands.ts";
 import { dialBody, stateOf } from "./dial-request.ts";
-import { goOn, settle } from "./inbound.ts";
+import { continueInbound, answerInbound } from "./inbound.ts";
 import { recordOf, textOf } from "./json.ts";
 import { fetchCall, findCalls } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
@@ -35,7 +35,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
       beep: true,
       recording: "dial",
       signs_upgrade: false,
-      digits: "command",
+      dtmf: "command",
     },
     stream: telnyxStream,
     warm: async () => undefined,
@@ -65,7 +65,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
         command_id: `${call_ref}.transfer`,
       });
     },
-    async sendDigits({ call_id }, digits) {
+    async sendDtmf({ call_id }, digits) {
       await command(rest, call_id, "send_dtmf", { digits });
     },
     record: async () => fail("NOT_AVAILABLE", "Telnyx records as the dial request asks."),
@@ -78,10 +78,10 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     translate: (_kind, request) => translate(request),
     answerDocument: () => NOTHING,
     inbound: inboundOf,
-    async settleInbound(call, decision) {
-      await settle(rest, call, decision);
+    async answerInbound(call, decision) {
+      await answerInbound(rest, call, decision);
       return NOTHING;
     },
-    proceed: (request) => goOn(rest, request),
+    continueInbound: (request) => continueInbound(rest, request),
   };
 }

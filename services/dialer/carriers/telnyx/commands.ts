@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../carrier-errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import { isOver } from "./refusals.ts";
 import { pathPart, type Rest } from "./rest.ts";
 
@@ -13,7 +13,7 @@ const SERVER_ERROR_STATUS = 500;
 export const unreachable = (error: unknown): never =>
   fail(
     "DEPENDENCY_DOWN",
-    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : faultWord(error)}); it will be asked again.`,
+    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : errorCodeOf(error)}); it will be asked again.`,
   );
 
 function refused(what: Command, error: unknown): never {

@@ -48,7 +48,7 @@ const handing = (to: string): string => JSON.stringify({ hand_to: to });
  * Acts on an inbound call by commands. A command's id makes a repeat harmless: Telnyx ignores it for the same call. What needs an answered call (speech, a transfer) is told
  * when the event of the answer comes (goOn).
  */
-export async function settle(rest: Rest, { call_id }: InboundCall, decision: InboundDecision): Promise<void> {
+export async function answerInbound(rest: Rest, { call_id }: InboundCall, decision: InboundDecision): Promise<void> {
   const answer = (body: Record<string, unknown>): Promise<void> =>
     commandIfLive(rest, call_id, "answer", { command_id: "answer", ...body });
   switch (decision.kind) {
@@ -89,7 +89,7 @@ async function carryOut(
 }
 
 /** Goes on with a call that was answered to be turned away or handed over, when its events say that it is time. */
-export async function goOn(rest: Rest, request: SignedRequest): Promise<void> {
+export async function continueInbound(rest: Rest, request: SignedRequest): Promise<void> {
   const { event, call_id } = eventOf(request);
   if (event.type !== "call.answered" && event.type !== "call.speak.ended") return;
   const state = recordOf(parsed(referenceOf(event.payload["client_state"]) ?? ""));

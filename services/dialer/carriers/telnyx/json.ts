@@ -1,6 +1,6 @@
-/** Reads a carrier's JSON without believing any of it. */
+import { isRecord } from "../../../../shared/json.ts";
 
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+/** Reads a carrier's JSON without believing any of it. */
 
 /** The object, or an empty one. */
 export const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});

@@ -1,7 +1,7 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { fail } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../carrier-errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type { CallProgress, CarrierCall, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { answeredBy, stepOf, translate } from "./callbacks.ts";
@@ -102,7 +102,7 @@ const isOver = (error: unknown): boolean =>
 const unreachable = (error: unknown): never =>
   fail(
     "DEPENDENCY_DOWN",
-    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : faultWord(error)}); it will be asked again.`,
+    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : errorCodeOf(error)}); it will be asked again.`,
   );
 
 /** Asks once. A request that can't even be made is refused: nothing was sent. */
@@ -140,7 +140,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       beep: true,
       recording: "dial",
       signs_upgrade: true,
-      digits: "media",
+      dtmf: "media",
     },
     stream: twilioStream,
     warm: async () => {
@@ -184,7 +184,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
         .map(callOf)
         .filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
     },
-    sendDigits: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
+    sendDtmf: async () => fail("NOT_AVAILABLE", "Twilio presses keys over the talk's own WebSocket."),
     record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
     openRecording: (recording) => openRecording(options, recording),
     recordingsOf: async ({ call_id }) => recordingsOf(await rest(), options, call_id).catch(unreachable),
@@ -196,6 +196,6 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       body: kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument(),
     }),
     inbound: readInbound,
-    settleInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
+    answerInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
   };
 }

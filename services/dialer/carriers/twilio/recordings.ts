@@ -1,6 +1,6 @@
 import type { Twilio } from "twilio";
 import { fail, Failure } from "../../../../shared/errors.ts";
-import { faultWord, Refusal } from "../carrier-errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type { CarrierRecording, RecordingStream } from "../carrier-port.ts";
 import { headWithin, streamOf, wholeOf } from "../recording-stream.ts";
 import { movedTo, type RestOptions } from "./rest.ts";
@@ -88,7 +88,10 @@ export async function openRecording(options: RestOptions, { url }: CarrierRecord
     return fail("RECORDING_NOT_FOUND", "The carrier has the recording no more.");
   } catch (error) {
     if (error instanceof Failure) throw error;
-    return fail("DEPENDENCY_DOWN", `The recording could not be fetched (${faultWord(error)}); it is asked for again.`);
+    return fail(
+      "DEPENDENCY_DOWN",
+      `The recording could not be fetched (${errorCodeOf(error)}); it is asked for again.`,
+    );
   }
 }
 

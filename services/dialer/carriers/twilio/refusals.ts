@@ -1,3 +1,4 @@
+import { isRecord } from "../../../../shared/json.ts";
 import { credentialsRefused, failedDial, Refusal, retryAfter, tooMany, withoutNumbers } from "../carrier-errors.ts";
 import type { DialAnswer } from "../carrier-port.ts";
 
@@ -7,8 +8,6 @@ const BAD_CREDENTIALS = new Set<string | number | null>([null, 20_003, 20_005, 2
 const INVALID_NUMBER = new Set<string | number | null>([21_211, 21_214, 21_217, 21_401, 13_223, 13_224]);
 /** The account is over its limit; comes with 429, and with 400 in older accounts. */
 const TOO_MANY = 20_429;
-
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
 /** A failed answer's status, headers and body as a Refusal. */
 export function refusalOf(status: number, body: unknown, headers: unknown, now: Date): Refusal {

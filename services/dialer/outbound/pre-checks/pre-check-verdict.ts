@@ -32,6 +32,9 @@ const MAX_EXPORT_CHARS = 4000;
 const OK_FIRST = 200;
 const OK_LAST = 299;
 
+/** True for a 2xx. */
+export const isSuccess = (http_status: number): boolean => http_status >= OK_FIRST && http_status <= OK_LAST;
+
 /** The value at a path such as `data.items.0.id` or `$.data.items[0].id`; undefined where there is none. Inherited properties never count. */
 export function valueAt(json: unknown, path: string): unknown {
   const steps = path
@@ -84,8 +87,7 @@ export function judge(check: PreCheck, answer: Answer): Judgement {
   const { http_status } = answer;
   const error = (detail: string): Judgement => ({ status: "error", http_status, exported: {}, detail });
   if ("fault" in answer) return error(answer.fault);
-  if (http_status === null || http_status < OK_FIRST || http_status > OK_LAST)
-    return error(`it was answered HTTP ${http_status}`);
+  if (http_status === null || !isSuccess(http_status)) return error(`it was answered HTTP ${http_status}`);
   if (check.pass_when !== null && !holds(answer.json, check.pass_when)) {
     const { path, operator } = check.pass_when;
     return {

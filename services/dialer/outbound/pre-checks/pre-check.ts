@@ -1,3 +1,5 @@
+import { isRecord } from "../../../../shared/json.ts";
+
 /** How an answer's value is compared. */
 export const OPERATORS = ["equals", "not_equals", "contains", "gt", "lt", "exists"] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -44,8 +46,6 @@ export const DEFAULTS = {
 
 type Free = Readonly<Record<string, unknown>>;
 
-const isRecord = (value: unknown): value is Free =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const numberOr = (value: unknown, otherwise: number): number =>
   typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : otherwise;
 const wordOf = <W extends string>(words: readonly W[], value: unknown): W | undefined => words.find((w) => w === value);

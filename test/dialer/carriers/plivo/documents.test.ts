@@ -10,7 +10,7 @@ import {
   streamDocument,
   turnDocument,
 } from "../../../../services/dialer/carriers/plivo/documents.ts";
-import { heardAs, spokenAs } from "../../../../services/dialer/carriers/plivo/voices.ts";
+import { recognitionLanguage, speechVoice } from "../../../../services/dialer/carriers/plivo/voices.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { plivo, type SdkElement } from "../../../fixtures/carriers/plivo-sdk.ts";
 
@@ -252,10 +252,10 @@ test.each<[string, string | null, { voice: string; language: string }]>([
   ["", null, VOICE],
   ["es-MX", "Polly.Mia", { voice: "Polly.Mia", language: "es-MX" }],
 ])("%s with voice %s is spoken as %j", (language, voice, expected) => {
-  expect(spokenAs(language, voice)).toEqual(expected);
+  expect(speechVoice(language, voice)).toEqual(expected);
 });
 test("speech is recognised in the language asked for, or in English", () => {
-  expect(["de-AT", "hi-IN", "zh-Hant-TW", "", '"><Hangup/>'].map(heardAs)).toEqual([
+  expect(["de-AT", "hi-IN", "zh-Hant-TW", "", '"><Hangup/>'].map(recognitionLanguage)).toEqual([
     "de-AT",
     "hi-IN",
     "zh-Hant-TW",

@@ -302,7 +302,7 @@ describe("over the wire", () => {
     ).rejects.toMatchObject({ type: "CALL_REFUSED", message: expect.not.stringContaining("14155550101") });
     for (const status of [429, 500, 503]) {
       reply = () => ({ status });
-      await expect(carrier().sendDigits(handle, "1")).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
+      await expect(carrier().sendDtmf(handle, "1")).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
       await expect(carrier().hangUp(handle, true)).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
     }
   });

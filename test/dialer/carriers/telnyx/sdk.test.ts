@@ -178,7 +178,7 @@ describe("our client's requests are the SDK's", () => {
     [
       "answer for sound",
       () =>
-        ours.settleInbound(caller, {
+        ours.answerInbound(caller, {
           kind: "connect",
           call_ref: REF,
           media: sound,
@@ -208,16 +208,16 @@ describe("our client's requests are the SDK's", () => {
           command_id: `${REF}.transfer`,
         }),
     ],
-    ["keys", () => ours.sendDigits(call, "12#w"), () => sdk.calls.actions.sendDtmf(CALL_ID, { digits: "12#w" })],
+    ["keys", () => ours.sendDtmf(call, "12#w"), () => sdk.calls.actions.sendDtmf(CALL_ID, { digits: "12#w" })],
     [
       "reject",
-      () => ours.settleInbound(caller, { kind: "reject", message: null, language: "en-US" }),
+      () => ours.answerInbound(caller, { kind: "reject", message: null, language: "en-US" }),
       () => sdk.calls.actions.reject(CALL_ID, { cause: "CALL_REJECTED", command_id: "reject" }),
     ],
     [
       "answer to talk",
       () =>
-        ours.settleInbound(caller, {
+        ours.answerInbound(caller, {
           kind: "connect",
           call_ref: REF,
           media,
@@ -237,14 +237,15 @@ describe("our client's requests are the SDK's", () => {
     ],
     [
       "speak",
-      () => ours.proceed?.(told("call.answered", SAY)) ?? Promise.reject(new Error("no proceed")),
+      () => ours.continueInbound?.(told("call.answered", SAY)) ?? Promise.reject(new Error("no proceed")),
       () =>
         sdk.calls.actions.speak(CALL_ID, { command_id: "speak", payload: SAY.say, voice: "female", language: "de-DE" }),
     ],
     [
       "hand over",
       () =>
-        ours.proceed?.(told("call.answered", { hand_to: "+14155550777" })) ?? Promise.reject(new Error("no proceed")),
+        ours.continueInbound?.(told("call.answered", { hand_to: "+14155550777" })) ??
+        Promise.reject(new Error("no proceed")),
       () => sdk.calls.actions.transfer(CALL_ID, { command_id: "transfer", to: "+14155550777" }),
     ],
     [

@@ -265,9 +265,9 @@ test("a call that is known by its leg is not taken for another", async () => {
     "the leg",
     (c) => c.carrier_leg_id !== undefined,
   );
-  expect(await repository.known("PROVIDER_TWO", [carrier_call_id, carrier_leg_id, "another"])).toEqual(
+  expect(await repository.knownNames("PROVIDER_TWO", [carrier_call_id, carrier_leg_id, "another"])).toEqual(
     new Set([carrier_call_id, carrier_leg_id]),
   );
-  expect(await repository.known("PROVIDER_ONE", [carrier_leg_id])).toEqual(new Set());
+  expect(await repository.knownNames("PROVIDER_ONE", [carrier_leg_id])).toEqual(new Set());
   await store.close();
 });

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
-import type { KeptRecording } from "../../../../services/dialer/call/calls.model.ts";
+import type { StoredRecording } from "../../../../services/dialer/call/calls.model.ts";
 import { plusMs } from "../../../../shared/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";
@@ -35,7 +35,11 @@ const isIn =
   (state: string) =>
   (c: CallDoc): boolean =>
     c.recording?.state === state;
-const recorded = async (order: DialJob, state: string, stage = d): Promise<CallDoc & { recording: KeptRecording }> => {
+const recorded = async (
+  order: DialJob,
+  state: string,
+  stage = d,
+): Promise<CallDoc & { recording: StoredRecording }> => {
   const call = await callIs(stage, order, `the recording to be ${state}`, isIn(state), pass);
   if (!call.recording) throw new Error("it has no recording");
   return { ...call, recording: call.recording };
@@ -55,7 +59,7 @@ const answering = (times: number, status: number, headers: Record<string, string
 
 /** A call that is over, with a recording as given, as a node would have left it. */
 async function left(
-  recording: Partial<KeptRecording> & Pick<KeptRecording, "state">,
+  recording: Partial<StoredRecording> & Pick<StoredRecording, "state">,
   over: Partial<CallDoc> = {},
 ): Promise<{ order: DialJob; call: CallDoc }> {
   const order = d.order("01");

@@ -112,7 +112,7 @@ describe("our requests are those of Plivo's own client", () => {
           alegMethod: "POST",
         }),
     ],
-    ["keys", (c) => c.sendDigits(CALL, "12#"), () => calls.sendDigits("leg-1", "12#")],
+    ["keys", (c) => c.sendDtmf(CALL, "12#"), () => calls.sendDigits("leg-1", "12#")],
     [
       "recording",
       (c) => c.record(CALL, { callback_base: base, call_ref: REF, limit_seconds: 660 }),
@@ -190,7 +190,7 @@ describe("finding calls again", () => {
     ).toEqual([[call_id, true]]);
     await until(async () => (await seen()) === "answered", "the answer");
     expect(await carrier.fetch(call)).toMatchObject({ call_id, live: true });
-    await carrier.sendDigits(call, "1"); // the leg is looked for
+    await carrier.sendDtmf(call, "1"); // the leg is looked for
     await carrier.hangUp(call, true);
     await over(to);
     expect(await carrier.fetch(call)).toMatchObject({
