@@ -21,7 +21,7 @@ function target(call: Call, v: Value | undefined, stage: string): [string, strin
   throw new StoreError(51178, `${stage} needs the name of a collection, or {db, coll}`);
 }
 
-/** $out: the results take the place of the collection's documents; its indexes stay, and a duplicate key leaves it was. */
+/** $out: the results take the place of the collection's documents; its indexes stay, and a duplicate key leaves it as it was. */
 export function outTarget(call: Call, arg: Value): Output {
   const [db, name] = target(call, arg, "$out");
   return (docs) => {

@@ -17,7 +17,7 @@ const IPV6_NETWORK_BITS = 64;
 
 const MAX_ADDRESS_CHARS = 64;
 
-/** One form for every spelling of an address: mapped IPv4, IPv6 as its /64. What is no address stays as it is, shortened. */
+/** One form for every spelling of an address: mapped IPv4 as IPv4, IPv6 as its /64. What is no address stays as it is, shortened. */
 export function addressForm(text: string): string {
   const bare = text
     .trim()

@@ -65,7 +65,7 @@ describe.each([["POST"], ["DELETE"]] as const)("%s, section 7: 400, and nothing 
     ["no numbers", undefined, "VALIDATION_FAILED", ["phone_numbers"]],
     ["an empty list", [], "VALIDATION_FAILED", ["phone_numbers"]],
     ["one text", "+14155550100", "VALIDATION_FAILED", ["phone_numbers"]],
-    ["numbers", [14_155_550_100], "VALIDATION_FAILED", ["phone_numbers.0"]],
+    ["numbers as numbers", [14_155_550_100], "VALIDATION_FAILED", ["phone_numbers.0"]],
     ["one that is none", ["+14155559998", "12345"], "INVALID_PHONE_NUMBER", ["phone_numbers.1"]],
     [
       "several that are none",

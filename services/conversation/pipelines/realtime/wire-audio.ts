@@ -10,7 +10,7 @@ export interface WireAudio {
   readonly name: RealtimeAudioFormat;
   /** What the server's sound has for a millisecond. */
   readonly bytesPerMs: number;
-  /** The caller's sound for the server; the frame as it came, where the server takes it is. */
+  /** The caller's sound for the server; the frame as it came, where the server takes it as it is. */
   up(pcm: Pcm, frame: Uint8Array | null): Uint8Array;
   decoder(): ItemDecoder;
 }
