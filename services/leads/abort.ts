@@ -1,12 +1,14 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
+import { chunks } from "../../shared/batching.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/identity.ts";
 import type { LeadStatus } from "../../shared/contracts/lead.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { abort as abortMove } from "./rules/lead-state-machine.ts";
+import { abort } from "./rules/lead-state-machine.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
-import type { BriefDoc, LeadsRepository } from "./leads.repository.ts";
+import type { LeadDeps } from "./deps.ts";
+import type { BriefDoc } from "./leads.repository.ts";
 
 type Item = ParamsOf<"leads.abort">["leads"][number];
 type Answer = ResultOf<"leads.abort">["leads"][number];
@@ -32,13 +34,11 @@ const FAILED: Pick<Answer, "status" | "message"> = {
 
 const idOf = ({ lead_id }: Item): string => (isUuid(lead_id) ? lead_id.toLowerCase() : "");
 
-/** Leads of one write: each waiting lead is moved by its own guard, so that of an abort and a claim one loses; the losers are looked up together. */
+/** Aborts in one write: each waiting lead by its own guard, so that of an abort and a claim one loses; the losers are read again together. */
 async function abortBatch(
-  deps: ServiceDeps,
-  leads: LeadsRepository,
+  { clock, leads, log, onFinished }: LeadDeps,
   by: By,
   items: readonly Item[],
-  onFinished: (lead: FinishedDoc) => void,
 ): Promise<Pick<Answer, "status" | "message">[]> {
   const known = async (some: readonly Item[]): Promise<Map<string, BriefDoc>> =>
     new Map(
@@ -47,16 +47,14 @@ async function abortBatch(
   try {
     const before = await known(items);
     const waiting = items.filter((item) => ["BACKLOG", "RETRY"].includes(before.get(idOf(item))?.status ?? ""));
-    const now = deps.clock.now();
-    const moves = waiting.flatMap((item) => {
+    const now = clock.now();
+    const aborts = waiting.flatMap((item) => {
       const lead = before.get(idOf(item));
-      return lead
-        ? [abortMove(lead, { reason: item.cancellation_reason, by: `${by.kind}:${by.id}`, at: now }, now)]
-        : [];
+      return lead ? [abort(lead, { reason: item.cancellation_reason, by: `${by.kind}:${by.id}`, at: now }, now)] : [];
     });
-    const moved = await leads.transitionMany(moves);
-    for (const lead of moved) if (lead) onFinished(lead);
-    const done = new Set(waiting.filter((_, i) => moved[i] !== null));
+    const aborted = await leads.transitionMany(aborts);
+    for (const lead of aborted) if (lead) onFinished(lead);
+    const done = new Set(waiting.filter((_, i) => aborted[i] !== null));
     const after = new Map([...before, ...(await known(waiting.filter((item) => !done.has(item))))]);
     return items.map((item) => {
       if (done.has(item)) return DONE;
@@ -64,7 +62,7 @@ async function abortBatch(
       return lead ? MESSAGES[lead.status] : UNKNOWN;
     });
   } catch (error) {
-    deps.log.error({ event: "lead.abort_failed", leads: items.length, ...errorForLog(error) }, "aborts failed");
+    log.error({ event: "lead.abort_failed", leads: items.length, ...errorForLog(error) }, "aborts failed");
     return items.map(() => FAILED);
   }
 }
@@ -74,7 +72,7 @@ const AUDITED_IDS = 1000;
 
 /** One entry of the audit log for each reseller whose leads were aborted: all of them but for admins are of one. */
 async function audit(
-  deps: ServiceDeps,
+  deps: LeadDeps,
   bus: Bus,
   by: By,
   aborted: readonly FinishedDoc[],
@@ -100,22 +98,19 @@ async function audit(
 
 /** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
 export async function abortLeads(
-  deps: ServiceDeps,
-  leads: LeadsRepository,
+  deps: LeadDeps,
   bus: Bus,
   params: ParamsOf<"leads.abort">,
-  onFinished: (lead: FinishedDoc) => void,
 ): Promise<ResultOf<"leads.abort">> {
   const aborted: FinishedDoc[] = [];
-  const onAborted = (lead: FinishedDoc): void => {
+  const onFinished = (lead: FinishedDoc): void => {
     aborted.push(lead);
-    onFinished(lead);
+    deps.onFinished(lead);
   };
   const answers: Answer[] = [];
-  for (let i = 0; i < params.leads.length; i += BATCH) {
-    const some = params.leads.slice(i, i + BATCH);
-    const told = await abortBatch(deps, leads, params.by, some, onAborted);
-    some.forEach((item, k) => answers.push({ id: item.lead_id, ...(told[k] ?? FAILED) }));
+  for (const items of chunks(params.leads, { maxItems: BATCH })) {
+    const found = await abortBatch({ ...deps, onFinished }, params.by, items);
+    items.forEach((item, i) => answers.push({ id: item.lead_id, ...(found[i] ?? FAILED) }));
   }
   await audit(deps, bus, params.by, aborted, answers);
   return { leads: answers };

@@ -2,7 +2,7 @@ import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/identity.ts";
 import type { Ids } from "../../shared/ids.ts";
 import { GuardedCollection } from "../../shared/guarded-collection.ts";
-import { joining } from "../../shared/joining.ts";
+import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/unordered-insert.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
@@ -11,10 +11,10 @@ import type { LeadTransition } from "./rules/lead-state-machine.ts";
 
 /** A lead as it is after a transition: without what only grows, its history and metadata. */
 export type TransitionedLead = Omit<LeadDoc, "history" | "meta">;
-/** What an abort needs to know: whether the lead waits, and whether it will owe a report. */
+/** What an abort needs to know: whether the lead waits, and whether it will owe a webhook event. */
 export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
 
-/** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; the machine's moves carry their own guard. */
+/** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; transitions carry their own guard. */
 export interface LeadsRepository {
   /** Writes new leads, all in one go, each for itself. Throws when nothing is known of any of them. */
   insert(leads: readonly LeadDoc[]): Promise<Written[]>;
@@ -27,7 +27,7 @@ export interface LeadsRepository {
   /** What is needed to abort each of the leads that are in the scope. */
   briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
-  /** For holders of a lease, who are no persons. */
+  /** For the owners of leases, which are services. */
   byLease(lead_id: string): Promise<LeadDoc | null>;
   byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
@@ -39,15 +39,16 @@ export interface LeadsRepository {
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
-  /** The reports were taken over: nothing is owed any more; or they are to be handed over later, unless somebody else did it meanwhile. */
+  /** The webhook service has the events: these leads owe none. */
   eventsEnqueued(lead_ids: readonly string[]): Promise<void>;
+  /** These leads hand their events over later, unless another process has done so meanwhile. */
   postponeEvents(lead_ids: readonly string[], at: Date): Promise<void>;
 }
 
 /** Leads pushed one by one at the same moment that go to the database in one insert; each still gets its own answer. */
 const INSERTS_PER_BATCH = 100;
 
-/** Leads read by the holders of their batons at the same moment. */
+/** Leads read by the owners of their leases at the same moment. */
 const READS_PER_BATCH = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
@@ -61,36 +62,57 @@ const MARK_BYTES = 9;
 const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 
 /** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
-export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository {
-  const find = (filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
-  const findOne = (filter: Record<string, unknown>) => model.findOne(filter, PLAIN).lean<LeadDoc>();
+export const leadsRepository = (model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository => ({
+  ...writes(model, ids),
+  ...reads(model),
+});
+
+const findIn = (model: Model<LeadDoc>, filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
+
+function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
   const guarded = new GuardedCollection<LeadDoc, TransitionedLead>(model, {
     mark: () => ids.base64url(MARK_BYTES),
     projection: TRANSITIONED,
   });
-  const readBatched = joining(async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
-    const found = await find({ _id: { $in: lead_ids } });
-    const byId = new Map(found.map((lead) => [lead._id, lead]));
-    return lead_ids.map((id) => byId.get(id) ?? null);
-  }, READS_PER_BATCH);
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
-  const insertOne = joining(insertMany, INSERTS_PER_BATCH);
+  const insertOne = batched(insertMany, { maxItems: INSERTS_PER_BATCH });
   return {
     insert: async (leads) =>
       leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
-    async existing(lead_ids) {
-      const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).lean<{ _id: string }[]>();
-      return new Set(found.map((d) => d._id));
-    },
     transition: (transition) => guarded.transition(transition),
     transitionMany: (transitions) => guarded.transitionMany(transitions),
+    async eventsEnqueued(lead_ids) {
+      await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
+    },
+    async postponeEvents(lead_ids, at) {
+      await model.updateMany(
+        { _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } },
+        { $set: { report_due_at: at } },
+      );
+    },
+  } satisfies Partial<LeadsRepository>;
+}
+
+function reads(model: Model<LeadDoc>) {
+  const byId = batched(
+    async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
+      const found = new Map((await findIn(model, { _id: { $in: lead_ids } })).map((lead) => [lead._id, lead]));
+      return lead_ids.map((id) => found.get(id) ?? null);
+    },
+    { maxItems: READS_PER_BATCH },
+  );
+  return {
+    async existing(lead_ids) {
+      const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).lean<{ _id: string }[]>();
+      return new Set(found.map((lead) => lead._id));
+    },
     briefs: (scope, lead_ids) =>
       model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
-    byId: (scope, lead_id) => findOne({ _id: lead_id, ...within(scope) }),
-    byLease: readBatched,
+    byId: (scope, lead_id) => model.findOne({ _id: lead_id, ...within(scope) }, PLAIN).lean<LeadDoc>(),
+    byLease: byId,
     byRequest: (scope, request_id, limit) =>
-      find({ ...within(scope), request_id })
-        .sort({ created_at: -1, _id: -1 })
+      findIn(model, { ...within(scope), request_id })
+        .sort(PAGE_ORDER)
         .limit(limit),
     async withHistory(scope, lead_id) {
       const lead = await model.findOne({ _id: lead_id, ...within(scope) }).lean<LeadDoc>();
@@ -109,21 +131,12 @@ export function leadsRepository(model: Model<LeadDoc>, ids: Pick<Ids, "base64url
         .exec(),
     anyUnfinished: async (of) => (await model.findOne({ ...of, finished_at: null }, { _id: 1 }).lean()) !== null,
     expiredLeases: (now, limit) =>
-      find({ lease_until: { $lt: now } })
+      findIn(model, { lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
         .limit(limit),
     owedEvents: (now, limit) =>
-      find({ report_due_at: { $lte: now } })
+      findIn(model, { report_due_at: { $lte: now } })
         .sort({ report_due_at: 1 })
         .limit(limit),
-    eventsEnqueued: async (lead_ids) => {
-      await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
-    },
-    postponeEvents: async (lead_ids, at) => {
-      await model.updateMany(
-        { _id: { $in: [...lead_ids] }, report_due_at: { $exists: true } },
-        { $set: { report_due_at: at } },
-      );
-    },
-  };
+  } satisfies Partial<LeadsRepository>;
 }

@@ -1,14 +1,15 @@
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
-import { annotate, preCheckHistory, evaluationHistory, evaluationFields } from "../rules/lead-state-machine.ts";
-import type { LeadsRepository } from "../leads.repository.ts";
+import { evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
+import { annotate } from "../rules/lead-state-machine.ts";
+import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;
 
-/** What pre-checks may call the variables they give the payload: what a template can name. */
+/** Names of variables that pre-checks may add to the payload: what a template can name. */
 const VARIABLE = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const MAX_NAME = 100;
-/** Fields of the payload that decide whom we call and whom we tell; no answer from elsewhere may change them. */
+/** Fields of the payload that decide which number is called and where the webhook event goes; no answer from elsewhere may change them. */
 const PROTECTED_FIELDS: readonly string[] = ["customer_mobile_number", "reporting_webhook_url"];
 /** Variables taken from one attempt's pre-checks. */
 const MAX_EXPORTED = 100;
@@ -42,13 +43,13 @@ function annotationFields(p: Annotation, taken: Record<string, unknown>): Record
 
 /** What the history keeps: of variables their names, for their values are the customer's. */
 function annotationHistory(
-  { lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...told }: Annotation,
+  { lead_id: _lead, claim_no: _claim, exported: _exported, evaluation, pre_check_results = [], ...details }: Annotation,
   taken: Record<string, unknown>,
   refused: string[],
 ): Record<string, unknown> {
   const names = Object.keys(taken);
   return {
-    ...told,
+    ...details,
     ...preCheckHistory(pre_check_results),
     ...(evaluation === undefined ? {} : { evaluation: evaluationHistory(evaluation) }),
     ...(names.length > 0 ? { exported: names } : {}),
@@ -58,16 +59,15 @@ function annotationHistory(
 
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
 export async function annotateLead(
-  deps: ServiceDeps,
-  leads: LeadsRepository,
+  { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
   p: Annotation,
 ): Promise<ResultOf<"leads.annotate">> {
   const { taken, refused } = exportable(p.exported ?? {});
   const fields = annotationFields(p, taken);
-  const told = annotationHistory(p, taken, refused);
-  if (Object.keys(told).length === 0) return { done: false };
-  const now = deps.clock.now();
-  if (await leads.transition(annotate(p, fields, told, now))) return { done: true };
+  const details = annotationHistory(p, taken, refused);
+  if (Object.keys(details).length === 0) return { done: false };
+  const now = clock.now();
+  if (await leads.transition(annotate(p, fields, details, now))) return { done: true };
   const late = {
     ...(p.cost === undefined ? {} : { cost: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }),

@@ -1,96 +1,108 @@
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/clock.ts";
+import { fail } from "../../../shared/errors.ts";
+import { maskPhone } from "../../../shared/log.ts";
+import type { LeadDeps } from "../deps.ts";
+import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
-import { toClaimed, type FinishedDoc } from "../lists/lead-views.ts";
-import type { LeadsRepository } from "../leads.repository.ts";
-import { annotateLead } from "./annotation.ts";
 import { settle as decide } from "../rules/settlement.ts";
+import { inboundDocument, type InboundCall } from "./inbound-lead.ts";
 
-type Answer<N extends "leads.claimMany" | "leads.settle" | "leads.release" | "leads.annotate" | "leads.drop"> = Promise<
-  ResultOf<N>
->;
+/** Claims leads, each by compare-and-set on what was seen of it. */
+export async function claimMany(
+  { clock, leads }: LeadDeps,
+  { items, lease_seconds }: ParamsOf<"leads.claimMany">,
+): Promise<ResultOf<"leads.claimMany">> {
+  const now = clock.now();
+  const lease_until = plusSeconds(now, lease_seconds);
+  const claims = items.map(({ lead_id, due_at, claim_no, attempt }) =>
+    machine.claim({ lead_id, due_at: new Date(due_at), claim_no }, { ...attempt, claimed_at: now }, lease_until, now),
+  );
+  return { claimed: (await leads.transitionMany(claims)).map((lead) => lead && toClaimed(lead)) };
+}
 
-/** The moves of an attempt, from claim to settle, each one guarded write. `onFinished` runs once for every lead that reaches FINISHED. */
-export function attemptTransitions(deps: ServiceDeps, leads: LeadsRepository, onFinished: (lead: FinishedDoc) => void) {
-  return {
-    async claimMany(p: ParamsOf<"leads.claimMany">): Answer<"leads.claimMany"> {
-      const now = deps.clock.now();
-      const until = plusSeconds(now, p.lease_seconds);
-      const claims = p.items.map((i) =>
-        machine.claim(
-          { lead_id: i.lead_id, due_at: new Date(i.due_at), claim_no: i.claim_no },
-          { ...i.attempt, claimed_at: now },
-          until,
-          now,
-        ),
-      );
-      return {
-        claimed: (await leads.transitionMany(claims)).map((lead) => lead && toClaimed(lead)),
-      };
-    },
+/** Renews the lease of a claimed lead; done false: it is lost. */
+export async function renewLease(
+  { clock, leads }: LeadDeps,
+  p: ParamsOf<"leads.extend">,
+): Promise<ResultOf<"leads.extend">> {
+  const renewed = await leads.transition(machine.renewLease(p, plusSeconds(clock.now(), p.lease_seconds)));
+  return { done: renewed !== null };
+}
 
-    async release(p: ParamsOf<"leads.release">): Answer<"leads.release"> {
-      const lead = await leads.byLease(p.lead_id);
-      // a call of somebody to us can't be given back: it never waits
-      if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
-      const now = deps.clock.now();
-      const due_at = new Date(p.due_at);
-      const moved = await leads.transition(
-        p.pre_check
-          ? machine.releaseForPreCheck(p, lead, due_at, p.pre_check, now)
-          : machine.release(p, lead, due_at, p.reason, now, false),
-      );
-      if (moved) {
-        announceQueues(deps, [moved]);
-        deps.log.info(
-          { event: "lead.held", lead_id: p.lead_id, why: moved.held?.why ?? p.reason, until: p.due_at },
-          "lead given back, no attempt spent",
-        );
-      }
-      return { done: moved !== null };
-    },
+/** Releases an attempt that dialled nothing; the lead waits again. */
+export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Promise<ResultOf<"leads.release">> {
+  const { clock, leads, log } = deps;
+  const lead = await leads.byLease(p.lead_id);
+  // an inbound lead never waits, so it can't be released
+  if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
+  const now = clock.now();
+  const due_at = new Date(p.due_at);
+  const released = await leads.transition(
+    p.pre_check
+      ? machine.releaseForPreCheck(p, lead, due_at, p.pre_check, now)
+      : machine.release(p, lead, due_at, p.reason, now, false),
+  );
+  if (!released) return { done: false };
+  announceQueues(deps, [released]);
+  log.info(
+    { event: "lead.held", lead_id: p.lead_id, why: released.held?.why ?? p.reason, until: p.due_at },
+    "lead released, no attempt spent",
+  );
+  return { done: true };
+}
 
-    async drop(p: ParamsOf<"leads.drop">): Answer<"leads.drop"> {
-      const lead = await leads.byLease(p.lead_id);
-      const moved =
-        lead &&
-        (await leads.transition(
-          machine.drop({ lead_id: p.lead_id, due_at: new Date(p.due_at) }, lead, p.outcome, p.reason, deps.clock.now()),
-        ));
-      if (moved) onFinished(moved);
-      return { done: moved !== null };
-    },
+/** Finishes a waiting lead that must not be dialled. */
+export async function drop(
+  { clock, leads, onFinished }: LeadDeps,
+  { lead_id, due_at, outcome, reason }: ParamsOf<"leads.drop">,
+): Promise<ResultOf<"leads.drop">> {
+  const lead = await leads.byLease(lead_id);
+  if (!lead) return { done: false };
+  const seen = { lead_id, due_at: new Date(due_at) };
+  const dropped = await leads.transition(machine.drop(seen, lead, outcome, reason, clock.now()));
+  if (dropped) onFinished(dropped);
+  return { done: dropped !== null };
+}
 
-    async settle(p: Pick<ParamsOf<"leads.settle">, "lead_id" | "claim_no" | "facts">): Answer<"leads.settle"> {
-      const lead = await leads.byLease(p.lead_id);
-      const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
-      if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
-      const now = deps.clock.now();
-      const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
-      const moved = await leads.transition(
-        settlement.kind === "retry"
-          ? machine.retry(p, lead, p.facts, settlement, now)
-          : machine.finish(p, lead, p.facts, settlement.outcome, now),
-      );
-      if (!moved) return lost;
-      if (settlement.kind === "finish") onFinished(moved);
-      else {
-        announceQueues(deps, [moved]);
-        deps.log.info(
-          {
-            event: "lead.retry",
-            lead_id: moved._id,
-            after: settlement.outcome,
-            attempt: moved.attempt_count,
-            due_at: settlement.due_at,
-          },
-          "attempt ended, the lead will be called again",
-        );
-      }
-      return { done: true, status: moved.status, outcome: moved.outcome };
-    },
+/** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
+export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promise<ResultOf<"leads.settle">> {
+  const { clock, leads, log, onFinished } = deps;
+  const lead = await leads.byLease(p.lead_id);
+  const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
+  if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
+  const now = clock.now();
+  const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
+  const settled = await leads.transition(
+    settlement.kind === "retry"
+      ? machine.retry(p, lead, p.facts, settlement, now)
+      : machine.finish(p, lead, p.facts, settlement.outcome, now),
+  );
+  if (!settled) return lost;
+  if (settlement.kind === "finish") onFinished(settled);
+  else {
+    announceQueues(deps, [settled]);
+    const { outcome: after, due_at } = settlement;
+    log.info(
+      { event: "lead.retry", lead_id: settled._id, after, attempt: settled.attempt_count, due_at },
+      "attempt ended, the lead will be called again",
+    );
+  }
+  return { done: true, status: settled.status, outcome: settled.outcome };
+}
 
-    annotate: (p: ParamsOf<"leads.annotate">): Answer<"leads.annotate"> => annotateLead(deps, leads, p),
-  };
+/** Makes the lead of an inbound call, once: the asker gives its id. STORE_UNAVAILABLE. */
+export async function receive({ clock, leads, log }: LeadDeps, call: InboundCall): Promise<ResultOf<"leads.receive">> {
+  const { lead_id, from, template_id } = call;
+  const [written] = await leads.insert([inboundDocument(call, clock.now())]);
+  if (written === "failed" || written === undefined)
+    fail("STORE_UNAVAILABLE", "the lead of an inbound call could not be written; ask again");
+  const made = written === "written";
+  if (made)
+    log.info(
+      { event: "lead.received", lead_id, from: from && maskPhone(from), template_id },
+      "inbound call: lead made",
+    );
+  return { lead_id, claim_no: machine.INBOUND_STATE.claim_no, made };
 }

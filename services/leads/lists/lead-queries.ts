@@ -6,6 +6,7 @@ import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
 import { parseFilter } from "./lead-filters.ts";
 import { explainInbound } from "../attempts/inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
+import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import { GROUPING, periodOf, summaryOf, type Group } from "./lead-summary.ts";
 import { timelineOf } from "./lead-timeline.ts";
@@ -16,8 +17,6 @@ const SUMMARY_MAX_MS = 15_000;
 const TOOK_TOO_LONG = 50;
 
 const notFound = (): never => fail("LEAD_NOT_FOUND", "no lead with this id was found");
-const notAvailable = (what: string): never =>
-  fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
 
 /** What carriers name calls with; anything else names none. */
 const CALL_ID = /^[\x21-\x7e]{1,200}$/;
@@ -44,77 +43,108 @@ function readable({
   );
 }
 
-/** What people read of leads, always within their scope. */
-export function leadQueries(deps: ServiceDeps, leads: LeadsRepository) {
-  const mine = async (by: By, lead_id: string) =>
-    (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
-  return {
-    get: async ({ by, lead_id }: ParamsOf<"leads.get">): Promise<ResultOf<"leads.get">> =>
-      toRecord(await mine(by, lead_id)),
+/** What queries need of the service. */
+export interface QueryDeps extends Pick<ServiceDeps, "clock" | "env"> {
+  leads: LeadsRepository;
+}
 
-    async byRequest({ by, request_id }: ParamsOf<"leads.byRequest">): Promise<ResultOf<"leads.byRequest">> {
-      const found = await leads.byRequest(scopeOf(by), request_id, MAX_LEADS_PER_REQUEST_ID);
-      if (found.length === 0) fail("LEAD_NOT_FOUND", "no lead with this request_id was found");
-      return { request_id, count: found.length, leads: found.map(toSummary) };
-    },
+async function leadFor({ leads }: QueryDeps, by: By, lead_id: string): Promise<LeadDoc> {
+  return (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
+}
 
-    async list({ by, limit, cursor, ...asked }: ParamsOf<"leads.list">): Promise<ResultOf<"leads.list">> {
-      const { items, next_cursor } = pageOf(
-        await leads.page(scopeOf(by), parseFilter(asked), pageFilter(cursor), pageSize(limit)),
-        limit,
-      );
-      return { count: items.length, leads: items.map(toSummary), next_cursor };
-    },
+/** One lead of the asker's scope. */
+export const get = async (deps: QueryDeps, { by, lead_id }: ParamsOf<"leads.get">): Promise<ResultOf<"leads.get">> =>
+  toRecord(await leadFor(deps, by, lead_id));
 
-    async timeline({ by, lead_id }: ParamsOf<"leads.timeline">, bus: Bus): Promise<ResultOf<"leads.timeline">> {
-      const lead = (isUuid(lead_id) ? await leads.withHistory(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
-      const [calls, { deliveries }] = await Promise.all([
-        bus.call("dialer.history", { lead_id: lead._id }),
-        bus.call("webhook.deliveries", { lead_id: lead._id }),
-      ]);
-      const events = timelineOf({ lead, calls, deliveries });
-      return { lead_id: lead._id, count: events.length, events };
-    },
+/** The leads of a request_id. */
+export async function byRequest(
+  { leads }: QueryDeps,
+  { by, request_id }: ParamsOf<"leads.byRequest">,
+): Promise<ResultOf<"leads.byRequest">> {
+  const found = await leads.byRequest(scopeOf(by), request_id, MAX_LEADS_PER_REQUEST_ID);
+  if (found.length === 0) fail("LEAD_NOT_FOUND", "no lead with this request_id was found");
+  return { request_id, count: found.length, leads: found.map(toSummary) };
+}
 
-    async summary({ by, from, to, ...owned }: ParamsOf<"leads.summary">): Promise<ResultOf<"leads.summary">> {
-      const period = periodOf(
-        { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
-        deps.clock.now(),
-      );
-      const groups = await leads
-        .figures<Group>(scopeOf(by), { ...owned, ...period }, GROUPING, SUMMARY_MAX_MS)
-        .catch((error: unknown) => {
-          if (error instanceof Error && "code" in error && error.code === TOOK_TOO_LONG)
-            return fail(
-              "TIMEOUT",
-              "there are too many leads in the period to sum up in time; ask for a shorter one, or for one template",
-            );
-          throw error;
-        });
-      return summaryOf(groups, period, deps.env.COST_CURRENCY);
-    },
+/** A page of leads, newest first. */
+export async function list(
+  { leads }: QueryDeps,
+  { by, limit, cursor, ...asked }: ParamsOf<"leads.list">,
+): Promise<ResultOf<"leads.list">> {
+  const found = await leads.page(scopeOf(by), parseFilter(asked), pageFilter(cursor), pageSize(limit));
+  const { items, next_cursor } = pageOf(found, limit);
+  return { count: items.length, leads: items.map(toSummary), next_cursor };
+}
 
-    async explain({ by, lead_id, at }: ParamsOf<"leads.explain">, bus: Bus): Promise<ResultOf<"leads.explain">> {
-      const doc = await mine(by, lead_id);
-      if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
-      const lead = toWaiting(doc);
-      return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
-    },
-    async join({ by, lead_id }: ParamsOf<"leads.join">): Promise<ResultOf<"leads.join">> {
-      await mine(by, lead_id);
-      return notAvailable("Joining real-time sessions");
-    },
-    async speak({ by, lead_id }: ParamsOf<"leads.speak">): Promise<ResultOf<"leads.speak">> {
-      await mine(by, lead_id);
-      return notAvailable("Speaking in real-time sessions");
-    },
-    async recording({ by, call_sid }: ParamsOf<"leads.recording">, bus: Bus): Promise<ResultOf<"leads.recording">> {
-      const { recording } = CALL_ID.test(call_sid)
-        ? await bus.call("dialer.recordingOf", { call_id: call_sid })
-        : { recording: null };
-      if (!recording || !(await leads.byId(scopeOf(by), recording.lead_id)))
-        fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
-      return readable(recording);
-    },
-  };
+/** Everything recorded of a lead, by every service. */
+export async function timeline(
+  { leads }: QueryDeps,
+  bus: Bus,
+  { by, lead_id }: ParamsOf<"leads.timeline">,
+): Promise<ResultOf<"leads.timeline">> {
+  const lead = (isUuid(lead_id) ? await leads.withHistory(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
+  const [calls, { deliveries }] = await Promise.all([
+    bus.call("dialer.history", { lead_id: lead._id }),
+    bus.call("webhook.deliveries", { lead_id: lead._id }),
+  ]);
+  const events = timelineOf({ lead, calls, deliveries });
+  return { lead_id: lead._id, count: events.length, events };
+}
+
+/** Figures of the leads of a period. TIMEOUT where there are too many of them. */
+export async function summary(
+  { clock, env, leads }: QueryDeps,
+  { by, from, to, ...owned }: ParamsOf<"leads.summary">,
+): Promise<ResultOf<"leads.summary">> {
+  const period = periodOf(
+    { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
+    clock.now(),
+  );
+  const groups = await leads
+    .figures<Group>(scopeOf(by), { ...owned, ...period }, GROUPING, SUMMARY_MAX_MS)
+    .catch((error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === TOOK_TOO_LONG)
+        return fail(
+          "TIMEOUT",
+          "there are too many leads in the period to sum up in time; ask for a shorter one, or for one template",
+        );
+      throw error;
+    });
+  return summaryOf(groups, period, env.COST_CURRENCY);
+}
+
+/** Why a lead has not been called yet. */
+export async function explain(
+  deps: QueryDeps,
+  bus: Bus,
+  { by, lead_id, at }: ParamsOf<"leads.explain">,
+): Promise<ResultOf<"leads.explain">> {
+  const doc = await leadFor(deps, by, lead_id);
+  if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
+  const lead = toWaiting(doc);
+  return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
+}
+
+/** Refuses what this version does not offer for a lead of the asker's scope. LEAD_NOT_FOUND, NOT_AVAILABLE. */
+export async function unavailable(
+  deps: QueryDeps,
+  { by, lead_id }: ParamsOf<"leads.join">,
+  what: string,
+): Promise<never> {
+  await leadFor(deps, by, lead_id);
+  return fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
+}
+
+/** Where the recording of a call is. */
+export async function recording(
+  { leads }: QueryDeps,
+  bus: Bus,
+  { by, call_sid }: ParamsOf<"leads.recording">,
+): Promise<ResultOf<"leads.recording">> {
+  const { recording: found } = CALL_ID.test(call_sid)
+    ? await bus.call("dialer.recordingOf", { call_id: call_sid })
+    : { recording: null };
+  if (!found || !(await leads.byId(scopeOf(by), found.lead_id)))
+    fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
+  return readable(found);
 }

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import { fail } from "../../../shared/errors.ts";
-import { joining } from "../../../shared/joining.ts";
+import { batched } from "../../../shared/batching.ts";
 import { insertNew } from "../../../shared/unordered-insert.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 
@@ -22,11 +22,14 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
 
   /** Writes the keys that are free; true for each that was. */
   const take = (wanted: readonly PushKeyDoc[]): Promise<boolean[]> => insertNew(model, wanted);
-  const readOne = joining(async (ids: string[]) => {
-    const found = await read(ids);
-    return ids.map((id) => found.get(id) ?? null);
-  }, PER_BATCH);
-  const takeOne = joining(take, PER_BATCH);
+  const readOne = batched(
+    async (ids: string[]) => {
+      const found = await read(ids);
+      return ids.map((id) => found.get(id) ?? null);
+    },
+    { maxItems: PER_BATCH },
+  );
+  const takeOne = batched(take, { maxItems: PER_BATCH });
 
   /** What keys stand for that others have: what they took them for, unless that is over. */
   const others = async (wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>> => {

@@ -1,9 +1,9 @@
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import pLimit from "p-limit";
+import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/lead.ts";
-import { inSlices } from "../../../shared/in-slices.ts";
 import { drop } from "../rules/lead-state-machine.ts";
-import { toDue, type FinishedDoc } from "../lists/lead-views.ts";
-import type { LeadsRepository } from "../leads.repository.ts";
+import { toDue } from "../lists/lead-views.ts";
+import type { LeadDeps } from "../deps.ts";
 import { partsOf, queueOf } from "../rules/queue-names.ts";
 import type { HeadDoc, QueuesRepository } from "./queues.repository.ts";
 
@@ -52,7 +52,7 @@ export async function dueLeads(
   { queues, until }: ParamsOf<"leads.dueOf">,
 ): Promise<ResultOf<"leads.dueOf">> {
   const by = new Date(until);
-  const found = await inSlices(queues, PARALLEL, ({ queue, limit }) => repository.dueOf(queue, by, limit));
+  const found = await pLimit(PARALLEL).map(queues, ({ queue, limit }) => repository.dueOf(queue, by, limit));
   return {
     leads: found
       .flat()
@@ -61,15 +61,20 @@ export async function dueLeads(
   };
 }
 
-/** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. `onFinished` runs once for each. */
+/** Leads in PROCESSING, in all and by template. */
+export async function inFlight(queues: QueuesRepository): Promise<ResultOf<"leads.inFlight">> {
+  const templates = await queues.inFlight();
+  return { total: templates.reduce((sum, { count }) => sum + count, 0), templates };
+}
+
+/** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. */
 export async function expireLeads(
-  deps: ServiceDeps,
-  { leads, queues }: { leads: LeadsRepository; queues: QueuesRepository },
+  { clock, leads, onFinished }: LeadDeps,
+  queues: QueuesRepository,
   p: ParamsOf<"leads.expire">,
-  onFinished: (lead: FinishedDoc) => void,
 ): Promise<ResultOf<"leads.expire">> {
   const old = await queues.waitingSince(p.template_id, new Date(p.created_before), p.limit);
-  const now = deps.clock.now();
+  const now = clock.now();
   if (old.length === 0) return { expired: 0 };
   const ended = await leads.transitionMany(
     old.map((lead) => drop({ lead_id: lead._id, due_at: lead.due_at ?? null }, lead, "EXPIRED", p.reason, now)),

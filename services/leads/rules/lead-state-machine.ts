@@ -1,13 +1,14 @@
-import type { AttemptFacts, Evaluation } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts } from "../../../shared/contracts/attempt.ts";
 import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "../leads.model.ts";
+import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
-/** What a move adds to the lead's history. */
+/** What a transition adds to the lead's history. */
 interface HistoryPush {
   history: { $each: HistoryEntry[]; $slice: number };
 }
 
-/** One legal move as a guarded write: it happens whole or, when the guard no longer holds, not at all. */
+/** One legal transition as a guarded write: it happens whole or, when the guard no longer holds, not at all. */
 export interface LeadTransition {
   filter: Record<string, unknown>;
   update: {
@@ -18,19 +19,19 @@ export interface LeadTransition {
   };
 }
 
-/** Moves of one lead that are remembered; the oldest go first. */
+/** Transitions of one lead that its history keeps; the oldest go first. */
 const HISTORY_KEPT = 200;
 const historyEntry = (event: string, at: Date, details: Record<string, unknown>): { $push: HistoryPush } => ({
   $push: { history: { $each: [{ event, at, details }], $slice: -HISTORY_KEPT } },
 });
 
-/** A lead as the mover saw it. */
+/** A lead as the writer saw it. */
 export interface SeenLead {
   lead_id: string;
   due_at: Date;
 }
 
-/** The lease: whoever writes out of PROCESSING must name it. */
+/** The exclusive right to work on a lead: every write out of PROCESSING names it. claim_no is the fencing token. */
 export interface Lease {
   lead_id: string;
   claim_no: number;
@@ -39,7 +40,7 @@ export interface Lease {
 const WAITING = { $in: ["BACKLOG", "RETRY"] };
 const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
 
-/** FINISHED and owing its report in one write; leads without a webhook owe none. */
+/** FINISHED and owing its webhook event in one write; leads without a webhook owe none. */
 const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): Record<string, unknown> => ({
   status: "FINISHED",
   outcome,
@@ -60,7 +61,7 @@ export const QUEUED_STATE = {
   talk_seconds: 0,
 } as const;
 
-/** Where a lead of somebody who called us begins: in its only claim. */
+/** Where an inbound lead begins: in its only claim. */
 export const INBOUND_STATE = { ...QUEUED_STATE, status: "PROCESSING", attempt_count: 1, claim_no: 1 } as const;
 
 /** What the history of a lead begins with. */
@@ -98,7 +99,7 @@ export const claim = (
   },
 });
 
-/** PROCESSING -> same, the lease prolonged. */
+/** PROCESSING -> same, the lease renewed. */
 export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => ({
   filter: leasedBy(lease),
   update: { $set: { lease_until } },
@@ -113,20 +114,7 @@ export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Da
   },
 });
 
-/** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
-const CHECKS_KEPT = 10;
-/** The results as the history keeps them: of the variables they gave, the names. */
-export const preCheckHistory = (results: readonly Record<string, unknown>[]): Record<string, unknown> =>
-  results.length === 0
-    ? {}
-    : {
-        pre_check_results: results.slice(0, CHECKS_KEPT).map(({ exported, ...rest }) => ({
-          ...rest,
-          ...(typeof exported === "object" && exported !== null ? { exported: Object.keys(exported) } : {}),
-        })),
-      };
-
-/** PROCESSING -> where it came from, the attempt given back. Only for attempts that provably rang nowhere. */
+/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang nowhere. */
 export const release = (
   lease: Lease,
   lead: Queued & Pick<LeadDoc, "attempt_count">,
@@ -150,7 +138,7 @@ export const release = (
   },
 });
 
-/** The same, because a pre-check put the lead off: counted under its name, what the pre-checks found out is kept. Names are anybody's words: never part of a path. */
+/** The same, because a pre-check deferred the lead: counted under its name, with the results of the pre-checks. Names come from clients and are never part of a path. */
 export function releaseForPreCheck(
   lease: Lease,
   lead: Queued & Pick<LeadDoc, "attempt_count" | "pre_check_defers">,
@@ -180,83 +168,6 @@ export function releaseForPreCheck(
   };
 }
 
-/** Where a model's judgement of a talk is kept. */
-export const evaluationFields = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> => ({
-  trace_scores,
-  ...(summary === null ? {} : { "meta.summary": summary }),
-  ...(errors.length === 0 ? {} : { "meta.evaluation_errors": errors }),
-});
-
-/** What the history keeps of it: no word of the summary. */
-export const evaluationHistory = ({ trace_scores, summary, errors }: Evaluation): Record<string, unknown> => ({
-  trace_scores,
-  summary: summary !== null,
-  ...(errors.length === 0 ? {} : { evaluation_errors: errors.length }),
-});
-
-/** A new talk takes the place of the one before, and so does its judgement: the old one's is not told beside it. */
-const outdatedFields = ({ talk, evaluation }: AttemptFacts): Record<string, 1> =>
-  talk === null
-    ? {}
-    : {
-        ...((evaluation?.summary ?? null) === null ? { "meta.summary": 1 as const } : {}),
-        ...((evaluation?.errors ?? []).length === 0 ? { "meta.evaluation_errors": 1 as const } : {}),
-      };
-
-/** What an attempt leaves on the lead, whether it is the last one or not. Only what it knows is written: facts that came early or late stay. */
-export function attemptFields(facts: AttemptFacts): Record<string, unknown> {
-  const { talk } = facts;
-  return {
-    "meta.errors": [...(talk?.errors ?? []), ...(facts.error ? [facts.error] : [])],
-    ...(talk
-      ? {
-          "meta.transcription": talk.transcription,
-          "meta.call_ended_by": talk.ended_by,
-          "meta.node_traversal": talk.node_traversal,
-          "meta.variables": talk.variables,
-          trace_scores: {},
-        }
-      : {}),
-    ...(facts.evaluation ? evaluationFields(facts.evaluation) : {}),
-    ...(facts.pre_check_results.length > 0 ? { "meta.pre_check_results": facts.pre_check_results } : {}),
-    ...(facts.call_id === null ? {} : { call_id: facts.call_id }),
-    ...(facts.started_at === null ? {} : { call_initiated_time: new Date(facts.started_at) }),
-    ...(facts.ended_at === null ? {} : { call_end_time: new Date(facts.ended_at) }),
-  };
-}
-
-/** True when a person, not a machine, took the call. */
-const answeredByPerson = (facts: AttemptFacts): boolean =>
-  facts.answered_at !== null && !facts.machine && facts.talk?.machine !== true;
-
-const secondsBetween = (from: string | null, to: string | null): number =>
-  from && to ? Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000) : 0;
-
-/** What an attempt adds to the lead's counts. `attempt_count` counts real dials only: an attempt that asked no carrier is given back. */
-function countIncrements(facts: AttemptFacts): { $inc?: Record<string, number> } {
-  if (facts.ended === "not_dialled") return { $inc: { attempt_count: -1 } };
-  return answeredByPerson(facts)
-    ? { $inc: { answered_count: 1, talk_seconds: secondsBetween(facts.answered_at, facts.ended_at) } }
-    : {};
-}
-
-/** What the history keeps of an attempt's end; no word of the talk. */
-const attemptHistory = (lease: Lease, facts: AttemptFacts, outcome: string): Record<string, unknown> => ({
-  claim_no: lease.claim_no,
-  outcome,
-  ended: facts.ended,
-  call_id: facts.call_id,
-  answered_at: facts.answered_at,
-  ended_at: facts.ended_at,
-  ...preCheckHistory(facts.pre_check_results),
-  ...(facts.evaluation ? { evaluation: evaluationHistory(facts.evaluation) } : {}),
-  talk: facts.talk && {
-    turns: facts.talk.transcription.length,
-    user_turns: facts.talk.user_turns,
-    ended_by: facts.talk.ended_by,
-  },
-});
-
 /** PROCESSING -> RETRY. */
 export const retry = (
   lease: Lease,
@@ -277,7 +188,10 @@ export const retry = (
     },
     $unset: { lease_until: 1, ...outdatedFields(facts) },
     ...countIncrements(facts),
-    ...historyEntry("retry", now, { ...attemptHistory(lease, facts, next.outcome), due_at: next.due_at.toISOString() }),
+    ...historyEntry("retry", now, {
+      ...attemptHistory(lease.claim_no, facts, next.outcome),
+      due_at: next.due_at.toISOString(),
+    }),
   },
 });
 
@@ -294,7 +208,7 @@ export const finish = (
     $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now) },
     $unset: { lease_until: 1, ...outdatedFields(facts) },
     ...countIncrements(facts),
-    ...historyEntry("finished", now, attemptHistory(lease, facts, outcome)),
+    ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
 });
 
@@ -328,14 +242,17 @@ export const abort = (
   },
 });
 
-/** Facts that arrive early or late; status is never touched. `told` is what the history keeps of them. `later`: only where another attempt has begun since. */
+/** Facts that arrive early or late; status is never touched. `details` is what the history keeps of them. `later`: only where another attempt has begun since. */
 export const annotate = (
   lease: Lease,
   facts: Record<string, unknown>,
-  told: Record<string, unknown>,
+  details: Record<string, unknown>,
   now: Date,
   later = false,
 ): LeadTransition => ({
   filter: { _id: lease.lead_id, claim_no: later ? { $gt: lease.claim_no } : lease.claim_no },
-  update: { $set: { ...facts, updated_at: now }, ...historyEntry("noted", now, { claim_no: lease.claim_no, ...told }) },
+  update: {
+    $set: { ...facts, updated_at: now },
+    ...historyEntry("noted", now, { claim_no: lease.claim_no, ...details }),
+  },
 });

@@ -1,0 +1,10 @@
+import type { ServiceDeps } from "../../shared/bus.ts";
+import type { FinishedDoc } from "./lists/lead-views.ts";
+import type { LeadsRepository } from "./leads.repository.ts";
+
+/** What the transitions of a lead need. */
+export interface LeadDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
+  leads: LeadsRepository;
+  /** Runs once for every lead that reaches FINISHED. */
+  onFinished(lead: FinishedDoc): void;
+}
