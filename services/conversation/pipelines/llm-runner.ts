@@ -1,6 +1,5 @@
 import type { DialogueEvent } from "../dialogue/dialogue-state.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
-import { plainText } from "./plain-text.ts";
 import type { GenerateEffect, PipelineHost } from "./port.ts";
 
 /** Where an answer's tokens go. `end` may be called again. */
@@ -50,6 +49,11 @@ export interface LlmRunnerOptions {
   openSink(effect: GenerateEffect): TokenSink;
   dispatch(event: DialogueEvent): void;
 }
+
+const UNSPEAKABLE = /[*`\p{Extended_Pictographic}\u{FE0F}\u{200D}]/gu;
+
+/** A model's text without markup and emoji, which a voice would read aloud; works piece by piece. Digits, # and © stay: they can be spoken. */
+export const plainText = (text: string): string => text.replace(UNSPEAKABLE, (c) => (/[©®™]/.test(c) ? c : ""));
 
 const keyOf = ({ messages, tools }: GenerateEffect): string => JSON.stringify([messages, tools]);
 

@@ -1,18 +1,17 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { beepDetector } from "../audio/beep-detector.ts";
 import { dtmfTones } from "../audio/dtmf-tones.ts";
 import { isBackchannel } from "../audio/endpointing.ts";
 import { codecFor } from "../audio/g711.ts";
-import type { BeepDetector, VoiceActivity } from "../audio/port.ts";
+import type { VoiceActivity } from "../audio/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
 import { audioPlayout, type AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
-import { bargeIn, type BargeIn } from "./barge-in.ts";
-import { beepWait, type BeepWait } from "./beep-wait.ts";
+import { bargeIn, type BargeIn, type BargeInOptions } from "./barge-in.ts";
 import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
 import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
 import { latencyMeter } from "./turn-latency.ts";
+import { VoicemailBeep } from "./voicemail-beep.ts";
 import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-processor.ts";
 
 /** A carrier that sends nothing for so many ticks (half a second) sends silence. Fewer are a late network, whose audio still comes: silence put into it would break its words. */
@@ -30,24 +29,46 @@ export interface TurnTakingOptions {
   recorder?(rate: number): Recorder;
 }
 
+const bargeInOn = (
+  { speechSettings: { language } }: PipelineHost,
+  playout: AudioPlayout,
+  processor: VoiceProcessor,
+  how: Pick<BargeInOptions, "now" | "interrupt">,
+): BargeIn =>
+  bargeIn({
+    ...how,
+    playout,
+    transcribing: () => processor.hasPendingSpeech,
+    isBackchannel: (text) => isBackchannel(text, language) && !ASKS.test(playout.spoken),
+  });
+
+/** Sends DTMF by a message of the leg, by the carrier's command, or as tones. */
+const dtmfSender =
+  (mode: TurnTakingOptions["dtmf"], leg: MediaLeg, host: PipelineHost, playTones: (digits: string) => void) =>
+  (digits: string): void => {
+    if (leg.sendDtmf) leg.sendDtmf(digits);
+    else if (mode === "command") host.sendDtmf(digits);
+    else playTones(digits);
+  };
+
 /** Who speaks when on an audio leg, what an interruption cuts, and what silence means. */
 export class TurnTaking {
-  readonly #o: TurnTakingOptions;
-  readonly #leg: MediaLeg;
+  /** Monotonic ms. */
+  readonly #now: () => number;
+  readonly #sendDtmf: (digits: string) => void;
   readonly #host: PipelineHost;
   readonly #rate: number;
   readonly #decode: (frame: Uint8Array) => Int16Array;
   readonly #playout: AudioPlayout;
   readonly #processor: VoiceProcessor;
   readonly #bargeIn: BargeIn;
-  readonly #beepDetector: BeepDetector;
+  readonly #beep: VoicemailBeep;
   readonly #dtmf: DtmfCollector;
   readonly #latency = latencyMeter();
   readonly #filler: FillerTimer;
   readonly #idle: IdleWatch;
   /** Records both sides; null: the call is not recorded. */
   readonly recorder: Recorder | null;
-  #beepWait: BeepWait | null = null;
   #ended = false;
   /** Ticks since the carrier's last frame. */
   #missed = 0;
@@ -56,25 +77,19 @@ export class TurnTaking {
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
     const { rate } = format;
     const codec = codecFor(format);
-    const now = (): number => this.#now();
+    const now = (): number => o.clock.monotonicMs();
     const recorder = o.recorder?.(rate) ?? null;
     const played = recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {};
-    this.#o = o;
-    this.#leg = leg;
+    this.#now = now;
     this.#host = host;
     this.#rate = rate;
     this.#decode = codec.decode;
     this.recorder = recorder;
     this.#playout = audioPlayout({ leg, clock: o.clock, rate, encode: codec.encode, ...played });
     this.#processor = o.processor({ host, playout: this.#playout, format, events: this.#processorEvents(), now });
-    this.#bargeIn = bargeIn({
-      playout: this.#playout,
-      now,
-      interrupt: () => this.#interrupt(),
-      transcribing: () => this.#processor.hasPendingSpeech,
-      isBackchannel: (text) => isBackchannel(text, host.speechSettings.language) && !ASKS.test(this.#playout.spoken),
-    });
-    this.#beepDetector = beepDetector(rate);
+    this.#bargeIn = bargeInOn(host, this.#playout, this.#processor, { now, interrupt: () => this.#interrupt() });
+    this.#sendDtmf = dtmfSender(o.dtmf, leg, host, (digits) => this.#processor.playAudio(dtmfTones(digits, rate)));
+    this.#beep = new VoicemailBeep(o.clock, host.signals_beep, rate, () => host.dispatch({ type: "beep" }));
     this.#dtmf = dtmfCollector(o.clock, (digits) => this.#callerInput({ type: "dtmf", digits }));
     this.#filler = new FillerTimer(o.fillers);
     this.#idle = new IdleWatch(host.idle_ms, idleSinceMs);
@@ -133,7 +148,7 @@ export class TurnTaking {
     if (audibleSince !== null) this.#latency.firstAudio(audibleSince, this.#processor.first_token_ms, this.#host);
     if (audibleSince !== null || this.#processor.spokenText() !== "") this.#filler.cancel();
     const filler = this.#filler.due(now);
-    if (filler !== null && !this.#ended && this.#beepWait === null)
+    if (filler !== null && !this.#ended && !this.#beep.awaited)
       this.#processor.say(filler, { interruptible: true, aside: true });
     this.#watchIdle(now);
   }
@@ -142,7 +157,7 @@ export class TurnTaking {
   end(goodbye: string | null): void {
     this.#ended = true;
     this.#dtmf.stop();
-    this.#beepWait?.stop();
+    this.#beep.stop();
     this.#processor.cancelGeneration();
     this.#processor.discardTurn();
     this.#playout.resume();
@@ -152,15 +167,11 @@ export class TurnTaking {
   /** The leg is gone. */
   close(): void {
     this.#dtmf.stop();
-    this.#beepWait?.stop();
+    this.#beep.stop();
     this.#processor.discardTurn();
     // what nobody heard was not said
     if (this.sounding) this.#interrupt();
     this.#processor.close();
-  }
-
-  #now(): number {
-    return this.#o.clock.monotonicMs();
   }
 
   #processorEvents(): ProcessorEvents {
@@ -171,7 +182,7 @@ export class TurnTaking {
       sttFailed: (code) => {
         this.#host.recordError(code);
         this.#bargeIn.noSpeech();
-        if (!this.#ended && !this.#beepWait) this.#host.dispatch({ type: "stt_failed", code });
+        if (!this.#ended && !this.#beep.awaited) this.#host.dispatch({ type: "stt_failed", code });
       },
       ttsFailed: (code) => {
         this.#host.recordError(code);
@@ -185,18 +196,15 @@ export class TurnTaking {
   /** `frame` null: silence that the carrier did not send. It is not recorded: it would push out what was merely late. */
   #callerAudio(pcm: Int16Array, frame: Uint8Array | null): void {
     if (frame !== null) this.recorder?.heard(pcm, this.#now());
-    if (this.#beepWait && !this.#host.signals_beep && this.#beepDetector.push(pcm)) {
-      this.#beepWait.stop();
-      this.#host.dispatch({ type: "beep" });
-    } else this.#voiceActivity(this.#processor.pushAudio(pcm, frame));
+    if (!this.#beep.detect(pcm)) this.#voiceActivity(this.#processor.pushAudio(pcm, frame));
   }
 
   #voiceActivity(activity: VoiceActivity): void {
     if (activity.speaking !== this.#speaking) {
       this.#speaking = activity.speaking;
-      this.#beepWait?.speechChanged(activity.speaking);
+      this.#beep.speechChanged(activity.speaking);
     }
-    if (!this.#ended && this.#beepWait === null) this.#bargeIn.voiceActivity(activity, this.#processor.speaking);
+    if (!this.#ended && !this.#beep.awaited) this.#bargeIn.voiceActivity(activity, this.#processor.speaking);
   }
 
   #watchIdle(now: number): void {
@@ -210,7 +218,7 @@ export class TurnTaking {
   }
 
   #turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void {
-    if (this.#ended || this.#beepWait) return;
+    if (this.#ended || this.#beep.awaited) return;
     if (this.#bargeIn.turnEnded(text)) {
       this.#processor.discardTurn();
       return;
@@ -235,19 +243,12 @@ export class TurnTaking {
     this.#processor.interrupt((spoken) => this.#host.dispatch({ type: "interrupted", spoken }));
   }
 
-  #sendDtmf(digits: string): void {
-    if (this.#leg.sendDtmf) this.#leg.sendDtmf(digits);
-    else if (this.#o.dtmf === "command") this.#host.sendDtmf(digits);
-    else this.#processor.playAudio(dtmfTones(digits, this.#rate));
-  }
-
   #awaitBeep(): void {
     this.#dtmf.stop();
     // what is cut here was not said either
     if (this.sounding) this.#interrupt();
     else this.#processor.interrupt(() => undefined);
     this.#processor.discardTurn();
-    this.#beepWait = beepWait(this.#o.clock, this.#host.signals_beep, () => this.#host.dispatch({ type: "beep" }));
-    this.#beepWait.speechChanged(this.#speaking);
+    this.#beep.await(this.#speaking);
   }
 }

@@ -2,7 +2,6 @@ import type { Bus } from "../../../shared/bus.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import type { Env } from "../../../shared/env.ts";
-import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog, type Log } from "../../../shared/log.ts";
 import { conversationFacts } from "../dialogue/conversation-facts.ts";
 import { newDialogue, type DialogueState, type Effect, type StopReason } from "../dialogue/dialogue-state.ts";
@@ -14,6 +13,7 @@ import { startTimer } from "../timer.ts";
 import { holdAttemptLease, type AttemptLease } from "./attempt-lease.ts";
 import type { CompiledTemplate } from "./compiled-templates.ts";
 import { DialogueLoop } from "./dialogue-loop.ts";
+import { externalEffects, type ExternalEffects } from "./external-effects.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
@@ -72,6 +72,7 @@ class LiveSession implements ConversationSession {
   readonly #lease: AttemptLease;
   readonly #progress: Progress;
   readonly #loop: DialogueLoop;
+  readonly #external: ExternalEffects;
   readonly #pipeline: VoicePipeline;
   /** Signals of voicemail that came before the leg was ready to speak. */
   readonly #early: ("machine" | "beep")[];
@@ -88,7 +89,6 @@ class LiveSession implements ConversationSession {
     open: OpenPipeline,
   ) {
     const { _id: call_ref, lead_id, claim_no } = doc;
-    const { bus, clock, env } = deps;
     this.call_ref = call_ref;
     this.#deps = deps;
     this.#doc = doc;
@@ -105,6 +105,14 @@ class LiveSession implements ConversationSession {
           { event: "talk.broken", error: errorForLog(error) },
           "A step of a conversation failed; the call is ended.",
         ),
+    });
+    const { bus, clock, env, web } = deps;
+    this.#external = externalEffects({
+      bus,
+      web,
+      log: this.#log,
+      call_ref,
+      dispatch: (event) => this.#loop.dispatch(event),
     });
     const onLost = (): void => {
       this.#leaseLost = true;
@@ -163,7 +171,7 @@ class LiveSession implements ConversationSession {
       preview: (event) => loop.preview(event),
       listening: () => loop.state.mode === "listening" && loop.state.node !== "",
       dtmfCollection: () => collectionOf(flow, loop.state.node),
-      sendDtmf: (digits) => this.#sendDtmf(digits),
+      sendDtmf: (digits) => void this.#external.sendDtmf(digits),
       signals_beep: this.#answered.signals_beep,
       idle_ms: template.limits.idle_seconds * MS_PER_SECOND,
       speechSettings: { language: template.language, voice: template.voice },
@@ -187,25 +195,13 @@ class LiveSession implements ConversationSession {
     this.#loop.dispatch({ type: "started" });
   }
 
-  #sendDtmf(digits: string): void {
-    // the tones may be a secret: they are never logged
-    void this.#deps.bus
-      .call("dialer.sendDtmf", { call_ref: this.call_ref, digits })
-      .catch((error: unknown) =>
-        this.#log.warn(
-          { event: "talk.keys_not_pressed", code: codeOf(error) },
-          "DTMF could not be sent; the conversation goes on.",
-        ),
-      );
-  }
-
   #perform(pipeline: VoicePipeline, effect: Effect): void {
     switch (effect.type) {
       case "http":
-        void this.#request(pipeline, effect);
+        void this.#external.request(pipeline, effect, this.#loop.ended);
         return;
       case "transfer":
-        void this.#transfer(pipeline, effect);
+        void this.#external.transfer(pipeline, effect);
         return;
       case "note_error":
         this.#log.warn({ event: "talk.fault", code: effect.code, flow_node: effect.node }, "An error in the dialogue.");
@@ -214,27 +210,6 @@ class LiveSession implements ConversationSession {
         this.#transferred = effect.transferred;
     }
     pipeline.perform(effect satisfies SpeechEffect);
-  }
-
-  async #request(pipeline: VoicePipeline, effect: Extract<Effect, { type: "http" }>): Promise<void> {
-    pipeline.externalWaitStarted?.();
-    const { ok, result } = await this.#deps.web(effect, this.#loop.ended);
-    this.#loop.dispatch({ type: "http_done", call_id: effect.call_id, ok, result });
-  }
-
-  async #transfer(pipeline: VoicePipeline, effect: Extract<Effect, { type: "transfer" }>): Promise<void> {
-    const { call_id, to } = effect;
-    try {
-      await pipeline.playedOut();
-      await this.#deps.bus.call("dialer.transfer", { call_ref: this.call_ref, to });
-      this.#loop.dispatch({ type: "transfer_done", call_id });
-    } catch (error) {
-      this.#log.warn(
-        { event: "talk.not_transferred", error: errorForLog(error) },
-        "The call could not be transferred; the conversation goes on.",
-      );
-      this.#loop.dispatch({ type: "transfer_failed", call_id, code: codeOf(error) });
-    }
   }
 
   #keep(before: DialogueState, state: DialogueState): void {

@@ -1,5 +1,5 @@
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
-import { plainText } from "../../../services/conversation/pipelines/plain-text.ts";
+import { plainText } from "../../../services/conversation/pipelines/llm-runner.ts";
 import { playbackEstimate } from "../../../services/conversation/pipelines/text-relay/playback-estimate.ts";
 import type { SpeechEffect, PipelineHost } from "../../../services/conversation/pipelines/port.ts";
 import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";

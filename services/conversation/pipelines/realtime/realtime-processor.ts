@@ -9,17 +9,14 @@ import {
 import {
   appendAudio,
   deleteItem,
-  truncateItem,
+  type RealtimeAudioFormat,
   type RealtimeEvent,
 } from "../../providers/realtime/realtime-dialect.ts";
 import { realtimeErrorCode, serverErrorKind } from "../../providers/realtime/server-errors.ts";
 import type { GenerateEffect } from "../port.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
-import { CallerTurns } from "./caller-turns.ts";
-import { VerbatimTexts } from "./verbatim-texts.ts";
-import { RealtimeGeneration } from "./realtime-generation.ts";
-import { ResponseAudio } from "./response-audio.ts";
-import { ResponseQueue, type ModelResponse, type ResponseEnd } from "./response-queue.ts";
+import { CallerTurns, type TurnEvents } from "./caller-turns.ts";
+import { RealtimeOutput } from "./realtime-output.ts";
 import { SessionSync } from "./session-sync.ts";
 import { wireAudio, type WireAudio } from "./wire-audio.ts";
 
@@ -37,6 +34,18 @@ export interface RealtimeProcessorOptions {
   connect?: typeof realtimeConnection;
 }
 
+/** Opens the server's session with the conversation's language and voice. */
+function openSession(
+  { address, transcription_model }: RealtimeProcessorOptions,
+  { host }: ProcessorContext,
+  audio_format: RealtimeAudioFormat,
+  send: (event: object) => void,
+): SessionSync {
+  const { language, voice } = host.speechSettings;
+  const settings = { voice: voice ?? address.voice, audio_format, language, transcription_model };
+  return new SessionSync({ dialect: address.dialect, settings, send });
+}
+
 class RealtimeProcessor implements VoiceProcessor {
   readonly #o: RealtimeProcessorOptions;
   readonly #context: ProcessorContext;
@@ -45,64 +54,58 @@ class RealtimeProcessor implements VoiceProcessor {
   readonly #wire: WireAudio;
   readonly #session: SessionSync;
   readonly #turns: CallerTurns;
-  readonly #responses: ResponseQueue;
-  readonly #audio: ResponseAudio;
-  readonly #generation: RealtimeGeneration;
-  readonly #verbatim: VerbatimTexts;
+  readonly #output: RealtimeOutput;
   readonly #errors = new Set<string>();
   #activity: VoiceActivity;
   /** The connection is of no use any more. */
   #closed = false;
 
   constructor(o: RealtimeProcessorOptions, context: ProcessorContext) {
-    const { format, playout, host } = context;
+    const { format, host } = context;
+    const { dialect } = o.address;
     this.#o = o;
     this.#context = context;
     this.#wire = wireAudio(format);
     this.#vad = energyVad({ rate: format.rate });
     this.#activity = this.#vad.push(new Int16Array(format.rate / FRAMES_PER_SECOND));
+    const failed = (code: string): void => this.#failed(code);
     this.#connection = (o.connect ?? realtimeConnection)(o.address, {
       event: (event) => {
         if (!this.#closed) this.#received(event);
       },
-      lost: () => this.#failed("REALTIME_LOST"),
+      lost: () => failed("REALTIME_LOST"),
     });
-    this.#session = this.#openSession();
-    const { bytesPerMs } = this.#wire;
-    this.#audio = new ResponseAudio({ playout, bytesPerMs, decoder: () => this.#wire.decoder() });
-    this.#responses = this.#openResponses();
-    this.#generation = new RealtimeGeneration({
-      context,
-      session: this.#session,
-      responses: this.#responses,
-      audio: this.#audio,
+    const send = (event: object): void => this.#connection.send(event);
+    this.#session = openSession(o, context, this.#wire.name, send);
+    this.#output = new RealtimeOutput({ context, dialect, wire: this.#wire, session: this.#session, send, failed });
+    this.#turns = new CallerTurns({
+      judge: o.judge ?? ruleBasedEndpointing(),
+      language: host.speechSettings.language,
+      now: () => context.now(),
+      expectsShort: () => host.dtmfCollection() !== null,
+      events: this.#turnEvents(send),
     });
-    this.#verbatim = new VerbatimTexts(this.#responses, {
-      error: (code) => host.recordError(code),
-      failed: (code) => this.#failed(code),
-    });
-    this.#turns = this.#openTurns();
   }
 
   get hasPendingSpeech(): boolean {
     return this.#activity.speaking || this.#turns.hasPendingSpeech;
   }
   get generating(): boolean {
-    return this.#generation.active;
+    return this.#output.generating;
   }
   get speaking(): boolean {
-    return this.#responses.speaking;
+    return this.#output.speaking;
   }
   get first_token_ms(): number | null {
-    return this.#generation.first_token_ms;
+    return this.#output.first_token_ms;
   }
 
   pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity {
     this.#activity = this.#vad.push(pcm);
     if (this.#closed) return this.#activity;
-    const bytes = this.#wire.up(pcm, frame);
-    const { buffer, byteOffset, byteLength } = bytes;
-    if (byteLength > 0) this.#send(appendAudio(Buffer.from(buffer, byteOffset, byteLength).toString("base64")));
+    const { buffer, byteOffset, byteLength } = this.#wire.up(pcm, frame);
+    if (byteLength > 0)
+      this.#connection.send(appendAudio(Buffer.from(buffer, byteOffset, byteLength).toString("base64")));
     this.#turns.voiceActivity(this.#activity);
     return this.#activity;
   }
@@ -110,51 +113,38 @@ class RealtimeProcessor implements VoiceProcessor {
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
     // a filler would be one more response of the same model, in the way of the one that is awaited
     if (how.aside || text.trim() === "" || this.#closed) return;
-    this.#generation.cancelPreemptive();
-    this.#verbatim.say(text.trim(), how);
+    this.#output.say(text.trim(), how);
   }
 
   generate(effect: GenerateEffect): void {
-    if (!this.#closed) this.#generation.generate(effect);
+    if (!this.#closed) this.#output.generate(effect);
   }
 
   playAudio(pcm: Pcm): void {
-    this.#audio.aside(pcm);
+    this.#output.playAudio(pcm);
   }
 
   spokenText(): string {
-    return this.#generation.text;
+    return this.#output.text;
   }
 
   interrupt(report: (spoken: string) => void): void {
-    const { spoken, unfinished } = this.#context.playout.flush();
-    this.#generation.interrupt(() => {
-      this.#generation.cancelPreemptive();
-      this.#responses.cancelAll();
-      this.#verbatim.clear();
-      for (const { id, answer, heard_ms } of this.#audio.truncate(unfinished)) {
-        if (heard_ms > 0) this.#send(truncateItem(id, heard_ms));
-        // of one that is still being made, the rest goes once it has ended
-        else if (answer.completed) this.#send(deleteItem(id));
-      }
-      report(spoken);
-    });
+    this.#output.interrupt(report);
   }
 
   discardTurn(): void {
-    this.#generation.cancelPreemptive();
+    this.#output.cancelPreemptive();
     this.#turns.discard();
   }
 
   cancelGeneration(): void {
-    this.#generation.cancelPreemptive();
-    this.#generation.cancel();
+    this.#output.cancel();
   }
 
   tick(): void {
     if (this.#closed) return;
     this.#turns.tick();
-    this.#responses.tick();
+    this.#output.tick();
   }
 
   close(): void {
@@ -162,64 +152,26 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#connection.close();
   }
 
-  #send(event: object): void {
-    this.#connection.send(event);
-  }
-
-  #openSession(): SessionSync {
-    const { address, transcription_model } = this.#o;
-    const { language, voice } = this.#context.host.speechSettings;
-    const settings = { voice: voice ?? address.voice, audio_format: this.#wire.name, language, transcription_model };
-    return new SessionSync({ dialect: address.dialect, settings, send: (event) => this.#send(event) });
-  }
-
-  #openResponses(): ResponseQueue {
-    const { dialect } = this.#o.address;
-    const wire = { dialect, send: (event: object) => this.#send(event), now: () => this.#context.now() };
-    return new ResponseQueue(wire, {
-      audio: (response, id, audio) => {
-        this.#generation.audioArrived(response);
-        this.#audio.audio(response, id, Buffer.from(audio, "base64"), this.#isInterruptible(response));
+  #turnEvents(send: (event: object) => void): TurnEvents {
+    const { events } = this.#context;
+    return {
+      partialTranscript: (text) => events.partialTranscript(text),
+      noSpeech: () => {
+        this.#output.cancelPreemptive();
+        events.noSpeech();
       },
-      text: (response, id, text) => {
-        this.#generation.outputArrived(response);
-        this.#audio.text(response, id, text, this.#isInterruptible(response));
+      turnEnded: (text, timing) => {
+        this.#session.transcriptKnown(text);
+        events.turnEnded(text, timing);
+        // an answer that the turn did not ask for
+        this.#output.cancelPreemptive();
       },
-      ended: (response, end) => this.#responseEnded(response, end),
-      preemptiveFailed: (response) => this.#generation.preemptiveFailed(response),
-    });
-  }
-
-  #openTurns(): CallerTurns {
-    const { host, events } = this.#context;
-    return new CallerTurns({
-      judge: this.#o.judge ?? ruleBasedEndpointing(),
-      language: host.speechSettings.language,
-      now: () => this.#context.now(),
-      expectsShort: () => host.dtmfCollection() !== null,
-      events: {
-        partialTranscript: (text) => events.partialTranscript(text),
-        noSpeech: () => {
-          this.#generation.cancelPreemptive();
-          events.noSpeech();
-        },
-        turnEnded: (text, timing) => {
-          this.#session.transcriptKnown(text);
-          events.turnEnded(text, timing);
-          // an answer that the turn did not ask for
-          this.#generation.cancelPreemptive();
-        },
-        sttFailed: (code) => {
-          this.#generation.cancelPreemptive();
-          events.sttFailed(code);
-        },
-        itemDiscarded: (id) => this.#send(deleteItem(id)),
+      sttFailed: (code) => {
+        this.#output.cancelPreemptive();
+        events.sttFailed(code);
       },
-    });
-  }
-
-  #isInterruptible(response: ModelResponse): boolean {
-    return this.#verbatim.isInterruptible(response) ?? this.#generation.isInterruptible(response);
+      itemDiscarded: (id) => send(deleteItem(id)),
+    };
   }
 
   #received(event: RealtimeEvent): void {
@@ -228,41 +180,32 @@ class RealtimeProcessor implements VoiceProcessor {
     else if (event.type === "transcript") this.#turns.transcript(event.item_id, event.text);
     else if (event.type === "transcription_failed") this.#turns.transcriptionFailed(event.item_id);
     else if (event.type === "error") this.#serverError(event.code, event.event_id);
-    else this.#responses.receive(event);
+    else this.#output.receive(event);
   }
 
-  /** The server's endpointing has ended the caller's turn; the answer may begin before its words are known. One begun before does not include them. */
+  /** The server's endpointing has ended the caller's turn. An answer begun before does not include it; one may begin before its words are known. */
   #committed(item_id: string): void {
     this.#turns.committed(item_id);
-    this.#generation.cancelPreemptive();
-    const { playout, host } = this.#context;
-    const busy = this.#generation.active || this.#responses.speaking || playout.busy;
-    if (this.#o.preemptive && !busy && host.listening()) this.#generation.startPreemptive();
+    this.#output.cancelPreemptive();
+    if (this.#o.preemptive) this.#output.startPreemptive();
   }
 
   #serverError(code: string, event_id: string | null): void {
-    if (this.#responses.refused(code, event_id)) return;
+    if (this.#output.refused(code, event_id)) return;
     const kind = serverErrorKind(code, event_id);
     if (kind === "fatal") this.#failed(realtimeErrorCode(code));
-    else if (kind === "error" && !this.#errors.has(code) && this.#errors.size < MAX_SERVER_ERRORS) {
-      this.#errors.add(code);
-      this.#context.host.recordError(realtimeErrorCode(code));
-    }
+    if (kind !== "error" || this.#errors.has(code) || this.#errors.size >= MAX_SERVER_ERRORS) return;
+    this.#errors.add(code);
+    this.#context.host.recordError(realtimeErrorCode(code));
   }
 
   /** Nothing is heard or said any more. */
   #failed(code: string): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#generation.clear();
-    this.#responses.cancelAll();
+    this.#output.clear();
     this.#connection.close();
     this.#context.events.ttsFailed(code);
-  }
-
-  #responseEnded(response: ModelResponse, end: ResponseEnd): void {
-    this.#audio.end(response);
-    if (!this.#verbatim.ended(response, end.code)) this.#generation.ended(response, end);
   }
 }
 

@@ -7,16 +7,16 @@ import {
   type RealtimeEvent,
 } from "../../providers/realtime/realtime-dialect.ts";
 
-/** An answer that gives no sign for this long is given up. */
+/** A response without output for this long is given up. */
 export const RESPONSE_TIMEOUT_MS = 5000;
-/** An answer that was taken back has this long to end before the next one is asked for all the same. */
+/** A cancelled response has this long to end before the next one is requested all the same. */
 const CANCEL_MS = 1500;
-/** A server that is not done with an answer we don't know is asked again after this. */
+/** A server that is busy with a response we don't know is asked again after this. */
 const REFUSED_MS = 250;
 
-/** An answer of the model: asked for, being made, made. */
+/** A response of the model: requested, in progress, or completed. */
 export interface ModelResponse {
-  /** What it has to be, word for word; null: what the model thinks of. */
+  /** What it must say, word for word; null: what the model generates. */
   readonly verbatim: string | null;
   /** Its name between us and the server; a new one at each try. */
   ask: string;
@@ -25,7 +25,7 @@ export interface ModelResponse {
   asked_at: number;
   alive_at: number;
   first_ms: number | null;
-  /** What comes of it waits in `held` until it is certain that it is wanted. */
+  /** False: preemptive; its output waits in `held`. */
   wanted: boolean;
   held: (() => void)[];
   cancelled: boolean;
@@ -37,26 +37,26 @@ export interface ModelResponse {
   readonly heard_items: Set<string>;
 }
 
-/** How an answer ended; `code` null: as it should. */
+/** How a response ended; `code` null: without error. */
 export interface ResponseEnd {
   readonly code: string | null;
   readonly tokens_in: number;
   readonly tokens_out: number;
 }
 
-/** What comes of answers. Nothing comes of one that was dropped, or before it is wanted. */
+/** The output of responses. There is none of one that was cancelled, or is preemptive still. */
 export interface ResponseEvents {
-  audio(answer: ModelResponse, item_id: string, audio: string): void;
-  text(answer: ModelResponse, item_id: string, text: string): void;
-  ended(answer: ModelResponse, ending: ResponseEnd): void;
-  /** An answer that nobody has claimed yet came to nothing. */
-  preemptiveFailed(answer: ModelResponse): void;
+  audio(response: ModelResponse, item_id: string, audio: string): void;
+  text(response: ModelResponse, item_id: string, text: string): void;
+  ended(response: ModelResponse, end: ResponseEnd): void;
+  /** A preemptive response has failed. */
+  preemptiveFailed(response: ModelResponse): void;
 }
 
 type Wire = { readonly dialect: Dialect; send(event: object): void; now(): number };
 type Of<T extends RealtimeEvent["type"]> = Extract<RealtimeEvent, { type: T }>;
 
-/** An answer that is still to be asked for. `wanted` false: begun before it is certain that it is. */
+/** A response that is still to be requested. `wanted` false: preemptive. */
 export const newResponse = (verbatim: string | null, wanted: boolean): ModelResponse => ({
   verbatim,
   ask: "",
@@ -75,15 +75,30 @@ export const newResponse = (verbatim: string | null, wanted: boolean): ModelResp
   heard_items: new Set(),
 });
 
-/** The model's answers, one at a time: the protocol knows no two, and refuses the next until one that was taken back has ended. */
+interface Output {
+  readonly response_id: string;
+  readonly item_id?: string;
+}
+
+/** Notes output of a response; what it does waits where the response is preemptive. */
+function takeOutput(response: ModelResponse, event: Output, now: number, act: (response: ModelResponse) => void): void {
+  if (event.item_id !== undefined) response.items.add(event.item_id);
+  response.alive_at = now;
+  response.first_ms ??= Math.round(now - response.asked_at);
+  if (response.cancelled) return;
+  if (response.wanted) act(response);
+  else response.held.push(() => act(response));
+}
+
+/** The model's responses, one at a time: the protocol allows no two, and refuses the next until a cancelled one has ended. */
 export class ResponseQueue {
   readonly #wire: Wire;
   readonly #events: ResponseEvents;
   #queue: ModelResponse[] = [];
-  /** What the server is at, wanted or not. */
+  /** The response in progress at the server, cancelled or not. */
   #slot: ModelResponse | null = null;
-  #droppedAt = 0;
-  /** When the server refused the slot's answer because it is at another. */
+  #cancelledAt = 0;
+  /** When the server refused the slot's response because another is in progress. */
   #refusedAt: number | null = null;
   /** Answers that were given up before the server named them: their names may still come. */
   #unnamed: string[] = [];
@@ -94,79 +109,79 @@ export class ResponseQueue {
     this.#events = events;
   }
 
-  /** A fixed text waits to be said, or something said is not whole yet. */
+  /** A verbatim text waits to be said, or a response that speaks is not complete. */
   get speaking(): boolean {
     const slot = this.#slot;
     return (
-      this.#queue.some((a) => a.verbatim !== null) ||
+      this.#queue.some((r) => r.verbatim !== null) ||
       (slot !== null && slot.wanted && !slot.cancelled && (slot.verbatim !== null || slot.text !== ""))
     );
   }
 
-  /** `first`: before what waits already. */
-  request(answer: ModelResponse, first = false): void {
-    if (first) this.#queue.unshift(answer);
-    else this.#queue.push(answer);
-    this.#pump();
+  /** `first`: before those that wait. */
+  request(response: ModelResponse, first = false): void {
+    if (first) this.#queue.unshift(response);
+    else this.#queue.push(response);
+    this.#next();
   }
 
-  /** The answer is wanted: what has come of it comes out now. */
-  claim(answer: ModelResponse): void {
-    answer.wanted = true;
-    for (const act of answer.held.splice(0)) act();
+  /** A preemptive response is wanted: its output comes now. */
+  claim(response: ModelResponse): void {
+    response.wanted = true;
+    for (const act of response.held.splice(0)) act();
   }
 
-  /** The answer is not wanted any more. What nobody heard of it leaves the server's conversation. */
-  cancel(answer: ModelResponse): void {
-    if (answer.cancelled) return;
-    answer.cancelled = true;
-    answer.held = [];
-    this.#queue = this.#queue.filter((a) => a !== answer);
-    if (answer.completed) this.#tidy(answer);
-    if (answer !== this.#slot) return;
-    this.#droppedAt = this.#wire.now();
+  /** Cancels a response; what the caller has not heard of it leaves the server's conversation. */
+  cancel(response: ModelResponse): void {
+    if (response.cancelled) return;
+    response.cancelled = true;
+    response.held = [];
+    this.#queue = this.#queue.filter((r) => r !== response);
+    if (response.completed) this.#deleteUnheard(response);
+    if (response !== this.#slot) return;
+    this.#cancelledAt = this.#wire.now();
     if (this.#refusedAt !== null) this.#free();
     // one without a name yet is cancelled by its name, as soon as that is known: no other can be hit
-    else if (answer.id !== null) this.#wire.send(cancelResponse(answer.id));
+    else if (response.id !== null) this.#wire.send(cancelResponse(response.id));
   }
 
-  /** Lets go of all that is wanted; gives what it was. */
+  /** Cancels all. */
   cancelAll(): void {
-    for (const answer of [...this.#queue, ...(this.#slot === null ? [] : [this.#slot])]) this.cancel(answer);
+    for (const response of [...this.#queue, ...(this.#slot === null ? [] : [this.#slot])]) this.cancel(response);
   }
 
   receive(event: RealtimeEvent): void {
     switch (event.type) {
       case "response_started":
-        this.#began(event);
+        this.#started(event);
         return;
       case "item":
-        this.#of(event, (a) => {
-          a.items.add(event.item_id);
+        this.#ofSlot(event, (r) => {
+          r.items.add(event.item_id);
         });
         return;
       case "audio":
-        this.#out(event, (a) => this.#events.audio(a, event.item_id, event.audio));
+        this.#output(event, (r) => this.#events.audio(r, event.item_id, event.audio));
         return;
       case "text":
-        this.#out(event, (a) => {
-          a.text += event.text;
-          this.#events.text(a, event.item_id, event.text);
+        this.#output(event, (r) => {
+          r.text += event.text;
+          this.#events.text(r, event.item_id, event.text);
         });
         return;
       case "call":
-        this.#out(event, (a) => {
-          a.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments });
+        this.#output(event, (r) => {
+          r.calls.push({ id: event.call_id, name: event.name, arguments: event.arguments });
         });
         return;
       case "response_ended":
-        this.#over(event);
+        this.#ended(event);
         return;
       default:
     }
   }
 
-  /** A complaint of the server; true: it was about an answer, and is dealt with. */
+  /** An error of the server; true: it was about a response in progress, and is handled. */
   refused(code: string, event_id: string | null): boolean {
     const slot = this.#slot;
     const busy = code === "conversation_already_has_active_response";
@@ -175,28 +190,28 @@ export class ResponseQueue {
     else {
       this.#slot = null;
       this.#refusedAt = null;
-      if (!slot.cancelled) this.#came(slot, { code: "MODEL_ERROR", tokens_in: 0, tokens_out: 0 });
-      this.#pump();
+      if (!slot.cancelled) this.#finish(slot, { code: "MODEL_ERROR", tokens_in: 0, tokens_out: 0 });
+      this.#next();
     }
     return busy;
   }
 
-  /** Looks at the clock. */
+  /** To be called regularly: time limits. */
   tick(): void {
     const slot = this.#slot;
     const now = this.#wire.now();
     if (!slot) return;
     if (slot.cancelled) {
-      if (now - this.#droppedAt < CANCEL_MS) return;
+      if (now - this.#cancelledAt < CANCEL_MS) return;
       if (slot.id === null) this.#unnamed.push(slot.ask);
       this.#free();
     } else if (now - slot.alive_at >= RESPONSE_TIMEOUT_MS) {
       this.cancel(slot);
-      this.#came(slot, { code: "MODEL_TIMEOUT", tokens_in: 0, tokens_out: 0 });
+      this.#finish(slot, { code: "MODEL_TIMEOUT", tokens_in: 0, tokens_out: 0 });
     } else if (this.#refusedAt !== null && now - this.#refusedAt >= REFUSED_MS) this.#send(slot);
   }
 
-  #pump(): void {
+  #next(): void {
     if (this.#slot !== null) return;
     const next = this.#queue.shift();
     if (!next) return;
@@ -205,23 +220,23 @@ export class ResponseQueue {
     this.#send(next);
   }
 
-  #send(answer: ModelResponse): void {
+  #send(response: ModelResponse): void {
     this.#refusedAt = null;
-    answer.ask = `ask_${++this.#asks}`;
-    this.#wire.send(createResponse(this.#wire.dialect, answer.ask, answer.verbatim));
+    response.ask = `ask_${++this.#asks}`;
+    this.#wire.send(createResponse(this.#wire.dialect, response.ask, response.verbatim));
   }
 
   #free(): void {
     this.#slot = null;
     this.#refusedAt = null;
-    this.#pump();
+    this.#next();
   }
 
-  #began({ response_id, ask }: Of<"response_started">): void {
+  #started({ response_id, ask }: Of<"response_started">): void {
     const slot = this.#slot;
-    // names come in the order in which answers were asked for, where they are not told apart by more
+    // names come in the order in which responses were asked for, where they are not told apart by more
     const stray = ask === null ? this.#unnamed.shift() !== undefined : ask !== slot?.ask;
-    if (ask !== null) this.#unnamed = this.#unnamed.filter((a) => a !== ask);
+    if (ask !== null) this.#unnamed = this.#unnamed.filter((r) => r !== ask);
     if (stray || slot === null || slot.id !== null) {
       this.#wire.send(cancelResponse(response_id));
       return;
@@ -230,50 +245,47 @@ export class ResponseQueue {
     if (slot.cancelled) this.#wire.send(cancelResponse(response_id));
   }
 
-  #of({ response_id }: { readonly response_id: string }, act: (answer: ModelResponse) => void): void {
+  #ofSlot({ response_id }: Output, act: (response: ModelResponse) => void): void {
     if (this.#slot?.id === response_id) act(this.#slot);
   }
 
-  #out(event: { readonly response_id: string; readonly item_id?: string }, act: (answer: ModelResponse) => void): void {
-    this.#of(event, (answer) => {
-      const now = this.#wire.now();
-      if (event.item_id !== undefined) answer.items.add(event.item_id);
-      answer.alive_at = now;
-      answer.first_ms ??= Math.round(now - answer.asked_at);
-      if (answer.cancelled) return;
-      if (answer.wanted) act(answer);
-      else answer.held.push(() => act(answer));
-    });
+  #output(event: Output, act: (response: ModelResponse) => void): void {
+    this.#ofSlot(event, (response) => takeOutput(response, event, this.#wire.now(), act));
   }
 
-  #over({ response_id, status, items, tokens_in, tokens_out }: Of<"response_ended">): void {
-    const answer = this.#slot;
-    if (answer === null || answer.id !== response_id) {
-      if (answer !== null && this.#refusedAt !== null) this.#send(answer);
+  #ended({ response_id, status, items, tokens_in, tokens_out }: Of<"response_ended">): void {
+    const response = this.#slot;
+    if (response === null || response.id !== response_id) {
+      if (response !== null && this.#refusedAt !== null) this.#send(response);
       return;
     }
-    for (const id of items) answer.items.add(id);
-    answer.completed = true;
+    for (const id of items) response.items.add(id);
+    response.completed = true;
     this.#slot = null;
-    if (answer.cancelled) this.#tidy(answer);
+    if (response.cancelled) this.#deleteUnheard(response);
     else {
-      // what was cut off by the server's own bounds is an answer as far as it goes
-      const gave = answer.first_ms !== null && status !== "failed";
-      this.#came(answer, { code: status === "completed" || gave ? null : "MODEL_ERROR", tokens_in, tokens_out });
+      // what was cut off by the server's own bounds is a response as far as it goes
+      const hasOutput = response.first_ms !== null && status !== "failed";
+      this.#finish(response, {
+        code: status === "completed" || hasOutput ? null : "MODEL_ERROR",
+        tokens_in,
+        tokens_out,
+      });
     }
-    this.#pump();
+    this.#next();
   }
 
-  #came(answer: ModelResponse, ending: ResponseEnd): void {
-    if (answer.wanted) this.#events.ended(answer, ending);
-    else if (ending.code === null) answer.held.push(() => this.#events.ended(answer, ending));
+  #finish(response: ModelResponse, end: ResponseEnd): void {
+    if (response.wanted) this.#events.ended(response, end);
+    else if (end.code === null) response.held.push(() => this.#events.ended(response, end));
     else {
-      this.cancel(answer);
-      this.#events.preemptiveFailed(answer);
+      this.cancel(response);
+      this.#events.preemptiveFailed(response);
     }
   }
 
-  #tidy({ items, heard_items: heard }: ModelResponse): void {
-    for (const id of items) if (!heard.has(id)) this.#wire.send(deleteItem(id));
+  /** What the caller has not heard leaves the server's conversation. */
+  #deleteUnheard({ items, heard_items }: ModelResponse): void {
+    for (const id of items) if (!heard_items.has(id)) this.#wire.send(deleteItem(id));
   }
 }

@@ -166,27 +166,11 @@ const count = (value: unknown): number => (typeof value === "number" && Number.i
 const fields = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Reads one event, by either dialect's name; null: nothing to us. */
-export function readEvent(data: string): RealtimeEvent | null {
-  let event: Record<string, unknown>;
-  try {
-    event = fields(JSON.parse(data));
-  } catch {
-    return null;
-  }
+/** Reads an event of a response; null: it is none. */
+function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
   const item_id = text(event["item_id"]);
   const response_id = text(event["response_id"]);
   switch (event["type"]) {
-    case "session.updated":
-      return { type: "ready" };
-    case "input_audio_buffer.committed":
-      return { type: "committed", item_id };
-    case "conversation.item.input_audio_transcription.delta":
-      return { type: "transcript_delta", item_id, text: text(event["delta"]) };
-    case "conversation.item.input_audio_transcription.completed":
-      return { type: "transcript", item_id, text: text(event["transcript"]) };
-    case "conversation.item.input_audio_transcription.failed":
-      return { type: "transcription_failed", item_id };
     case "response.created": {
       const { id, metadata } = fields(event["response"]);
       return { type: "response_started", response_id: text(id), ask: text(fields(metadata)["ask"]) || null };
@@ -227,7 +211,34 @@ export function readEvent(data: string): RealtimeEvent | null {
         tokens_out: count(output_tokens),
       };
     }
-    // only the code is told: messages may repeat what was said
+    default:
+      return null;
+  }
+}
+
+/** Reads one event, by either dialect's name; null: it does not concern us. */
+export function readEvent(data: string): RealtimeEvent | null {
+  let event: Record<string, unknown>;
+  try {
+    event = fields(JSON.parse(data));
+  } catch {
+    return null;
+  }
+  const item_id = text(event["item_id"]);
+  const response = responseEvent(event);
+  if (response) return response;
+  switch (event["type"]) {
+    case "session.updated":
+      return { type: "ready" };
+    case "input_audio_buffer.committed":
+      return { type: "committed", item_id };
+    case "conversation.item.input_audio_transcription.delta":
+      return { type: "transcript_delta", item_id, text: text(event["delta"]) };
+    case "conversation.item.input_audio_transcription.completed":
+      return { type: "transcript", item_id, text: text(event["transcript"]) };
+    case "conversation.item.input_audio_transcription.failed":
+      return { type: "transcription_failed", item_id };
+    // only the code is kept: messages may repeat what was said
     case "error": {
       const { code, type, event_id } = fields(event["error"]);
       return { type: "error", code: text(code) || text(type) || "error", event_id: text(event_id) || null };
