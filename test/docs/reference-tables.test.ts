@@ -4,7 +4,7 @@ import { ROUTES } from "../../services/gateway/routes/index.ts";
 import { VARIABLES, type Variable } from "../../shared/variables.ts";
 import { collectionsOf } from "../house/rules.ts";
 import { readProject } from "../house/sources.ts";
-import { pageAt } from "./pages.ts";
+import { codeSpansOf, pageAt } from "./pages.ts";
 
 const services = readProject().filter((file) => file.path.startsWith("services/") && file.path.endsWith(".ts"));
 
@@ -83,5 +83,16 @@ describe("docs/operations.md", () => {
     );
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((event) => !services.some((file) => file.text.includes(`"${event}"`)))).toEqual([]);
+  });
+});
+
+describe("docs/glossary.md", () => {
+  test("gives names that the code has", () => {
+    const page = { path: "docs/glossary.md", text: pageAt("docs/glossary.md") };
+    const code = readProject().filter((file) => /^(?:services|shared)\/.*\.ts$/.test(file.path));
+    const names = codeSpansOf(page).flatMap((span) => /^(?:\w+\.)?(\w+)(?:\.ts)?$/.exec(span)?.[1] ?? []);
+    const known = (name: string): boolean =>
+      code.some((file) => file.path.endsWith(`/${name}.ts`) || new RegExp(`\\b${name}\\b`).test(file.text));
+    expect(names.filter((name) => !known(name))).toEqual([]);
   });
 });
