@@ -6,7 +6,7 @@ import type { LeadDoc } from "../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../services/numbers/numbers.model.ts";
 import type { DeliveryDoc } from "../../services/webhook/deliveries/deliveries.model.ts";
 import type { LedgerCall, Product } from "./product.ts";
-import type { Delivered } from "./recording-sink.ts";
+import type { Delivered } from "../tools/sink/recording-sink.ts";
 
 /** A configuration as it was stored last. */
 export interface StoredConfiguration {

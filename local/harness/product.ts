@@ -9,9 +9,10 @@ import type { Row } from "../tools/demo/leads-csv.ts";
 import { openFolder, type Folder } from "../tools/stack/data-folder.ts";
 import { freePort } from "../tools/stack/ports.ts";
 import { seed, type Sample } from "../tools/sample/seed.ts";
-import { startStack, type LogLine, type Stack, type StackOptions } from "../tools/stack/stack.ts";
+import { startStack, type Stack, type StackOptions } from "../tools/stack/stack.ts";
+import type { LogLine } from "../tools/stack/child-group.ts";
 import type { Provider } from "../../shared/contracts/configuration.ts";
-import { startRecordingSink, type RecordingSink } from "./recording-sink.ts";
+import { startRecordingSink, type RecordingSink } from "../tools/sink/recording-sink.ts";
 
 /** The whole product, started as a newcomer starts it, with a webhook receiver. */
 export interface Product {

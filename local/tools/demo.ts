@@ -6,19 +6,20 @@ import type { Provider } from "../../shared/contracts/configuration.ts";
 import { readRows, type Row } from "./demo/leads-csv.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
 import { openScreen } from "./demo/progress-screen.ts";
-import { startSink, type Sink } from "./demo/webhook-receiver.ts";
+import { startRecordingSink, type RecordingSink } from "./sink/recording-sink.ts";
 import { engineNamed } from "./engine-option.ts";
 import { openFolder, StartError } from "./stack/data-folder.ts";
 import { freePort } from "./stack/ports.ts";
 import { seed, type Sample } from "./sample/seed.ts";
-import { ROOT, startStack, type Stack } from "./stack/stack.ts";
+import { startStack, type Stack } from "./stack/stack.ts";
+import { ROOT } from "./stack/project-root.ts";
 
 const TIME_SCALE = 20;
 const RETRY_OFFSET_SECONDS = 1;
 const SHIPPED = join(ROOT, "local", "tools", "sample", "leads.csv");
 
 /** One full transcript: the confirmed talk with the most turns. */
-function transcript(all: Progress[], sink: Sink): string {
+function transcript(all: Progress[], sink: RecordingSink): string {
   const turns = (p: Progress): number => sink.reports.get(p.lead_id ?? "")?.transcription.length ?? 0;
   const [best] = all.filter((p) => turns(p) > 0).sort((a, b) => turns(b) - turns(a));
   if (!best) return "no lead has a transcript";
@@ -37,7 +38,7 @@ function transcript(all: Progress[], sink: Sink): string {
   ].join("\n");
 }
 
-function summary(all: Progress[], sink: Sink, seconds: number): string {
+function summary(all: Progress[], sink: RecordingSink, seconds: number): string {
   const groups = new Map<string, { total: number; right: number }>();
   for (const p of all) {
     const group = groups.get(ending(p)) ?? { total: 0, right: 0 };
@@ -64,7 +65,7 @@ function summary(all: Progress[], sink: Sink, seconds: number): string {
 
 async function play(stack: Stack, sample: Sample, admin: Parameters<typeof runRows>[0], rows: Row[]): Promise<boolean> {
   const screen = openScreen(process.stdout);
-  const sink = await startSink(sample.webhook_secret, () => undefined);
+  const sink = await startRecordingSink(sample.webhook_secret);
   const began = performance.now();
   try {
     const all = await runRows(admin, stack.baseUrl, sample, sink, rows, (progress) => screen.show(progress));

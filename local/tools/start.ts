@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { lockFolder, openFolder, StartError } from "./stack/data-folder.ts";
+import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
 import { followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
 import { wantedPort } from "./stack/ports.ts";
 import { seed, shellVariables, type Sample } from "./sample/seed.ts";
 import { engineNamed } from "./engine-option.ts";
-import { ROOT, startStack, type Stack } from "./stack/stack.ts";
+import { startStack, type Stack, type StackOptions } from "./stack/stack.ts";
+import { ROOT } from "./stack/project-root.ts";
 
 const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
 const RETRY_OFFSET_SECONDS = 10;
@@ -41,70 +42,80 @@ function banner(stack: Stack, sample: Sample): string {
   ].join("\n");
 }
 
-async function run(): Promise<void> {
-  const { values } = parseArgs({
+const HELP = `npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]
+  --fresh  start with empty data
+  --split  one process per service over NATS
+  --engine how conversations are held: by the carrier's speech (relay), or over real sound`;
+
+function readOptions() {
+  return parseArgs({
     options: {
       fresh: { type: "boolean", default: false },
       split: { type: "boolean", default: false },
       engine: { type: "string", default: "relay" },
       help: { type: "boolean", default: false },
     },
-  });
-  if (values.help) {
-    console.log(
-      "npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]\n  --fresh  start with empty data\n  --split  one process per service over NATS\n  --engine how talks are held: by the carrier's speech (relay), or over real sound",
-    );
-    return;
-  }
+  }).values;
+}
+
+function openData(fresh: boolean): Folder {
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
   lockFolder(folder);
-  if (values.fresh) openFolder(folder.path, true);
-  const [httpPort, mediaPort, carrierPort] = [
-    await wantedPort(setting("HTTP_PORT", DEFAULT_PORTS.http), "HTTP_PORT", "the API"),
-    await wantedPort(setting("MEDIA_PORT", DEFAULT_PORTS.media), "MEDIA_PORT", "calls' WebSockets"),
-    await wantedPort(setting("CARRIER_PORT", DEFAULT_PORTS.carrier), "CARRIER_PORT", "the simulated carrier"),
-  ];
-  let stopping: Promise<void> | null = null;
-  const abandon = new AbortController();
+  if (fresh) openFolder(folder.path, true);
+  return folder;
+}
+
+const wantedPorts = async (): Promise<Pick<StackOptions, "httpPort" | "mediaPort" | "carrierPort">> => ({
+  httpPort: await wantedPort(setting("HTTP_PORT", DEFAULT_PORTS.http), "HTTP_PORT", "the API"),
+  mediaPort: await wantedPort(setting("MEDIA_PORT", DEFAULT_PORTS.media), "MEDIA_PORT", "calls' WebSockets"),
+  carrierPort: await wantedPort(
+    setting("CARRIER_PORT", DEFAULT_PORTS.carrier),
+    "CARRIER_PORT",
+    "the simulated carrier",
+  ),
+});
+
+const print = (line: string | null): void => {
+  if (line) console.log(line);
+};
+
+async function run(): Promise<void> {
+  const { fresh, split, engine, help } = readOptions();
+  if (help) return console.log(HELP);
+  const folder = openData(fresh);
+  const stopped = new AbortController();
   const starting = startStack({
     folder,
-    split: values.split,
-    engine: engineNamed(values.engine),
-    httpPort,
-    mediaPort,
-    carrierPort,
+    split,
+    engine: engineNamed(engine),
+    ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
-    onLog: (line) => {
-      const shown = fromLog(line, new Date());
-      if (shown) console.log(shown);
-    },
-    onDeath: (said) => {
-      if (!stopping) console.error(`! ${said}; it is started again`);
+    onLog: (line) => print(fromLog(line, new Date())),
+    onDeath: (reason) => {
+      if (!stopped.signal.aborted) console.error(`! ${reason}; it is started again`);
     },
   });
   const stop = (): void => {
-    if (stopping) return;
+    if (stopped.signal.aborted) return;
     console.log("\nstopping: live calls get a moment to end …");
-    abandon.abort();
-    stopping = starting.then(
-      (stack) => stack.stop(),
-      () => undefined,
-    );
-    void stopping.then(() => process.exit(0));
+    stopped.abort();
+    void starting
+      .then(
+        (stack) => stack.stop(),
+        () => undefined,
+      )
+      .then(() => process.exit(0));
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
   const stack = await starting;
   const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
   folder.writeText("sample.env", shellVariables(stack, sample));
-  if (abandon.signal.aborted) return;
+  if (stopped.signal.aborted) return;
   console.log(banner(stack, sample));
-  const ledger = followLedger(stack.carrierUrl, (entry) => {
-    const shown = fromLedger(entry);
-    if (shown) console.log(shown);
-  });
-  abandon.signal.addEventListener("abort", () => ledger.stop());
+  const ledger = followLedger(stack.carrierUrl, (entry) => print(fromLedger(entry)));
+  stopped.signal.addEventListener("abort", () => ledger.stop());
 }
 
 run().catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { readRows } from "../../local/tools/demo/leads-csv.ts";
-import { ROOT } from "../../local/tools/stack/stack.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { isDone } from "../../local/tools/demo/lead-run.ts";
 import { OUTCOMES } from "../../services/leads/rules/outcomes.ts";
 import { invariants } from "../../local/harness/invariants.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiFailure } from "../../local/tools/api-client.ts";
 import { sampleTemplates } from "../../local/tools/sample/templates.ts";
-import { ROOT } from "../../local/tools/stack/stack.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
 import type { Explanation } from "../../shared/contracts/explanation.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";

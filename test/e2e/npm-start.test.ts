@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ROOT } from "../../local/tools/stack/stack.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { until } from "../../local/harness/stage.ts";
 import { newcomerEnv, runScript, startAsNewcomer, type Running } from "./fixtures/npm-scripts.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readRows } from "../../local/tools/demo/leads-csv.ts";
 import { asExpected, ending } from "../../local/tools/demo/lead-run.ts";
-import { ROOT } from "../../local/tools/stack/stack.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { invariants } from "../../local/harness/invariants.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 

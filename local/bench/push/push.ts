@@ -6,7 +6,8 @@ import type { Client } from "../../tools/api-client.ts";
 import { openFolder } from "../../tools/stack/data-folder.ts";
 import { freePort } from "../../tools/stack/ports.ts";
 import { seed, type Sample } from "../../tools/sample/seed.ts";
-import { ROOT, startStack, type Stack } from "../../tools/stack/stack.ts";
+import { startStack, type Stack } from "../../tools/stack/stack.ts";
+import { ROOT } from "../../tools/stack/project-root.ts";
 import { startChild } from "../../tools/stack/supervisor.ts";
 import { lineOf, topOf, type Figures } from "../figures.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { join } from "node:path";
-import { ROOT } from "../../tools/stack/stack.ts";
+import { ROOT } from "../../tools/stack/project-root.ts";
 import type { FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { FrameTicker } from "./frame-clock.ts";
 import { streamCaller, type StreamCaller } from "./stream-caller.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
-import { ROOT } from "../../tools/stack/stack.ts";
+import { ROOT } from "../../tools/stack/project-root.ts";
 import type { ProcessRequest, Measured, Settled, ConversationToPrepare, ProcessMessage } from "./ipc-messages.ts";
 
 const READY_MS = 30_000;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Exchange, InboundProtocol } from "../exchange/exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { InboundProtocol } from "../exchange/protocol.ts";
 import type { Call } from "../exchange/call.ts";
 import type { InboundAddresses, InboundNumbers } from "../exchange/inbound-calls.ts";
 import type { Callbacks } from "./callbacks.ts";

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from "./ledger-stream.ts";
-import type { LogLine } from "../stack/stack.ts";
+import type { LogLine } from "../stack/child-group.ts";
 
 const SHORT = 8;
 const clock = (at: Date): string => at.toISOString().slice(11, 23);

@@ -1,7 +1,7 @@
 import { ApiFailure, apiClient, type Client } from "../api-client.ts";
 import type { Sample } from "../sample/seed.ts";
 import type { Row } from "./leads-csv.ts";
-import type { Sink } from "./webhook-receiver.ts";
+import type { RecordingSink } from "../sink/recording-sink.ts";
 
 /** How one row fares. `state` is a lead status, `refused`, or `pushing`. */
 export interface Progress {
@@ -40,7 +40,7 @@ export const ending = (p: Progress): string =>
 /** True when every row ended as its last column says. */
 export const asExpected = (p: Progress): boolean => isDone(p) && ending(p) === p.row.expected;
 
-async function pushRow(client: Client, sample: Sample, sink: Sink, p: Progress): Promise<void> {
+async function pushRow(client: Client, sample: Sample, sink: RecordingSink, p: Progress): Promise<void> {
   // by turns through every carrier of the sample
   const campaign = sample.campaigns[p.row.line % sample.campaigns.length];
   try {
@@ -62,7 +62,7 @@ async function pushRow(client: Client, sample: Sample, sink: Sink, p: Progress):
   }
 }
 
-async function refresh(client: Client, byLead: Map<string, Progress>, sink: Sink): Promise<void> {
+async function refresh(client: Client, byLead: Map<string, Progress>, sink: RecordingSink): Promise<void> {
   let cursor: string | null = null;
   do {
     const page: { readonly leads: readonly Summary[]; readonly next_cursor: string | null } = await client.ask(
@@ -93,7 +93,7 @@ export async function runRows(
   admin: Client,
   baseUrl: string,
   sample: Sample,
-  sink: Sink,
+  sink: RecordingSink,
   rows: Row[],
   onChange: (all: Progress[]) => void,
 ): Promise<Progress[]> {

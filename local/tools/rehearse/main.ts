@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ROOT } from "../stack/stack.ts";
+import { ROOT } from "../stack/project-root.ts";
 import { rehearse } from "./rehearse.ts";
 
 // a reader that goes away early, such as head, is no fault

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { VARIABLES } from "../../../shared/variables.ts";
 import { apiClient, ApiFailure, login, type Client } from "../api-client.ts";
 import type { LocalSecrets } from "../stack/secrets.ts";
-import { LAPTOP_CALLS_PER_SECOND } from "../stack/stack.ts";
+import { LAPTOP_CALLS_PER_SECOND } from "../stack/service-environment.ts";
 import { readArguments, RehearsalFault, USAGE, type Asked } from "./arguments.ts";
 import { forecast } from "./forecast.ts";
 import { readWorld } from "./read-world.ts";

@@ -27,7 +27,7 @@ export interface ChildOptions {
   ready: "line" | "none";
   restart: boolean;
   onLine(line: string): void;
-  onDeath(said: string): void;
+  onDeath(reason: string): void;
 }
 
 /** Where Node keeps what it compiled, so that a process of many starts in half the time; launch.cjs names the same folder. */
@@ -57,108 +57,122 @@ const readyUrl = (line: string): string | null => {
 
 /** Starts a child in a process group of its own, so that Ctrl-C reaches the starter alone and it can stop everything in order. */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  let current: ChildProcess | null = null;
-  /** Set while it is not to come back: for good, or until `up`. */
-  let held = false;
-  let restarts = 0;
-  let stderr = "";
-  const child: Child = {
-    name: options.name,
-    url: "",
-    pid: () => current?.pid,
-    kill: (signal) => {
-      current?.kill(signal);
-    },
-    stop: (graceMs) =>
-      stopProcess(
-        () => current,
-        graceMs,
-        () => {
-          held = true;
-        },
-      ),
-    async down(signal) {
-      held = true;
-      const p = current;
-      if (!p) return;
-      const gone = new Promise<void>((resolve) => p.once("exit", () => resolve()));
-      p.kill(signal);
-      await gone;
-    },
-    up(once) {
-      held = false;
-      return launch(once);
-    },
-  };
-
-  const launch = (once: Record<string, string> = {}): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const p = spawn(options.command ?? process.execPath, options.args, {
-        env: {
-          PATH: process.env["PATH"],
-          HOME: process.env["HOME"],
-          NODE_COMPILE_CACHE: COMPILED,
-          ...options.env,
-          ...once,
-        },
-        stdio: ["ignore", "pipe", "pipe", "ipc"],
-        detached: true,
-      });
-      current = p;
-      const startedAt = performance.now();
-      const late =
-        options.ready === "line"
-          ? setTimeout(
-              () => reject(new StartError(`${options.name} did not become ready within ${READY_MS / 1000} s.`)),
-              READY_MS,
-            )
-          : null;
-      const ready = (): void => {
-        if (late) clearTimeout(late);
-        resolve();
-      };
-      if (options.ready === "none") p.once("spawn", ready);
-      if (p.stdout)
-        createInterface({ input: p.stdout }).on("line", (line) => {
-          const url = readyUrl(line);
-          if (url) {
-            child.url = url;
-            ready();
-          } else options.onLine(line);
-        });
-      p.stderr?.on("data", (data: Buffer) => {
-        stderr = (stderr + data.toString()).slice(-KEPT_STDERR);
-      });
-      p.once("error", (error) => {
-        if (late) clearTimeout(late);
-        reject(new StartError(`${options.name} could not be started: ${error.message}`));
-      });
-      p.once("exit", (code, signal) => {
-        if (late) clearTimeout(late);
-        current = null;
-        const said = `${options.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr.trim() ? `: ${stderr.trim()}` : ""}`;
-        reject(new StartError(said));
-        stderr = "";
-        if (held) return;
-        options.onDeath(said);
-        if (performance.now() - startedAt > STEADY_MS) restarts = 0;
-        if (options.restart && restarts++ < MAX_RESTARTS)
-          setTimeout(() => {
-            if (!held && !current) launch().catch(() => undefined);
-          }, RESTART_PAUSE_MS);
-      });
-    });
-  await launch();
+  const child = new SupervisedChild(options);
+  await child.launch();
   return child;
 }
 
-async function stopProcess(current: () => ChildProcess | null, graceMs: number, mark: () => void): Promise<void> {
-  mark();
-  const p = current();
-  if (!p || p.exitCode !== null) return;
-  const gone = new Promise<void>((resolve) => p.once("exit", () => resolve()));
-  p.kill("SIGTERM");
-  const insist = setTimeout(() => p.kill("SIGKILL"), graceMs);
-  await gone;
-  clearTimeout(insist);
+class SupervisedChild implements Child {
+  readonly name: string;
+  url = "";
+  readonly #options: ChildOptions;
+  #current: ChildProcess | null = null;
+  /** It is not to come back: for good, or until `up`. */
+  #staysDown = false;
+  #restarts = 0;
+  #stderr = "";
+
+  constructor(options: ChildOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  pid(): number | undefined {
+    return this.#current?.pid;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#current?.kill(signal);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#staysDown = true;
+    const p = this.#current;
+    if (!p || p.exitCode !== null) return;
+    const insist = setTimeout(() => p.kill("SIGKILL"), graceMs);
+    await this.#ended(p, "SIGTERM");
+    clearTimeout(insist);
+  }
+
+  async down(signal: NodeJS.Signals): Promise<void> {
+    this.#staysDown = true;
+    if (this.#current) await this.#ended(this.#current, signal);
+  }
+
+  up(once?: Record<string, string>): Promise<void> {
+    this.#staysDown = false;
+    return this.launch(once);
+  }
+
+  /** Starts the process; resolves when it is ready, rejects with StartError when it ends or stays silent before. */
+  launch(once: Record<string, string> = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const p = this.#spawn(once);
+      const startedAt = performance.now();
+      const late = (): void => reject(new StartError(`${this.name} did not become ready within ${READY_MS / 1000} s.`));
+      const timer = this.#options.ready === "line" ? setTimeout(late, READY_MS) : null;
+      const settle = (outcome: () => void): void => {
+        if (timer) clearTimeout(timer);
+        outcome();
+      };
+      if (this.#options.ready === "none") p.once("spawn", () => settle(resolve));
+      this.#readOutput(p, () => settle(resolve));
+      p.once("error", (error) =>
+        settle(() => reject(new StartError(`${this.name} could not be started: ${error.message}`))),
+      );
+      p.once("exit", (code, signal) => {
+        const reason = this.#endOf(code, signal);
+        settle(() => reject(new StartError(reason)));
+        this.#restartAfter(reason, startedAt);
+      });
+    });
+  }
+
+  #spawn(once: Record<string, string>): ChildProcess {
+    const { command = process.execPath, args, env } = this.#options;
+    const { PATH, HOME } = process.env;
+    this.#current = spawn(command, args, {
+      env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env, ...once },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      detached: true,
+    });
+    return this.#current;
+  }
+
+  #readOutput(p: ChildProcess, ready: () => void): void {
+    if (p.stdout)
+      createInterface({ input: p.stdout }).on("line", (line) => {
+        const url = readyUrl(line);
+        if (url) {
+          this.url = url;
+          ready();
+        } else this.#options.onLine(line);
+      });
+    p.stderr?.on("data", (data: Buffer) => {
+      this.#stderr = (this.#stderr + data.toString()).slice(-KEPT_STDERR);
+    });
+  }
+
+  #endOf(code: number | null, signal: NodeJS.Signals | null): string {
+    this.#current = null;
+    const stderr = this.#stderr.trim();
+    this.#stderr = "";
+    return `${this.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr ? `: ${stderr}` : ""}`;
+  }
+
+  #restartAfter(reason: string, startedAt: number): void {
+    if (this.#staysDown) return;
+    this.#options.onDeath(reason);
+    if (performance.now() - startedAt > STEADY_MS) this.#restarts = 0;
+    if (!this.#options.restart || this.#restarts++ >= MAX_RESTARTS) return;
+    setTimeout(() => {
+      if (!this.#staysDown && !this.#current) this.launch().catch(() => undefined);
+    }, RESTART_PAUSE_MS);
+  }
+
+  #ended(p: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+    const gone = new Promise<void>((resolve) => p.once("exit", () => resolve()));
+    p.kill(signal);
+    return gone;
+  }
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LAPTOP_MODEL, ROOT } from "../../../local/tools/stack/stack.ts";
+import { LAPTOP_MODEL } from "../../../local/tools/stack/service-environment.ts";
+import { ROOT } from "../../../local/tools/stack/project-root.ts";
 import {
   DEPRECATIONS,
   shutdownDateOf,

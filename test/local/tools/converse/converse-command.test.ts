@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entriesOf } from "../../../../local/tools/converse/dtmf-entries.ts";
-import { ROOT } from "../../../../local/tools/stack/stack.ts";
+import { ROOT } from "../../../../local/tools/stack/project-root.ts";
 import { startScriptedModel, type ScriptedModel } from "../../../conversation/fixtures/scripted-model.ts";
 import { folder, PAYLOAD, run } from "./run-converse.ts";
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { commandOf } from "../../../../local/tools/converse/keyboard-conversation.ts";
-import { ROOT } from "../../../../local/tools/stack/stack.ts";
+import { ROOT } from "../../../../local/tools/stack/project-root.ts";
 import { folder, PAYLOAD, run } from "./run-converse.ts";
 
 const files = folder();

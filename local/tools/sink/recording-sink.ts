@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
 
 /** `data` of a received report, as far as the demo looks at it. */
@@ -13,36 +13,47 @@ export interface Report {
 }
 
 /** A receiver of reporting webhooks. */
-export interface Sink {
+export interface RecordingSink {
   url: string;
   /** Reports whose signature was right, by lead; later ones of the same webhook-id are counted, not kept. */
   reports: Map<string, Report>;
   refused: string[];
   repeated: number;
+  /** Every delivery whose signature was right, in the order of arrival. */
+  delivered: Delivered[];
   close(): Promise<void>;
 }
 
-const MAX_BODY = 1_048_576;
+/** One delivery whose signature was right: the bytes as they came, and when (ms since the epoch). */
+export interface Delivered {
+  webhook_id: string;
+  lead_id: string;
+  body: string;
+  at: number;
+}
+
+const MAX_BODY_BYTES = 1_048_576;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > MAX_BODY) throw new Error("body too large");
+    if (size > MAX_BODY_BYTES) throw new Error("body too large");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** Starts a receiver on a free port. Signatures are checked by the reference library of Standard Webhooks. */
-export async function startSink(secret: string, onReport: () => void): Promise<Sink> {
+/** Starts one on a free port. Signatures are checked by the reference library of Standard Webhooks; wrong ones are kept in `refused`. */
+export async function startRecordingSink(secret: string): Promise<RecordingSink> {
   const checker = new Webhook(secret);
-  const sink: Sink = {
+  const sink: RecordingSink = {
     url: "",
     reports: new Map(),
     refused: [],
     repeated: 0,
+    delivered: [],
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -52,11 +63,13 @@ export async function startSink(secret: string, onReport: () => void): Promise<S
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
     try {
-      const { data } = checker.verify(await bodyOf(request), headers) as { data: Report };
-      if (sink.reports.has(data.lead_call_tracker_id)) sink.repeated++;
-      sink.reports.set(data.lead_call_tracker_id, data);
+      const body = await bodyOf(request);
+      const { data } = checker.verify(body, headers) as { data: Report };
+      const lead_id = data.lead_call_tracker_id;
+      if (sink.reports.has(lead_id)) sink.repeated++;
+      sink.reports.set(lead_id, data);
+      sink.delivered.push({ webhook_id: headers["webhook-id"] ?? "", lead_id, body, at: Date.now() });
       response.writeHead(204).end();
-      onReport();
     } catch (error) {
       sink.refused.push(error instanceof Error ? error.message : String(error));
       response.writeHead(400).end();

@@ -1,0 +1,97 @@
+import { createWriteStream, type WriteStream } from "node:fs";
+import type { Folder } from "./data-folder.ts";
+import { startChild, type Child } from "./supervisor.ts";
+
+/** A line of a service's log. */
+export interface LogLine {
+  level?: string;
+  event?: string;
+  service?: string;
+  msg?: string;
+  [field: string]: unknown;
+}
+
+/** Receives what the children log, and how one of them ended by itself. */
+export interface ChildObserver {
+  onLog(line: LogLine): void;
+  onDeath(reason: string): void;
+}
+
+/** How a child of the group is started. */
+export interface StartOptions {
+  args: string[];
+  env?: Record<string, string>;
+  ready: "line" | "none";
+  command?: string;
+}
+
+const SERVICES_GRACE_MS = 3500;
+const CHILD_GRACE_MS = 1000;
+
+function parseLog(line: string): LogLine | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return null;
+  }
+}
+
+/** The processes of one stack with their common log file. */
+export class ChildGroup {
+  readonly children = new Map<string, Child>();
+  /** The names of the children that run services. */
+  readonly services: string[] = [];
+  readonly #observer: ChildObserver;
+  readonly #log: WriteStream;
+  #lastDeath: string | null = null;
+
+  constructor(folder: Folder, observer: ChildObserver) {
+    this.#observer = observer;
+    this.#log = createWriteStream(folder.at("callagent.log"), { flags: "w" });
+  }
+
+  /** How the last child that ended by itself did so; null while none has. */
+  get lastDeath(): string | null {
+    return this.#lastDeath;
+  }
+
+  /** Starts a child and resolves when it is ready. */
+  async start(name: string, options: StartOptions): Promise<Child> {
+    const child = await startChild({
+      name,
+      args: options.args,
+      env: options.env ?? {},
+      ready: options.ready,
+      restart: true,
+      ...(options.command ? { command: options.command } : {}),
+      onLine: (line) => {
+        this.#log.write(`${line}\n`);
+        const parsed = parseLog(line);
+        if (parsed) this.#observer.onLog(parsed);
+      },
+      onDeath: (reason) => {
+        this.#log.write(`${reason}\n`);
+        this.#lastDeath = reason;
+        this.#observer.onDeath(reason);
+      },
+    });
+    this.children.set(name, child);
+    return child;
+  }
+
+  /** Starts a child that runs services; it is listed as one even when it fails to start. */
+  startService(name: string, options: Omit<StartOptions, "ready">): Promise<Child> {
+    this.services.push(name);
+    return this.start(name, { ...options, ready: "none" });
+  }
+
+  /** Stops the services, then what they stand on, the store last. */
+  async stop(): Promise<void> {
+    await Promise.all(this.services.map((name) => this.children.get(name)?.stop(SERVICES_GRACE_MS)));
+    const others = [...this.children].filter(([name]) => !this.services.includes(name) && name !== "store");
+    await Promise.all(others.map(([, child]) => child.stop(CHILD_GRACE_MS)));
+    await this.children.get("store")?.stop(CHILD_GRACE_MS);
+    await new Promise<void>((resolve) => this.#log.end(() => resolve()));
+  }
+}

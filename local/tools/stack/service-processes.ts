@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { freePort } from "./ports.ts";
+import { ROOT, script } from "./project-root.ts";
+
+/** Every service, in the order in which a split stack starts them. */
+export const SERVICES = [
+  "merchants",
+  "blacklist",
+  "numbers",
+  "config",
+  "leads",
+  "webhook",
+  "auth",
+  "conversation",
+  "dialer",
+  "scheduler",
+  "gateway",
+] as const;
+
+/** The name of a service. */
+export type ServiceName = (typeof SERVICES)[number];
+
+/** How many processes run a service, where it is not one; never of the gateway, whose port is one. */
+export type Replicas = Partial<Record<Exclude<ServiceName, "gateway">, number>>;
+
+/** A program and its arguments; without `command` Node runs it. */
+export interface ProcessCommand {
+  args: string[];
+  command?: string;
+}
+
+const RUNNER = [
+  join(ROOT, "node_modules", "moleculer", "bin", "moleculer-runner.js"),
+  "--config",
+  join(ROOT, "moleculer.config.ts"),
+  "--mask",
+  "**/*.service.ts",
+];
+const WATCH_PARENT = ["--import", script("tools/stack/parent-watch.ts")];
+
+/** True when the program is in one of the folders of PATH. */
+export const onPath = (program: string): boolean =>
+  (process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, program)));
+
+/** How the services below `folder` are run, under a limit of open files where one is given. */
+export function serviceCommand(folder: string, openFiles: number | undefined): ProcessCommand {
+  const args = [...WATCH_PARENT, ...RUNNER, folder];
+  return openFiles === undefined
+    ? { args }
+    : { command: "sh", args: ["-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, ...args] };
+}
+
+/** The processes of a split stack: the first of each service has its name, the others a number behind it. Each conversation listens on a port of its own. */
+export async function splitProcesses(
+  replicas: Replicas,
+): Promise<{ name: string; service: ServiceName; env: Record<string, string> }[]> {
+  const processes: { name: string; service: ServiceName; env: Record<string, string> }[] = [];
+  for (const service of SERVICES) {
+    const count = service === "gateway" ? 1 : (replicas[service] ?? 1);
+    for (let i = 1; i <= count; i++) {
+      const port = service === "conversation" && i > 1 ? await freePort() : null;
+      processes.push({
+        name: i === 1 ? service : `${service}-${i}`,
+        service,
+        env: port === null ? {} : { MEDIA_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${port}` },
+      });
+    }
+  }
+  return processes;
+}
