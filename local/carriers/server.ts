@@ -11,7 +11,7 @@ import type { PlivoAccount } from "./plivo/plivo-call.ts";
 import { createPlivo } from "./plivo/provider.ts";
 import { createTelnyx } from "./telnyx/provider.ts";
 import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
-import { startTime } from "./exchange/simulated-time.ts";
+import { startTime, type SimTime } from "./exchange/simulated-time.ts";
 import { createTwilio, type TwilioOptions } from "./twilio/provider.ts";
 import type { Account } from "./twilio/twilio-call.ts";
 
@@ -96,6 +96,21 @@ const listening = (server: Server, port: number, host: string): Promise<void> =>
     server.listen(port, host, resolve);
   });
 
+/** For a while nothing listens: who connects is refused by the system, as when a carrier's host is gone. */
+function refuseFor(server: Server, host: string, time: SimTime, ms: number): void {
+  const address = server.address();
+  if (typeof address !== "object" || address === null) return;
+  server.close();
+  server.closeAllConnections();
+  time.after(
+    0,
+    () => {
+      server.listen(address.port, host);
+    },
+    ms,
+  );
+}
+
 /**
  * Starts the simulated carrier. Rejects with the system's error when the port is taken (EADDRINUSE) or the ledger file cannot
  * be opened, and with RangeError for a time scale that is not above 0.
@@ -111,22 +126,17 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const exchange = createExchange({ time, ledger, faults, scripts, seed: options.seed });
   const protocols = openProtocols(options, { exchange, time, ledger, faults });
 
+  const answer = (request: Request): Reply =>
+    protocols.answer(request) ??
+    answerInbound(protocols.desks, request) ??
+    answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
-    if (!request) {
-      sendReply(response, { status: 413, body: { message: "the request is too large" } });
-      return;
-    }
-    if (request.path === "/ledger/stream" && request.method === "GET") {
-      streamLedger(ledger, request, response);
-      return;
-    }
-    const reply: Reply =
-      protocols.answer(request) ??
-      answerInbound(protocols.desks, request) ??
-      answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
+    if (!request) return sendReply(response, { status: 413, body: { message: "the request is too large" } });
+    if (request.path === "/ledger/stream" && request.method === "GET") return streamLedger(ledger, request, response);
+    const reply = answer(request);
     const refusing = faults.take("refuse_connections", "");
-    if (refusing) response.once("close", () => shutDoor(refusing.seconds * 1000));
+    if (refusing) response.once("close", () => refuseFor(server, host, time, refusing.seconds * 1000));
     if (reply.holdMs) time.after(0, () => sendReply(response, reply), reply.holdMs);
     else sendReply(response, reply);
   };
@@ -136,18 +146,6 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
         sendReply(response, { status: 500, body: { message: `the simulator failed: ${String(error)}` } });
     });
   });
-  /** For a while nothing listens: who connects is refused by the system, as when a carrier's host is gone. */
-  const shutDoor = (ms: number): void => {
-    server.close();
-    server.closeAllConnections();
-    time.after(
-      0,
-      () => {
-        server.listen(port, host);
-      },
-      ms,
-    );
-  };
   try {
     await listening(server, options.port, host);
   } catch (error) {

@@ -216,6 +216,16 @@ async function sayText(
   return true;
 }
 
+/** A key of the person's: to the stream where there is one, else to the agent that listens for keys. */
+function pressKey(wires: Wires, sound: AudioLeg | null, digit: string): void {
+  if (wires.over.aborted) return;
+  wires.all.key(digit);
+  const reaches = breakIn(wires, "dtmf") || sound?.attached() === true;
+  wires.log.digit(digit, reaches);
+  if (sound?.attached()) sound.digit(digit);
+  else if (reaches) wires.sides.agent?.onDigit(digit);
+}
+
 /** Opens the audio of one call; the signal is the call's end. */
 export function openLeg(simTime: SimTime, log: LegLog, signal: AbortSignal): CallLeg {
   const time = startLegTime(simTime);
@@ -269,13 +279,6 @@ export function openLeg(simTime: SimTime, log: LegLog, signal: AbortSignal): Cal
         utterances -= 1;
       }
     },
-    press(digit) {
-      if (signal.aborted) return;
-      all.key(digit);
-      const reaches = breakIn(wires, "dtmf") || sound?.attached() === true;
-      log.digit(digit, reaches);
-      if (sound?.attached()) sound.digit(digit);
-      else if (reaches) sides.agent?.onDigit(digit);
-    },
+    press: (digit) => pressKey(wires, sound, digit),
   };
 }

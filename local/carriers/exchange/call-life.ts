@@ -3,7 +3,7 @@ import { machineTimes, meetPerson } from "../../people/person.ts";
 import type { Scripts } from "../../people/step-script.ts";
 import type { EndedBy } from "../ledger/entries.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { personOf, type Call, type CallOrder, type EndReason, type InboundOrder } from "./call.ts";
+import { partiesOf, personOf, type Call, type CallOrder, type EndReason, type InboundOrder } from "./call.ts";
 import type { Faults } from "./faults.ts";
 import type { InboundProtocol, Protocol } from "./protocol.ts";
 import { between } from "./seeded-random.ts";
@@ -39,13 +39,6 @@ export interface CallRecord {
   ending: AbortController;
   answeredSimMs: number;
 }
-
-/** The call's part of a ledger entry. */
-export const partiesOf = ({ order }: Call): { call_sid: string; to: string; from: string } => ({
-  call_sid: order.sid,
-  to: order.to,
-  from: order.from,
-});
 
 /** A person's call as the exchange takes it: how long it may last is for the service's document to say. */
 export const inboundOrder = (order: InboundOrder): CallOrder => ({

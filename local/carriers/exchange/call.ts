@@ -4,6 +4,7 @@ import type { CallLeg } from "./call-leg.ts";
 
 /** A call's life; it only moves forward. */
 export type CallPhase = "queued" | "initiated" | "ringing" | "answered" | "ended";
+
 /** How a call ended, in the words most carriers share. */
 export type EndReason = "completed" | "busy" | "no-answer" | "failed" | "canceled";
 
@@ -52,3 +53,10 @@ export interface Call {
 /** The number of the person on the line, whoever called. */
 export const personOf = ({ order, direction }: Pick<Call, "order" | "direction">): string =>
   direction === "inbound" ? order.from : order.to;
+
+/** The call's part of a ledger entry. */
+export const partiesOf = ({ order }: Call): { call_sid: string; to: string; from: string } => ({
+  call_sid: order.sid,
+  to: order.to,
+  from: order.from,
+});

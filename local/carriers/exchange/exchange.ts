@@ -1,16 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { EndedBy } from "../ledger/entries.ts";
 import { openLeg } from "./call-leg.ts";
-import {
-  inboundOrder,
-  partiesOf,
-  runAnswered,
-  runInbound,
-  runOutbound,
-  type CallRecord,
-  type LifeDeps,
-} from "./call-life.ts";
-import type { Call, CallOrder, Direction, EndReason, InboundOrder } from "./call.ts";
+import { inboundOrder, runAnswered, runInbound, runOutbound, type CallRecord, type LifeDeps } from "./call-life.ts";
+import { partiesOf, type Call, type CallOrder, type Direction, type EndReason, type InboundOrder } from "./call.ts";
 import type { InboundProtocol, Protocol } from "./protocol.ts";
 
 /** Places calls and leads them through their life. */

@@ -15,73 +15,92 @@ interface Planned {
 }
 
 /** A call's time, compressed at first. */
-export function startLegTime(time: SimTime): LegTime {
-  const planned = new Set<Planned>();
-  let switched: { simMs: number; realMs: number } | null = null;
-  const elapsedMs = (): number => (switched ? switched.simMs + performance.now() - switched.realMs : time.elapsedMs());
+export const startLegTime = (time: SimTime): LegTime => new CompressedThenReal(time);
 
-  const arm = (one: Planned, simMs: number, floorRealMs: number): void => {
-    const act = (): void => {
-      planned.delete(one);
-      one.fn();
-    };
-    one.cancel = switched ? time.after(0, act, Math.max(simMs, floorRealMs, 0)) : time.after(simMs, act, floorRealMs);
-  };
-  const after: SimTime["after"] = (simMs, fn, floorRealMs = 0) => {
+class CompressedThenReal implements LegTime {
+  readonly #time: SimTime;
+  readonly #planned = new Set<Planned>();
+  #switched: { simMs: number; realMs: number } | null = null;
+
+  constructor(time: SimTime) {
+    this.#time = time;
+  }
+
+  get scale(): number {
+    return this.#switched ? 1 : this.#time.scale;
+  }
+
+  get real(): boolean {
+    return this.#switched !== null;
+  }
+
+  elapsedMs(): number {
+    const switched = this.#switched;
+    return switched ? switched.simMs + performance.now() - switched.realMs : this.#time.elapsedMs();
+  }
+
+  after(simMs: number, fn: () => void, floorRealMs = 0): Cancel {
     const one: Planned = {
-      dueMs: elapsedMs() + simMs,
+      dueMs: this.elapsedMs() + simMs,
       floorAt: performance.now() + floorRealMs,
       fn,
       cancel: () => undefined,
     };
-    planned.add(one);
-    arm(one, simMs, floorRealMs);
+    this.#planned.add(one);
+    this.#arm(one, simMs, floorRealMs);
     return () => {
-      planned.delete(one);
+      this.#planned.delete(one);
       one.cancel();
     };
-  };
-  return {
-    get scale() {
-      return switched ? 1 : time.scale;
-    },
-    get real() {
-      return switched !== null;
-    },
-    elapsedMs,
-    after,
-    wait: (simMs, signal, floorRealMs) =>
-      new Promise((resolve) => {
-        if (signal.aborted) {
-          resolve(false);
-          return;
-        }
-        const stop = (): void => {
-          cancel();
-          resolve(false);
-        };
-        const cancel = after(
-          simMs,
-          () => {
-            signal.removeEventListener("abort", stop);
-            resolve(true);
-          },
-          floorRealMs,
-        );
-        signal.addEventListener("abort", stop, { once: true });
-      }),
-    pending: () => planned.size,
-    close() {
-      for (const one of planned) one.cancel();
-      planned.clear();
-    },
-    switchToRealTime() {
-      if (switched) return;
-      switched = { simMs: time.elapsedMs(), realMs: performance.now() };
-      for (const one of planned) {
-        one.cancel();
-        arm(one, one.dueMs - elapsedMs(), one.floorAt - performance.now());
+  }
+
+  wait(simMs: number, signal: AbortSignal, floorRealMs?: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (signal.aborted) {
+        resolve(false);
+        return;
       }
-    },
-  };
+      const stop = (): void => {
+        cancel();
+        resolve(false);
+      };
+      const cancel = this.after(
+        simMs,
+        () => {
+          signal.removeEventListener("abort", stop);
+          resolve(true);
+        },
+        floorRealMs,
+      );
+      signal.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  pending(): number {
+    return this.#planned.size;
+  }
+
+  close(): void {
+    for (const one of this.#planned) one.cancel();
+    this.#planned.clear();
+  }
+
+  switchToRealTime(): void {
+    if (this.#switched) return;
+    this.#switched = { simMs: this.#time.elapsedMs(), realMs: performance.now() };
+    for (const one of this.#planned) {
+      one.cancel();
+      this.#arm(one, one.dueMs - this.elapsedMs(), one.floorAt - performance.now());
+    }
+  }
+
+  #arm(one: Planned, simMs: number, floorRealMs: number): void {
+    const act = (): void => {
+      this.#planned.delete(one);
+      one.fn();
+    };
+    one.cancel = this.#switched
+      ? this.#time.after(0, act, Math.max(simMs, floorRealMs, 0))
+      : this.#time.after(simMs, act, floorRealMs);
+  }
 }

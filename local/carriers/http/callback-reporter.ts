@@ -1,9 +1,9 @@
-import { personOf, type Call } from "../exchange/call.ts";
+import { partiesOf, personOf, type Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { createSender, type Outgoing } from "./callback-sender.ts";
+import { createSender, type Outgoing, type Sent } from "./callback-sender.ts";
 
-/** A report to the service: how the ledger names it, and the signed request. `sign` is called for each copy; a forged one is the same with a wrong signature. */
+/** A callback to the service: how the ledger names it, and the signed request. `sign` is called for each copy; a forged one is the same with a wrong signature. */
 export interface Callback {
   what: string;
   status: string | undefined;
@@ -12,10 +12,10 @@ export interface Callback {
   sign(forged: boolean): Outgoing;
 }
 
-/** Reports to the service and documents asked of it, with whatever faults were asked for. */
+/** Delivers callbacks and fetches documents, with the faults that were injected. */
 export interface CallbackDelivery {
-  /** Reports of one call go one after the other; a delayed one goes on its own, so that later ones overtake it. */
-  deliver(call: Call, report: Callback): void;
+  /** Callbacks of one call go one after the other; a delayed one goes on its own, so that later ones overtake it. */
+  deliver(call: Call, callback: Callback): void;
   /** Asks for a document. Throws when there is no 2xx answer; `failure` is how the carrier names that. */
   fetch(
     call: Call,
@@ -26,77 +26,81 @@ export interface CallbackDelivery {
   close(): void;
 }
 
-/** What reporting stands on. */
+/** What delivery needs of the simulator. */
 export interface CallbackDeps {
   ledger: Ledger;
   faults: Faults;
 }
 
-/** Ready to report. */
-export function createCallbackDelivery({ ledger, faults }: CallbackDeps): CallbackDelivery {
-  const sender = createSender();
-  const lastDelivery = new WeakMap<Call, Promise<void>>();
-  const whose = ({ order: { sid, to, from } }: Call) => ({ call_sid: sid, to, from });
+/** Ready to deliver. */
+export const createCallbackDelivery = (deps: CallbackDeps): CallbackDelivery => new FaultyDelivery(deps);
 
-  const send = async (call: Call, { what, status, sequence, url, sign }: Callback): Promise<void> => {
+class FaultyDelivery implements CallbackDelivery {
+  readonly #deps: CallbackDeps;
+  readonly #sender = createSender();
+  readonly #last = new WeakMap<Call, Promise<void>>();
+
+  constructor(deps: CallbackDeps) {
+    this.#deps = deps;
+  }
+
+  deliver(call: Call, callback: Callback): void {
+    const delay = this.#deps.faults.take("delay_callbacks", personOf(call));
+    if (delay) {
+      void this.#sender.pause(delay.seconds * 1000).then(() => this.#send(call, callback));
+      return;
+    }
+    const before = this.#last.get(call) ?? Promise.resolve();
+    this.#last.set(
+      call,
+      before.then(() => this.#send(call, callback)),
+    );
+  }
+
+  async fetch(
+    call: Call,
+    outgoing: Outgoing,
+    { url, failure, more }: { url: string; failure: string; more: Record<string, string> },
+  ): Promise<string> {
+    const sent = await this.#sender.send(outgoing);
+    this.#deps.ledger.write({
+      kind: "fetch",
+      ...partiesOf(call),
+      url,
+      ...replyFacts(sent),
+      ...more,
+      ...errorFacts(sent),
+    });
+    if (sent.status === null || sent.status < 200 || sent.status > 299)
+      throw new Error(
+        `${failure}: ${url} gave ${sent.status === null ? (sent.error ?? "no answer") : `HTTP ${sent.status}`}`,
+      );
+    return sent.text;
+  }
+
+  close(): void {
+    this.#sender.close();
+  }
+
+  async #send(call: Call, { what, status, sequence, url, sign }: Callback): Promise<void> {
+    const { faults, ledger } = this.#deps;
     const person = personOf(call);
-    const facts = { kind: "callback" as const, ...whose(call), what, status, sequence, url };
+    const facts = { kind: "callback" as const, ...partiesOf(call), what, status, sequence, url };
     if (faults.take("lose_callbacks", person)) {
       ledger.write({ ...facts, lost: true, attempts: 0, reply: null });
       return;
     }
     if (faults.take("forge_callbacks", person)) {
-      const sent = await sender.send(sign(true));
-      ledger.write({
-        ...facts,
-        reply: sent.status,
-        attempts: sent.attempts,
-        forged: true,
-        ...(sent.error ? { error: sent.error } : {}),
-      });
+      const sent = await this.#sender.send(sign(true));
+      ledger.write({ ...facts, ...replyFacts(sent), forged: true, ...errorFacts(sent) });
     }
     const copies = faults.take("duplicate_callbacks", person) ? 2 : 1;
-    for (let copy = 1; copy <= copies && !sender.closed.aborted; copy += 1) {
-      const sent = await sender.send(sign(false));
-      ledger.write({
-        ...facts,
-        reply: sent.status,
-        attempts: sent.attempts,
-        ...(copy > 1 ? { duplicate: true } : {}),
-        ...(sent.error ? { error: sent.error } : {}),
-      });
+    for (let copy = 1; copy <= copies && !this.#sender.closed.aborted; copy += 1) {
+      const sent = await this.#sender.send(sign(false));
+      ledger.write({ ...facts, ...replyFacts(sent), ...(copy > 1 ? { duplicate: true } : {}), ...errorFacts(sent) });
     }
-  };
-
-  return {
-    deliver(call, report) {
-      const delay = faults.take("delay_callbacks", personOf(call));
-      if (delay) {
-        void sender.pause(delay.seconds * 1000).then(() => send(call, report));
-        return;
-      }
-      lastDelivery.set(
-        call,
-        (lastDelivery.get(call) ?? Promise.resolve()).then(() => send(call, report)),
-      );
-    },
-    async fetch(call, outgoing, { url, failure, more }) {
-      const sent = await sender.send(outgoing);
-      ledger.write({
-        kind: "fetch",
-        ...whose(call),
-        url,
-        reply: sent.status,
-        attempts: sent.attempts,
-        ...more,
-        ...(sent.error ? { error: sent.error } : {}),
-      });
-      if (sent.status === null || sent.status < 200 || sent.status > 299)
-        throw new Error(
-          `${failure}: ${url} gave ${sent.status === null ? (sent.error ?? "no answer") : `HTTP ${sent.status}`}`,
-        );
-      return sent.text;
-    },
-    close: () => sender.close(),
-  };
+  }
 }
+
+const replyFacts = ({ status, attempts }: Sent) => ({ reply: status, attempts });
+const errorFacts = ({ error }: Sent) => (error ? { error } : {});

@@ -65,23 +65,24 @@ function endFields(plivoCall: PlivoCall): Record<string, string> {
   };
 }
 
+function request({ account }: PlivoCall, hook: Hook, fields: Record<string, string>, forged: boolean): Outgoing {
+  const nonce = randomUUID();
+  return formTo(hook, fields, (url, form) => ({
+    "x-plivo-signature-v3": sign(forged ? `not ${account.authToken}` : account.authToken, url, form, nonce),
+    "x-plivo-signature-v3-nonce": nonce,
+    "user-agent": "Plivo",
+    // the main account's signature is the account's own
+    "x-plivo-signature-ma-v3": forged
+      ? createHmac("sha256", "forged").update(nonce).digest("base64")
+      : sign(account.authToken, url, form, nonce),
+  }));
+}
+
 /** Ready to send. */
-export function createCallbacks(parts: CallbackDeps): Callbacks {
-  const reporter = createCallbackDelivery(parts);
-  const request = ({ account }: PlivoCall, hook: Hook, fields: Record<string, string>, forged: boolean): Outgoing => {
-    const nonce = randomUUID();
-    return formTo(hook, fields, (url, form) => ({
-      "x-plivo-signature-v3": sign(forged ? `not ${account.authToken}` : account.authToken, url, form, nonce),
-      "x-plivo-signature-v3-nonce": nonce,
-      "user-agent": "Plivo",
-      // the main account's signature is the account's own
-      "x-plivo-signature-ma-v3": forged
-        ? createHmac("sha256", "forged").update(nonce).digest("base64")
-        : sign(account.authToken, url, form, nonce),
-    }));
-  };
-  const report = (plivoCall: PlivoCall, hook: Hook, what: string, fields: Record<string, string>): void =>
-    reporter.deliver(plivoCall.call, {
+export function createCallbacks(deps: CallbackDeps): Callbacks {
+  const delivery = createCallbackDelivery(deps);
+  const deliver = (plivoCall: PlivoCall, hook: Hook, what: string, fields: Record<string, string>): void =>
+    delivery.deliver(plivoCall.call, {
       what,
       status: fields["CallStatus"],
       url: hook.url,
@@ -91,10 +92,10 @@ export function createCallbacks(parts: CallbackDeps): Callbacks {
   return {
     ring(plivoCall) {
       const { ring } = plivoCall.params;
-      if (ring) report(plivoCall, ring, "ringing", { ...callFields(plivoCall), Event: "Ring" });
+      if (ring) deliver(plivoCall, ring, "ringing", { ...callFields(plivoCall), Event: "Ring" });
     },
     hangup: (plivoCall) =>
-      report(plivoCall, plivoCall.params.hangup, "completed", {
+      deliver(plivoCall, plivoCall.params.hangup, "completed", {
         ...callFields(plivoCall),
         ...endFields(plivoCall),
         Event: "Hangup",
@@ -102,7 +103,7 @@ export function createCallbacks(parts: CallbackDeps): Callbacks {
     machine(plivoCall) {
       const { amd } = plivoCall.params;
       if (amd?.hook)
-        report(plivoCall, amd.hook, "amd", {
+        deliver(plivoCall, amd.hook, "amd", {
           ...callFields(plivoCall),
           Event: "MachineDetection",
           Machine: "true",
@@ -111,7 +112,7 @@ export function createCallbacks(parts: CallbackDeps): Callbacks {
     },
     recorded({ call: plivoCall, apiId, id, startedAt, recorder, url }, hook) {
       const { seconds } = recorder.stop();
-      report(plivoCall, hook, "recording", {
+      deliver(plivoCall, hook, "recording", {
         api_id: apiId,
         call_uuid: plivoCall.call.order.sid,
         record_url: url,
@@ -123,13 +124,13 @@ export function createCallbacks(parts: CallbackDeps): Callbacks {
       });
     },
     stream: (plivoCall, hook, fields) =>
-      report(plivoCall, hook, fields["Event"] ?? "stream", { ...callFields(plivoCall), ...fields }),
+      deliver(plivoCall, hook, fields["Event"] ?? "stream", { ...callFields(plivoCall), ...fields }),
     fetchDocument: (plivoCall, hook, event, more) =>
-      reporter.fetch(
+      delivery.fetch(
         plivoCall.call,
         request(plivoCall, hook, { ...callFields(plivoCall), Event: event, ...more }, false),
         { url: hook.url, failure: event, more },
       ),
-    close: () => reporter.close(),
+    close: () => delivery.close(),
   };
 }

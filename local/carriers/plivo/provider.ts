@@ -1,3 +1,4 @@
+import { CallRecords } from "../exchange/call-records.ts";
 import { randomUUID } from "node:crypto";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { InboundProtocol } from "../exchange/protocol.ts";
@@ -36,9 +37,6 @@ export interface PlivoOptions {
   accounts: readonly PlivoAccount[];
   ownNumbers: readonly string[] | null;
 }
-
-/** Ended calls are forgotten beyond this many. */
-const MAX_CALLS_KEPT = 100_000;
 
 const NOWHERE = { url: "http://127.0.0.1:9/", method: "POST" } as const;
 
@@ -80,7 +78,7 @@ function plivoCallOf(call: Call, account: PlivoAccount, params: CallParams, requ
 }
 
 /** The calls of an earlier run, by their name. Their requests' names are forgotten: nothing waits any more. */
-function recalled({ ledger, accounts }: PlivoOptions): Map<string, PlivoCall> {
+function restoredCalls({ ledger, accounts }: PlivoOptions): Map<string, PlivoCall> {
   return new Map(
     accounts.flatMap((account) =>
       restoreCalls(ledger, account.authId).map(({ call, row: { sid, to, from } }): [string, PlivoCall] => [
@@ -108,47 +106,31 @@ function recalled({ ledger, accounts }: PlivoOptions): Map<string, PlivoCall> {
 /** Sets up Plivo's REST API, callbacks and documents. */
 export function createPlivo(options: PlivoOptions): PlivoProvider {
   const { exchange, time } = options;
-  const calls = recalled(options);
+  const calls = new CallRecords(restoredCalls(options));
   const callbacks = createCallbacks(options);
   const recordings = createRecordings({ time, callbacks });
   const parts = { ...options, callbacks };
 
-  const record = (call: Call): PlivoCall => {
-    const found = calls.get(call.order.sid);
-    if (!found) throw new Error(`no record of call ${call.order.sid}`);
-    return found;
-  };
   const protocol: InboundProtocol = {
-    onInbound: (call) => followAnswerUrl(exchange, callbacks, record(call)),
+    onInbound: (call) => followAnswerUrl(exchange, callbacks, calls.of(call)),
     onPhase(call) {
-      if (call.phase === "ringing" && call.direction === "outbound") callbacks.ring(record(call));
-      if (call.phase === "ended") callbacks.hangup(record(call));
+      if (call.phase === "ringing" && call.direction === "outbound") callbacks.ring(calls.of(call));
+      if (call.phase === "ended") callbacks.hangup(calls.of(call));
     },
     async runAnsweredCall(call): Promise<EndedBy> {
-      const plivoCall = record(call);
+      const plivoCall = calls.of(call);
       plivoCall.answeredSimMs = call.leg.time.elapsedMs();
       const detected = detect(parts, plivoCall);
       // without an address of its own the verdict goes with the request for the document, which waits for it
       return runProgram(parts, plivoCall, plivoCall.params.amd?.hook === null ? await detected : {});
     },
   };
-  const keep = (
-    call: Call,
-    account: PlivoAccount,
-    params: CallParams,
-    requestUuid: string | null = null,
-  ): PlivoCall => {
-    const plivoCall = plivoCallOf(call, account, params, requestUuid);
-    calls.set(call.order.sid, plivoCall);
-    const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
-      calls.delete(oldest.value[0]);
-    return plivoCall;
-  };
+  const keep = (call: Call, account: PlivoAccount, params: CallParams, requestUuid: string | null = null): PlivoCall =>
+    calls.keep(plivoCallOf(call, account, params, requestUuid));
   const rest: RestDeps = {
     exchange,
     faults: options.faults,
-    calls,
+    calls: calls.bySid,
     recordings,
     accounts: new Map(options.accounts.map((a) => [a.authId, a])),
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,

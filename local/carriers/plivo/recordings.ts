@@ -33,6 +33,17 @@ const MAKING_MS = 1_000;
 const MAX_KEPT = 10_000;
 const MAX_PAGE = 20;
 
+function pageOf(found: readonly PlivoRecording[], query: URLSearchParams, apiId: string): Reply {
+  const limit = Math.min(whole(query.get("limit"), MAX_PAGE) || MAX_PAGE, MAX_PAGE);
+  const offset = whole(query.get("offset"), 0);
+  const objects = found.slice(offset, offset + limit).map((recording) => {
+    const { api_id: _api, ...shown } = recordingRecord(recording, apiId);
+    return shown;
+  });
+  const meta = { limit, offset, total_count: found.length, next: null, previous: null };
+  return { status: 200, body: { api_id: apiId, meta, objects } };
+}
+
 /** No recordings at first. */
 export function createRecordings({ time, callbacks }: { time: SimTime; callbacks: Callbacks }): Recordings {
   const kept = new Map<string, PlivoRecording>();
@@ -86,26 +97,11 @@ export function createRecordings({ time, callbacks }: { time: SimTime; callbacks
       return found?.call.account.authId === accountId ? found : undefined;
     },
     list(accountId, query, apiId) {
-      const [limit, offset] = [
-        Math.min(whole(query.get("limit"), MAX_PAGE) || MAX_PAGE, MAX_PAGE),
-        whole(query.get("offset"), 0),
-      ];
-      const leg = query.get("call_uuid");
+      const sid = query.get("call_uuid");
       const found = [...kept.values()]
-        .filter(({ call }) => call.account.authId === accountId && (leg === null || call.call.order.sid === leg))
+        .filter(({ call }) => call.account.authId === accountId && (sid === null || call.call.order.sid === sid))
         .reverse();
-      const objects = found.slice(offset, offset + limit).map((recording) => {
-        const { api_id: _api, ...shown } = recordingRecord(recording, apiId);
-        return shown;
-      });
-      return {
-        status: 200,
-        body: {
-          api_id: apiId,
-          meta: { limit, offset, total_count: found.length, next: null, previous: null },
-          objects,
-        },
-      };
+      return pageOf(found, query, apiId);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, memberOf, textIn } from "../stream/json-members.ts";
-import type { StreamCommand, StreamDialect } from "../stream/stream-session.ts";
+import type { StreamCommand, StreamDialect } from "../stream/stream-dialect.ts";
 import type { PlivoCall } from "./plivo-call.ts";
 import { sign } from "./signature.ts";
 

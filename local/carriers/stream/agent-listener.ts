@@ -33,75 +33,110 @@ interface Utterance {
 }
 
 /** Listens to one stream's sound. */
-export function createAgentListener(format: SoundFormat, listener: VoiceListener): AgentListener {
-  const silence = new Int16Array(frameSamples(format));
-  let now: Utterance | null = null;
-  let voicedMs = 0;
-  let decoder: Decoder;
-  let keys: KeyFinder;
-  /** While there are words there are no keys, and to look for them costs as much as the words do. */
-  let inWords = false;
-  const fresh = (): void => {
-    inWords = false;
-    decoder = createDecoder(format.rate, {
-      heard(word) {
-        if (now) {
-          now.words.push(word);
-          now.speech.text = now.words.join(" ");
-        }
-      },
-      began() {
-        inWords = true;
-      },
-      ended() {
-        inWords = false;
-      },
-    });
-    keys = createKeyFinder(format, (key) => {
-      if (now) now.keys += key;
-    });
-  };
-  fresh();
+export const createAgentListener = (format: SoundFormat, listener: VoiceListener): AgentListener =>
+  new StreamListener(format, listener);
 
-  const finish = (interrupted: boolean): void => {
-    if (!now) return;
-    const { words, keys: pressed, since, last, voicedMs: audible } = now;
-    if (!interrupted) decoder.end();
-    const media = pressed !== "" ? `keys:${pressed}` : words.length === 0 && audible >= LEAST_SOUND_MS ? "sound" : null;
-    now = null;
-    fresh();
+class StreamListener implements AgentListener {
+  readonly #format: SoundFormat;
+  readonly #listener: VoiceListener;
+  readonly #silence: Int16Array;
+  #now: Utterance | null = null;
+  #voicedMs = 0;
+  #decoder: Decoder;
+  #keys: KeyFinder;
+  /** While there are words there are no keys, and to look for them costs as much as the words do. */
+  #inWords = false;
+
+  constructor(format: SoundFormat, listener: VoiceListener) {
+    this.#format = format;
+    this.#listener = listener;
+    this.#silence = new Int16Array(frameSamples(format));
+    this.#decoder = this.#newDecoder();
+    this.#keys = this.#newKeyFinder();
+  }
+
+  push(pcm: Int16Array | null, at: number): void {
+    const audible = pcm !== null && peakOf(pcm) >= AUDIBLE_PEAK;
+    if (!audible && !this.#now) return; // silence is not listened to
+    if (audible) {
+      this.#voicedMs += FRAME_MS;
+      const utterance = this.#now ?? this.#begin(at);
+      utterance.last = at;
+      utterance.voicedMs += FRAME_MS;
+    }
+    this.#decoder.push(pcm ?? this.#silence);
+    if (!this.#inWords) this.#keys.push(pcm ?? this.#silence);
+    if (this.#now && at - this.#now.last > PAUSE_MS) this.#finish(false);
+  }
+
+  cut(): void {
+    this.#finish(true);
+  }
+
+  current(): Speech | null {
+    return this.#now?.speech ?? null;
+  }
+
+  spoken(): string {
+    return this.#now?.speech.text ?? "";
+  }
+
+  voiced_ms(): number {
+    return this.#voicedMs;
+  }
+
+  close(): void {
+    this.#finish(true);
+  }
+
+  #newDecoder(): Decoder {
+    this.#inWords = false;
+    return createDecoder(this.#format.rate, {
+      heard: (word) => {
+        if (!this.#now) return;
+        this.#now.words.push(word);
+        this.#now.speech.text = this.#now.words.join(" ");
+      },
+      began: () => {
+        this.#inWords = true;
+      },
+      ended: () => {
+        this.#inWords = false;
+      },
+    });
+  }
+
+  #newKeyFinder(): KeyFinder {
+    return createKeyFinder(this.#format, (key) => {
+      if (this.#now) this.#now.keys += key;
+    });
+  }
+
+  #begin(at: number): Utterance {
+    const speech: Speech = { text: "", closed: false, interruptible: undefined, preemptible: false };
+    const utterance: Utterance = { speech, words: [], keys: "", since: at, last: at, voicedMs: 0 };
+    this.#now = utterance;
+    this.#listener.onStart(speech);
+    return utterance;
+  }
+
+  #finish(interrupted: boolean): void {
+    if (!this.#now) return;
+    const { words, keys, since, last, voicedMs } = this.#now;
+    if (!interrupted) this.#decoder.end();
+    const unnamed = words.length === 0 && voicedMs >= LEAST_SOUND_MS ? "sound" : null;
+    const media = keys !== "" ? `keys:${keys}` : unnamed;
+    this.#now = null;
+    this.#decoder = this.#newDecoder();
+    this.#keys = this.#newKeyFinder();
     const durationMs = Math.round(last - since) + FRAME_MS;
     if (words.length > 0 || media !== null)
-      listener.onHeard({ text: words.join(" "), interrupted, durationMs, ...(media === null ? {} : { media }) });
-    listener.onPause(!interrupted);
-  };
-
-  return {
-    push(pcm, at) {
-      const audible = pcm !== null && peakOf(pcm) >= AUDIBLE_PEAK;
-      if (!audible && !now) return; // silence is not listened to
-      if (audible) {
-        voicedMs += FRAME_MS;
-        if (!now) {
-          const speech: Speech = { text: "", closed: false, interruptible: undefined, preemptible: false };
-          now = { speech, words: [], keys: "", since: at, last: at, voicedMs: 0 };
-          listener.onStart(speech);
-        }
-        now.last = at;
-        now.voicedMs += FRAME_MS;
-      }
-      decoder.push(pcm ?? silence);
-      if (!inWords) keys.push(pcm ?? silence);
-      if (now && at - now.last > PAUSE_MS) finish(false);
-    },
-    cut() {
-      finish(true);
-    },
-    current: () => now?.speech ?? null,
-    spoken: () => now?.speech.text ?? "",
-    voiced_ms: () => voicedMs,
-    close() {
-      finish(true);
-    },
-  };
+      this.#listener.onHeard({
+        text: words.join(" "),
+        interrupted,
+        durationMs,
+        ...(media === null ? {} : { media }),
+      });
+    this.#listener.onPause(!interrupted);
+  }
 }

@@ -3,48 +3,9 @@ import { personOf, type Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
-import { FRAME_MS, type SoundFormat } from "./audio-format.ts";
+import { StreamSender } from "./stream-sender.ts";
 import type { AudioStream } from "./sound-leg.ts";
-
-/** What the application may ask of a stream. */
-export type StreamCommand =
-  | { do: "sound"; bytes: Buffer }
-  | { do: "mark"; name: string }
-  | { do: "clear" }
-  | { do: "keys"; digits: string };
-
-/** The numbers a message carries: `sequence` counts all but the first greeting, from 1; `chunk` the frames of sound. `ms`: since the stream began. */
-export interface Numbers {
-  sequence: number;
-  chunk: number;
-  ms: number;
-}
-
-/** A carrier's own words for what goes over a stream's socket. */
-export interface StreamDialect {
-  readonly id: string;
-  readonly url: string;
-  /** Sent with the upgrade. */
-  readonly headers: Record<string, string>;
-  readonly toAgent: SoundFormat;
-  readonly fromAgent: SoundFormat;
-  /** Marks that a clear threw away are told as if they had been reached. */
-  readonly reportsClearedMarks: boolean;
-  /** Frames may come in another order, or twice, when a fault asks for it. */
-  readonly mayShuffle: boolean;
-  /** Before everything else, without a number. */
-  greeting(): object | null;
-  start(n: Numbers): object;
-  /** JSON: there are very many of these. */
-  media(payload: string, n: Numbers): string;
-  digit(digit: string, n: Numbers): object;
-  mark(name: string, n: Numbers): object;
-  cleared(n: Numbers): object | null;
-  error(description: string, n: Numbers): object | null;
-  stop(n: Numbers): object | null;
-  /** What a message asks for; a string is what the carrier complains about. */
-  read(message: Record<string, unknown>): StreamCommand | string;
-}
+import type { StreamDialect, StreamCommand } from "./stream-dialect.ts";
 
 /** How a stream ended. */
 export interface StreamEnd {
@@ -72,22 +33,19 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_GRACE_MS = 1_000;
 /** A message may hold thirty seconds of the widest sound. */
 const MAX_FRAME_BYTES = 8_000_000;
-/** A reader that falls further behind loses frames. */
-const MAX_UNREAD_BYTES = 1_000_000;
 const KEY_TONE_MS = 300;
-const EVERY_NTH_TWICE = 10;
 
 /** Runs one stream from connecting to its end. `leave` aborts when the call is over or goes elsewhere. */
 export function runStream(
   parts: StreamDeps,
   call: Call,
-  words: StreamDialect,
+  dialect: StreamDialect,
   leave: AbortSignal,
   watcher: StreamWatcher = {},
 ): Promise<StreamEnd> {
   call.leg.expectAudio();
   return new Promise((resolve) => {
-    new StreamSession(parts, call, words, watcher, resolve).open(leave);
+    new StreamSession(parts, call, dialect, watcher, resolve).open(leave);
   });
 }
 
@@ -106,27 +64,24 @@ class StreamSession {
   readonly #dialect: StreamDialect;
   readonly #watcher: StreamWatcher;
   readonly #resolve: (end: StreamEnd) => void;
+  readonly #sender: StreamSender;
   #socket: WebSocket | null = null;
   #stream: AudioStream | null = null;
   #openedAt: number | null = null;
   #over = false;
   #release: (() => void)[] = [];
-  #sequence = 0;
-  #chunk = 0;
-  #lostFrames = 0;
-  /** A frame that a fault holds back for the next one; undefined: there is no such fault. */
-  #held: string | null | undefined;
 
   constructor(
     parts: StreamDeps,
     call: Call,
-    words: StreamDialect,
+    dialect: StreamDialect,
     watcher: StreamWatcher,
     resolve: (end: StreamEnd) => void,
   ) {
     this.#parts = parts;
     this.#call = call;
-    this.#dialect = words;
+    this.#dialect = dialect;
+    this.#sender = new StreamSender(dialect);
     this.#watcher = watcher;
     this.#resolve = resolve;
   }
@@ -157,6 +112,7 @@ class StreamSession {
       perMessageDeflate: false,
     });
     this.#socket = socket;
+    this.#sender.use(socket);
     socket.on("open", () => this.#onOpen());
     socket.on("message", (data, isBinary) => this.#onMessage(isBinary ? null : String(data)));
     socket.on("close", (code) => this.#onClose(code));
@@ -170,34 +126,22 @@ class StreamSession {
     this.#parts.ledger.write({ kind, call_sid: sid, to, from, stream_id: this.#dialect.id, ...facts });
   }
 
-  /** The next message's numbers. */
-  #numbers(): Numbers {
-    this.#sequence += 1;
-    return { sequence: this.#sequence, chunk: this.#chunk, ms: this.#chunk * FRAME_MS };
-  }
-
-  #send(message: object | string | null): void {
-    const socket = this.#socket;
-    if (message === null || socket?.readyState !== WebSocket.OPEN) return;
-    socket.send(typeof message === "string" ? message : JSON.stringify(message));
-  }
-
   #onOpen(): void {
     if (this.#over) return;
     const { faults, time } = this.#parts;
     const person = personOf(this.#call);
     this.#openedAt = performance.now();
     this.#write("stream", { event: "connected" });
-    this.#send(this.#dialect.greeting());
-    this.#send(this.#dialect.start(this.#numbers()));
+    this.#sender.send(this.#dialect.greeting());
+    this.#sender.send(this.#dialect.start(this.#sender.numbers()));
     this.#watcher.opened?.();
-    if (this.#dialect.mayShuffle && faults.take("shuffle_media", person)) this.#held = null;
+    if (this.#dialect.mayShuffle && faults.take("shuffle_media", person)) this.#sender.shuffle();
     this.#stream = this.#call.leg.attachAudio({
       toAgent: this.#dialect.toAgent,
       fromAgent: this.#dialect.fromAgent,
-      frame: (payload) => this.#frame(payload),
-      digit: (digit) => this.#send(this.#dialect.digit(digit, this.#numbers())),
-      reached: (marks) => this.#sendMarks(marks),
+      frame: (payload) => this.#sender.frame(payload),
+      digit: (digit) => this.#sender.send(this.#dialect.digit(digit, this.#sender.numbers())),
+      reached: (marks) => this.#sender.marks(marks),
     });
     const drop = faults.take("drop_socket", person);
     if (drop) this.#release.push(time.after(0, () => this.#drop(), drop.seconds * 1000));
@@ -208,39 +152,13 @@ class StreamSession {
     this.#socket?.terminate();
   }
 
-  #sendMarks(marks: readonly string[]): void {
-    for (const name of marks) this.#send(this.#dialect.mark(name, this.#numbers()));
-  }
-
-  #frame(payload: string): void {
-    const socket = this.#socket;
-    if (!socket || socket.bufferedAmount > MAX_UNREAD_BYTES) {
-      this.#lostFrames += 1;
-      return;
-    }
-    this.#chunk += 1;
-    const message = this.#dialect.media(payload, this.#numbers());
-    if (this.#held === undefined) {
-      this.#send(message);
-      return;
-    }
-    if (this.#held === null) {
-      this.#held = message;
-      return;
-    }
-    this.#send(message);
-    this.#send(this.#held);
-    if (this.#chunk % EVERY_NTH_TWICE === 0) this.#send(message);
-    this.#held = null;
-  }
-
   #onMessage(data: string | null): void {
     if (this.#over || !this.#stream) return;
     const message = data === null ? null : parsed(data);
     const command = message ? this.#dialect.read(message) : "the message is not a JSON object";
     if (typeof command === "string") {
       this.#write("warning", { message: `stream: ${command}` });
-      this.#send(this.#dialect.error(command, this.#numbers()));
+      this.#sender.send(this.#dialect.error(command, this.#sender.numbers()));
     } else this.#apply(command, this.#stream);
   }
 
@@ -261,8 +179,8 @@ class StreamSession {
       case "clear": {
         const { marks, ...facts } = stream.clear();
         this.#write("stream", { event: "clear", ...facts });
-        this.#send(this.#dialect.cleared(this.#numbers()));
-        if (this.#dialect.reportsClearedMarks) this.#sendMarks(marks);
+        this.#sender.send(this.#dialect.cleared(this.#sender.numbers()));
+        if (this.#dialect.reportsClearedMarks) this.#sender.marks(marks);
       }
     }
   }
@@ -296,7 +214,7 @@ class StreamSession {
       status,
       frames_from_agent: frames,
       frames_to_agent,
-      frames_lost: this.#lostFrames,
+      frames_lost: this.#sender.lostFrames,
       gap_ms,
       underruns,
       underrun_ms,
@@ -321,7 +239,7 @@ class StreamSession {
       socket.terminate();
       return;
     } // the line went dead
-    this.#send(this.#dialect.stop(this.#numbers()));
+    this.#sender.send(this.#dialect.stop(this.#sender.numbers()));
     socket.close(1000);
     const grace = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);
     socket.once("close", () => clearTimeout(grace));

@@ -1,3 +1,4 @@
+import { CallRecords } from "../exchange/call-records.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { InboundProtocol } from "../exchange/protocol.ts";
 import type { Call } from "../exchange/call.ts";
@@ -8,11 +9,11 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { restoreCalls } from "../exchange/earlier-calls.ts";
 import { createCallbackDelivery } from "../http/callback-reporter.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
-import { NO_SETTINGS, type DialBody } from "./request-bodies.ts";
+import { NO_SETTINGS } from "./request-bodies.ts";
 import { costOf, hangupOf } from "./hangup-causes.ts";
 import { createEvents, eventOf, moment, type Events } from "./callbacks.ts";
 import { createRecordings } from "./recordings.ts";
-import { answerRest } from "./rest.ts";
+import { answerRest, type RestDeps } from "./rest.ts";
 import { createSigner } from "./signature.ts";
 import { runAnsweredCall, type AnsweredCallDeps } from "./answered-call.ts";
 import {
@@ -48,8 +49,8 @@ export interface TelnyxOptions {
   seed: string;
 }
 
-/** Ended calls are forgotten beyond this many. */
-const MAX_CALLS_KEPT = 100_000;
+/** Command ids are forgotten beyond this many. */
+const MAX_COMMANDS_KEPT = 100_000;
 /** The price of a call is known this long after its end, simulated ms. */
 const COST_AFTER_MS = 3_000;
 /** Longest body that the ledger keeps of a request. */
@@ -167,50 +168,14 @@ function createInboundNumbers(parts: {
   };
 }
 
-/** Sets up Telnyx's REST API, events and relay. */
-export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
-  const { exchange, ledger, time, faults, accounts } = options;
-  const calls = restoredCalls(ledger, accounts);
+/** Starts calls that were accepted; one whose command_id was seen is the call of that time. */
+function placing(
+  exchange: Exchange,
+  protocol: InboundProtocol,
+  keep: (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings) => TelnyxCall,
+): RestDeps["place"] {
   const byCommand = new Map<string, TelnyxCall>();
-  const addresses = new Map<string, InboundAddresses>();
-  const signer = createSigner(options.seed);
-  const reporter = createCallbackDelivery({ ledger, faults });
-  const events = createEvents({
-    reporter,
-    signer,
-    address: ({ account }) => addresses.get(account.connectionId)?.voice_url ?? null,
-  });
-  const recordings = createRecordings({ time, events });
-  const parts: AnsweredCallDeps = { ...options, events, recordings };
-
-  const record = (call: Call): TelnyxCall => {
-    const found = calls.get(call.order.sid);
-    if (!found) throw new Error(`no record of call ${call.order.sid}`);
-    return found;
-  };
-  const protocol: InboundProtocol = {
-    onPhase(call) {
-      const telnyxCall = record(call);
-      sendPhase(events, telnyxCall);
-      if (call.phase === "ended" && call.answeredAt)
-        time.after(COST_AFTER_MS, () => events.send(telnyxCall, "call.cost", costOf(call)));
-    },
-    onInbound: async () => undefined, // the event of the ring has asked already; commands answer
-    runAnsweredCall: (call) => runAnsweredCall(parts, record(call)),
-  };
-  const keep = (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings): TelnyxCall => {
-    const telnyxCall = newTelnyxCall(call, account, origin, settings);
-    calls.set(call.order.sid, telnyxCall);
-    const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
-      calls.delete(oldest.value[0]);
-    return telnyxCall;
-  };
-  const place = (
-    account: TelnyxAccount,
-    { to, from, timeoutSeconds, timeLimitSeconds, commandId, settings }: DialBody,
-    origin: string,
-  ): TelnyxCall => {
+  return (account, { to, from, timeoutSeconds, timeLimitSeconds, commandId, settings }, origin) => {
     const again = commandId === null ? undefined : byCommand.get(commandId);
     if (again) return again;
     const call = exchange.place(
@@ -229,16 +194,45 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
     const telnyxCall = keep(call, account, origin, settings);
     if (commandId !== null) byCommand.set(commandId, telnyxCall);
     const first = byCommand.keys().next();
-    if (byCommand.size > MAX_CALLS_KEPT && !first.done) byCommand.delete(first.value);
+    if (byCommand.size > MAX_COMMANDS_KEPT && !first.done) byCommand.delete(first.value);
     return telnyxCall;
   };
-  const rest = {
-    answered: parts,
+}
+
+/** Sets up Telnyx's REST API, events and relay. */
+export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
+  const { exchange, ledger, time, faults, accounts } = options;
+  const calls = new CallRecords(restoredCalls(ledger, accounts));
+  const addresses = new Map<string, InboundAddresses>();
+  const signer = createSigner(options.seed);
+  const reporter = createCallbackDelivery({ ledger, faults });
+  const events = createEvents({
+    reporter,
+    signer,
+    address: ({ account }) => addresses.get(account.connectionId)?.voice_url ?? null,
+  });
+  const recordings = createRecordings({ time, events });
+  const deps: AnsweredCallDeps = { ...options, events, recordings };
+
+  const protocol: InboundProtocol = {
+    onPhase(call) {
+      const telnyxCall = calls.of(call);
+      sendPhase(events, telnyxCall);
+      if (call.phase === "ended" && call.answeredAt)
+        time.after(COST_AFTER_MS, () => events.send(telnyxCall, "call.cost", costOf(call)));
+    },
+    onInbound: async () => undefined, // the event of the ring has asked already; commands answer
+    runAnsweredCall: (call) => runAnsweredCall(deps, calls.of(call)),
+  };
+  const keep = (call: Call, account: TelnyxAccount, origin: string, settings: TelnyxSettings): TelnyxCall =>
+    calls.keep(newTelnyxCall(call, account, origin, settings));
+  const rest: RestDeps = {
+    answered: deps,
     faults,
     accounts,
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
-    calls,
-    place,
+    calls: calls.bySid,
+    place: placing(exchange, protocol, keep),
   };
 
   return {

@@ -51,21 +51,114 @@ const dropOldest = <T>(map: Map<string, T>, most: number): void => {
 };
 
 /** No recordings yet. */
-export function createRecordings({ time, events }: { time: SimTime; events: Events }): Recordings {
-  const stored = new Map<string, Stored>();
-  const links = new Map<string, { recording: Stored; diesAtMs: number }>();
+export const createRecordings = (deps: RecordingDeps): Recordings => new TelnyxRecordings(deps);
+
+/** What recordings need: simulated time, and the callbacks that report them. */
+interface RecordingDeps {
+  time: SimTime;
+  events: Events;
+}
+
+function shown(recording: Stored, download_urls: Record<string, string>): Record<string, unknown> {
+  const { id, telnyxCall, settings, startedAt, endedAt, audio } = recording;
+  return {
+    record_type: "recording",
+    id,
+    call_control_id: telnyxCall.call.order.sid,
+    call_leg_id: telnyxCall.legId,
+    call_session_id: telnyxCall.sessionId,
+    connection_id: telnyxCall.account.connectionId,
+    channels: settings.channels,
+    source: "call",
+    status: "completed",
+    initiated_by: "OutboundAPI",
+    from: shownFrom(telnyxCall.call),
+    to: telnyxCall.call.order.to,
+    duration_millis: audio.seconds * 1000,
+    recording_started_at: moment(startedAt),
+    recording_ended_at: moment(endedAt),
+    created_at: moment(startedAt),
+    updated_at: moment(endedAt),
+    download_urls,
+  };
+}
+
+class TelnyxRecordings implements Recordings {
+  readonly #deps: RecordingDeps;
+  readonly #stored = new Map<string, Stored>();
+  readonly #links = new Map<string, { recording: Stored; diesAtMs: number }>();
+
+  constructor(deps: RecordingDeps) {
+    this.#deps = deps;
+  }
+
+  start(telnyxCall: TelnyxCall, settings: RecordSettings): string {
+    telnyxCall.recorder ??= {
+      id: randomUUID(),
+      startedAt: new Date(),
+      settings,
+      recorder: recordLeg(telnyxCall.call),
+    };
+    return telnyxCall.recorder.id;
+  }
+
+  stop(telnyxCall: TelnyxCall): void {
+    if (!telnyxCall.recorder) return;
+    const { id, startedAt, settings, recorder } = telnyxCall.recorder;
+    telnyxCall.recorder = null;
+    const audio = recorder.stop();
+    const recording: Stored = { id, telnyxCall, audio, settings, startedAt, endedAt: new Date(), ready: false };
+    this.#stored.set(id, recording);
+    dropOldest(this.#stored, MAX_KEPT);
+    this.#deps.time.after(READY_AFTER_MS, () => this.#finish(recording));
+  }
+
+  show(id: string, connectionId: string): Reply {
+    const recording = this.#stored.get(id);
+    if (!recording?.ready || recording.telnyxCall.account.connectionId !== connectionId)
+      return telnyxError(404, "10005", "Resource not found", "The requested resource or URL could not be found.");
+    return { status: 200, body: { data: shown(recording, this.#linksOf(recording)) } };
+  }
+
+  list(query: URLSearchParams, connectionIds: readonly string[]): Reply {
+    const wanted = (name: string, value: string): boolean => (query.get(`filter[${name}]`) ?? value) === value;
+    return pageOf(
+      [...this.#stored.values()]
+        .filter(
+          ({ ready, telnyxCall: { account, call, legId, sessionId } }) =>
+            ready &&
+            connectionIds.includes(account.connectionId) &&
+            wanted("connection_id", account.connectionId) &&
+            wanted("call_control_id", call.order.sid) &&
+            wanted("call_leg_id", legId) &&
+            wanted("call_session_id", sessionId),
+        )
+        .reverse()
+        .map((recording) => shown(recording, this.#linksOf(recording))),
+      query,
+    );
+  }
+
+  download({ method, path }: Request): Reply | null {
+    if (method !== "GET" || !path.startsWith(LINK_PATH)) return null;
+    const link = this.#links.get(path.slice(LINK_PATH.length));
+    if (!link || link.diesAtMs < this.#deps.time.elapsedMs()) return FORBIDDEN;
+    return { status: 200, body: link.recording.audio.wav, headers: { "content-type": "audio/wav" } };
+  }
 
   /** mp3 is asked for by its name alone: the simulator makes WAV files only. */
-  const linksOf = (recording: Stored): Record<string, string> => {
-    const name = `${recording.id}-${randomBytes(8).toString("hex")}.${recording.settings.format}`;
-    links.set(name, { recording, diesAtMs: time.elapsedMs() + LINK_LIFE_MS });
-    dropOldest(links, MAX_LINKS);
-    return { [recording.settings.format]: `${recording.telnyxCall.origin}${LINK_PATH}${name}` };
-  };
-  const finish = (recording: Stored): void => {
+  #linksOf(recording: Stored): Record<string, string> {
+    const { format } = recording.settings;
+    const name = `${recording.id}-${randomBytes(8).toString("hex")}.${format}`;
+    this.#links.set(name, { recording, diesAtMs: this.#deps.time.elapsedMs() + LINK_LIFE_MS });
+    dropOldest(this.#links, MAX_LINKS);
+    return { [format]: `${recording.telnyxCall.origin}${LINK_PATH}${name}` };
+  }
+
+  #finish(recording: Stored): void {
     recording.ready = true;
     const [from, to] = [moment(recording.startedAt), moment(recording.endedAt)];
-    events.send(recording.telnyxCall, "call.recording.saved", {
+    this.#deps.events.send(recording.telnyxCall, "call.recording.saved", {
       recording_id: recording.id,
       channels: recording.settings.channels,
       format: recording.settings.format,
@@ -73,91 +166,8 @@ export function createRecordings({ time, events }: { time: SimTime; events: Even
       recording_ended_at: to,
       start_time: from,
       end_time: to,
-      recording_urls: linksOf(recording),
+      recording_urls: this.#linksOf(recording),
       public_recording_urls: {},
     });
-  };
-
-  const shown = (recording: Stored): Record<string, unknown> => {
-    const { id, telnyxCall, settings, startedAt, endedAt, audio } = recording;
-    return {
-      record_type: "recording",
-      id,
-      call_control_id: telnyxCall.call.order.sid,
-      call_leg_id: telnyxCall.legId,
-      call_session_id: telnyxCall.sessionId,
-      connection_id: telnyxCall.account.connectionId,
-      channels: settings.channels,
-      source: "call",
-      status: "completed",
-      initiated_by: "OutboundAPI",
-      from: shownFrom(telnyxCall.call),
-      to: telnyxCall.call.order.to,
-      duration_millis: audio.seconds * 1000,
-      recording_started_at: moment(startedAt),
-      recording_ended_at: moment(endedAt),
-      created_at: moment(startedAt),
-      updated_at: moment(endedAt),
-      download_urls: linksOf(recording),
-    };
-  };
-
-  return {
-    start(telnyxCall, settings) {
-      telnyxCall.recorder ??= {
-        id: randomUUID(),
-        startedAt: new Date(),
-        settings,
-        recorder: recordLeg(telnyxCall.call),
-      };
-      return telnyxCall.recorder.id;
-    },
-    stop(telnyxCall) {
-      if (!telnyxCall.recorder) return;
-      const { id, startedAt, settings, recorder } = telnyxCall.recorder;
-      telnyxCall.recorder = null;
-      const recording: Stored = {
-        id,
-        telnyxCall,
-        audio: recorder.stop(),
-        settings,
-        startedAt,
-        endedAt: new Date(),
-        ready: false,
-      };
-      stored.set(id, recording);
-      dropOldest(stored, MAX_KEPT);
-      time.after(READY_AFTER_MS, () => finish(recording));
-    },
-    show(id, connectionId) {
-      const recording = stored.get(id);
-      if (!recording?.ready || recording.telnyxCall.account.connectionId !== connectionId)
-        return telnyxError(404, "10005", "Resource not found", "The requested resource or URL could not be found.");
-      return { status: 200, body: { data: shown(recording) } };
-    },
-    list(query, connectionIds) {
-      const wanted = (name: string, value: string): boolean => (query.get(`filter[${name}]`) ?? value) === value;
-      return pageOf(
-        [...stored.values()]
-          .filter(
-            ({ ready, telnyxCall: { account, call, legId, sessionId } }) =>
-              ready &&
-              connectionIds.includes(account.connectionId) &&
-              wanted("connection_id", account.connectionId) &&
-              wanted("call_control_id", call.order.sid) &&
-              wanted("call_leg_id", legId) &&
-              wanted("call_session_id", sessionId),
-          )
-          .reverse()
-          .map(shown),
-        query,
-      );
-    },
-    download({ method, path }) {
-      if (method !== "GET" || !path.startsWith(LINK_PATH)) return null;
-      const link = links.get(path.slice(LINK_PATH.length));
-      if (!link || link.diesAtMs < time.elapsedMs()) return FORBIDDEN;
-      return { status: 200, body: link.recording.audio.wav, headers: { "content-type": "audio/wav" } };
-    },
-  };
+  }
 }

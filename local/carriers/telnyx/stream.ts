@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, textIn as memberText } from "../stream/json-members.ts";
-import { runStream, type StreamCommand, type StreamDeps, type StreamDialect } from "../stream/stream-session.ts";
+import { runStream, type StreamDeps } from "../stream/stream-session.ts";
+import { type StreamCommand, type StreamDialect } from "../stream/stream-dialect.ts";
 import { RequestError } from "./errors.ts";
 import { moment, shownFrom, type Events } from "./callbacks.ts";
 import type { StreamSettings, TelnyxCall } from "./telnyx-call.ts";

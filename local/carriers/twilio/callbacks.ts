@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createCallbackDelivery, type CallbackDeps } from "../http/callback-reporter.ts";
-import { formTo, type Hook } from "../http/callback-sender.ts";
+import { formTo, type Hook, type Outgoing } from "../http/callback-sender.ts";
 import { shownFrom, type TwilioCall } from "./twilio-call.ts";
 import { recordingUrl, type TwilioRecording } from "./recording-resource.ts";
 import { API_VERSION, rfc2822, statusOf, answeredSeconds } from "./call-resource.ts";
@@ -42,28 +42,61 @@ export function callFields({ call, answeredBy }: TwilioCall): Record<string, str
 
 const AGENT = "TwilioProxy/1.1";
 
-/** Ready to send. */
-export function createCallbacks(parts: CallbackDeps): Callbacks {
-  const reporter = createCallbackDelivery(parts);
+function request(
+  { account }: TwilioCall,
+  hook: Hook,
+  fields: Record<string, string>,
+  token: string,
+  forged: boolean,
+): Outgoing {
+  const key = forged ? `not ${account.authToken}` : account.authToken;
+  return formTo(hook, fields, (url, form) => ({
+    "x-twilio-signature": sign(key, url, form),
+    "i-twilio-idempotency-token": token,
+    "user-agent": AGENT,
+  }));
+}
 
-  const request = (
-    twilioCall: TwilioCall,
-    hook: Hook,
-    fields: Record<string, string>,
-    token: string,
-    forged: boolean,
-  ) =>
-    formTo(hook, fields, (url, form) => ({
-      "x-twilio-signature": sign(
-        forged ? `not ${twilioCall.account.authToken}` : twilioCall.account.authToken,
-        url,
-        form,
-      ),
-      "i-twilio-idempotency-token": token,
-      "user-agent": AGENT,
-    }));
+function statusFields(twilioCall: TwilioCall, event: StatusEvent, sequence: number): Record<string, string> {
+  const { call } = twilioCall;
+  const fields = {
+    ...callFields(twilioCall),
+    Timestamp: rfc2822(new Date()),
+    CallbackSource: "call-progress-events",
+    SequenceNumber: String(sequence),
+  };
+  if (event !== "completed") return fields;
+  const seconds = answeredSeconds(call);
+  return {
+    ...fields,
+    CallDuration: String(seconds),
+    Duration: String(Math.ceil(seconds / 60)),
+    ...(call.sipCode === null ? {} : { SipResponseCode: String(call.sipCode) }),
+  };
+}
+
+function recordingFields(recording: TwilioRecording): Record<string, string> {
+  const { sid, twilioCall, params, status, made, startedAt } = recording;
+  return {
+    AccountSid: twilioCall.account.sid,
+    CallSid: twilioCall.call.order.sid,
+    RecordingSid: sid,
+    RecordingUrl: recordingUrl(recording),
+    RecordingStatus: status,
+    RecordingChannels: String(params.channels),
+    RecordingDuration: made ? String(made.seconds) : "-1",
+    RecordingStartTime: rfc2822(startedAt),
+    RecordingSource: params.source,
+    RecordingTrack: "both",
+    ErrorCode: "0",
+  };
+}
+
+/** Ready to send. */
+export function createCallbacks(deps: CallbackDeps): Callbacks {
+  const delivery = createCallbackDelivery(deps);
   const deliver = (twilioCall: TwilioCall, hook: Hook, fields: Record<string, string>, what: string): void =>
-    reporter.deliver(twilioCall.call, {
+    delivery.deliver(twilioCall.call, {
       what,
       status: fields["CallStatus"] ?? fields["AnsweredBy"],
       sequence: fields["SequenceNumber"],
@@ -73,86 +106,33 @@ export function createCallbacks(parts: CallbackDeps): Callbacks {
 
   return {
     status(twilioCall, event) {
-      const { params, call } = twilioCall;
-      if (!params.status || !params.statusEvents.includes(event)) return;
-      const fields: Record<string, string> = {
-        ...callFields(twilioCall),
-        Timestamp: rfc2822(new Date()),
-        CallbackSource: "call-progress-events",
-        SequenceNumber: String(twilioCall.sequence),
-      };
-      twilioCall.sequence += 1;
-      if (event === "completed") {
-        const seconds = answeredSeconds(call);
-        Object.assign(fields, { CallDuration: String(seconds), Duration: String(Math.ceil(seconds / 60)) });
-        if (call.sipCode !== null) fields["SipResponseCode"] = String(call.sipCode);
-      }
-      deliver(twilioCall, params.status, fields, event);
+      const { status, statusEvents } = twilioCall.params;
+      if (!status || !statusEvents.includes(event)) return;
+      deliver(twilioCall, status, statusFields(twilioCall, event, twilioCall.sequence++), event);
     },
     amd(twilioCall, answeredBy, durationMs) {
       const hook = twilioCall.params.amd?.hook;
       const { sid, account } = twilioCall.call.order;
-      if (hook)
-        deliver(
-          twilioCall,
-          hook,
-          {
-            CallSid: sid,
-            AccountSid: account,
-            AnsweredBy: answeredBy,
-            MachineDetectionDuration: String(Math.round(durationMs)),
-          },
-          "amd",
-        );
+      const MachineDetectionDuration = String(Math.round(durationMs));
+      const fields = { CallSid: sid, AccountSid: account, AnsweredBy: answeredBy, MachineDetectionDuration };
+      if (hook) deliver(twilioCall, hook, fields, "amd");
     },
     recording(recording) {
-      const {
-        sid,
-        twilioCall,
-        params: { hook, events, channels, source },
-        status,
-        made,
-        startedAt,
-      } = recording;
-      if (!hook || !events.includes(status)) return;
-      deliver(
-        twilioCall,
-        hook,
-        {
-          AccountSid: twilioCall.account.sid,
-          CallSid: twilioCall.call.order.sid,
-          RecordingSid: sid,
-          RecordingUrl: recordingUrl(recording),
-          RecordingStatus: status,
-          RecordingChannels: String(channels),
-          RecordingDuration: made ? String(made.seconds) : "-1",
-          RecordingStartTime: rfc2822(startedAt),
-          RecordingSource: source,
-          RecordingTrack: "both",
-          ErrorCode: "0",
-        },
-        `recording ${status}`,
-      );
+      const { hook, events } = recording.params;
+      if (!hook || !events.includes(recording.status)) return;
+      deliver(recording.twilioCall, hook, recordingFields(recording), `recording ${recording.status}`);
     },
-    stream(twilioCall, hook, fields) {
-      deliver(
-        twilioCall,
-        hook,
-        {
-          AccountSid: twilioCall.account.sid,
-          CallSid: twilioCall.call.order.sid,
-          Timestamp: new Date().toISOString(),
-          ...fields,
-        },
-        fields["StreamEvent"] ?? "stream",
-      );
+    stream(twilioCall, hook, more) {
+      const { sid } = twilioCall.call.order;
+      const fields = { AccountSid: twilioCall.account.sid, CallSid: sid, Timestamp: new Date().toISOString(), ...more };
+      deliver(twilioCall, hook, fields, more["StreamEvent"] ?? "stream");
     },
     fetchDocument: (twilioCall, hook, more) =>
-      reporter.fetch(
+      delivery.fetch(
         twilioCall.call,
         request(twilioCall, hook, { ...callFields(twilioCall), ...more }, randomUUID(), false),
         { url: hook.url, failure: "11200", more },
       ),
-    close: () => reporter.close(),
+    close: () => delivery.close(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Exchange } from "../exchange/exchange.ts";
 import type { InboundProtocol } from "../exchange/protocol.ts";
+import { CallRecords } from "../exchange/call-records.ts";
 import type { Call, CallPhase } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
@@ -10,7 +11,7 @@ import { detect } from "./amd.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { createInboundNumbers, followVoiceUrl } from "./inbound.ts";
 import type { CallParams, StatusEvent } from "./params.ts";
-import { runProgram } from "./program.ts";
+import { runProgram, type ProgramDeps } from "./program.ts";
 import { createRecordings } from "./recordings.ts";
 import { answerRest, ringTimeoutMs, type RestDeps } from "./rest.ts";
 import type { Account, TwilioCall } from "./twilio-call.ts";
@@ -36,8 +37,6 @@ export interface TwilioOptions {
   endCutsSpeech: boolean;
 }
 
-/** Ended calls are forgotten beyond this many. */
-const MAX_CALLS_KEPT = 100_000;
 const EVENTS: Partial<Record<CallPhase, StatusEvent>> = {
   initiated: "initiated",
   ringing: "ringing",
@@ -69,55 +68,50 @@ function noteRequest(
   });
 }
 
+const newTwilioCall = (
+  call: Call,
+  account: Account,
+  params: CallParams,
+  answeredBy: string | null = null,
+): TwilioCall => ({
+  call,
+  account,
+  params,
+  parentSid: null,
+  answeredBy,
+  redirect: { leave: new AbortController(), next: null },
+  sequence: 0,
+});
+
 /** Sets up Twilio's REST API, callbacks and relay. */
 export function createTwilio(options: TwilioOptions): TwilioProvider {
   const { exchange, ledger } = options;
-  const calls = restoreTwilioCalls(ledger, options.accounts);
+  const calls = new CallRecords(restoreTwilioCalls(ledger, options.accounts));
   const callbacks = createCallbacks(options);
   const recordings = createRecordings({ time: options.time, callbacks });
-  const parts = { ...options, callbacks, record: recordings.start };
+  const deps: ProgramDeps = { ...options, callbacks, record: (...asked) => recordings.start(...asked) };
 
-  /** The call is known to the exchange before Twilio's own record of it exists, but nothing happens to it in between. */
-  const record = (call: Call): TwilioCall => {
-    const found = calls.get(call.order.sid);
-    if (!found) throw new Error(`no record of call ${call.order.sid}`);
-    return found;
-  };
   const protocol: InboundProtocol = {
-    onInbound: (call) => followVoiceUrl(exchange, callbacks, record(call)),
+    onInbound: (call) => followVoiceUrl(exchange, callbacks, calls.of(call)),
     onPhase(call) {
       const event = EVENTS[call.phase];
-      if (event) callbacks.status(record(call), event);
+      if (event) callbacks.status(calls.of(call), event);
     },
     async runAnsweredCall(call) {
-      const twilioCall = record(call);
-      const { amd, record: recorded } = twilioCall.params;
-      if (recorded) recordings.start(twilioCall, recorded);
-      const detecting = amd ? detect(twilioCall, amd, parts) : null;
+      const twilioCall = calls.of(call);
+      const { amd, record } = twilioCall.params;
+      if (record) recordings.start(twilioCall, record);
+      const detecting = amd ? detect(twilioCall, amd, deps) : null;
       if (detecting && !amd?.async) await detecting; // without AsyncAmd the document waits for the verdict
-      return runProgram(parts, twilioCall);
+      return runProgram(deps, twilioCall);
     },
   };
-  const keep = (call: Call, account: Account, params: CallParams): TwilioCall => {
-    const twilioCall: TwilioCall = {
-      call,
-      account,
-      params,
-      parentSid: null,
-      answeredBy: null,
-      redirect: { leave: new AbortController(), next: null },
-      sequence: 0,
-    };
-    calls.set(call.order.sid, twilioCall);
-    const oldest = calls.entries().next();
-    if (calls.size > MAX_CALLS_KEPT && !oldest.done && oldest.value[1].call.phase === "ended")
-      calls.delete(oldest.value[0]);
-    return twilioCall;
-  };
+  const keep = (call: Call, account: Account, params: CallParams): TwilioCall =>
+    calls.keep(newTwilioCall(call, account, params));
   const rest: RestDeps = {
     exchange,
     faults: options.faults,
-    calls,
+    calls: calls.bySid,
     recordings,
     accounts: new Map(options.accounts.map((a) => [a.sid, a])),
     ownNumbers: options.ownNumbers ? new Set(options.ownNumbers) : null,
@@ -166,15 +160,7 @@ function restoreTwilioCalls(ledger: Ledger, accounts: readonly Account[]): Map<s
   const recalled = (account: Account): [string, TwilioCall][] =>
     restoreCalls(ledger, account.sid).map(({ call, row }) => [
       row.sid,
-      {
-        call,
-        account,
-        params: { ...NOTHING_TO_DO, to: row.to, from: row.from },
-        parentSid: null,
-        answeredBy: row.answered_by,
-        redirect: { leave: new AbortController(), next: null },
-        sequence: 0,
-      },
+      newTwilioCall(call, account, { ...NOTHING_TO_DO, to: row.to, from: row.from }, row.answered_by),
     ]);
   return new Map(accounts.flatMap(recalled));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Reply, Request } from "../http/messages.ts";
-import { recordLeg } from "../exchange/leg-recording.ts";
+import { recordLeg, type LegRecorder } from "../exchange/leg-recording.ts";
 import type { SimTime } from "../exchange/simulated-time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import { twilioError } from "./errors.ts";
@@ -75,15 +75,23 @@ function listed(recordings: readonly TwilioRecording[], { path, query }: Request
 }
 
 /** No recordings at first. */
-export function createRecordings({
-  time,
-  callbacks,
-}: {
+export const createRecordings = (deps: RecordingDeps): Recordings => new TwilioRecordings(deps);
+
+/** What recordings need: simulated time, and the callbacks that report them. */
+interface RecordingDeps {
   time: SimTime;
   callbacks: Pick<Callbacks, "recording">;
-}): Recordings {
-  const kept = new Map<string, TwilioRecording>();
-  const start: Recordings["start"] = (twilioCall, params) => {
+}
+
+class TwilioRecordings implements Recordings {
+  readonly #deps: RecordingDeps;
+  readonly #kept = new Map<string, TwilioRecording>();
+
+  constructor(deps: RecordingDeps) {
+    this.#deps = deps;
+  }
+
+  start(twilioCall: TwilioCall, params: RecordParams): TwilioRecording {
     const { call } = twilioCall;
     const recording: TwilioRecording = {
       sid: `RE${randomBytes(16).toString("hex")}`,
@@ -94,56 +102,54 @@ export function createRecordings({
       made: null,
     };
     const recorder = recordLeg(call);
-    kept.set(recording.sid, recording);
-    const oldest = kept.keys().next();
-    if (kept.size > MAX_KEPT && !oldest.done) kept.delete(oldest.value);
-    callbacks.recording(recording);
-    call.over.addEventListener(
-      "abort",
-      () => {
-        recording.status = "processing";
-        const made = recorder.stop();
-        time.after(MAKING_MS, () => {
-          Object.assign(recording, made.seconds > 0 ? { status: "completed", made } : { status: "absent" });
-          callbacks.recording(recording);
-        });
-      },
-      { once: true },
-    );
+    this.#kept.set(recording.sid, recording);
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > MAX_KEPT && !oldest.done) this.#kept.delete(oldest.value);
+    this.#deps.callbacks.recording(recording);
+    call.over.addEventListener("abort", () => this.#make(recording, recorder), { once: true });
     return recording;
-  };
-  const ofCall = (sid: string): TwilioRecording[] =>
-    [...kept.values()].filter((r) => r.twilioCall.call.order.sid === sid);
+  }
 
-  const begin = (request: Request, twilioCall: TwilioCall): Reply => {
-    if (twilioCall.call.phase !== "answered")
-      return twilioError(400, 21220, "Requested resource is not eligible for recording");
-    return { status: 201, body: resourceOf(start(twilioCall, recordingParams(request.form, "StartCallRecordingAPI"))) };
-  };
-  return {
-    start,
-    answer(request, account, call) {
-      const [whole, accountSid, callSid, sid, ending = ".json"] = PATH.exec(request.path) ?? [];
-      if (whole === undefined) return null;
-      const missing = twilioError(404, 20404, `The requested resource ${request.path} was not found`);
-      const twilioCall = callSid === undefined ? undefined : call(callSid);
-      if (accountSid !== account.sid || (callSid !== undefined && twilioCall?.account.sid !== account.sid))
-        return missing;
-      if (sid === undefined) {
-        if (!twilioCall) return missing;
-        if (request.method === "POST") return begin(request, twilioCall);
-        return listed(ofCall(twilioCall.call.order.sid), request);
-      }
-      const recording = kept.get(sid);
-      if (!recording || recording.twilioCall.account.sid !== account.sid) return missing;
-      if (request.method === "DELETE") {
-        kept.delete(sid);
-        return { status: 204 };
-      }
-      if (request.method !== "GET") return twilioError(405, 20004, `Method ${request.method} is not allowed here`);
-      return (
-        (ending === ".json" ? { status: 200, body: resourceOf(recording) } : fileOf(recording, request)) ?? missing
-      );
-    },
-  };
+  #make(recording: TwilioRecording, recorder: LegRecorder): void {
+    const { time, callbacks } = this.#deps;
+    recording.status = "processing";
+    const made = recorder.stop();
+    time.after(MAKING_MS, () => {
+      Object.assign(recording, made.seconds > 0 ? { status: "completed", made } : { status: "absent" });
+      callbacks.recording(recording);
+    });
+  }
+
+  answer(request: Request, account: Account, call: (sid: string) => TwilioCall | undefined): Reply | null {
+    const [whole, accountSid, callSid, sid, ending = ".json"] = PATH.exec(request.path) ?? [];
+    if (whole === undefined) return null;
+    const missing = twilioError(404, 20404, `The requested resource ${request.path} was not found`);
+    const twilioCall = callSid === undefined ? undefined : call(callSid);
+    if (accountSid !== account.sid || (callSid !== undefined && twilioCall?.account.sid !== account.sid))
+      return missing;
+    if (sid === undefined) return twilioCall ? this.#answerCall(request, twilioCall) : missing;
+    return this.#answerOne(request, account, sid, ending) ?? missing;
+  }
+
+  #answerCall(request: Request, twilioCall: TwilioCall): Reply {
+    const { order, phase } = twilioCall.call;
+    if (request.method !== "POST") {
+      const ofCall = [...this.#kept.values()].filter((r) => r.twilioCall.call.order.sid === order.sid);
+      return listed(ofCall, request);
+    }
+    if (phase !== "answered") return twilioError(400, 21220, "Requested resource is not eligible for recording");
+    const recording = this.start(twilioCall, recordingParams(request.form, "StartCallRecordingAPI"));
+    return { status: 201, body: resourceOf(recording) };
+  }
+
+  #answerOne(request: Request, account: Account, sid: string, ending: string): Reply | null {
+    const recording = this.#kept.get(sid);
+    if (!recording || recording.twilioCall.account.sid !== account.sid) return null;
+    if (request.method === "DELETE") {
+      this.#kept.delete(sid);
+      return { status: 204 };
+    }
+    if (request.method !== "GET") return twilioError(405, 20004, `Method ${request.method} is not allowed here`);
+    return ending === ".json" ? { status: 200, body: resourceOf(recording) } : fileOf(recording, request);
+  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { StreamCommand, StreamDialect } from "../stream/stream-session.ts";
+import type { StreamCommand, StreamDialect } from "../stream/stream-dialect.ts";
 import type { SoundFormat } from "../stream/audio-format.ts";
 import { bytesOf, textIn } from "../stream/json-members.ts";
 import { sign } from "./signature.ts";
