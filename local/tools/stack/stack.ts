@@ -78,10 +78,9 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
   const given = process.env["MONGODB_URI"];
   const [storePort, modelsPort] = [await freePort(), await freePort()];
   const storeArgs = [script("store/main.ts"), "--port", String(storePort), "--dir", o.folder.at("store")];
-  const carrierArgs = [
-    ...[script("carriers/main.ts"), "--port", String(o.carrierPort), "--time-scale", String(o.timeScale)],
-    ...["--seed", o.seed, ...accountsOf(secrets), "--ledger-file", o.folder.at("ledger.ndjson")],
-  ];
+  const settings = ["--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed];
+  const ledger = ["--ledger-file", o.folder.at("ledger.ndjson")];
+  const carrierArgs = [script("carriers/main.ts"), ...settings, ...accountsOf(secrets), ...ledger];
   const modelsArgs = [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key];
   const [store, carrier, models] = await Promise.all([
     given ? null : group.start("store", { args: storeArgs, ready: "line" }),
