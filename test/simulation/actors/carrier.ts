@@ -1,49 +1,8 @@
 import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
-import type {
-  AnsweredBy,
-  CallProgress,
-  CarrierCall,
-  DialRequest,
-} from "../../../services/dialer/carriers/carrier-port.ts";
-import type { SimLeg } from "./media-leg.ts";
+import type { CallProgress, CarrierCall, DialRequest } from "../../../services/dialer/carriers/carrier-port.ts";
 import type { Stage } from "../engine/process.ts";
-
-/** The moment a dialer made up its mind to ring a phone, whatever became of it. */
-export interface Decision {
-  ref: string;
-  lead_id: string;
-  claim_no: number;
-  to: string;
-  from: string;
-  at: number;
-  by: string;
-}
-
-/** A call as the carrier has it: the truth the service can only ask for. */
-export interface SimCall {
-  id: string;
-  ref: string;
-  lead_id: string;
-  to: string;
-  from: string;
-  created: number;
-  ringing: number | null;
-  answered: number | null;
-  ended: number | null;
-  end: CarrierEnd | null;
-  machine: AnsweredBy | null;
-  ring_ms: number;
-  talk_ms: number;
-  media: DialRequest["media"];
-  callbacks: string;
-  leg: SimLeg | null;
-  /** From when to when our voice was on the line. */
-  talked: { from: number; to: number | null } | null;
-  told: number;
-  /** How long the carrier says it will keep the call before it rings. */
-  queued_ms: number;
-}
+import { carrierRecord, carrierTime, endProgress, type DialDecision, type SimCall } from "./carrier-records.ts";
 
 /** What the person called does. */
 interface Person {
@@ -52,24 +11,38 @@ interface Person {
   talks: number;
 }
 
+/** How often people do what, in tenths. */
+const BEHAVIOURS = [
+  "answers",
+  "answers",
+  "answers",
+  "answers",
+  "answers",
+  "machine",
+  "no_answer",
+  "no_answer",
+  "busy",
+  "failed",
+] as const;
+
 const VISIBLE_AFTER_MS = 3000;
 const CLOCK_TOLERANCE_MS = 3000;
 const QUEUED_MAX_MS = 60_000;
 const LATE_MAX_MS = 120_000;
 const MEDIA_CONNECT_MS = 15_000;
 
-/** How the carrier reaches us: a callback to the edge, a media socket to whoever holds the media port. */
+/** How the carrier reaches us: by a callback to the gateway, by a media socket to the process with the media port. */
 export interface CarrierReach {
   callback(call: SimCall, kind: "status" | "amd", told: number, progress: CallProgress): void;
   media(call: SimCall): void;
 }
 
-/** The carrier and everybody behind its numbers. */
+/** The carrier and the people behind its numbers. */
 export class Carrier {
   readonly calls: SimCall[] = [];
-  readonly decisions: Decision[] = [];
+  readonly decisions: DialDecision[] = [];
   reach: CarrierReach = { callback: () => undefined, media: () => undefined };
-  /** Called when a call comes into being and when a talk begins, for the judge. */
+  /** Called when a call is placed and when a conversation begins, for the invariants. */
   onPlaced: (call: SimCall) => void = () => undefined;
   onTalk: (call: SimCall) => void = () => undefined;
   readonly #stage: Stage;
@@ -79,10 +52,10 @@ export class Carrier {
   }
 
   decide(request: DialRequest, by: string): void {
-    const baton = parseCallRef(request.call_ref) ?? { lead_id: "", claim_no: 0 };
+    const attempt = parseCallRef(request.call_ref) ?? { lead_id: "", claim_no: 0 };
     this.decisions.push({
       ref: request.call_ref,
-      ...baton,
+      ...attempt,
       to: request.to,
       from: request.from,
       at: this.#stage.world.now,
@@ -129,18 +102,7 @@ export class Carrier {
 
   #person(): Person {
     const { random } = this.#stage.world;
-    const what = random.pick([
-      "answers",
-      "answers",
-      "answers",
-      "answers",
-      "answers",
-      "machine",
-      "no_answer",
-      "no_answer",
-      "busy",
-      "failed",
-    ] as const);
+    const what = random.pick(BEHAVIOURS);
     return { what, after: random.between(300, 14_000), talks: random.between(500, 40_000) };
   }
 
@@ -153,7 +115,7 @@ export class Carrier {
     }
     call.ringing = world.now;
     world.tell("carrier", `${call.id} rings`);
-    this.#tell(call, "status", { call_id: call.id, at: this.#at(world.now), type: "ringing" });
+    this.#tell(call, "status", { call_id: call.id, at: carrierTime(world.now), type: "ringing" });
     const stops = world.now + call.ring_ms;
     if (person.what === "busy") {
       world.after(person.after / 10, null, () => this.#over(call, "busy"));
@@ -172,7 +134,7 @@ export class Carrier {
     if (call.ended !== null) return;
     call.answered = world.now;
     world.tell("carrier", `${call.id} answered by ${person.what === "machine" ? "a machine" : "a person"}`);
-    this.#tell(call, "status", { call_id: call.id, at: this.#at(world.now), type: "answered" });
+    this.#tell(call, "status", { call_id: call.id, at: carrierTime(world.now), type: "answered" });
     world.after(world.random.between(500, 6000), null, () => {
       if (call.ended !== null) return;
       call.machine = person.what === "machine" ? "machine" : "human";
@@ -192,11 +154,6 @@ export class Carrier {
     world.after(call.talk_ms, null, () => this.#over(call, "time_limit"));
   }
 
-  /** The carrier's own time, in whole seconds. */
-  #at(ms: number): string {
-    return new Date(Math.floor(ms / 1000) * 1000).toISOString();
-  }
-
   #over(call: SimCall, end: CarrierEnd): void {
     if (call.ended !== null) return;
     const { world } = this.#stage;
@@ -209,20 +166,8 @@ export class Carrier {
           : end;
     if (call.talked && call.talked.to === null) call.talked.to = world.now;
     world.tell("carrier", `${call.id} is over: ${call.end}`);
-    this.#tell(call, "status", this.#endStep(call));
+    this.#tell(call, "status", endProgress(call));
     call.leg?.closedByCarrier();
-  }
-
-  #endStep(call: SimCall): CallProgress {
-    const seconds = call.answered === null ? null : Math.round(((call.ended ?? 0) - call.answered) / 1000);
-    return {
-      call_id: call.id,
-      at: this.#at(call.ended ?? 0),
-      type: "ended",
-      end: call.end ?? "failed",
-      cause: null,
-      seconds,
-    };
   }
 
   #tell(call: SimCall, kind: "status" | "amd", step: CallProgress): void {
@@ -236,11 +181,11 @@ export class Carrier {
       world.after(late + world.random.between(20, 400), null, () => this.reach.callback(call, kind, told, step));
   }
 
-  /** The leg is gone: the media process closed it, or died. */
+  /** The media process closed the leg, or died. */
   legClosed(call: SimCall, died: boolean): void {
     const { world } = this.#stage;
     if (call.talked && call.talked.to === null && !died) call.talked.to = world.now;
-    // now and then the line stays open until the carrier's own limit
+    // now and then the call stays open until the carrier's own limit
     if (died && world.random.chance(0.2)) return;
     world.after(world.random.between(20, 2000), null, () => this.#over(call, "completed"));
   }
@@ -262,7 +207,7 @@ export class Carrier {
 
   fetch(id: string): CarrierCall | null {
     const call = this.calls.find((c) => c.id === id);
-    return call ? this.#shown(call) : null;
+    return call ? carrierRecord(call) : null;
   }
 
   find({ to, from, since, until }: { to: string; from: string; since: Date; until: Date }): CarrierCall[] {
@@ -276,27 +221,7 @@ export class Carrier {
           c.created >= since.getTime() - CLOCK_TOLERANCE_MS &&
           c.created <= until.getTime() + CLOCK_TOLERANCE_MS,
       )
-      .map((c) => this.#shown(c));
-  }
-
-  #shown(call: SimCall): CarrierCall {
-    const progress: CallProgress[] = [];
-    if (call.ended !== null) {
-      if (call.answered !== null) progress.push({ call_id: call.id, at: this.#at(call.answered), type: "answered" });
-      if (call.machine !== null) progress.push({ call_id: call.id, at: null, type: "machine", verdict: call.machine });
-      progress.push(this.#endStep(call));
-    } else {
-      if (call.machine !== null) progress.push({ call_id: call.id, at: null, type: "machine", verdict: call.machine });
-      const type = call.answered !== null ? "answered" : call.ringing !== null ? "ringing" : "queued";
-      progress.push({ call_id: call.id, at: null, type });
-    }
-    return {
-      call_id: call.id,
-      created_at: new Date(Math.floor(call.created / 1000) * 1000),
-      live: call.ended === null,
-      progress,
-      cost: call.answered !== null && call.ended !== null ? { amount: 0.01, currency: "USD" } : null,
-    };
+      .map((c) => carrierRecord(c));
   }
 
   live(): SimCall[] {

@@ -1,5 +1,6 @@
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import type { Carrier, SimCall } from "./carrier.ts";
+import type { Carrier } from "./carrier.ts";
+import type { SimCall } from "./carrier-records.ts";
 import type { SimLife, Stage } from "../engine/process.ts";
 
 const SOCKET_MS = 2;

@@ -3,7 +3,7 @@ import type { Platform, Tenant } from "./platform.ts";
 import type { SimBus } from "../engine/bus.ts";
 import type { Scene } from "../engine/scene.ts";
 
-/** What the clients of a run have done, as the judge must know it. */
+/** What the clients of a run have done, as the invariants count it. */
 export interface Deeds {
   /** Leads whose push was answered 201. */
   accepted: { id: string; tenant: Tenant; url: string | null; phone: string }[];

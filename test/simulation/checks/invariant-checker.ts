@@ -1,38 +1,20 @@
-import { windowState } from "../../../shared/calling-window.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../../services/numbers/numbers.model.ts";
 import type { DeliveryDoc } from "../../../services/webhook/deliveries/deliveries.model.ts";
-import type { Decision, SimCall } from "../actors/carrier.ts";
+import type { SimCall } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
-import type { Platform, Said } from "../actors/platform.ts";
+import type { Platform } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
+import { dialViolations, type Finding } from "./dial-invariants.ts";
 
-/** An invariant of reliability.md 2 that did not hold. */
-export interface Violation {
-  invariant: string;
-  what: string;
+/** An invariant of docs/reliability.md that did not hold, and when, in ms since the run began. */
+export interface Violation extends Finding {
   at: number;
 }
 
-/** A claim may be made by what was read this long ago: a pass, the memory of plans, the way to the dialer. Stand-stills come on top. */
-const STALE_MS = 60_000;
-/** Clocks of processes differ by up to this. */
-const SKEW_MS = 1000;
-
-/** Whether something held at any instant of a span. */
-function heldWithin<T>(
-  said: readonly Said<T>[] | undefined,
-  from: number,
-  to: number,
-  holds: (v: T) => boolean,
-): boolean {
-  if (!said || said.length === 0) return false;
-  return said.some((s, i) => s.at <= to && (said[i + 1]?.at ?? Infinity) >= from && holds(s.said));
-}
-
-/** Watches a run and judges it by the ledgers of the carrier and the receiver, the database, and what clients were told. */
-export class Judge {
+/** Checks a run by the ledgers of the carrier and the receiver, the database, and what clients were answered. */
+export class InvariantChecker {
   readonly violations: Violation[] = [];
   readonly #scene: Scene;
   readonly #platform: Platform;
@@ -41,7 +23,7 @@ export class Judge {
     this.#scene = scene;
     this.#platform = platform;
     scene.carrier.onTalk = (call) => this.#oneTalk(call);
-    scene.carrier.onPlaced = (call) => this.#lines(call);
+    scene.carrier.onPlaced = (call) => this.#slots(call);
   }
 
   broken(invariant: string, what: string): void {
@@ -69,8 +51,8 @@ export class Judge {
       );
   }
 
-  /** I7, while calls live: strays, whose attempt was given up before they came to be, don't count; they are hung up when they show. */
-  #lines(placed: SimCall): void {
+  /** I7, while calls live. Strays, whose attempt ended before they came to be, don't count; they are hung up when they show. */
+  #slots(placed: SimCall): void {
     const docs = this.#calls();
     const number = this.#scene.database.docs<NumberDoc>("numbers").find((n) => n.phone_number === placed.from);
     const counts = (c: SimCall): boolean => {
@@ -86,58 +68,22 @@ export class Judge {
       );
   }
 
-  /** True once nothing is left to do. */
-  quiet(deeds: Deeds): boolean {
-    return this.unfinished(deeds) === null;
-  }
-
-  /** What is not done yet; null: nothing. */
-  unfinished(deeds: Deeds): string | null {
-    const leads = this.#leads();
-    for (const { id } of deeds.accepted) {
-      const lead = leads.get(id);
-      if (lead && lead.status !== "FINISHED")
-        return `lead ${id} is ${lead.status}, due ${lead.due_at?.toISOString() ?? "never"}, lease ${lead.lease_until?.toISOString() ?? "none"}`;
-    }
-    for (const lead of leads.values()) {
-      if (lead.status !== "FINISHED") return `lead ${lead._id} is ${lead.status}`;
-      if (lead.report_due_at) return `the report of ${lead._id} is owed`;
-    }
-    const [live] = this.#scene.carrier.live();
-    if (live) return `call ${live.id} is live`;
-    for (const call of this.#calls().values())
-      if (call.state !== "VOID" && !call.closed_at) return `call ${call._id} is ${call.state} and not closed`;
-    for (const d of this.#scene.database.docs<DeliveryDoc>("deliveries"))
-      if (d.state === "pending") return `delivery ${d._id} is pending until ${d.next_try_at?.toISOString() ?? "never"}`;
-    return null;
-  }
-
-  /** All that can be told when all is quiet. */
+  /** Checks what can be checked when nothing is left to do. */
   final(deeds: Deeds): void {
     this.#rings();
     this.#accepted(deeds);
     this.#reports(deeds);
-    for (const decision of this.#scene.carrier.decisions) {
-      this.#inWindow(decision);
-      this.#notListed(decision);
-      const aborted = deeds.aborted.get(decision.lead_id);
-      if (aborted !== undefined && decision.at > aborted)
-        this.broken(
-          "I8",
-          `${decision.ref} was dialled ${Math.round(decision.at - aborted)} ms after its abort was answered with success`,
-        );
-    }
+    for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
     for (const call of this.#calls().values()) {
       if (call.joined_at && call.dial_until && call.joined_at >= call.dial_until)
-        this.broken("I5", `the baton of ${call._id} was handed to a talk after the window had closed`);
+        this.broken("I5", `the call ${call._id} was joined by a conversation after the window had closed`);
     }
-    this.#rates();
     this.#counts();
     const now = new Date(this.#scene.stage.world.now);
     for (const n of this.#scene.database.docs<NumberDoc>("numbers")) {
       const taken = n.slots.filter((s) => s.until > now);
       if (taken.length > 0)
-        this.broken("I7", `${n.phone_number} still has lines of ${taken.map((s) => s.holder).join(" ")}`);
+        this.broken("I7", `${n.phone_number} still has slots of ${taken.map((s) => s.holder).join(" ")}`);
     }
   }
 
@@ -186,87 +132,6 @@ export class Judge {
           this.broken("I4", `${d._id} came with ${got.bodies.size} different bodies`);
       }
     }
-  }
-
-  /** `ms` before an instant, not counting spans in which somebody stood still. */
-  #before(at: number, ms: number): number {
-    let since = at - ms;
-    for (const { from, to } of [...this.#scene.stage.pauses].sort((a, b) => b.to - a.to))
-      if (to >= since && from < since + ms) since = Math.min(since, from - ms);
-    return since;
-  }
-
-  /** I5: the window and the switches, as they were when the attempt was made ready. */
-  #inWindow(d: Decision): void {
-    const lead = this.#leads().get(d.lead_id);
-    const call = this.#calls().get(d.ref);
-    if (!lead) return;
-    const at = new Date(d.at);
-    const since = this.#before(d.at, STALE_MS);
-    const open = heldWithin(
-      this.#platform.configurations.get(lead.template_id),
-      since,
-      d.at,
-      (c) =>
-        c.enable_calling &&
-        [at, new Date(d.at - SKEW_MS), new Date(d.at + SKEW_MS)].some(
-          (t) => windowState({ start: c.call_start_time, end: c.call_end_time, zone: c.timezone }, t).open,
-        ),
-    );
-    if (!open) this.broken("I5", `${d.ref} was dialled outside the window, or while calling was off`);
-    if (call?.dial_until && call.dial_until.getTime() + SKEW_MS < d.at)
-      this.broken("I5", `${d.ref} was dialled after ${call.dial_until.toISOString()}`);
-    for (const id of ["", lead.merchant_id ?? ""]) {
-      const said = this.#platform.paused.get(id);
-      if (said && said.length > 0 && (said[0]?.at ?? 0) < since && !heldWithin(said, since, d.at, (paused) => !paused))
-        this.broken("I5", `${d.ref} was dialled during a pause`);
-    }
-  }
-
-  /** I10: listed before the claim. */
-  #notListed(d: Decision): void {
-    const listed = this.#platform.listed.get(d.to);
-    const claimed = this.#leads()
-      .get(d.lead_id)
-      ?.history?.find((h) => h.event === "claimed" && h.details["claim_no"] === d.claim_no)
-      ?.at.getTime();
-    if (listed !== undefined && claimed !== undefined && listed < claimed - SKEW_MS)
-      this.broken("I10", `${d.ref} dialled ${d.to}, listed ${Math.round(claimed - listed)} ms before its claim`);
-  }
-
-  /** I6. */
-  #rates(): void {
-    const leads = this.#leads();
-    const byTemplate = Map.groupBy(this.#scene.carrier.decisions, (d) => leads.get(d.lead_id)?.template_id ?? "");
-    for (const [template_id, decisions] of byTemplate) {
-      const [first] = this.#platform.configurations.get(template_id) ?? [];
-      const { rate_limit_enabled, rate_limit_max_calls, rate_limit_window_seconds } = first?.said ?? {
-        rate_limit_enabled: false,
-        rate_limit_max_calls: null,
-        rate_limit_window_seconds: 0,
-      };
-      if (rate_limit_enabled && rate_limit_max_calls !== null)
-        this.#sliding(
-          decisions,
-          rate_limit_max_calls,
-          rate_limit_window_seconds * 1000,
-          `configuration of ${template_id}`,
-        );
-    }
-    const { callsPerSecond } = this.#scene;
-    if (callsPerSecond > 0) this.#sliding(this.#scene.carrier.decisions, callsPerSecond, 1000, "carrier account");
-  }
-
-  #sliding(decisions: readonly Decision[], most: number, windowMs: number, whose: string): void {
-    const times = decisions.map((d) => d.at).sort((a, b) => a - b);
-    times.forEach((t, i) => {
-      const earlier = times[i - most];
-      if (earlier !== undefined && t - earlier < windowMs)
-        this.broken(
-          "I6",
-          `${most + 1} dials within ${Math.round(t - earlier)} ms; ${whose} allows ${most} in ${windowMs} ms`,
-        );
-    });
   }
 
   /** I9. */

@@ -66,7 +66,10 @@ function projected(doc: Doc, projection: Projection, now: Date): Doc {
   return out;
 }
 
-/** One collection of the simulated database: every operation is atomic and at once; the clock is the server's. */
+/**
+ * One collection of the simulated database: every operation is atomic and at once; the clock is the server's. It is not mingo: mingo
+ * compiles every query anew, which makes a simulation 2.5 times as slow, and takes $$NOW from the machine's clock.
+ */
 export class Collection {
   readonly name: string;
   readonly docs = new Map<string, Doc>();

@@ -9,7 +9,7 @@ import { readEnv, type Env } from "../../../shared/env.ts";
 import { provideDeps } from "../../../shared/process-deps.ts";
 import { SimLeg } from "../actors/media-leg.ts";
 import { Process, simulatedIds } from "./process.ts";
-import type { SimCall } from "../actors/carrier.ts";
+import type { SimCall } from "../actors/carrier-records.ts";
 import type { MediaPort, Scene } from "./scene.ts";
 
 /** The services that ship, as they ship. */

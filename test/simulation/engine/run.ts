@@ -1,8 +1,9 @@
 import { calm, drawFaults, type Tally } from "../checks/faults.ts";
 import { Carrier } from "../actors/carrier.ts";
 import { connectCarrier, deploy } from "./deployment.ts";
-import { Judge, type Violation } from "../checks/invariant-checker.ts";
+import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
+import { unfinishedWork } from "../checks/unfinished-work.ts";
 import { MUTATIONS } from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
 import { Platform } from "../actors/platform.ts";
@@ -12,7 +13,7 @@ import { setScene, type Scene } from "./scene.ts";
 import { SimBus } from "./bus.ts";
 import { Runaway, World } from "./world.ts";
 
-/** What became of one run. */
+/** The outcome of one run. */
 export interface Outcome {
   seed: number;
   violations: Violation[];
@@ -47,8 +48,8 @@ const LOOK_EVERY_MS = 4000;
 /** Idle spans longer than this are leapt over. */
 const LEAP_FROM_MS = 20_000;
 const LEAP_SHORT_OF_MS = 3000;
-/** Lines that nobody gave back end by themselves within this time. */
-const LINES_END_MS = 700_000;
+/** Leases of slots that were not released end within this time. */
+const LEASES_END_MS = 700_000;
 const MAX_STEPS = 600_000;
 
 function sceneFor(seed: number, how: RunHow): Scene {
@@ -72,7 +73,7 @@ function sceneFor(seed: number, how: RunHow): Scene {
   };
 }
 
-/** The next instant at which anything is due, when nobody holds anything; null: somebody does. */
+/** The next instant at which anything is due, when no lead, call or slot is in work; null: one is. */
 function idleUntil(scene: Scene): number | null {
   const { database, carrier } = scene;
   if (carrier.live().length > 0 || database.docs("calls").some((c) => c["state"] !== "VOID" && !c["closed_at"]))
@@ -85,11 +86,11 @@ function idleUntil(scene: Scene): number | null {
   return due.length === 0 ? null : Math.min(...due);
 }
 
-/** The storm is over: no fault any more, everybody is awake, everything is switched on. */
+/** Ends the storm: no fault any more, every process runs, everything is switched on. */
 function calmDown(scene: Scene, operators: Operators): void {
   const { stage, processes } = scene;
   stage.faults = calm();
-  stage.world.tell("judge", "faults off");
+  stage.world.tell("run", "faults off");
   for (const process of processes) {
     process.pausedUntil = Math.min(process.pausedUntil, stage.world.now + 1);
     stage.revive(process);
@@ -97,7 +98,7 @@ function calmDown(scene: Scene, operators: Operators): void {
   operators.allOn();
 }
 
-async function play(scene: Scene, operators: Operators, judge: Judge): Promise<void> {
+async function play(scene: Scene, operators: Operators, checker: InvariantChecker): Promise<void> {
   const { world } = scene.stage;
   const storm = world.random.between(STORM_MIN_MS, STORM_MAX_MS);
   const stormEnds = world.now + storm;
@@ -111,7 +112,7 @@ async function play(scene: Scene, operators: Operators, judge: Judge): Promise<v
   let patienceEnds = world.now + QUIET_WITHIN_MS;
   let over = false;
   const look = (): void => {
-    over = judge.quiet(operators.deeds) || world.now > patienceEnds;
+    over = unfinishedWork(scene, operators.deeds) === null || world.now > patienceEnds;
     const next = idleUntil(scene);
     if (!over && next !== null && next > world.now + LEAP_FROM_MS) {
       patienceEnds += next - LEAP_SHORT_OF_MS - world.now;
@@ -121,16 +122,16 @@ async function play(scene: Scene, operators: Operators, judge: Judge): Promise<v
   };
   look();
   await world.run(() => over, MAX_STEPS);
-  const left = judge.unfinished(operators.deeds);
+  const left = unfinishedWork(scene, operators.deeds);
   if (left !== null) {
-    judge.broken("liveness", `not quiet ${QUIET_WITHIN_MS / 60_000} min after the last fault: ${left}`);
+    checker.broken("liveness", `not quiet ${QUIET_WITHIN_MS / 60_000} min after the last fault: ${left}`);
     return;
   }
-  world.leap(world.now + LINES_END_MS);
-  judge.final(operators.deeds);
+  world.leap(world.now + LEASES_END_MS);
+  checker.final(operators.deeds);
 }
 
-/** One run: a storm of faults, then calm, then the judgement. The same seed gives the same run, to the last step. */
+/** One run: a storm of faults, then calm, then the checks. The same seed gives the same run, to the last step. */
 export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome> {
   const scene = sceneFor(seed, how);
   const { stage } = scene;
@@ -138,23 +139,23 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   setScene(scene);
   const platform = new Platform(stage, scene.bus);
   const operators = new Operators(scene, platform);
-  const judge = new Judge(scene, platform);
+  const checker = new InvariantChecker(scene, platform);
   deploy(scene);
   connectCarrier(scene, platform.gateway);
   try {
-    await play(scene, operators, judge);
+    await play(scene, operators, checker);
   } catch (error) {
-    judge.broken(
+    checker.broken(
       error instanceof Runaway ? "liveness" : "simulator",
       error instanceof Error ? (error.stack ?? error.message) : String(error),
     );
   } finally {
-    for (const what of new Set(stage.wrong)) judge.broken("simulator", what);
+    for (const what of new Set(stage.wrong)) checker.broken("simulator", what);
     setScene(null);
   }
   return {
     seed,
-    violations: judge.violations,
+    violations: checker.violations,
     tally: stage.tally,
     hash: world.hash >>> 0,
     steps: world.steps,

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { replacePorts } from "../stand-ins/hooks.ts";
+import { replaceModules } from "../stand-ins/replace-modules.ts";
 import type { Outcome, RunHow } from "./run.ts";
 
 /** What a thread is told to do: every `step`-th seed from `from` up to `to` (inclusive). `untilFailure`: it ends after the first run that violates something. */
@@ -13,7 +13,7 @@ export interface Order extends RunHow {
 /** What a thread tells: one run's outcome, or that the order is done. */
 export type Told = { outcome: Outcome } | { done: true };
 
-replacePorts();
+replaceModules();
 const { forbidRealTime, simulateIn } = await import("./thread.ts");
 forbidRealTime();
 

@@ -1,6 +1,7 @@
 import type { Store } from "../../../shared/mongo.ts";
 import { currentLife, theScene } from "../engine/scene.ts";
-import { simulatedModel, storeAccess } from "../engine/database.ts";
+import { storeAccess } from "../engine/database.ts";
+import { simulatedModel } from "../engine/simulated-model.ts";
 
 export * from "../../../shared/mongo.ts";
 

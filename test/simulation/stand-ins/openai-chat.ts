@@ -1,7 +1,7 @@
 import type { ChatStream } from "../../../services/conversation/providers/port.ts";
 import { currentLife, theScene } from "../engine/scene.ts";
 
-/** In place of the language model: a sentence, now and then the decision that ends the talk, now and then nothing. */
+/** In place of the language model: a sentence, now and then the decision that ends the conversation, now and then nothing. */
 export const openAiChat = (): ChatStream =>
   async function* stream() {
     const { world } = theScene().stage;

@@ -3,5 +3,5 @@ import { currentLife, theScene } from "../engine/scene.ts";
 
 export * from "../../../services/webhook/deliveries/webhook-request.ts";
 
-/** In place of the webhook service's sender: the simulated receiver. */
-export const httpSender = (): WebhookClient => theScene().receiver.sender(currentLife());
+/** In place of the webhook service's HTTP client: the simulated receiver. */
+export const webhookClient = (): WebhookClient => theScene().receiver.sender(currentLife());
