@@ -4,7 +4,9 @@ import { gather } from "../../local/harness/evidence.ts";
 import { invariants } from "../../local/harness/invariants.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
-import { TALKS, transcriptOf, voiceStage, type Called, type VoiceStage } from "../fixtures/product/audio-product.ts";
+import { voiceStage, type Called, type VoiceStage } from "../fixtures/product/audio-product.ts";
+import { TALKS } from "../fixtures/product/audio-templates.ts";
+import { transcriptOf } from "../fixtures/product/audio-transcripts.ts";
 
 const START_MS = 150_000;
 const TEST_MS = 180_000;
