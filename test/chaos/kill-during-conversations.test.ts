@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Provider } from "../../shared/contracts/configuration.ts";
 import { gather } from "../../local/harness/evidence.ts";
 import { invariants } from "../../local/harness/invariants.ts";

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 
 test("deploy/client/api.ts is what the OpenAPI document says now", () => {

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { brokenInvariants, quiet } from "../../local/harness/invariants.ts";
 import { until } from "../../local/harness/stage.ts";
 import { DESK, PIN, STORY, TALKS } from "../fixtures/product/audio-templates.ts";

@@ -1,5 +1,4 @@
 import type { Provider } from "../../shared/contracts/configuration.ts";
-import { beforeAll, expect, test } from "@jest/globals";
 import { DESK, GREETING, MESSAGE, STORY } from "../fixtures/product/audio-templates.ts";
 import { agentOf, alike, customerOf, heardOf, transcriptOf } from "../fixtures/product/audio-transcripts.ts";
 import {

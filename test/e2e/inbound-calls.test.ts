@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { CallRow } from "../../local/carriers/ledger/call-rows.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";

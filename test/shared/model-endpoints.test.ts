@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import { EnvironmentError, readEnv } from "../../shared/env.ts";
 import { parseModelEndpoints } from "../../shared/model-endpoints.ts";
 

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient, type Db } from "mongodb";
 import auth from "../../../services/auth/auth.service.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { MongoClient, type Db } from "mongodb";
 import { ServiceBroker } from "moleculer";

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import auth from "../../../services/auth/auth.service.ts";
 import { identifier, REMEMBER_MS, type Identifier } from "../../../services/gateway/api/bearer.ts";
 import merchants from "../../../services/merchants/merchants.service.ts";

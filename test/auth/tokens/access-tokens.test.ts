@@ -1,5 +1,4 @@
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
-import { describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { passwordHashing } from "../../../services/auth/login/passwords.ts";
 import { accessTokens, isS2sToken, newS2sToken, signingKey } from "../../../services/auth/tokens/access-tokens.ts";

@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { refuseIssue } from "../../../services/auth/tokens/token-rules.ts";
 import { slidingWindowLimiter } from "../../../services/auth/login/login-throttle.ts";

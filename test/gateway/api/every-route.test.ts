@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
 import type { Row } from "../../../services/gateway/routes/row.ts";
 import { BODY_LIMIT_BYTES } from "../../../services/gateway/http/body.ts";

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
 import { fail } from "../../../shared/errors.ts";

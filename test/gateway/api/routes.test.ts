@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { propertiesOf, requiredOf, schemasOf } from "../../../services/gateway/api/action-schema.ts";
 import { parseJson, textOf } from "../../../services/gateway/http/body.ts";

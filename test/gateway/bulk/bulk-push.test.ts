@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Failure } from "../../../shared/errors.ts";
 import { BulkServer, NDJSON, queued, rows, textOf } from "../fixtures/bulk-server.ts";
 

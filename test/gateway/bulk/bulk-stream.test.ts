@@ -1,6 +1,5 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { until } from "../../../local/harness/stage.ts";
 import { BulkServer, queued, rows, textOf, type Line } from "../fixtures/bulk-server.ts";
 

@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { arrayCutter, lineCutter, type RawRow, type RowCutter } from "../../../services/gateway/bulk/row-cutter.ts";
 

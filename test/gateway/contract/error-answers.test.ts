@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { accessAndLeadErrors } from "../fixtures/access-and-lead-errors.ts";
 import { ErrorStage } from "../fixtures/error-stage.ts";
 import { setHttpStage } from "../fixtures/http-stage.ts";

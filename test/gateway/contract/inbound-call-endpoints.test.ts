@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { INBOUND_CALL } from "../../../services/gateway/docs/example-leads.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { json } from "node:stream/consumers";
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { jest } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { rehearse } from "../../../local/tools/rehearse/rehearse.ts";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { successRows } from "../fixtures/success-rows.ts";
 import { SuccessStage } from "../fixtures/success-stage.ts";
 

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import config from "../../../services/config/config.service.ts";
 import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 

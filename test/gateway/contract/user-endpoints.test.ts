@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 let http: HttpStage;

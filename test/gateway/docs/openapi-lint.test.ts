@@ -1,4 +1,3 @@
-import { expect, test } from "@jest/globals";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { openApi } from "../../../services/gateway/docs/openapi.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";

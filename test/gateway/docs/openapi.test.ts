@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { docsPage, escapeHtml, fieldLines, typeText } from "../../../services/gateway/docs/html-page.ts";

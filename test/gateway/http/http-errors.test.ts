@@ -1,4 +1,3 @@
-import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { Errors } from "moleculer";
 import { problemOf, statusOf, type Answering } from "../../../services/gateway/http/http-errors.ts";

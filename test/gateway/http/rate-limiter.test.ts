@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { addressForm, clientAddress } from "../../../services/gateway/http/request-limits.ts";
 import { takesGzip } from "../../../services/gateway/http/compression.ts";

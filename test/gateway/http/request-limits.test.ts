@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readEnv } from "../../../shared/env.ts";
 import { ADMIN, setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 

@@ -1,5 +1,4 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { fail, type ErrorCode } from "../../../shared/errors.ts";
 import { setHttpStage, type AskOptions, type HttpStage } from "../fixtures/http-stage.ts";
 

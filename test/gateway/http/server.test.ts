@@ -1,5 +1,4 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ServiceBroker } from "moleculer";
 import gateway from "../../../services/gateway/gateway.service.ts";
 import { systemClock } from "../../../shared/clock.ts";

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Errors } from "moleculer";
 import { fail, type ErrorCode } from "../../../shared/errors.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ParamsOf } from "../../../shared/bus.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 import { MerchantsStage } from "../fixtures/merchants-stage.ts";

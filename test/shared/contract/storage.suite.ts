@@ -1,4 +1,3 @@
-import { expect, test } from "@jest/globals";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { Storage } from "../../../shared/storage/port.ts";
