@@ -6,7 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";
-import type { CarrierEvents } from "./call/carrier-events.repository.ts";
+import type { CarrierEvents } from "./callbacks/carrier-events.repository.ts";
 import type { AnswerDocument } from "./carriers/carrier-port.ts";
 import type { Carriers } from "./carriers/carrier-registry.ts";
 import type { InboundCalls } from "./inbound/inbound-calls.repository.ts";

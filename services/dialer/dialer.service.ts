@@ -2,7 +2,7 @@ import { service } from "../../shared/bus.ts";
 import { endCall, sendDtmf, transferCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";
-import { receiveCallback } from "./call/receive-callback.ts";
+import { receiveCallback } from "./callbacks/receive-callback.ts";
 import { reconcile } from "./call/reconcile.ts";
 import { DIAL_TIMEOUT_MS } from "./carriers/carrier-port.ts";
 import { compose } from "./composition.ts";

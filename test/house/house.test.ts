@@ -40,7 +40,6 @@ const PURE = [
   "services/dialer/carriers/plivo/callbacks.ts",
   "services/dialer/carriers/plivo/hangup-causes.ts",
   "services/dialer/carriers/plivo/call-records.ts",
-  "services/dialer/carriers/plivo/recordings.ts",
   "services/dialer/carriers/plivo/voices.ts",
   "services/config/rules/effective-configuration.ts",
   "services/config/rules/template-validation.ts",

@@ -2,7 +2,7 @@ import type { ResultOf } from "../../../shared/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import type { CallbackStore, CallStore } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
-import type { CarrierEventDoc } from "./carrier-events.model.ts";
+import type { CarrierEventDoc } from "../callbacks/carrier-events.model.ts";
 
 /** Newest calls and callbacks of one lead that are shown. */
 const MAX_CALLS = 100;

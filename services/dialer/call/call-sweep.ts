@@ -6,7 +6,7 @@ import { errorForLog } from "../../../shared/log.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";
-import { applyCallback } from "./apply-callback.ts";
+import { applyCallback } from "../callbacks/apply-callback.ts";
 import { REPOLL_MS } from "./call-deadlines.ts";
 import type { CallbackStore, CallDeps, CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
 import type { RecordingWorker } from "../recordings/recording-worker.ts";

@@ -31,6 +31,20 @@ export interface Calls {
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
 
+const NAMES = ["carrier_call_id", "carrier_leg_id"] as const;
+
+async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: string[]): Promise<Set<string>> {
+  const found = await Promise.all(
+    NAMES.map((name) =>
+      model
+        .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
+        .lean<CallDoc[]>()
+        .exec(),
+    ),
+  );
+  return new Set(NAMES.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
+}
+
 /** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
 export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   const guarded = new GuardedCollection(model, { mark, projection: {} });
@@ -83,17 +97,6 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .exec();
       return call?._id ?? null;
     },
-    async knownNames(provider, call_ids) {
-      const asked = ["carrier_call_id", "carrier_leg_id"] as const;
-      const found = await Promise.all(
-        asked.map((name) =>
-          model
-            .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
-            .lean<CallDoc[]>()
-            .exec(),
-        ),
-      );
-      return new Set(asked.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
-    },
+    knownNames: (provider, call_ids) => knownNames(model, provider, call_ids),
   };
 }

@@ -5,7 +5,7 @@ import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-p
 import { closeCall, finishCall } from "./close-call.ts";
 import { pollPrice } from "../billing/charge.ts";
 import { hangUpAtCarrier, endCall } from "./call-control.ts";
-import { applyProgress } from "./apply-callback.ts";
+import { applyProgress } from "../callbacks/apply-callback.ts";
 import {
   dueAfterJoin,
   dueAfterPlacing,

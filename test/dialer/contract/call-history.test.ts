@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MongoClient, type Db } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import type { CarrierEventDoc } from "../../../services/dialer/call/carrier-events.model.ts";
+import type { CarrierEventDoc } from "../../../services/dialer/callbacks/carrier-events.model.ts";
 import dialer from "../../../services/dialer/dialer.service.ts";
 import { setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { MongoClient, type Collection } from "mongodb";
 import { sign } from "../../../local/carriers/plivo/signature.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import type { CarrierEventDoc } from "../../../services/dialer/call/carrier-events.model.ts";
+import type { CarrierEventDoc } from "../../../services/dialer/callbacks/carrier-events.model.ts";
 import dialer from "../../../services/dialer/dialer.service.ts";
 import { turnAddress } from "../../../services/dialer/media/document-turn.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";

@@ -1,4 +1,6 @@
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
+import type { InboundCall, InboundDecision } from "../carrier-port.ts";
+import { bare } from "./dial-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import { recognitionLanguage, speechVoice } from "./voices.ts";
 
@@ -163,4 +165,21 @@ export function connectDocument(
   const limit = element("Hangup", { schedule: String(talk_seconds) });
   const answer = `${place.callback_base}/answer/${place.call_ref}?media=${encodeURIComponent(token)}`;
   return responseDocument(`${limit}${greeting === null ? redirect(answer) : insideOf(bounded(greeting), place)}`);
+}
+
+/** The document that an inbound call is answered with. */
+export function inboundDocument({ from, to }: InboundCall, decision: InboundDecision): string {
+  switch (decision.kind) {
+    case "reject":
+      return rejectDocument(decision.message, decision.language);
+    case "redirect":
+      // a caller who withheld the number has none to show
+      return dialDocument(bare(decision.to), from === null ? bare(to) : null);
+    case "connect": {
+      const { media, talk_seconds, greeting } = decision;
+      return media.kind === "audio"
+        ? inboundStreamDocument(media.url, talk_seconds, decision)
+        : connectDocument(greeting, talk_seconds, media.token, decision);
+    }
+  }
 }

@@ -1,29 +1,36 @@
-/** Where Plivo's API is. */
-export const API = "https://api.plivo.com";
-/** Where Plivo keeps recordings; it asks for the account's credentials where the account is set so. */
-const MEDIA = "https://media.plivo.com";
-/** Files may lie at other hosts of Plivo, older ones at its storage's; neither gets credentials. */
-const FILE_HOST = /(?:^|\.)plivo\.com$/;
-const STORAGE_HOST = "s3.amazonaws.com";
-/** Where one of those may send the reader on to. */
-const BEHIND = /\.amazonaws\.com$/;
+import { fail } from "../../../../shared/errors.ts";
+import type { CallHandle, CarrierRecording, RecordingStream } from "../carrier-port.ts";
+import { recordingIn, recordsIn } from "./call-records.ts";
+import { unreachable } from "./commands.ts";
+import { isMissing, type PlivoRest } from "./rest.ts";
 
-/** A file's address, and whether the account's credentials may go there. */
-export interface FileAddress {
-  url: URL;
-  ours: boolean;
+/** Recordings of one call that are looked at: there should be one. */
+const MAX_LISTED = 20;
+
+/** Opens a recording; a file that is not there is still being made as long as Plivo knows of it. */
+export async function openRecording(
+  rest: PlivoRest,
+  recording_id: string,
+  url: string | null,
+): Promise<RecordingStream> {
+  const opened = url === null ? null : await rest.open(url);
+  if (opened) return opened;
+  const missing = (): never => fail("RECORDING_NOT_FOUND", "The carrier has no such recording.");
+  if (url === null) return missing();
+  await rest
+    .get(`Recording/${encodeURIComponent(recording_id)}/`)
+    .catch((error: unknown) => (isMissing(error) ? missing() : unreachable(error)));
+  return fail("RECORDING_NOT_READY", "The carrier knows the recording, but its file is not there yet.");
 }
 
-/** Where a file is fetched from; null: not from there, whoever says so. `api_base`: another origin for all that is Plivo's, a proxy or a simulator. */
-export function fileAt(address: string, api_base: string | null, redirected: boolean): FileAddress | null {
-  if (!URL.canParse(address)) return null;
-  const url = new URL(address);
-  const known = url.origin === API || url.origin === MEDIA;
-  if (api_base !== null && known) return { url: new URL(api_base + url.pathname + url.search), ours: true };
-  if (known || url.origin === (api_base === null ? API : new URL(api_base).origin)) return { url, ours: true };
-  const theirs =
-    FILE_HOST.test(url.hostname) || url.hostname === STORAGE_HOST || (redirected && BEHIND.test(url.hostname));
-  if (!theirs || url.port !== "" || url.username !== "" || !/^https?:$/.test(url.protocol)) return null;
-  url.protocol = "https:"; // Plivo's own examples say http
-  return { url, ours: false };
+/** The call's recordings that Plivo has finished; it files them under the leg. */
+export async function recordingsOf(rest: PlivoRest, { call_id, leg_id }: CallHandle): Promise<CarrierRecording[]> {
+  const call_uuid = leg_id ?? call_id;
+  const listing = await rest
+    .get("Recording/", { call_uuid, limit: String(MAX_LISTED), offset: "0" })
+    .catch((error: unknown) => (isMissing(error) ? {} : unreachable(error)));
+  // a filter that is not known is passed over: another call's recording must never be taken for ours
+  return recordsIn(listing)
+    .filter((record) => record["call_uuid"] === call_uuid)
+    .flatMap((record) => recordingIn(record) ?? []);
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { plivoCarrier } from "../../../../services/dialer/carriers/plivo/carrier.ts";
 import { dialAnswerOf, refusalOf } from "../../../../services/dialer/carriers/plivo/refusals.ts";
-import { fileAt } from "../../../../services/dialer/carriers/plivo/recordings.ts";
+import { fileAt } from "../../../../services/dialer/carriers/plivo/rest.ts";
 import { endedCall, isBetween, liveCall, queuedCall } from "../../../../services/dialer/carriers/plivo/call-records.ts";
 import { openRest } from "../../../../services/dialer/carriers/plivo/rest.ts";
 

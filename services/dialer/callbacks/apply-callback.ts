@@ -1,16 +1,16 @@
 import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { crashPoint } from "../../../shared/crash.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
-import { endsForVoicemail, isLive, voicemailActionOf, nameLeg, progress } from "./call-state-machine.ts";
-import { handleOf, type CallDoc } from "./calls.model.ts";
+import { endsForVoicemail, isLive, voicemailActionOf, nameLeg, progress } from "../call/call-state-machine.ts";
+import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
-import { finishCall, signalConversation } from "./close-call.ts";
+import { finishCall, signalConversation } from "../call/close-call.ts";
 import { chargeReported } from "../billing/charge.ts";
-import { momentOf } from "./call-facts.ts";
-import { hangUpAtCarrier, endCall } from "./call-control.ts";
+import { momentOf } from "../call/call-facts.ts";
+import { hangUpAtCarrier, endCall } from "../call/call-control.ts";
 import { expectRecording, recordingReported } from "../recordings/expect-recording.ts";
-import { logCall } from "./call-log.ts";
+import { logCall } from "../call/call-log.ts";
 import type { CallbackStore, CallDeps } from "../deps.ts";
 
 /**

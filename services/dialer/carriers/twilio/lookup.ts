@@ -1,0 +1,72 @@
+import type { Twilio } from "twilio";
+import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
+import { fail } from "../../../../shared/errors.ts";
+import { errorCodeOf, Refusal } from "../carrier-errors.ts";
+import type { CallProgress, CarrierCall } from "../carrier-port.ts";
+import { answeredBy, stepOf } from "./callbacks.ts";
+
+/** Calls looked at in a search; the newest come first, and one pair of numbers makes few in two minutes. */
+const MAX_FOUND = 50;
+/** Twilio keeps whole seconds, by its own clock. */
+const CLOCK_TOLERANCE_MS = 3000;
+const NOT_FOUND_STATUS = 404;
+
+/** Throws DEPENDENCY_DOWN for a carrier that could not be asked. */
+export const unreachable = (error: unknown): never =>
+  fail(
+    "DEPENDENCY_DOWN",
+    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : errorCodeOf(error)}); it will be asked again.`,
+  );
+
+/** A whole number in text; null for anything else. */
+export const wholeOf = (text: string | null | undefined): number | null =>
+  text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
+const isoOf = (date: Date | null | undefined): string | null =>
+  date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null;
+
+/** Twilio's call resource in our words. The moment of the answer is the end less the talk time: the resource has no other. */
+function callOf(c: CallInstance): CarrierCall {
+  const seconds = wholeOf(c.duration);
+  const step = stepOf(c.status, isoOf(c.endTime), c.sid, { sip: null, seconds });
+  const progress: CallProgress[] = [];
+  if (step?.type === "ended" && step.end === "completed") {
+    const at =
+      c.endTime instanceof Date && seconds !== null
+        ? new Date(c.endTime.getTime() - seconds * 1000).toISOString()
+        : null;
+    if (at !== null) progress.push({ call_id: c.sid, at, type: "answered" });
+  }
+  const verdict = answeredBy(c.answeredBy);
+  if (verdict) progress.push({ call_id: c.sid, at: null, type: "machine", verdict });
+  if (step) progress.push(step);
+  const amount = Math.abs(Number(c.price));
+  return {
+    call_id: c.sid,
+    created_at: c.dateCreated instanceof Date ? c.dateCreated : null,
+    live: step?.type !== "ended",
+    progress,
+    cost: c.price !== null && Number.isFinite(amount) ? { amount, currency: c.priceUnit } : null,
+  };
+}
+
+/** The call as Twilio shows it; null: it is unknown there. DEPENDENCY_DOWN. */
+export async function fetchCall(client: Twilio, call_id: string): Promise<CarrierCall | null> {
+  try {
+    return callOf(await client.calls(call_id).fetch());
+  } catch (error) {
+    return error instanceof Refusal && error.status === NOT_FOUND_STATUS ? null : unreachable(error);
+  }
+}
+
+/** The calls between two numbers that were created in a span. DEPENDENCY_DOWN. */
+export async function findCalls(
+  client: Twilio,
+  { to, from, since, until }: { to: string; from: string; since: Date; until: Date },
+): Promise<CarrierCall[]> {
+  // no StartTime filter: a call still in Twilio's queue has none and would be missed
+  const found = await client.calls.list({ to, from, limit: MAX_FOUND }).catch(unreachable);
+  const [first, last] = [since.getTime() - CLOCK_TOLERANCE_MS, until.getTime() + CLOCK_TOLERANCE_MS];
+  return found
+    .map(callOf)
+    .filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
+}
