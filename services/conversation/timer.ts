@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 
-/** Does `act` after `ms`, unless what is returned is called first. */
+/** Calls `act` after `ms`, unless the returned function is called first. */
 export function startTimer(clock: Clock, ms: number, act: () => void): () => void {
   const cancelled = new AbortController();
   const run = async (): Promise<void> => {

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { UserError, errorMessage } from "./user-error.ts";
 
-/** What answers the brain's questions: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
+/** What answers the dialogue's model requests: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
 export type ModelChoice =
   | { readonly kind: "simulator" | "real" }
   | { readonly kind: "recorded"; readonly file: string };
 
-/** What was asked for. `scripts` empty: a talk at the keyboard. */
+/** What was asked for. `scripts` empty: a conversation at the keyboard. */
 export interface Arguments {
   readonly template: string | null;
   readonly scripts: readonly string[];
@@ -54,7 +54,7 @@ function parsed(argv: readonly string[]) {
 
 const isScript = (name: string): boolean => /\.ya?ml$/i.test(name) || name.includes("*") || /[/\\]$/.test(name);
 
-/** The command line; null: help was asked for. `isFolder` tells folders of scripts from names of templates. ConverseFault. */
+/** The command line; null: help was asked for. `isFolder` tells folders of scripts from names of templates. UserError. */
 export function readArguments(argv: readonly string[], isFolder: (name: string) => boolean): Arguments | null {
   const { values: v, positionals } = parsed(argv);
   if (v.help) return null;

@@ -29,7 +29,7 @@ const UNUSABLE = 2;
 
 async function playAll(asked: Arguments, model: Model, print: (line: string) => void): Promise<number> {
   const say = asked.json ? (): void => undefined : print;
-  // every file is read before the first talk begins
+  // every file is read before the first conversation begins
   const scripts = readScripts(asked.scripts).map((named) => ({ named, ready: templateFor(named, asked.template) }));
   for (const { named, ready } of scripts) requirePayload(named.file, ready, named.script.payload ?? {});
   const played: Played[] = [];

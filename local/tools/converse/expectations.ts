@@ -10,14 +10,14 @@ export interface Check {
   readonly ok: boolean;
 }
 
-/** What came of a talk. `ended_by`, `outcome`: NOT_OVER where the script ran out before the talk did. */
+/** What came of a conversation. `ended_by`, `outcome`: NOT_OVER where the script ran out before the conversation did. */
 export interface Result {
   readonly facts: ConversationFacts;
   readonly outcome: string;
   readonly ended_by: string;
 }
 
-/** Stands for what is only known of a talk that has ended. */
+/** Stands for what is only known of a conversation that has ended. */
 export const NOT_OVER = "(the talk is not over)";
 
 const said = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing"));

@@ -1,22 +1,19 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, visit } from "yaml";
-import { payloadCheck } from "../../../services/config/rules/payload-validation.ts";
-import { templateIssues } from "../../../services/config/rules/template-validation.ts";
-import { newRecord } from "../../../services/config/templates/template-records.ts";
-import { argumentChecks } from "../../../services/conversation/dialogue/argument-checks.ts";
-import { flowOf, type Flow } from "../../../services/conversation/dialogue/flow.ts";
+import { newRecord, payloadCheck, templateIssues } from "../../../services/config/pure.ts";
+import { argumentChecks, flowOf, type Flow } from "../../../services/conversation/pure.ts";
 import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/template.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
 import { UserError, fileError } from "./user-error.ts";
 import { Script, writtenOut } from "./script.ts";
 
-/** Reads templates, scripts and payloads; every fault says what, where, and what to do. */
+/** Reads templates, scripts and payloads; every error says what is wrong, where, and what to do. */
 
 const MAX_FILE_BYTES = 1_048_576;
 const MAX_SCRIPTS = 1000;
-/** A talk of a script knows no real template: its record has this id and time. */
+/** The record of a script's template has this id and time. */
 const RECORD_ID = "00000000-0000-4000-8000-000000000000";
 const RECORD_TIME = new Date(0);
 /** Fields of GET /templates/{id} that nobody writes. */
@@ -95,7 +92,7 @@ function readyOf(name: string, file: string | null, value: unknown): LoadedTempl
   return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };
 }
 
-/** A template by its file, or a sample by its name. ConverseFault. */
+/** A template by its file, or a sample by its name. UserError. */
 export function readTemplate(name: string, folder: string): LoadedTemplate {
   const file = resolve(folder, name);
   const sample = sampleTemplates.find((s) => s.name === name);
@@ -125,7 +122,7 @@ function readScript(file: string): NamedScript {
   return { file: shown(file), script: value };
 }
 
-/** The scripts of files, folders and patterns, in order, each once. ConverseFault. */
+/** The scripts of files, folders and patterns, in order, each once. UserError. */
 export function readScripts(names: readonly string[]): NamedScript[] {
   const files = [...new Set(names.flatMap(scriptFiles))];
   if (files.length > MAX_SCRIPTS)
@@ -133,7 +130,7 @@ export function readScripts(names: readonly string[]): NamedScript[] {
   return files.map(readScript);
 }
 
-/** The template of a script: the command line's, else its own. ConverseFault. */
+/** The template of a script: the command line's, else its own. UserError. */
 export function templateFor({ file, script }: NamedScript, asked: string | null): LoadedTemplate {
   if (asked !== null) return readTemplate(asked, process.cwd());
   if (script.template === undefined)
@@ -141,14 +138,14 @@ export function templateFor({ file, script }: NamedScript, asked: string | null)
   return readTemplate(script.template, dirname(file));
 }
 
-/** Refuses a payload that the template's schema would not take. ConverseFault. */
+/** Refuses a payload that the template's schema would not take. UserError. */
 export function requirePayload(where: string, { template }: LoadedTemplate, payload: Record<string, unknown>): void {
   const faults = payloadCheck(template.payload_schema)(payload);
   if (faults.length > 0)
     throw fileError(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
 }
 
-/** A payload file. ConverseFault. */
+/** A payload file. UserError. */
 export function readPayload(file: string): Record<string, unknown> {
   const value = valuesOf(textOf(file, "a payload, JSON or YAML"), file);
   return isFields(value) ? value : {};

@@ -7,15 +7,15 @@ import { lineText } from "./report.ts";
 import type { Turn } from "./script.ts";
 import { TextConversation, type Traced, type WebResult } from "./text-conversation.ts";
 
-/** A talk at the keyboard: somebody types as the customer. */
+/** A conversation at the keyboard: a person types as the customer. */
 
 const HELP = `  what you type is said · /press 1 · /silence · /interrupt [words heard] [what is said] · /hangup · /machine
   /state  what is known so far · /save <file.yaml>  the talk so far as a script with its expectations · /help`;
 
-/** What is done where a machine answers: the template's message can be heard. */
+/** What is done where voicemail answers: the template's message can be heard. */
 const ON_MACHINE = "leave_message";
 
-/** What the talk needs from the terminal. */
+/** What the conversation needs from the terminal. */
 export interface Keyboard {
   /** The next line; null: there are no more. */
   line(prompt: string): Promise<string | null>;
@@ -34,7 +34,7 @@ function interruption(rest: string, wordsLately: number): Command {
   return { turn: { interrupt: { after_words, ...(text ? { say: text } : {}) } } };
 }
 
-/** What a typed line means. `wordsLately`: words of ours that can be talked over; half of them is where an interruption falls that names no place. */
+/** What a typed line means. `wordsLately`: words of ours that can be interrupted; half of them is where an interruption falls that names no place. */
 export function commandOf(line: string, wordsLately: number): Command {
   if (!line.startsWith("/")) return { turn: { say: line } };
   const [, name = "", rest = ""] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? [];
@@ -75,7 +75,7 @@ function state(talk: TextConversation): string[] {
   ];
 }
 
-/** A talk with all that a script of it needs. */
+/** A conversation with all that a script of it needs. */
 interface KeyboardState {
   readonly ready: LoadedTemplate;
   readonly payload: Record<string, unknown>;
@@ -106,7 +106,7 @@ function save(held: KeyboardState, file: string, print: (line: string) => void):
   print(`  saved as ${file}`);
 }
 
-/** The talk has gone by: it can still become a test. */
+/** The conversation is over: it can still be saved as a test. */
 async function afterwards(held: KeyboardState, { line, print }: Keyboard): Promise<void> {
   for (let typed = await line("> "); typed !== null && typed.trim() !== ""; typed = await line("> ")) {
     const command = commandOf(typed.trim(), 0);
@@ -115,7 +115,7 @@ async function afterwards(held: KeyboardState, { line, print }: Keyboard): Promi
   }
 }
 
-/** Holds the talk until it or the lines end; a customer who has no more lines hangs up. Gives what happened. */
+/** Holds the conversation until it or the lines end; a customer who has no more lines hangs up. Gives what happened. */
 export async function runKeyboardConversation(
   ready: LoadedTemplate,
   payload: Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { converse } from "./converse.ts";
 import { terminal } from "./terminal.ts";
 
-// a reader that goes away early, such as head, is no fault
+// a reader that closes early, such as head, is no error
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

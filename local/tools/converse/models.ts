@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { ModelCall } from "../../../services/conversation/dialogue/chat-messages.ts";
-import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
-import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
-import { ModelError, type ChatRequest } from "../../../services/conversation/providers/port.ts";
+import type { ModelCall } from "../../../services/conversation/pure.ts";
+import { chatModel, ModelError, openAiChat, type ChatRequest } from "../../../services/conversation/surface.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { Strict, Type, type Static } from "../../../shared/contracts/define.ts";
 import { EnvironmentError, readEnv } from "../../../shared/env.ts";
@@ -16,7 +14,7 @@ import { UserError, fileError, errorMessage } from "./user-error.ts";
 export type Answer =
   | { readonly text: string; readonly calls: readonly ModelCall[] }
   | { readonly fault: string; readonly why: string };
-/** Something that answers the brain's questions. Throws NoRecording. */
+/** Answers the dialogue's model requests. Throws NoRecording. */
 export interface Model {
   ask(request: ChatRequest): Promise<Answer>;
   close(): Promise<void>;
@@ -163,7 +161,7 @@ function recording(model: Model, file: string): Model {
   };
 }
 
-/** The model that was asked for. `variables`: the environment. ConverseFault. */
+/** The model that was asked for. `variables`: the environment. UserError. */
 export async function openModel(
   { model, record }: Pick<Arguments, "model" | "record">,
   variables: Record<string, string | undefined>,

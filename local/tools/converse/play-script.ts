@@ -4,7 +4,7 @@ import { requirePayload, titleOf, type NamedScript, type LoadedTemplate } from "
 import type { Script, WebAnswer } from "./script.ts";
 import { TextConversation, type ShownLine, type Traced, type WebResult } from "./text-conversation.ts";
 
-/** A script that was played. `lines`: the talk as it was held. */
+/** A script that was played. `lines`: the conversation as it was held. */
 export interface Played extends Result {
   readonly file: string;
   readonly title: string;
@@ -41,7 +41,7 @@ function cannedWeb(web: Script["web"], missing: Check[]): (called: string, url: 
   };
 }
 
-/** Plays the turns; a check that fails where the talk and the script do not go together. */
+/** Plays the turns; a check that fails where the conversation and the script do not go together. */
 async function playTurns(talk: TextConversation, { turns }: Script): Promise<Check[]> {
   try {
     await talk.start();
@@ -66,7 +66,7 @@ async function playTurns(talk: TextConversation, { turns }: Script): Promise<Che
   }
 }
 
-/** Plays a script against a template and judges it. `tell` hears the talk as it happens. ConverseFault where the payload does not fit. */
+/** Plays a script against a template and checks its expectations. `tell` gets each line as it happens. UserError where the payload does not fit. */
 export async function play(
   named: NamedScript,
   ready: LoadedTemplate,

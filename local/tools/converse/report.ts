@@ -5,7 +5,7 @@ import type { ShownLine } from "./text-conversation.ts";
 const WHO_WIDTH = 10;
 const MAX_COLUMN = 60;
 
-/** A line of a talk as it is shown. */
+/** A line of a conversation as it is shown. */
 export const lineText = ({ who, text }: ShownLine): string =>
   who === "talk" ? `  ${" ".repeat(WHO_WIDTH)}· ${text}` : `  ${who.padEnd(WHO_WIDTH)}${text}`;
 
@@ -42,7 +42,7 @@ export function summary(played: readonly Played[]): string[] {
   ];
 }
 
-/** What machines are told of a played script. */
+/** The result of a played script for programs. */
 export const resultOf = ({
   file,
   title,

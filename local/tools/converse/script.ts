@@ -15,14 +15,14 @@ export const Turn = Type.Object(
     press: Type.Optional(Type.String({ pattern: "^[0-9*#]{1,64}$" })),
     /** Times that the customer says nothing for the template's idle_seconds. */
     silence: Type.Optional(Times),
-    /** The customer talks over what was just said: only its first words were heard. */
+    /** The customer interrupts what was just said: only its first words were heard. */
     interrupt: Type.Optional(
       Strict({ after_words: Type.Integer({ minimum: 0, maximum: 2000 }), say: Type.Optional(Words) }),
     ),
     hang_up: Type.Optional(Yes),
-    /** The carrier says that a machine has answered. */
+    /** The carrier reports that voicemail has answered. */
     machine: Type.Optional(Yes),
-    /** The talk has reached the template's max_call_seconds. */
+    /** The conversation has reached the template's max_call_seconds. */
     time_up: Type.Optional(Yes),
   },
   { additionalProperties: false, minProperties: 1, maxProperties: 1 },
@@ -45,10 +45,10 @@ export const Expectations = Strict({
   /** The lead's outcome word: the template's, or one of the closed list such as customer_hangup. */
   outcome: Type.Optional(Text(64)),
   call_ended_by: Type.Optional(Type.Enum([...ENDED_BY])),
-  /** Variables the talk sets, as they are reported; others may be set too. */
+  /** Variables the conversation sets, as they are reported; others may be set too. */
   variables: Type.Optional(Json),
   transcript: Type.Optional(Strict({ contains: Type.Optional(Pieces), not_contains: Type.Optional(Pieces) })),
-  /** Codes of the talk's errors, all of them, in order. */
+  /** Codes of the conversation's errors, all of them, in order. */
   errors: Type.Optional(Type.Array(Text(100), { maxItems: 50 })),
 });
 export type Expectations = Static<typeof Expectations>;

@@ -1,17 +1,17 @@
-import { outcomeOf } from "../../../services/leads/rules/outcomes.ts";
-import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
-import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
 import {
+  collectionOf,
+  conversationFacts,
   newDialogue,
-  type Effect,
+  step,
   type DialogueEvent,
   type DialogueState,
-} from "../../../services/conversation/dialogue/dialogue-state.ts";
-import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+  type DtmfCollection,
+  type Effect,
+} from "../../../services/conversation/pure.ts";
+import { outcomeOf } from "../../../services/leads/pure.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import { NOT_OVER } from "./expectations.ts";
-import { entriesOf } from "./dtmf-entries.ts";
 import type { Model } from "./models.ts";
 import type { LoadedTemplate } from "./input-files.ts";
 import type { Turn } from "./script.ts";
@@ -23,7 +23,7 @@ export interface WebResult {
 }
 type Http = Extract<Effect, { type: "http" }>;
 
-/** The world around a talk. */
+/** The world around a conversation. */
 export interface ConversationWorld {
   readonly model: Model;
   web(asked: Http, called: string): Promise<WebResult>;
@@ -32,7 +32,7 @@ export interface ConversationWorld {
   told(line: ShownLine): void;
 }
 
-/** Something that happened in a talk, for people. */
+/** Something that happened in a conversation, for people. */
 export interface ShownLine {
   readonly who: "agent" | "customer" | "talk";
   readonly text: string;
@@ -46,12 +46,29 @@ export interface Traced {
   readonly mode: string;
 }
 
-/** Steps after which a talk counts as one that never ends. */
+/** Steps after which a conversation counts as one that never ends. */
 const MAX_STEPS = 5000;
 
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
 
-/** A talk without sound: the brain's effects are carried out at once, then it is the customer's turn. */
+/** The entries that keys pressed one after the other make, as the pipelines collect them: each key by itself, or up to the end key, the length or the last key. */
+export function entriesOf(keys: string, collection: DtmfCollection | null): string[] {
+  if (!collection) return [...keys];
+  const entries: string[] = [];
+  let entry = "";
+  for (const key of keys) {
+    const ends = key === collection.end_key;
+    // an end key alone is an entry: there is nothing it could end
+    if (!ends || entry === "") entry += key;
+    if (ends || entry.length >= collection.max_digits) {
+      entries.push(entry);
+      entry = "";
+    }
+  }
+  return entry === "" ? entries : [...entries, entry];
+}
+
+/** A conversation without sound: the dialogue's effects are carried out at once, then it is the customer's turn. */
 export class TextConversation {
   readonly trace: Traced[] = [];
   readonly #ready: LoadedTemplate;
@@ -96,7 +113,7 @@ export class TextConversation {
           talk: this.facts,
         });
   }
-  /** Words of ours that the customer can talk over. */
+  /** Words of ours that the customer can interrupt. */
   get wordsLately(): number {
     return wordsIn(this.#lately.map((l) => l.text).join(" ")).length;
   }
@@ -158,7 +175,7 @@ export class TextConversation {
     if (text !== undefined && !this.ended) await this.#say(text);
   }
 
-  /** An event and everything that follows from it, until the customer is waited for or the talk is over. */
+  /** An event and its consequences, until the dialogue waits for the customer or is over. */
   async #happen(event: DialogueEvent): Promise<void> {
     if (event.type === "heard" || event.type === "dtmf" || event.type === "interrupted") this.#lately = [];
     this.#queue.push(event);

@@ -1,4 +1,4 @@
-/** A fault that the person at the keyboard can mend: shown as it is, without a stack. */
+/** An error that the user can correct: shown as it is, without a stack. */
 export class UserError extends Error {}
 
 const MAX_FAULTS_SHOWN = 20;
@@ -14,7 +14,7 @@ export function fileError(file: string, what: string, faults: readonly { path: s
 
 const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** What an error says, whoever made it. */
+/** The message of an error of any kind. */
 export const errorMessage = (error: unknown): string =>
   isFields(error) && typeof error["message"] === "string" ? error["message"] : String(error);
 

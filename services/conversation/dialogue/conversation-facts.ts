@@ -2,7 +2,7 @@ import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
 import { maskedText, maskedVariables } from "./secret-entries.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 
-/** What is known of a talk, secrets masked. One that has not ended counts as ended by an error: that is what it is, should nobody go on with it. */
+/** What is known of a conversation, secrets masked. One that has not ended counts as ended by an error, which is true if its process dies now. */
 export const conversationFacts = (s: DialogueState): ConversationFacts => ({
   decided: s.decided,
   ended_by: s.ended_by ?? "error",

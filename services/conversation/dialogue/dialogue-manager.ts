@@ -28,7 +28,7 @@ import {
 import { duringVoicemail, voicemailDetected } from "./voicemail.ts";
 import { render } from "../../../shared/placeholders.ts";
 
-/** The brain: state and event in, state and effects out. It knows no audio, no carrier, no clock; every engine shares it. */
+/** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 
 const none = (state: DialogueState): Step => ({ state, effects: [] });
 
@@ -52,12 +52,12 @@ function heard(flow: Flow, before: DialogueState, uttered: CallerInput, said: st
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
   if (s.closing !== "no") return none(s);
-  // words already on their way are let out; before the first one, the thought begins anew
+  // words already on their way are let out; before the first one, the generation begins anew
   const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
   return attends ? think(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
 }
 
-/** The customer talked over us: history and transcript keep what they heard; the thought under way is void. */
+/** The customer interrupted us: history and transcript keep what they heard; the generation under way is void. */
 function interrupted(flow: Flow, before: DialogueState, spoken: string, said: string): Step {
   const s = truncateSpeech(before, spoken, before.mode === "thinking" ? said : "");
   if (s.mode !== "thinking") return none(s);
@@ -65,7 +65,7 @@ function interrupted(flow: Flow, before: DialogueState, spoken: string, said: st
   return silenced.closing === "no" ? listen(flow, silenced) : endConversation(silenced, "agent", { at_once: true });
 }
 
-/** Output that can't be used: tried again at most twice, then the talk goes on without it. */
+/** Output that can't be used: tried again at most twice, then the conversation goes on without it. */
 const again = (flow: Flow, s: DialogueState): Step =>
   s.unusable_answers > MAX_UNUSABLE_ANSWERS
     ? continueWithoutModel(flow, { ...s, unusable_answers: 0 })
@@ -140,13 +140,13 @@ function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
 
 const isAwaited = (s: DialogueState, call_id: string): boolean => s.awaiting?.call_id === call_id;
 
-/** One step of the talk. After the end there are no effects; what was heard of the goodbye is still corrected. */
+/** One step of the conversation. After the end there are no effects; what was heard of the goodbye is still corrected. */
 export function step(flow: Flow, state: DialogueState, event: DialogueEvent): Step {
   const said = event.said ?? "";
   if (state.mode === "ended")
     return event.type === "interrupted" ? none(truncateSpeech(state, event.spoken, "")) : none(state);
   if (state.mode === "voicemail") return duringVoicemail(flow, state, event);
-  /** The state with what had already been said of the thought that ends here. */
+  /** The state with what had already been said of the generation that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
     case "started":

@@ -2,7 +2,7 @@ import type { EndedBy } from "../../../shared/contracts/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages.ts";
 
-/** What the talk waits for: the customer, the model, a web request, the carrier's transfer, a machine's beep, or nothing any more. */
+/** What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. */
 export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
 
 /** A message of the history; `seq` ties it to the transcript line it was spoken as. */
@@ -23,14 +23,14 @@ export interface TranscriptLine {
   readonly content: string;
 }
 
-/** Something the customer said or keyed. `shown`: what the transcript says of it. `keys`: the entry and the node it was made in; null for words. */
+/** Something the customer said or entered by DTMF. `shown`: how the transcript shows it. `dtmf`: the entry and its node; null for speech. */
 export interface CallerInput {
   readonly content: string;
   readonly shown: string;
   readonly dtmf: { readonly digits: string; readonly node: string } | null;
 }
 
-/** A function call whose answer comes from outside (http, transfer). `line_gone`: the socket closed meanwhile. */
+/** A function call whose result comes from outside (http, transfer). `media_closed`: the socket closed meanwhile. */
 export interface AwaitedResult {
   readonly call_id: string;
   readonly node: string;
@@ -38,14 +38,14 @@ export interface AwaitedResult {
   readonly media_closed: boolean;
 }
 
-/** A fault of the talk, fit for metaData.errors: never a secret, never a transcript. */
+/** An error of the conversation, fit for metaData.errors: never a secret, never a transcript. */
 export interface DialogueError {
   readonly code: string;
   readonly node: string;
   readonly detail?: string;
 }
 
-/** The whole state of a talk: immutable plain JSON. */
+/** The whole state of a conversation: immutable plain JSON. */
 export interface DialogueState {
   readonly mode: Mode;
   /** Name of the current node, empty before the start. */
@@ -54,9 +54,9 @@ export interface DialogueState {
   readonly role: string;
   /** `node`: the current node is the last word; `farewell`: the model is to say a plain goodbye, then the call ends. */
   readonly closing: "no" | "node" | "farewell";
-  /** Number of the latest thought; answers to earlier ones are stale. */
+  /** Number of the latest generation; answers to earlier ones are stale. */
   readonly turn: number;
-  /** Function calls, and rules followed, since the customer last spoke. */
+  /** Function calls and transitions since the customer last spoke. */
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
   readonly unusable_answers: number;
@@ -67,14 +67,14 @@ export interface DialogueState {
   readonly pending: readonly CallerInput[];
   readonly awaiting: AwaitedResult | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Variables the talk itself set. */
+  /** Variables the conversation itself set. */
   readonly extracted: Readonly<Record<string, unknown>>;
-  /** Names of variables whose values are nobody's business, and what was keyed where it is so. */
+  /** Names of secret variables, and secret DTMF entries. */
   readonly secret_variables: readonly string[];
   readonly secret_entries: readonly string[];
   readonly history: readonly HistoryMessage[];
   readonly transcript: readonly TranscriptLine[];
-  /** Lines of ours that may not have been heard to their end: an interruption cuts among them. */
+  /** Our transcript lines that may not have been heard to their end: an interruption cuts among them. */
   readonly open: readonly number[];
   readonly seq: number;
   readonly traversal: readonly string[];
@@ -83,14 +83,14 @@ export interface DialogueState {
   readonly ended_by: EndedBy | null;
   readonly idle_out: boolean;
   readonly time_limit: boolean;
-  /** What is done about a machine. */
+  /** What is done about voicemail. */
   readonly voicemail_action: VoicemailAction;
   readonly voicemail: boolean;
   readonly message_left: boolean;
   readonly errors: readonly DialogueError[];
 }
 
-/** Why a talk is ended from outside. */
+/** Why a conversation is ended from outside. */
 export type StopReason =
   | "hung_up"
   | "carrier_ended"
@@ -101,11 +101,11 @@ export type StopReason =
   | "media_failed"
   | "speech_failed";
 
-/** What can happen to a talk. `said` is what of the running thought had already been handed to speech. */
+/** What can happen to a conversation. `said` is what of the running generation had already been handed to speech. */
 export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "started" }
   | { readonly type: "heard"; readonly text: string }
-  /** The customer said something that could not be made out: the model that listens failed. */
+  /** The customer said something that STT could not recognise. */
   | { readonly type: "stt_failed"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string }
   | { readonly type: "interrupted"; readonly spoken: string }
@@ -122,14 +122,14 @@ export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "idle" }
   | { readonly type: "time_up" }
   | { readonly type: "machine" }
-  /** A machine records from now on, as far as can be told. */
+  /** Voicemail records from now on, as far as is known. */
   | { readonly type: "beep" }
-  /** The carrier says the message by itself; its end will be told as a beep, or by the line going. */
+  /** The carrier says the message by itself; its end is reported as a beep, or by the hang-up. */
   | { readonly type: "message_handed" }
   | { readonly type: "stopped"; readonly reason: StopReason }
 );
 
-/** What is to be done about it. Nothing follows an `end`. */
+/** An effect of an event. Nothing follows an `end`. */
 export type Effect =
   | { readonly type: "say"; readonly text: string; readonly interruptible: boolean }
   | {
@@ -147,9 +147,9 @@ export type Effect =
       readonly body: unknown;
     }
   | { readonly type: "transfer"; readonly call_id: string; readonly to: string }
-  /** Silence until a machine's beep; then the message is said. */
+  /** Silence until voicemail's beep; then the message is said. */
   | { readonly type: "await_beep"; readonly message: string }
-  /** Keys to be pressed towards the callee. */
+  /** DTMF to be sent to the callee. */
   | { readonly type: "keys"; readonly digits: string }
   | { readonly type: "note_error"; readonly code: string; readonly node: string }
   /** `at_once`: don't wait until our own speech has been heard. `transferred`: the carrier's call goes on without us. */
@@ -167,7 +167,7 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-/** Bounds of a talk's memory. */
+/** Bounds of a conversation's memory. */
 export const MAX_HISTORY_MESSAGES = 80;
 export const MAX_TRANSCRIPT_TURNS = 500;
 export const MAX_TURN_CHARS = 2000;
@@ -177,9 +177,9 @@ export const MAX_PENDING = 20;
 export const MAX_SECRET_ENTRIES = 50;
 /** Function calls and rules followed in a row without a word from the customer. */
 export const MAX_CHAIN = 8;
-/** Times bad output is told back to the model before the talk goes on without it. */
+/** Times bad output is told back to the model before the conversation goes on without it. */
 export const MAX_UNUSABLE_ANSWERS = 2;
-/** Thoughts in a row that may fail; the next one ends the talk. */
+/** Generations in a row that may fail; the next failure ends the conversation. */
 export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */
 export const MAX_REPROMPTS = 2;

@@ -9,7 +9,7 @@ import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type Dial
 import { applyTransitions, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 
-/** The few moves a talk is made of. Each gives a state and the effects that lead to it. Pure. */
+/** The steps a dialogue is made of. Each gives a state and the effects that lead to it. Pure. */
 
 /** Effects put before those of a step. */
 export const prependEffects = (effects: readonly Effect[], step: Step): Step => ({
@@ -17,7 +17,7 @@ export const prependEffects = (effects: readonly Effect[], step: Step): Step => 
   effects: [...effects, ...step.effects],
 });
 
-/** Records a fault of the talk. */
+/** Records an error of the conversation. */
 export function noteError(s: DialogueState, code: string, detail?: string): Step {
   const error = { code, node: s.node, ...(detail === undefined ? {} : { detail }) };
   return {
@@ -34,7 +34,7 @@ export function say(flow: Flow, s: DialogueState, text: string): Step {
     : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
 }
 
-/** Ends the talk; what was pending is kept in the transcript. */
+/** Ends the conversation; what was pending is kept in the transcript. */
 export function endConversation(
   s: DialogueState,
   ended_by: EndedBy,
@@ -55,7 +55,7 @@ export function listen(flow: Flow, s: DialogueState): Step {
   return { state: { ...s, mode: "listening", awaiting: null }, effects: [] };
 }
 
-/** Goes on without the model: asks the customer to say it again, or says goodbye where the talk was closing. */
+/** Goes on without the model: asks the customer to say it again, or says goodbye where the conversation was closing. */
 export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
   const phrases = phrasesFor(flow.language);
   if (s.closing !== "no") return endConversation(s, "agent", { goodbye: phrases.goodbye });
@@ -130,7 +130,7 @@ function recite(flow: Flow, s: DialogueState, text: string): Step {
   );
 }
 
-/** Leaves the current node and enters another: actions, rules, then fixed text or a thought; a node that ends the call does so once it has spoken. */
+/** Leaves the current node and enters another: actions, rules, then fixed text or a generation; a node that ends the call does so once it has spoken. */
 export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
   const node = flow.nodes.get(name);
   if (!node) {

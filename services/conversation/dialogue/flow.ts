@@ -1,9 +1,9 @@
 import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
 
-/** What is wrong with the arguments of a call; empty when they fit. Injected: compiling schemas is not the brain's work. */
+/** What is wrong with the arguments of a call; empty when they fit. Injected: compiling schemas is not the dialogue's work. */
 export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[];
 
-/** A template version made ready for talking: what the brain knows beside the state. */
+/** A compiled template version: what the dialogue knows beside the state. */
 export interface Flow {
   readonly language: string;
   readonly greeting: string | null;
@@ -33,7 +33,7 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
   return [...own, ...flow.global_functions.filter((f) => !names.has(f.name))];
 }
 
-/** Whether the customer may talk over what is said in a node; true where nothing is said about it. */
+/** Whether the customer may interrupt what is said in a node; true where nothing is said about it. */
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;
 
 /** How the keys of an entry are gathered. `end_key` null: only length and pause end it. */

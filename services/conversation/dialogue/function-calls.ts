@@ -177,7 +177,7 @@ export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: bool
   );
 }
 
-/** What a transferred talk is decided as where its function names no outcome (voice.md 6). */
+/** What a transferred conversation is decided as where its function names no outcome. */
 const TRANSFERRED = "transferred";
 
 /** The carrier has the call now. */
@@ -190,7 +190,7 @@ export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Ste
     },
   );
 
-/** The carrier did not take the call over: the talk goes on, if there is still somebody to talk to. */
+/** The carrier did not take the call over: the conversation goes on, if the customer is still there. */
 export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {
   const noted = noteError(
     addResult(s, call_id, { error: "the transfer did not work; tell them and go on" }),

@@ -4,7 +4,7 @@ export interface Phrases {
   readonly still_there: string;
   /** They stayed silent. */
   readonly idle_goodbye: string;
-  /** The talk has reached its maximal length. */
+  /** The conversation has reached its maximal length. */
   readonly time_up: string;
   /** The model gave nothing usable. */
   readonly say_again: string;

@@ -3,7 +3,7 @@ import { functionsIn, type Flow } from "./flow.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 import { render } from "../../../shared/placeholders.ts";
 
-/** Rules of every talk, worded as conduct: nothing in them is to be spoken. */
+/** Rules of every conversation, worded as conduct: nothing in them is to be spoken. */
 const conduct = (language: string): string =>
   `Speak ${language}, in short plain sentences as on a telephone, without lists, markup or emoji. ` +
   "Never mention functions or these instructions. When their words begin with [keypad], they pressed those keys.";
@@ -31,7 +31,7 @@ export const messagesFor = (flow: Flow, s: DialogueState): readonly ChatMessage[
 
 const NO_PARAMETERS = { type: "object", properties: {} } as const;
 
-/** The functions on offer; none once the talk closes. */
+/** The functions on offer; none once the conversation closes. */
 export const toolsFor = (flow: Flow, s: DialogueState): readonly ChatTool[] =>
   s.closing === "no"
     ? functionsIn(flow, s.node).map((f) => ({

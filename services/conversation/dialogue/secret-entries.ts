@@ -2,7 +2,7 @@ import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
 
 /**
- * What is keyed in a node with a secret collection. Variables get it, and the model unless a rule has taken it, because the talk needs it; transcript and reported
+ * What is keyed in a node with a secret collection. Variables get it, and the model unless a rule has taken it, because the conversation needs it; transcript and reported
  * variables show it masked: every variable that is set in such a node, and longer entries wherever they come again. Pure.
  */
 
@@ -65,7 +65,7 @@ export function setVariables(flow: Flow, s: DialogueState, values: Readonly<Reco
   );
 }
 
-/** A text without the secrets of the talk. */
+/** A text without the secrets of the conversation. */
 export const maskedText = (s: DialogueState, text: string): string =>
   s.secret_entries.reduce((now, entry) => now.replaceAll(entry, MASK), text);
 
@@ -78,7 +78,7 @@ function masked(s: DialogueState, value: unknown): unknown {
   return value;
 }
 
-/** The variables the talk has set, secrets masked. */
+/** The variables the conversation has set, secrets masked. */
 export const maskedVariables = (s: DialogueState): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(s.extracted).map(([name, value]) => [

@@ -88,7 +88,7 @@ export function heardTexts(texts: readonly string[], spoken: string): readonly s
   return [...texts.slice(0, -1), heard];
 }
 
-/** Cuts what we said since the customer last spoke to what they heard of it. `said` is the running thought's part. */
+/** Cuts what we said since the customer last spoke to what they heard of it. `said` is the running generation's part. */
 export function truncateSpeech(state: DialogueState, spoken: string, said: string): DialogueState {
   const s = addSpoken(state, said);
   if (s.open.length === 0) return s;

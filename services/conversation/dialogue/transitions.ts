@@ -4,7 +4,7 @@ import type { Flow } from "./flow.ts";
 import { setVariables } from "./secret-entries.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 
-/** The rules of a node: where the talk goes without the model being asked. Pure. */
+/** The transitions of a node: where the conversation goes without asking the model. Pure. */
 
 /** Longer values fit no pattern: a template's pattern must not cost time. */
 const MAX_MATCHED_CHARS = 200;
@@ -31,7 +31,7 @@ function applied(flow: Flow, s: DialogueState, rule: Transition, digits: string 
   return { ...setVariables(flow, s, values), decided: rule.outcome ?? s.decided };
 }
 
-/** Where the rules of the current node lead, and what they have set on the way; `to` null: the talk stays. `took`: a rule was about the keys just pressed. */
+/** Where the rules of the current node lead, and what they have set on the way; `nextNode` null: the conversation stays. `matchedDtmf`: a transition was about the DTMF just entered. */
 export interface TransitionResult {
   readonly state: DialogueState;
   readonly nextNode: string | null;
@@ -51,7 +51,7 @@ export function applyTransitions(flow: Flow, s: DialogueState, digits: string | 
   return { state, nextNode: null, matchedDtmf };
 }
 
-/** Where the talk goes on from a node that has said all it says. */
+/** Where the conversation goes on from a node that has said all it says. */
 export function unconditionalTransition(flow: Flow, s: DialogueState): TransitionResult {
   const rule = flow.nodes.get(s.node)?.transitions?.find((r) => r.when === undefined);
   return rule

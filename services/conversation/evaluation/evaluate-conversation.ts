@@ -5,12 +5,12 @@ import { startTimer } from "../timer.ts";
 import { argumentsIn, evaluationOf, failedEvaluation } from "./evaluation-result.ts";
 import { evaluationPrompt, isEvaluable, type EvaluationInput } from "./evaluation-prompt.ts";
 
-/** Longest evaluation of one talk. */
+/** Longest evaluation of one conversation. */
 export const EVALUATION_LIMIT_MS = 60_000;
 /** Times a model is asked that answers something else. */
 const ASKED_AT_MOST = 2;
 
-/** What a talk is judged with. */
+/** What a conversation is evaluated with. */
 export interface EvaluationDeps {
   readonly model: ChatModel;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ async function ask(model: ChatModel, talk: EvaluationInput, signal: AbortSignal)
 
 /**
  * Has a model answer a template's evaluators and sum up, in one question. Never rejects: what could not be answered is in `errors`.
- * null: nothing is asked of this talk, or nobody said anything in it; then no model is asked.
+ * null: there is nothing to evaluate, or the customer said nothing; then no model is asked.
  */
 export async function evaluateConversation(
   { model, clock }: EvaluationDeps,

@@ -1,29 +1,29 @@
 import type { AudioPlayout } from "../transport/audio-playout.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 
-/** Speech over ours that lasts this long makes us fall silent (voice.md 6: 300 ms on the phone). */
+/** Speech over ours that lasts this long makes us fall silent. */
 export const BARGE_IN_MS = 300;
 /** A caller who has made us fall silent and says nothing we can make out is waited for this long, and as long again while it is being made out; then we go on, unless they still speak. */
 const VERDICT_MS = 2000;
 
-/** At the end of our speech a sound of assent may be the answer to it. */
+/** At the end of our speech a backchannel may be the answer to it. */
 const ANSWER_MS = 1000;
 
-/** Decides what speech over ours is: an interruption, a sound of assent, or nothing. */
+/** Decides whether speech over ours is an interruption, a backchannel, or nothing. */
 export interface BargeIn {
   /** After each frame of the caller. `more`: we have something to say that is not sound yet. */
   voiceActivity(hearing: VoiceActivity, more: boolean): void;
   /** Words of the caller, so far. */
   partialTranscript(text: string): void;
-  /** Their sound held no words. */
+  /** Their sound held no speech. */
   noSpeech(): void;
-  /** Their turn is over; true: it was a sound of assent while we spoke, and is no turn. */
+  /** Their turn is over; true: it was a backchannel while we spoke, and is no turn. */
   turnEnded(text: string): boolean;
-  /** Looks at the clock. */
+  /** To be called regularly: time limits. */
   tick(): void;
 }
 
-/** How it is decided. `cut`: it was an interruption. `ignores`: these words are only a sign of listening. */
+/** What it is decided with. `interrupt`: it was an interruption. `isBackchannel`: these words only show that the caller listens. */
 export interface BargeInOptions {
   playout: AudioPlayout;
   now(): number;
@@ -32,7 +32,7 @@ export interface BargeInOptions {
   isBackchannel(text: string): boolean;
 }
 
-/** Nobody speaks over us yet. */
+/** Starts without an interruption. */
 export function bargeIn({
   playout,
   now,

@@ -1,22 +1,22 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { startTimer } from "../timer.ts";
 
-/** A machine whose greeting has not ended after this long is spoken to all the same. */
+/** The message is left after this long even if the greeting has not ended. */
 export const MAX_BEEP_SECONDS = 30;
-/** Where the carrier tells no beep: silence this long after its last word means that the machine listens. */
+/** Where the carrier reports no beep: silence this long after the greeting's last word counts as one. */
 const SILENCE_MS = 1200;
-/** The same where the carrier does not even tell when the other side speaks. */
+/** The same where the carrier does not report speech either. */
 const UNTOLD_MS = 5000;
 const MS_PER_SECOND = 1000;
 
-/** The wait for a machine's greeting to end. */
+/** The wait for a voicemail greeting to end. */
 export interface BeepWait {
-  /** The machine began or ended to speak. */
+  /** The greeting began or ended to speak. */
   speechChanged(now: boolean): void;
   stop(): void;
 }
 
-/** Waits for the end of a greeting that no beep is told of, or for one that never comes; `over` is called once. */
+/** Waits for the end of a greeting without a reported beep, or for a beep that never comes; `over` is called once. */
 export function beepWait(clock: Clock, tells_beep: boolean, over: () => void): BeepWait {
   let cancel = (): void => undefined;
   const done = (): void => {

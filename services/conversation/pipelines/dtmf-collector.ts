@@ -2,11 +2,11 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import { startTimer } from "../timer.ts";
 
-/** Gathers keys to entries, as the node wants it: an end key, a length or a pause ends one. */
+/** Collects DTMF to entries, as the node wants it: an end key, a length or a pause ends one. */
 export interface DtmfCollector {
-  /** A key; `collection` null: it counts by itself. */
+  /** A digit; `collection` null: it counts by itself. */
   push(digit: string, collection: DtmfCollection | null): void;
-  /** Gives what has been gathered so far. */
+  /** Reports what has been collected so far. */
   flush(): void;
   stop(): void;
 }

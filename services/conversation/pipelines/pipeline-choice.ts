@@ -4,13 +4,13 @@ import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 import type { Env } from "../../../shared/env.ts";
 import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
 
-/** What of the deployment decides how talks can be held. */
+/** The settings of the deployment that decide which pipelines it can run. */
 export type PipelineEnv = Pick<
   Env,
   "ENGINE_DEFAULT" | "STT_BASE_URL" | "TTS_BASE_URL" | "REALTIME_BASE_URL" | "MODEL_ENDPOINTS"
 >;
 
-/** How a talk is held, or why it can't be: a sentence for people. */
+/** The pipeline of a conversation, or why there can be none: a sentence for people. */
 export type PipelineChoice = { engine: Engine } | { refused: string };
 
 /** Which models each way of talking needs beside the deployment's language model, and where the deployment's own are named. */
@@ -38,11 +38,11 @@ const USES: Record<Engine, readonly (keyof ModelUses)[]> = {
 const defaultOf = (env: PipelineEnv): Engine =>
   env.ENGINE_DEFAULT ?? (env.STT_BASE_URL !== undefined && env.TTS_BASE_URL !== undefined ? "cascade" : "relay");
 
-/** How a talk travels: where the carrier does the speech as text, else as sound. */
+/** How a conversation's media travels: as text where the carrier does the speech, else as audio. */
 export const mediaKindOf = (engine: Engine): Prepared["kind"] => (engine === "relay" ? "text" : "audio");
 
 /**
- * How talks of a template are held: as it says, else its configuration, else the deployment. Refused where a model that this needs is nowhere: falling back to another way
+ * The pipeline of a template's conversations: the template's own, else its configuration's, else the deployment's. Refused where a model that it needs is missing: falling back to another
  * would change who hears the call and what it costs without anybody having asked for it. Pure.
  */
 export function choosePipeline(

@@ -14,11 +14,11 @@ import { realtimeProcessor } from "./realtime/realtime-processor.ts";
 import { textRelayPipeline } from "./text-relay/text-relay-pipeline.ts";
 import { audioPipeline, type AudioPipelineOptions } from "./audio-pipeline.ts";
 
-/** The engines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
+/** The pipelines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
 export interface Pipelines {
   /** The carrier does the speech. */
   textRelay(template: CompiledTemplate): PipelineFactory<TextLeg>;
-  /** We do it, by the engine the talk was made ready for. */
+  /** We do the speech, by the pipeline the conversation was prepared for. */
   audio(
     template: CompiledTemplate,
     doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">,

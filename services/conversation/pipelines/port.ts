@@ -2,7 +2,7 @@ import type { Effect, DialogueEvent } from "../dialogue/dialogue-state.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 
-/** The effects of the brain that an engine carries out; the session does the others. */
+/** The effects of the dialogue that a pipeline carries out; the session does the others. */
 export type SpeechEffect = Extract<Effect, { type: "say" | "think" | "keys" | "await_beep" | "end" }>;
 /** A request to the language model. */
 export type GenerateEffect = Extract<SpeechEffect, { type: "think" }>;
@@ -18,52 +18,52 @@ export interface TurnLatency {
   readonly voice_to_voice_ms: number | null;
 }
 
-/** The talk as an engine sees it. */
+/** The conversation as its pipeline sees it. */
 export interface PipelineHost {
   /** The carrier is there; `call_id` is its own name of the call. */
   ready(call_id: string | null): void;
-  /** Something happened. What it leads to comes back through `perform`. */
+  /** Passes an event to the dialogue. Its effects come back through `perform`. */
   dispatch(event: DialogueEvent): void;
-  /** True while the talk waits for the customer. */
+  /** True while the conversation waits for the customer. */
   listening(): boolean;
-  /** How keys are gathered to one entry now; null: each counts by itself. */
+  /** How DTMF is collected to one entry now; null: each digit counts by itself. */
   dtmfCollection(): DtmfCollection | null;
-  /** Presses keys where the leg can't. */
+  /** Has the carrier send DTMF where the leg can't. */
   sendDtmf(digits: string): void;
-  /** Whether the carrier tells when a machine's greeting is over. */
+  /** Whether the carrier reports the beep after a voicemail greeting. */
   readonly signals_beep: boolean;
   /** Silence of the customer, after our speech, that counts as idle. */
   readonly idle_ms: number;
-  /** What the talk would do if this happened now; nothing happens. For thoughts begun before it is certain that the caller has ended. */
+  /** The effects this event would have now; nothing happens. For preemptive generation. */
   preview(event: DialogueEvent): readonly Effect[];
-  /** What the talk is about, for recognition and voice. */
+  /** Language and voice, for recognition and synthesis. */
   readonly speechSettings: { readonly language: string; readonly voice: string | null };
-  /** How long the parts of a turn took, for the log. */
+  /** The latencies of a turn, for the log. */
   recordLatency(turn: TurnLatency): void;
-  /** A thought's cost, for the log. */
+  /** A model's answer with its figures, for the log. */
   recordAnswer(answer: ModelAnswer): void;
-  /** Something of the engine's own went wrong; a code only. */
+  /** An error of the pipeline's own; a code only. */
   recordError(code: string): void;
 }
 
-/** A running engine. */
+/** A conversation's running pipeline. */
 export interface VoicePipeline {
   perform(effect: SpeechEffect): void;
-  /** What of the running thought has been handed to speech. */
+  /** What of the running generation has been handed to speech. */
   spokenText(): string;
-  /** The talk waits for something outside (a web request): the engine may say so. */
+  /** The conversation waits for a web request: the pipeline may say a filler. */
   externalWaitStarted?(): void;
-  /** Ends what is being said now, and tells what was heard of it; engines that can. */
+  /** Ends our speech now and reports what was heard of it; pipelines that can. */
   interrupt?(): void;
-  /** Resolves when our speech has been heard to its end, as far as can be told; bounded. */
+  /** Resolves when our speech has been heard to its end, as far as is known; bounded. */
   playedOut(): Promise<void>;
-  /** Closes the leg now, whatever is being said on it. */
+  /** Closes the leg now, even in the middle of speech. */
   closeLeg(): void;
-  /** Resolves when the leg is closed and everything is let go. */
+  /** Resolves when the leg is closed and all resources are released. */
   readonly closed: Promise<void>;
 }
 
-/** A way of talking: it listens and speaks on a leg, the brain decides. Engines differ in who does recognition and synthesis. */
+/** Makes pipelines: they listen and speak on a leg, the dialogue decides. They differ in who does recognition and synthesis. */
 export interface PipelineFactory<Leg> {
   open(leg: Leg, host: PipelineHost): VoicePipeline;
 }

@@ -1,12 +1,12 @@
 import type { PipelineHost } from "./port.ts";
 
-/** Measures one turn after the other, from the end of the caller's speech to our first sound. */
+/** Measures the latencies of one turn after the other, from the end of the caller's speech to our first audio. */
 export interface LatencyMeter {
   /** The caller's speech ended at this instant. */
   turnEnded(at_ms: number, timing: { eou_ms: number; stt_ms: number }): void;
   synthesisRequested(at_ms: number): void;
   synthesisStarted(at_ms: number): void;
-  /** Our sound is on its way since this instant; told once a turn. */
+  /** Our audio is on its way since this instant; recorded once a turn. */
   firstAudio(since_ms: number, first_token_ms: number | null, host: Pick<PipelineHost, "recordLatency">): void;
 }
 

@@ -228,7 +228,7 @@ export class TurnTaking {
     this.#callerInput({ type: "heard", text });
   }
 
-  /** What the caller says or keys cuts what they talked over. */
+  /** What the caller says or keys cuts what they interrupted. */
   #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }): void {
     if (this.#ended) return;
     if (this.sounding && this.#playout.interruptible) this.#interrupt();

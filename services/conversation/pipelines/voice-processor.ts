@@ -3,24 +3,24 @@ import type { AudioFormat } from "../transport/port.ts";
 import type { VoiceActivity, Pcm } from "../audio/port.ts";
 import type { SpeechEffect, PipelineHost } from "./port.ts";
 
-/** What is heard of the caller, as it becomes known. */
+/** What a processor reports of the caller and of itself. */
 export interface ProcessorEvents {
   /** Words so far, while the caller still speaks or has just paused. */
   partialTranscript(text: string): void;
-  /** There was sound, but no words in it. */
+  /** There was sound, but no speech in it. */
   noSpeech(): void;
   /** A turn is over: its words, the silence after it, and how long recognition took, ms. */
   turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
-  /** What was said can't be known. */
+  /** The words of a turn can't be recognised. */
   sttFailed(code: string): void;
-  /** Nothing can be said any more. */
+  /** Speech can't be synthesised any more. */
   ttsFailed(code: string): void;
-  /** A part was given to the model that speaks; its first sound has come. */
+  /** A text was given to synthesis; its first audio has come. */
   synthesisRequested(): void;
   synthesisStarted(): void;
 }
 
-/** What a mind is made with, once the leg's format is known. */
+/** What a processor is made with, once the leg's format is known. */
 export interface ProcessorContext {
   readonly host: PipelineHost;
   readonly playout: AudioPlayout;
@@ -29,32 +29,32 @@ export interface ProcessorContext {
   now(): number;
 }
 
-/** What listens, thinks and speaks in a talk over sound; engines differ in it. All it says goes through the playout. */
+/** What listens, generates and speaks in a conversation over audio: STT, language model and TTS, or one realtime model. All it says goes through the playout. */
 export interface VoiceProcessor {
   /** Sound of the caller, decoded and as it came (null: the carrier sent none). */
   pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity;
-  /** Something was heard that is not told yet. */
+  /** Speech was heard that is not reported as a turn yet. */
   readonly hasPendingSpeech: boolean;
-  /** A thought is under way. */
+  /** A generation is under way. */
   readonly generating: boolean;
-  /** Something of ours is to come that is not sound yet. */
+  /** Speech of ours is being made that is not audio yet. */
   readonly speaking: boolean;
-  /** `aside`: no words of the talk. */
+  /** `aside`: not part of the transcript. */
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
   generate(effect: Extract<SpeechEffect, { type: "think" }>): void;
-  /** Sound that is no speech (keys). */
+  /** Audio that is no speech (DTMF tones). */
   playAudio(pcm: Pcm): void;
-  /** What of the thought under way was given to speech. */
+  /** What of the generation under way was given to speech. */
   spokenText(): string;
-  /** Of the last thought, from the question to its first word, ms. */
+  /** Of the last generation, from the question to its first word, ms. */
   readonly first_token_ms: number | null;
-  /** Silence: the playout is flushed, what is not spoken yet is dropped, the thought let go. `tell` is called in between with what was heard, and may lead to the next thought. */
+  /** Falls silent: flushes the playout, drops what is not spoken yet, cancels the generation. `tell` is called in between with what was heard, and may start the next generation. */
   interrupt(tell: (spoken: string) => void): void;
-  /** What was heard of the present turn is void. */
+  /** Discards what was heard of the present turn. */
   discardTurn(): void;
-  /** The thought under way is let go; what it has given to speech is still said. */
+  /** Cancels the generation under way; what it has given to speech is still said. */
   cancelGeneration(): void;
-  /** Looks at the clock; every 20 ms. */
+  /** To be called every 20 ms. */
   tick(): void;
   close(): void;
 }

@@ -4,12 +4,12 @@ import type { CompiledTemplate } from "./compiled-templates.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
 import type { MediaAttachment } from "./live-conversations.ts";
 
-/** The carrier gets this long to close a leg that no talk is held on. */
+/** The carrier gets this long to close a leg without a conversation. */
 const DISMISS_MS = 3000;
 
 const ignore = (): void => undefined;
 
-/** A leg with the engine of its talk. `farewell`: tells the other side that it is over, and listens for `closed` alone. */
+/** A leg with the pipeline of its conversation. `farewell`: ends the leg politely, and listens for `closed` alone. */
 const attachLeg = <Leg extends { close(): void }>(
   leg: Leg,
   engine: (ready: CompiledTemplate) => PipelineFactory<Leg>,
@@ -28,7 +28,7 @@ const attachLeg = <Leg extends { close(): void }>(
   },
 });
 
-/** A leg that carries text, for the engine of its talk. */
+/** A text leg, for the pipeline of its conversation. */
 export const attachTextLeg = (
   leg: TextLeg,
   engine: (ready: CompiledTemplate) => PipelineFactory<TextLeg>,
@@ -49,7 +49,7 @@ export const attachTextLeg = (
     leg.end();
   });
 
-/** A leg that carries sound, for the engine of its talk. */
+/** An audio leg, for the pipeline of its conversation. */
 export const attachAudioLeg = (
   leg: MediaLeg,
   engine: (ready: CompiledTemplate) => PipelineFactory<MediaLeg>,

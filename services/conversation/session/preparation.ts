@@ -13,7 +13,7 @@ import type { SpeechCacheWarmer } from "../pipelines/cascaded/speech-cache-warme
 type Result = ResultOf<"conversation.prepareMany">["results"][number];
 type Refusal = NonNullable<Result["refusal"]>;
 
-/** What talks are made ready with. `url`: where carriers find the media server. */
+/** What conversations are prepared with. `url`: where carriers find the media server. */
 export interface PreparationDeps {
   env: PipelineEnv;
   clock: Clock;
@@ -48,7 +48,7 @@ async function templatesOf(
   );
 }
 
-/** A template with the way its talk is held; the deployment may not have what that needs. */
+/** A template with its conversations' engine; the deployment may lack what that needs. */
 function held(
   ready: CompiledTemplate | Refusal,
   configured: Engine | null,
@@ -59,7 +59,7 @@ function held(
   return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
 }
 
-/** Makes many talks ready, each for itself: a session with a one-use token, all of them written in one go. In the order of the calls. */
+/** Prepares conversations, each by itself: a session with a one-use token, all written in one request. In the order of the calls. */
 export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
   const { ids, sessions, clock, url, env, warmer: warm } = parts;
   const templates = (await templatesOf(parts, bus, calls)).map((ready, at) =>

@@ -6,10 +6,10 @@ import type { Engine } from "../../../shared/contracts/models.ts";
 import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
 
-/** A talk's life: prepared before the dial, talking once media joined, its facts kept until the lead has taken them. */
+/** A session's life: prepared before the dial, TALKING once media has joined, its facts kept until the lead has them. */
 export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";
 
-/** One talk, by its call_ref. The media token is kept as SHA-256 only, and only until it is used. */
+/** One conversation, by its call_ref. The media token is kept as SHA-256 only, and only until it is used. */
 export interface SessionDoc {
   _id: string;
   lead_id: string;
@@ -20,20 +20,20 @@ export interface SessionDoc {
   payload: Record<string, unknown>;
   max_call_seconds: number;
   voicemail_action: VoicemailAction;
-  /** How the talk is held. */
+  /** The engine of the conversation. */
   engine: Engine;
   /** The carrier's name, for logs. */
   carrier: Preparation["carrier"];
   /** How the carrier's media stream speaks; null: no stream of audio is understood. */
   stream: StreamDialect | null;
-  /** We record the talk, where it carries sound. */
+  /** We record the conversation, where it carries sound. */
   record: boolean;
   state: SessionState;
   token_hash?: string;
   token_expires_at: Date;
   node_id: string | null;
   call_id: string | null;
-  /** What is known of the talk so far; null until something was said. */
+  /** What is known of the conversation so far; null until something was said. */
   talk: ConversationFacts | null;
   answered_at: Date | null;
   ended_at: Date | null;

@@ -5,7 +5,7 @@ import type { Provider } from "../../../shared/contracts/configuration.ts";
 import { insertEach } from "../../../shared/unordered-insert.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 
-/** How long a session is kept that nobody settled: until the sweep has surely seen it. */
+/** How long a session is kept that was not settled: until the sweep has surely recovered it. */
 const KEPT_SECONDS = 7 * 86_400;
 /** How long a settled one is kept: its transcript lives in the lead. */
 const KEPT_SETTLED_SECONDS = 3600;
@@ -28,24 +28,24 @@ export type NewSession = Pick<
   | "record"
 > & { token_hash: string; ttl_seconds: number };
 
-/** The talks' documents. Every move is one guarded write. */
+/** The sessions' documents. Every transition is one guarded write. */
 export interface SessionsRepository {
-  /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the talk has begun already. */
+  /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the conversation has begun already. */
   prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]>;
   /** The session an unused, unexpired token stands for; leaves it unused. */
   peek(token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null>;
-  /** Uses the token up, once over all nodes; null: somebody else did, or it has expired. */
+  /** Uses the token up, once over all nodes; null: another process did, or it has expired. */
   redeem(token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null>;
   begin(id: string, answered_at: Date, now: Date): Promise<void>;
-  /** Keeps what is known so far. */
+  /** Keeps the facts known so far. */
   progress(id: string, known: { talk: ConversationFacts; call_id: string | null }, now: Date): Promise<void>;
-  /** The talk has ended; its facts wait to be settled. */
+  /** The conversation has ended; its facts wait to be settled. */
   ended(
     id: string,
     known: { talk: ConversationFacts; call_id: string | null; ended_at: Date },
     now: Date,
   ): Promise<void>;
-  /** Nothing more will come of it: settled, or over before it began. */
+  /** It is over: settled, or ended before it began. */
   close(id: string, now: Date): Promise<void>;
   find(id: string): Promise<SessionDoc | null>;
 }
@@ -70,7 +70,7 @@ const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): Session
   created_at: now,
 });
 
-/** What documents of an older version lack: there was one way of talking. */
+/** Fields that documents of an older version lack. */
 const LATER_FIELDS = { engine: "relay", carrier: "none", stream: null, record: false } as const;
 const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
 

@@ -33,7 +33,7 @@ const JUDGED = {
   evaluation_wait_seconds: 10,
 };
 
-test("a talk is settled with its scores and its summary; one in which the customer said nothing is not judged", async () => {
+test("a conversation is settled with its scores and its summary; one in which the customer said nothing is not judged", async () => {
   model.reply = (q) =>
     judging(q)
       ? { calls: [{ name: "report_evaluation", arguments: { clarity: 9, _summary: "Confirmed." } }] }

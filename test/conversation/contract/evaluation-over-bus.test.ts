@@ -84,7 +84,7 @@ const RESULT = {
 };
 
 describe("over a model's wire and the bus", () => {
-  test("the end of a talk has its scores and its summary, from one question", async () => {
+  test("the end of a conversation has its scores and its summary, from one question", async () => {
     model.questions.length = 0;
     model.reply = () => REPORT;
     expect((await end({ evaluation_wait_seconds: 10 })).settled).toEqual(RESULT);

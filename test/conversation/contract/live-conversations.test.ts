@@ -31,7 +31,7 @@ afterAll(async () => {
   await model?.close();
 }, 30_000);
 
-describe("talks", () => {
+describe("conversations", () => {
   test("confirm: greeting and question, the outcome, the facts, one settle, one hang-up", async () => {
     const p = await world.prepare(stage);
     const caller = await opened(p);
@@ -155,7 +155,7 @@ describe("talks", () => {
     );
     expect(world.calls).not.toContain(`hangUp ${p.call_ref}`);
   });
-  test("a transfer that fails: the talk goes on", async () => {
+  test("a transfer that fails: the conversation goes on", async () => {
     const p = await world.prepare(stage);
     const caller = await opened(p);
     world.transferFails = true;

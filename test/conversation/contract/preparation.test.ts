@@ -103,7 +103,7 @@ describe("preparing", () => {
     for (const each of [caller, live]) each.hangUp();
     await Promise.all([world.settledOf(good[29]?.lead_id ?? ""), world.settledOf(begun.lead_id)]);
   });
-  test("a talk that needs models this deployment does not have is refused, and it is said which; the template has the say", async () => {
+  test("a conversation that needs models this deployment does not have is refused, and it is said which; the template has the say", async () => {
     const call = (template_id: string, engine: "cascade" | null) => {
       const lead_id = randomUUID();
       return {
@@ -230,8 +230,8 @@ describe("who is let in", () => {
   });
 });
 
-describe("the baton", () => {
-  test("a lost lease ends the talk: hung up, not settled", async () => {
+describe("the lease", () => {
+  test("a lost lease ends the conversation: hung up, not settled", async () => {
     world.done = false;
     const p = await world.prepare(stage);
     const caller = await RelayCaller.connect(p.media_url);
@@ -256,7 +256,7 @@ describe("the baton", () => {
     await world.hungUp(p.call_ref);
     expect(world.settled.filter((s) => s.lead_id === p.lead_id).length).toBe(1);
   });
-  test("a talk's node dies: another one gives the partial transcript; nothing said gives null", async () => {
+  test("a conversation's node dies: another one gives the partial transcript; nothing said gives null", async () => {
     const p = await world.prepare(stage);
     const caller = await opened(p);
     caller.speak("Well.");
@@ -290,7 +290,7 @@ describe("the baton", () => {
   });
 });
 
-test("at shutdown new sockets are refused and talks end politely, settled", async () => {
+test("at shutdown new sockets are refused and conversations end politely, settled", async () => {
   const mine = await setStage({
     services: [conversation, ...world.services],
     env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", SHUTDOWN_GRACE_SECONDS: "6" },

@@ -93,7 +93,7 @@ test("the greeting and the fixed sentences are there before the answer, and aske
   expect((await spoken()).filter((text) => text === "Good day Ada, this is Northwind.")).toHaveLength(1);
 });
 
-test("a talk whose speech is the carrier's costs no sound", async () => {
+test("a conversation whose speech is the carrier's costs no sound", async () => {
   const before = (await spoken()).length;
   await world.prepare(stage, { greeting: "Relayed greeting.", engine: "relay" });
   const p = await world.prepare(stage, { greeting: "Spoken greeting.", engine: "cascade" });

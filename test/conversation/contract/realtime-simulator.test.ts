@@ -36,7 +36,7 @@ const FLOW = testFlow({
   ],
 });
 
-/** A talk on a real socket and by the real clock: the caller says the line once they have heard the words. */
+/** A conversation on a real socket and by the real clock: the caller says the line once they have heard the words. */
 async function talked(
   address: { base_url: string; key: string; dialect: "ga" | "beta" },
   lines: readonly [string, string][],
@@ -128,7 +128,7 @@ describe("the realtime engine against the model simulator", () => {
   afterAll(() => models.close());
   const at = (dialect: "ga" | "beta", key = "secret") => ({ base_url: models.url, key, dialect });
 
-  test.each(["ga", "beta"] as const)("a whole talk, dialect %s", async (dialect) => {
+  test.each(["ga", "beta"] as const)("a whole conversation, dialect %s", async (dialect) => {
     const { state, heard, faults } = await talked(at(dialect), [["A-17?", "Yes, I confirm."]]);
     expect(heard).toBe("Hello! Do you confirm order A-17? Thank you.");
     expect(state.transcript.map((l) => `${l.role}: ${l.content}`)).toEqual([

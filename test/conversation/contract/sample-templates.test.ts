@@ -76,7 +76,7 @@ afterAll(async () => {
   await models?.close();
 }, 30_000);
 
-/** Holds a talk: each line is said after the agent's next question; "#1" presses a key. */
+/** Holds a conversation: each line is said after the agent's next question; "#1" presses a key. */
 async function hold(name: string, says: string[]): Promise<{ talk: ConversationFacts; heard: readonly string[] }> {
   const template = [...templates.values()].find((t) => t.name === name)!;
   const lead_id = randomUUID();

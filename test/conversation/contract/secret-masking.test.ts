@@ -83,7 +83,7 @@ const answer = (q: Question): Reply => {
 const found = (text: string, tokens: readonly string[]): string[] =>
   [KEY, SECOND_KEY, PIN, ...PHONES, ...tokens, "Bearer "].filter((secret) => text.includes(secret));
 
-test("a talk with a secret, a failing request, a failed transfer and a model that refuses leaves none of it in log and errors", async () => {
+test("a conversation with a secret, a failing request, a failed transfer and a model that refuses leaves none of it in log and errors", async () => {
   model.reply = answer;
   const p = await world.prepare(
     stage,
@@ -111,7 +111,7 @@ test("a talk with a secret, a failing request, a failed transfer and a model tha
   expect(facts.talk?.errors.length).toBeGreaterThan(0);
   expect(found(lines.join(""), [p.token, stranger])).toEqual([]);
   expect(found(JSON.stringify(facts), [p.token, stranger])).toEqual([]);
-  // not a word of the talk is in the log either
+  // not a word of the conversation is in the log either
   expect(
     ["Xylophone", "Zeppelin", "put you through", "key your pin", "Ada"].filter((word) =>
       lines.some((l) => l.includes(word)),
@@ -138,7 +138,7 @@ test("a talk with a secret, a failing request, a failed transfer and a model tha
   expect(JSON.stringify(doc)).not.toContain(p.token);
 });
 
-test("a talk that can't be begun says nothing of its token either", async () => {
+test("a conversation that can't be begun says nothing of its token either", async () => {
   lines.length = 0;
   const p = await world.prepare(stage);
   world.joinFails = 99;

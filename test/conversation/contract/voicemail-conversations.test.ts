@@ -52,7 +52,7 @@ describe("over a socket", () => {
     });
     expect(caller.heard.join()).not.toContain(SAID);
   });
-  test("continue: the talk goes on to its outcome", async () => {
+  test("continue: the conversation goes on to its outcome", async () => {
     const p = await prepare(stage, "continue");
     const caller = await opened(p);
     await tell(p, "machine");
@@ -63,7 +63,7 @@ describe("over a socket", () => {
       talk: { decided: "confirmed", message_left: false },
     });
   });
-  test("leave_message: silent from the verdict to the beep, then the message, not to be talked over, and the end", async () => {
+  test("leave_message: silent from the verdict to the beep, then the message, not to be interrupted, and the end", async () => {
     const p = await prepare(stage, "leave_message");
     const caller = await opened(p);
     await tell(p, "machine");
@@ -127,7 +127,7 @@ describe("by documents", () => {
     expect((await world.settledOf(p.lead_id)).facts).toMatchObject({ machine: true, talk: { message_left: false } });
     await world.hungUp(p.call_ref);
   });
-  test("continue: the talk goes on to its outcome", async () => {
+  test("continue: the conversation goes on to its outcome", async () => {
     const p = await prepare(stage, "continue", "PROVIDER_TWO");
     const caller = new TurnsCaller(stage.bus, p);
     await caller.answer();
@@ -208,7 +208,7 @@ describe("keys", () => {
     caller.hangUp();
     await world.settledOf(p.lead_id);
   });
-  test("by documents: the dialler is asked", async () => {
+  test("by documents: the dialer is asked", async () => {
     pressing();
     const p = await ready("PROVIDER_TWO");
     const caller = new TurnsCaller(stage.bus, p);

@@ -39,7 +39,7 @@ const prepare = (
 const over = (p: Prepared): Promise<unknown> =>
   stage.bus.call("conversation.stop", { call_ref: p.call_ref, reason: "carrier_ended" });
 
-describe("a talk by documents", () => {
+describe("an XML-driven conversation", () => {
   test("to its outcome: greeting and question at the answer, the last words with the hang-up, one settle", async () => {
     const p = await prepare(stage);
     const caller = new TurnsCaller(stage.bus, p);
@@ -221,7 +221,7 @@ describe("on a clock of its own", () => {
   const settled = (p: Prepared) =>
     passUntil("the talk to be settled", () => world.settled.find((s) => s.lead_id === p.lead_id));
 
-  test("a model that is slow: asked again after 8 s, answered when it has given up, and the talk goes on", async () => {
+  test("a model that is slow: asked again after 8 s, answered when it has given up, and the conversation goes on", async () => {
     const p = await prepare(still);
     const caller = new TurnsCaller(still.bus, p);
     await caller.answer();
@@ -254,7 +254,7 @@ describe("on a clock of its own", () => {
       { role: "user", content: "Yes." },
     ]);
   });
-  test("a carrier that asks no more is let go, its talk settled", async () => {
+  test("a carrier that asks no more is let go, its conversation settled", async () => {
     const p = await prepare(still, {}, { max_call_seconds: 600 });
     await new TurnsCaller(still.bus, p).answer();
     expect((await settled(p)).facts.talk).toMatchObject({ ended_by: "customer" });
@@ -272,7 +272,7 @@ describe("on a clock of its own", () => {
   });
 });
 
-test("a node that goes down ends its talks by documents, with the facts settled", async () => {
+test("a node that goes down ends its conversations by documents, with the facts settled", async () => {
   const leaving = await setStage({
     services: [conversation, ...world.services],
     env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", SHUTDOWN_GRACE_SECONDS: "1" },

@@ -226,7 +226,7 @@ describe("function calls", () => {
       ofType(play(flow, [...OPENED, heard("Bye."), answer("", [call("leave")]), answer("")]).last, "end"),
     ).toMatchObject({ ended_by: "agent", goodbye: "Thank you. Goodbye!" });
   });
-  test("what is wrong is told to the model, at most twice; then the talk goes on without it", () => {
+  test("what is wrong is told to the model, at most twice; then the conversation goes on without it", () => {
     const bad = answer("", [call("nonsense")]);
     const twice = play(flow, [...OPENED, heard("Hm."), bad, bad]);
     expect(ofType(twice.last, "think")!.messages.at(-1)).toMatchObject({
@@ -296,7 +296,7 @@ describe("web requests and transfers", () => {
     heard("A person, please."),
     answer("I put you through.", [call("agent")]),
   ];
-  test("a transfer goes to the template's number and ends the talk when the carrier has the call", () => {
+  test("a transfer goes to the template's number and ends the conversation when the carrier has the call", () => {
     expect(play(flow, handed).last).toEqual([{ type: "transfer", call_id: "c_agent", to: "+14155550100" }]);
     const done = play(flow, [...handed, { type: "transfer_done", call_id: "c_agent" }]);
     expect(ofType(done.last, "end")).toMatchObject({ transferred: true, ended_by: "agent" });
@@ -370,7 +370,7 @@ describe("interruptions", () => {
       { role: "user", content: "What?" },
     ]);
   });
-  test("in the middle of a thought: its words so far are cut too, and its answer is stale", () => {
+  test("in the middle of a generation: its words so far are cut too, and its answer is stale", () => {
     const { state, effects } = play(flow, [
       started,
       { type: "interrupted", spoken: "Ada, do", said: "Ada, do you confirm ord" },
@@ -418,7 +418,7 @@ describe("interruptions", () => {
     expect(types(effects[2]!)).toEqual(["think"]);
     expect(lines(state).slice(1)).toEqual(["assistant: Ada, do you confirm?", "user: Hello?"]);
   });
-  test("speech before the first word begins the thought anew", () => {
+  test("speech before the first word begins the generation anew", () => {
     const { last, state } = play(flow, [started, heard("Hello?")]);
     expect(types(last)).toEqual(["think"]);
     expect(state.turn).toBe(2);
@@ -494,7 +494,7 @@ describe("silence, length, machines, faults", () => {
     expect(lines(play(flow, [started, failure("MODEL_ERROR", "Ada, do you")]).state)).toContain(
       "assistant: Ada, do you",
     ));
-  test("a talk that has not ended is reported as cut off", () =>
+  test("a conversation that has not ended is reported as cut off", () =>
     expect(conversationFacts(play(flow, OPENED).state).ended_by).toBe("error"));
   test("after the end nothing happens, but an interrupted goodbye is corrected", () => {
     const { effects, state } = play(flow, [
@@ -533,7 +533,7 @@ test("memory is bounded: 500 lines of 2,000 characters, 80 messages that start w
   expect(state.user_turns).toBe(401);
 });
 
-test("a template without a node it names does not break the talk", () => {
+test("a template without a node it names does not break the conversation", () => {
   const broken = testFlow({ nodes: NODES.filter((n) => n.name !== "ask_day") });
   const { last, state } = play(broken, [...OPENED, heard("No."), answer("", [call("another_day")])]);
   expect(types(last)).toEqual(["note_error", "say"]);

@@ -107,7 +107,7 @@ const anEvent: fc.Arbitrary<(s: DialogueState) => DialogueEvent> = fc.oneof(
 );
 const aTalk = fc.array(anEvent, { maxLength: 40 }).map((events) => [() => started, ...events]);
 
-/** Runs a talk, calling `look` after each step. */
+/** Runs a conversation, calling `look` after each step. */
 function run(
   script: ((s: DialogueState) => DialogueEvent)[],
   look: (before: DialogueState, event: DialogueEvent, after: DialogueState, effects: readonly Effect[]) => void,
@@ -150,7 +150,7 @@ test("nodes are left only by an edge of the template, and reported in order", ()
   );
 });
 
-test("there is one end, nothing follows it, and every talk that ended says who ended it", () => {
+test("there is one end, nothing follows it, and every conversation that ended says who ended it", () => {
   fc.assert(
     fc.property(aTalk, (script) => {
       let ends = 0;
@@ -187,7 +187,7 @@ test("at most one outcome, and only one a function of the template decides", () 
   );
 });
 
-test("at most one thought is under way, and the mode says so", () => {
+test("at most one generation is under way, and the mode says so", () => {
   fc.assert(
     fc.property(aTalk, (script) => {
       run(script, (before, _e, after, effects) => {
@@ -273,7 +273,7 @@ describe("variables", () => {
     ["{{1x}} {{}} { {a} } ${process}", { a: "x" }, "{{1x}} {{}} { {a} } ${process}"],
     ["{{a}}", { a: "$& $1" }, "$& $1"],
   ])("%s", (text, values, expected) => expect(render(text, [values])).toBe(expected));
-  test("the talk's own values win over the payload's", () =>
+  test("the conversation's own values win over the payload's", () =>
     expect(render("{{a}}", [{ a: "new" }, { a: "old" }])).toBe("new"));
   test("any text and any values render to text, without a second reading", () => {
     fc.assert(
@@ -320,7 +320,7 @@ describe("arguments", () => {
   });
 });
 
-test("a whole talk reads as it was held", () => {
+test("a whole conversation reads as it was held", () => {
   const { state } = play(flow, [
     started,
     answer("Ada, do you confirm order A-17?"),

@@ -28,7 +28,7 @@ const OPENED = [started, answer("Hello."), heard("Press 2 for sales.")];
 const pressing = (name: string, args: unknown = {}, payload: Record<string, unknown> = PAYLOAD) =>
   play(flow, [...OPENED, answer("", [call(name, args)])], payload);
 
-test("fixed keys are pressed, and the talk goes on in its node", () => {
+test("fixed keys are pressed, and the conversation goes on in its node", () => {
   const { last, state } = pressing("branch");
   expect(last.map((e) => e.type)).toEqual(["keys", "think"]);
   expect(last[0]).toEqual({ type: "keys", digits: "2" });

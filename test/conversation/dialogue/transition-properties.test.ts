@@ -108,7 +108,7 @@ test("the same script gives the same trace, byte for byte", () => {
   );
 });
 
-test("every step ends, with at most one thought and one end, after at most a chain of nodes", () => {
+test("every step ends, with at most one generation and one end, after at most a chain of nodes", () => {
   fc.assert(
     fc.property(talk, ({ nodes: written, events }) => {
       const { states, effects } = run(written, events);

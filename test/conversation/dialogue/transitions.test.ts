@@ -10,7 +10,7 @@ const TEXT = { type: "object", properties: { plan: { type: "string" }, pin: { ty
 const set = { name: "set_plan", description: "d", parameters: TEXT, set: { plan: "plan" } };
 const keyed = (digits: string, said = ""): DialogueEvent => ({ type: "dtmf", digits, said });
 
-/** A talk whose first node has these rules; it goes to gold, basic or wrong. */
+/** A conversation whose first node has these rules; it goes to gold, basic or wrong. */
 const flow = (transitions: Transition[], over: Partial<FlowNode> = {}) =>
   testFlow({
     greeting: null,
@@ -141,7 +141,7 @@ describe("rules on keys", () => {
     ];
     expect(play(twice, script).state).toMatchObject({ node: "basic", mode: "thinking" });
   });
-  test("what a closing talk still hears moves nothing", () => {
+  test("what a closing conversation still hears moves nothing", () => {
     expect(play(flow(menu), [started, answer("Press 1."), { type: "time_up" }, keyed("1")]).state.node).toBe("ask");
   });
 });
@@ -212,7 +212,7 @@ describe("collections", () => {
       "No 1.",
     ]);
   });
-  test("a secret set elsewhere in the talk is masked by its digits, in whatever it stands", () => {
+  test("a secret set elsewhere in the conversation is masked by its digits, in whatever it stands", () => {
     const facts = conversationFacts({
       ...play(vault, [started, answer("Your PIN?"), keyed("4711")]).state,
       secret_variables: [],
@@ -336,7 +336,7 @@ describe("patterns", () => {
   });
 });
 
-test("a talk by rules alone is the same twice, and is plain JSON", () => {
+test("a conversation by rules alone is the same twice, and is plain JSON", () => {
   const template = flowTemplate();
   const held = () =>
     JSON.stringify(

@@ -43,7 +43,7 @@ describe("a machine", () => {
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: null, at_once: true, transferred: false }]);
     expect([conversationFacts(state).message_left, outcome(state)]).toEqual([false, "voicemail"]);
   });
-  test("continue: nothing changes, a thought under way least of all", () => {
+  test("continue: nothing changes, a generation under way least of all", () => {
     const before = play("continue", [started]).state;
     expect(step(flow, before, { ...MACHINE, said: "Ada, do" })).toEqual({ state: before, effects: [] });
     expect(play("continue", [...OPENED, MACHINE, heard("Yes.")]).last.map((e) => e.type)).toEqual(["think"]);
@@ -78,7 +78,7 @@ describe("a machine", () => {
     expect(outcome(state)).toBe("voicemail");
     expect(isRetried({ ...noFacts("completed"), machine: true, talk: conversationFacts(state) }, null)).toBe(false);
   });
-  test("known before the talk began: nobody is greeted", () => {
+  test("known before the conversation began: nobody is greeted", () => {
     const { state, last } = play("leave_message", [MACHINE, started]);
     expect(last).toEqual([]);
     expect(state.transcript).toEqual([]);
@@ -231,7 +231,7 @@ describe("the engine at a machine", () => {
         })(),
     };
   }
-  test("lets the thought go and says nothing more; the machine's silence is the beep", async () => {
+  test("lets the generation go and says nothing more; the machine's silence is the beep", async () => {
     const t = open();
     t.voice.perform({ type: "think", turn: 1, messages: [], tools: [], interruptible: true });
     t.voice.perform({ type: "await_beep", message: SAID });

@@ -97,7 +97,7 @@ function set({ busFails = 0, most, model }: { busFails?: number; most?: number; 
   return { after, clock, lines, told, waiting, settled, settle };
 }
 
-describe("the end of a talk", () => {
+describe("the end of a conversation", () => {
   test("waits for an answer that comes in time, and settles with it", async () => {
     const t = set();
     const done = t.after.settle(over(), t.settle);
@@ -173,7 +173,7 @@ describe("the end of a talk", () => {
 });
 
 describe("bounds", () => {
-  test("past the most at once a talk is settled at once, and says why it was not judged", async () => {
+  test("past the most at once a conversation is settled at once, and says why it was not judged", async () => {
     const t = set({ most: 2 });
     const both = [t.after.settle(over(), t.settle), t.after.settle(over(), t.settle)];
     await turnOver();
@@ -231,7 +231,7 @@ describe("bounds", () => {
     await t.after.settle(over(), t.settle);
     expect(t.settled.at(-1)).toBeNull();
   });
-  test("the log tells counts and reasons, never a word of the talk or of its summary", async () => {
+  test("the log tells counts and reasons, never a word of the conversation or of its summary", async () => {
     const t = set();
     await t.after.settle(over({ evaluation_wait_seconds: 0 }), t.settle);
     t.waiting[0]?.(99);

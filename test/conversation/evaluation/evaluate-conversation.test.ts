@@ -137,7 +137,7 @@ describe("the question", () => {
     ]).toEqual([true, true, true, false]);
     expect(transcriptText([{ role: "user", content: "y".repeat(30_000) }])).toBe("[1 lines left out]");
   });
-  test("nothing is asked of a talk in which the customer said nothing, or of a template that asks nothing", () => {
+  test("nothing is asked of a conversation in which the customer said nothing, or of a template that asks nothing", () => {
     expect(isEvaluable(talk())).toBe(true);
     expect(isEvaluable(talk({ evaluators: [] }))).toBe(true);
     expect(

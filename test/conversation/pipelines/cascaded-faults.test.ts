@@ -33,7 +33,7 @@ describe("what fails", () => {
     expect(c.state()).toMatchObject({ ended_by: "error", errors: [{ code: "MODEL_ERROR" }, { code: "MODEL_ERROR" }] });
   });
 
-  test("a filler is said once where the model takes its time, and is no word of the talk", async () => {
+  test("a filler is said once where the model takes its time, and is no word of the conversation", async () => {
     const c = onTheLine(answering("Here it is, Ada."), {
       delays: { first_token: 3000 },
       fillers: ["One moment, please."],

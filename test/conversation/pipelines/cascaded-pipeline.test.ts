@@ -9,7 +9,7 @@ const answering =
   (...texts: string[]) =>
   (n: number): SimReply => ({ text: texts[n - 1] ?? "Yes?" });
 
-describe("a talk over sound", () => {
+describe("a conversation over audio", () => {
   test("greeting, words, answer: what was said is what was heard, on both sides", async () => {
     const c = onTheLine((n) => (n === 1 ? { text: "Do you confirm it?" } : { calls: [call("confirm")] }));
     await c.until(() => c.heard().includes("hear me?"));
@@ -55,14 +55,14 @@ describe("the end of a turn", () => {
     return (c.firstSoundAfter(ended) ?? Infinity) - ended;
   };
 
-  test("an answer begins within endpointing plus the models' own delays, and sooner where the thought is begun before", async () => {
+  test("an answer begins within endpointing plus the models' own delays, and sooner where the generation is begun before", async () => {
     const sure = await turnAfter({ preemptive: false });
     const early = await turnAfter({ preemptive: true });
     expect(sure).toBeLessThanOrEqual(300 + 470 + 100);
     expect(sure - early).toBeGreaterThanOrEqual(80);
   });
 
-  test("a caller who pauses in mid-sentence is waited for, and the thought begun for the first half is taken back", async () => {
+  test("a caller who pauses in mid-sentence is waited for, and the generation begun for the first half is taken back", async () => {
     const c = onTheLine(answering("I see."), { delays: { first_token: 1500 } });
     await c.until(() => c.heard().includes("hear me?"));
     await c.pass(300);
@@ -74,7 +74,7 @@ describe("the end of a turn", () => {
     expect(c.aborted.chat).toBe(c.asked.length - 1);
   });
 
-  test("a thought begun early is asked once, not again when the turn is certain", async () => {
+  test("a generation begun early is asked once, not again when the turn is certain", async () => {
     const c = onTheLine(answering("I see."));
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("It is fine.");
@@ -103,7 +103,7 @@ describe("barge-in", () => {
     expect(c.aborted.speech).toBeLessThanOrEqual(1);
   });
 
-  test("the model's request is let go when it is talked over", async () => {
+  test("the model's request is let go when it is interrupted", async () => {
     const c = onTheLine((n) => (n === 1 ? { text: `${LONG} ${LONG} ${LONG}` } : { text: "All right." }), {
       delays: { token: 400 },
     });
@@ -132,7 +132,7 @@ describe("barge-in", () => {
     expect(c.told.some((e) => e.type === "interrupted")).toBe(false);
   });
 
-  test("a sound of assent does not cut", async () => {
+  test("a backchannel does not cut", async () => {
     const c = onTheLine(answering(LONG));
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Where is it?");
@@ -143,7 +143,7 @@ describe("barge-in", () => {
     expect(c.told.filter((e) => e.type === "heard" || e.type === "interrupted")).toHaveLength(1);
   });
 
-  test("a sound of assent is an answer where a question has been heard, even while we still speak", async () => {
+  test("a backchannel is an answer where a question has been heard, even while we still speak", async () => {
     const c = onTheLine(answering(`Do you confirm it? ${LONG}`, "Very well."));
     await c.until(() => c.heard().includes("hear me?"));
     await c.say("Go on.");
@@ -154,7 +154,7 @@ describe("barge-in", () => {
     expect(c.heard()).not.toContain("suits you");
   });
 
-  test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
+  test("what must not be interrupted is said to its end, and what was said meanwhile is attended to", async () => {
     const flow = testFlow({
       greeting: "Good day. Do you hear me?",
       nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],
@@ -197,7 +197,7 @@ function pressing(): AudioCallOptions["reply"] {
   return () => (asked++ === 0 ? { calls: [call("press")] } : { text: "Done." });
 }
 
-describe("the longest talk", () => {
+describe("the longest conversation", () => {
   test("what is being said is cut for the goodbye, which is heard whole", async () => {
     const c = onTheLine(answering(`${LONG} ${LONG}`));
     await c.until(() => c.heard().includes("hear me?"));

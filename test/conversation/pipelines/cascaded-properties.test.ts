@@ -27,7 +27,7 @@ const delays = fc.record({
   first_audio: fc.integer({ min: 0, max: 500 }),
 });
 
-/** Plays a talk of random doings; gives all that can be compared. */
+/** Plays a conversation of random doings; gives all that can be compared. */
 async function talk(
   script: { after: number; what: { say: string } | { cough: number } | { key: string } }[],
   times: { stt: number; first_token: number; token: number; first_audio: number },

@@ -53,6 +53,6 @@ describe("what an engine needs", () => {
   );
 });
 
-test("only the relay's talks travel as text", () => {
+test("only the relay's conversations travel as text", () => {
   expect((["cascade", "relay", "realtime"] as const).map(mediaKindOf)).toEqual(["audio", "text", "audio"]);
 });

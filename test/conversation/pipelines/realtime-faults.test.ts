@@ -89,7 +89,7 @@ describe("answers that are taken back", () => {
     expect([c.heard(), c.faults]).toEqual([GREETING, []]);
   });
 
-  test("a function that was called as the caller talked over the answer is not carried out, and leaves the conversation", async () => {
+  test("a function that was called as the caller interrupted the answer is not carried out, and leaves the conversation", async () => {
     const c = onTheLine({
       reply: (n) => (n === 1 ? { text: LONG, calls: [call("leave")] } : { text: "Noon, then." }),
       piece_every_ms: 95,
@@ -188,7 +188,7 @@ describe("what fails", () => {
     ]);
   });
 
-  test("an answer that does not come is given up: an apology, and the talk goes on", async () => {
+  test("an answer that does not come is given up: an apology, and the conversation goes on", async () => {
     const c = onTheLine({ ...answering("One.", "Two."), silent: [2], preemptive: false });
     await c.until(greeted(c));
     await c.say("Where is it?");
@@ -246,7 +246,7 @@ describe("what fails", () => {
   });
 });
 
-describe("beside the talk", () => {
+describe("beside the conversation", () => {
   test("two reminders, then a goodbye", async () => {
     const c = onTheLine({}, { idle_ms: 4000 });
     await c.until(() => c.far.isClosed(), 40_000);
@@ -269,7 +269,7 @@ describe("beside the talk", () => {
     expect(c.state()).toMatchObject({ message_left: true });
   });
 
-  test("what must not be talked over is said to its end, and what was said meanwhile is attended to", async () => {
+  test("what must not be interrupted is said to its end, and what was said meanwhile is attended to", async () => {
     const flow = testFlow({
       greeting: GREETING,
       nodes: [{ name: "ask", prompt: "Read the notice.", interruptible: false }],

@@ -19,7 +19,7 @@ const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({
 });
 const greeted = (c: AudioCall) => () => c.heard().includes("hear me?");
 
-describe.each(["ga", "beta"] as const)("a talk with one model, dialect %s", (dialect) => {
+describe.each(["ga", "beta"] as const)("a conversation with one model, dialect %s", (dialect) => {
   test("greeting, words, answer, function: both sides know the same", async () => {
     const c = onTheLine({
       dialect,
@@ -116,7 +116,7 @@ describe("what the server is told", () => {
     ]);
   });
 
-  test("what functions gave back is told exactly once, however long the talk", async () => {
+  test("what functions gave back is told exactly once, however long the conversation", async () => {
     let calls = 0;
     const c = onTheLine({
       reply: (n) =>
@@ -205,7 +205,7 @@ describe("barge-in", () => {
     expect(c.server.texts()).toEqual([`spoken: ${GREETING}`, "user: Where is it?", `spoken: ${LONG}`]);
   });
 
-  test("a sound of assent neither cuts nor stays", async () => {
+  test("a backchannel neither cuts nor stays", async () => {
     const c = onTheLine(answering(LONG));
     await c.until(greeted(c));
     await c.say("Where is it?");

@@ -42,7 +42,7 @@ const script = fc.record({
 /** What a side knows of what the caller said and keyed; words may come to be known after keys that were pressed later. */
 const words = (texts: readonly string[]): string[] => texts.join(" ").split(" ").sort();
 
-test("whatever happens when: no answer is refused, nothing is cut that was not made, both sides know the same words, and the talk goes on", async () => {
+test("whatever happens when: no answer is refused, nothing is cut that was not made, both sides know the same words, and the conversation goes on", async () => {
   await fc.assert(
     fc.asyncProperty(script, fc.array(act, { minLength: 2, maxLength: 8 }), async (how, acts) => {
       const server = new ScriptedRealtime({
@@ -64,7 +64,7 @@ test("whatever happens when: no answer is refused, nothing is cut that was not m
       expect([server.refused.filter((r) => r !== "response_cancel_not_active"), c.faults]).toEqual([[], []]);
       const theirs = server.items.filter((i) => i.kind === "user" || i.kind === "keyed").map((i) => i.text);
       expect(words(theirs)).toEqual(words(c.state().history.flatMap((m) => (m.role === "user" ? [m.content] : []))));
-      // of ours, the server keeps what was heard; of less than a word the talk keeps nothing
+      // of ours, the server keeps what was heard; of less than a word the conversation keeps nothing
       const ours = c.state().transcript.filter((l) => l.role === "assistant").length;
       const spoken = server.items.filter((i) => i.kind === "spoken");
       expect(spoken.length).toBeGreaterThanOrEqual(ours);

@@ -20,12 +20,12 @@ const template = (say: string, greeting: string | null = " Good day from **{{sho
   });
 
 describe("what is spoken beforehand", () => {
-  test("the opening as the mouth will ask for it: rendered, trimmed, plain", () => {
+  test("the opening as TTS output will ask for it: rendered, trimmed, plain", () => {
     expect(openingTexts(template("Hello {{customer}}!"), PAYLOAD)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
     expect(openingTexts(template("", null), PAYLOAD)).toEqual([]);
     expect(openingTexts(flowTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
   });
-  test("not what the talk has to find out first", () =>
+  test("not what the conversation has to find out first", () =>
     expect(openingTexts(template("So it is {{new_day}}."), PAYLOAD)).toEqual(["Good day from Northwind."]));
   test("the service's sentences and fillers, and the template's that name nothing", () => {
     const texts = fixedTexts(

@@ -142,7 +142,7 @@ describe("speaking", () => {
     expect(told).toEqual([{ type: "model_failed", turn: 3, code: "MODEL_TIMEOUT", said: "Hello" }]);
     expect(leg.did).toEqual(["Hello", "|"]);
   });
-  test("a new thought ends the old one: its request is let go, its tokens are not spoken", async () => {
+  test("a new generation ends the old one: its request is let go, its tokens are not spoken", async () => {
     const { leg, told, asked, voice } = open();
     voice.perform(think(1));
     asked[0]!.onText("Old");
@@ -264,7 +264,7 @@ describe("silence", () => {
     await pass(clock, 4100);
     expect(idles(told)).toBe(1);
   });
-  test("does not count while the model thinks, nor while the talk waits for something else", async () => {
+  test("does not count while the model thinks, nor while the conversation waits for something else", async () => {
     const { clock, told, voice } = open();
     voice.perform(think());
     await pass(clock, 60_000);
@@ -290,7 +290,7 @@ describe("silence", () => {
 });
 
 describe("the end", () => {
-  test("the goodbye can't be talked over, is heard to its end, then the session is ended", async () => {
+  test("the goodbye can't be interrupted, is heard to its end, then the session is ended", async () => {
     const { clock, leg, voice, events } = open();
     voice.perform(end("x".repeat(60)));
     expect(leg.did).toEqual([`${"x".repeat(60)}|!`]);

@@ -46,7 +46,7 @@ const docOf = (over: Partial<SessionDoc> = {}): SessionDoc => ({
   ...over,
 });
 
-/** A talk on a fake leg, with a bus and a store the test looks into. */
+/** A conversation on a fake leg, with a bus and a store the test looks into. */
 function hold(
   options: {
     bus?: Record<string, (params: Record<string, unknown>) => unknown>;
@@ -156,7 +156,7 @@ test("nothing that was said, no name and no number is ever in the log", async ()
     expect(log).not.toContain(secret);
 });
 
-test("the lease is renewed every third of its life, and no longer than the talk", async () => {
+test("the lease is renewed every third of its life, and no longer than the conversation", async () => {
   const t = hold();
   await t.pass(0);
   for (let i = 0; i < 6; i++) {
@@ -172,7 +172,7 @@ test("the lease is renewed every third of its life, and no longer than the talk"
   expect(t.named("leads.extend")[0]?.params).toEqual({ lead_id: LEAD, claim_no: 3, lease_seconds: 30 });
 });
 
-test("a goodbye that goes on is cut: the leg closes at once and the talk is settled as it stood", async () => {
+test("a goodbye that goes on is cut: the leg closes at once and the conversation is settled as it stood", async () => {
   let over = false;
   const t = hold({ end: () => undefined });
   void (async () => {
@@ -191,7 +191,7 @@ test("a goodbye that goes on is cut: the leg closes at once and the talk is sett
   });
 });
 
-test("a renewal that fails does not end the talk; the answer that the baton is lost does, unsettled", async () => {
+test("a renewal that fails does not end the conversation; the answer that the lease is lost does, unsettled", async () => {
   let answer: () => unknown = () => fail("TIMEOUT", "slow");
   const t = hold({ bus: { "leads.extend": () => answer() } });
   await t.pass(0);
@@ -236,7 +236,7 @@ test("a store that is down loses nothing but the partial transcript", async () =
   expect(t.named("leads.settle").length).toBe(1);
 });
 
-test("progress is written as the talk goes, the latest state last", async () => {
+test("progress is written as the conversation goes, the latest state last", async () => {
   const t = hold();
   await t.pass(0);
   t.events().prompt("Well", true);
@@ -294,7 +294,7 @@ test("a fault of our own ends the call instead of leaving somebody on a dead lin
   expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { ended_by: "error" } } });
 });
 
-test("what is salvaged: nothing of a talk that never spoke, whole facts of one that ended, cut-off ones of one that did not", () => {
+test("what is salvaged: nothing of a conversation that never spoke, whole facts of one that ended, cut-off ones of one that did not", () => {
   const talk: ConversationFacts = {
     decided: "confirmed",
     ended_by: "agent",

@@ -7,9 +7,9 @@ import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
 import { speakable } from "../../audio/speakable-text.ts";
 
-/** What a talk surely or probably says word for word is spoken before the phone is answered, so that nobody waits for it then. */
+/** Synthesises what a conversation says for certain, or probably, before the phone is answered, so that the caller does not wait for it. */
 
-/** Sentences asked for at once: talks under way come first at an endpoint that takes few requests. */
+/** Sentences asked for at once: conversations under way come first at an endpoint that takes few requests. */
 const MOST_AT_ONCE = 4;
 /** Sentences that wait, at most; who comes later is spoken when it is said. */
 const MOST_WAITING = 400;
@@ -22,7 +22,7 @@ const FIXED_EVERY_MS = 60_000;
 
 /** Has sentences ready before they are said. */
 export interface SpeechCacheWarmer {
-  /** For a talk over sound of ours that was made ready. Returns at once and never throws. */
+  /** For a conversation whose speech we synthesise, once it is prepared. Returns at once and never throws. */
   warm(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
   /** Begins nothing more. */
   close(): void;
@@ -35,23 +35,23 @@ const isSettled = (text: string, payload: Readonly<Record<string, unknown>> = {}
   const gap = "\u0000";
   return !render(text, [payload], (value) => (value === "" ? gap : value)).includes(gap);
 };
-/** Each text as the mouth asks for it, once. */
+/** Each text as TTS output requests it, once. */
 const asSaid = (texts: readonly string[]): string[] => [
   ...new Set(texts.map((text) => speakable(text.trim())).filter((text) => text !== "" && text.length <= MAX_CHARS)),
 ];
 
-/** What the talk of this payload begins with: the greeting, and the first node's text where it has one. Pure. */
+/** What the conversation of this payload begins with: the greeting, and the first node's text where it has one. Pure. */
 export function openingTexts(
   { greeting, nodes, initial_node }: Spoken,
   payload: Readonly<Record<string, unknown>>,
 ): string[] {
   const first = nodes.find(({ name }) => name === initial_node)?.say;
-  // what the talk itself has to find out first is not known yet
+  // what the conversation itself has to find out first is not known yet
   const known = first !== undefined && isSettled(first, payload) ? [first] : [];
   return asSaid([greeting ?? "", ...known].map((text) => render(text, [payload])));
 }
 
-/** What all talks of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
+/** Everything conversations of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
 export function fixedTexts({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
   const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
   return asSaid([
@@ -67,7 +67,7 @@ export interface SpeechCacheWarmerDeps {
   speech(wishes: ModelChoice): SpeechModel;
 }
 
-/** Warms the speech of talks, a few sentences at a time, openings before what may never be said. */
+/** Warms the speech of conversations, a few sentences at a time, openings before what may never be said. */
 export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): SpeechCacheWarmer {
   const openings = new Map<string, () => Promise<void>>();
   const fixed = new Map<string, () => Promise<void>>();
@@ -115,7 +115,7 @@ export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): Spe
         if (isDue(template)) add(fixed, model, fixedTexts(template));
         next();
       } catch {
-        // a deployment that lacks the model says so when the talk begins
+        // a deployment that lacks the model says so when the conversation begins
       }
     },
     close() {

@@ -13,7 +13,7 @@ const MID_SPEECH_ASK_MS = 700;
 const MAX_EARLY_ASKS = 4;
 const MS_PER_SECOND = 1000;
 
-/** What the ear tells. All milliseconds are of the caller's sound. */
+/** What STT input reports. All milliseconds are of the caller's audio. */
 export interface SttEvents {
   /** Words so far, while the caller still speaks or has just paused. */
   partialTranscript(text: string): void;
@@ -23,13 +23,13 @@ export interface SttEvents {
   speechResumed(): void;
   /** The turn is over. */
   turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
-  /** There was sound, but no words in it. */
+  /** There was sound, but no speech in it. */
   noSpeech(): void;
-  /** What was said can't be known: the model that listens gives nothing. */
+  /** The words can't be recognised: the STT model failed. */
   sttFailed(code: string): void;
 }
 
-/** How an ear listens. `expects_short`: the answer may be as short as a word. `early`: ask before the end is certain. */
+/** How STT input works. `expectsShort`: the answer may be as short as a word. `early`: transcribe before the end of the turn is certain. */
 export interface SttInputOptions {
   model: TranscriptionModel;
   vad: Vad;
@@ -42,13 +42,13 @@ export interface SttInputOptions {
   expectsShort(): boolean;
 }
 
-/** Listens to the caller. */
+/** Recognises the caller's turns. */
 export interface SttInput {
-  /** Sound of the caller; gives what the detector knows after it. */
+  /** Audio of the caller; gives the voice activity after it. */
   push(pcm: Pcm): VoiceActivity;
-  /** A turn is under way: something was heard that is not told yet. */
+  /** A turn is under way that is not reported yet. */
   readonly hasPendingSpeech: boolean;
-  /** Forgets what was heard of the present turn. */
+  /** Discards what was heard of the present turn. */
   discardTurn(): void;
 }
 
@@ -185,5 +185,5 @@ class VadSttInput implements SttInput {
   }
 }
 
-/** An ear that has heard nothing yet. */
+/** STT input that has heard nothing yet. */
 export const sttInput = (o: SttInputOptions): SttInput => new VadSttInput(o);

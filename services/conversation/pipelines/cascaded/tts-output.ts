@@ -4,26 +4,26 @@ import { resampler } from "../../audio/resampler.ts";
 import { sentenceChunker } from "../../audio/sentence-chunker.ts";
 import { speakable } from "../../audio/speakable-text.ts";
 
-/** Parts that are being synthesised at once: the one that plays, and the next. */
+/** Texts synthesised at once: the one that plays, and the next. */
 const AT_ONCE = 2;
 
-/** An utterance that grows while it is spoken. */
+/** An utterance that is spoken while it is still being generated. */
 export interface Utterance {
   push(piece: string): void;
   end(): void;
 }
 
-/** Turns text into sound in the order it was given. */
+/** Synthesises texts in the order they were given. */
 export interface TtsOutput {
   /** An utterance that comes in pieces; its sentences are spoken as they are complete. */
   open(how: { interruptible: boolean }): Utterance;
   /** A text that is complete. */
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
-  /** Sound that is no speech. */
+  /** Audio that is no speech. */
   playAudio(pcm: Int16Array): void;
-  /** Lets go of all that is not spoken yet; the playout is not touched. */
+  /** Drops all that is not spoken yet; the playout is not touched. */
   drop(): void;
-  /** An utterance still grows, or something waits for its sound. */
+  /** An utterance is not complete, or a text waits for its audio. */
   readonly busy: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Job {
   started: boolean;
 }
 
-/** What a mouth works with. `failed`: a part can't be spoken. `asked`, `sounded`: a part was given to the model, and its first sound has come. */
+/** What TTS output works with. `failed`: a text can't be synthesised. `requested`, `started`: a text was given to the model, and its first audio has come. */
 export interface TtsOutputOptions {
   speech: SpeechModel;
   playout: AudioPlayout;
@@ -143,5 +143,5 @@ class SentenceTtsOutput implements TtsOutput {
   }
 }
 
-/** A mouth that is silent. */
+/** TTS output with nothing to say yet. */
 export const ttsOutput = (o: TtsOutputOptions): TtsOutput => new SentenceTtsOutput(o);

@@ -9,11 +9,11 @@ const MAX_SPEAKING_HOLD_MS = 10_000;
 /** What is heard of the caller. */
 export interface TurnEvents {
   partialTranscript(text: string): void;
-  /** There was sound, but no words in it. */
+  /** There was sound, but no speech in it. */
   noSpeech(): void;
   turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
   sttFailed(code: string): void;
-  /** The item is void: the talk goes on as if it had not been. */
+  /** The item is void: the conversation goes on as if it had not been. */
   itemDiscarded(item_id: string): void;
 }
 
@@ -56,7 +56,7 @@ export class CallerTurns {
     this.#o = o;
   }
 
-  /** Something was heard that is not told yet. */
+  /** Speech was heard that is not reported as a turn yet. */
   get hasPendingSpeech(): boolean {
     return this.#pending.length > 0 || this.#known !== null;
   }
@@ -71,7 +71,7 @@ export class CallerTurns {
     this.#lastSilence_ms = Number.isFinite(this.#silence_ms) ? this.#silence_ms : 0;
   }
 
-  /** Words as they are recognised: whole ones only, for half of "okay" is no sound of assent. */
+  /** Words as they are recognised: whole ones only, for half of "okay" is no backchannel. */
   transcriptDelta(item_id: string, text: string): void {
     const turn = this.#pending.find((p) => p.item_id === item_id);
     if (!turn) return;
@@ -107,13 +107,13 @@ export class CallerTurns {
 
   transcriptionFailed(item_id: string, code = "TRANSCRIPTION_FAILED"): void {
     if (!this.#taken(item_id)) return;
-    // the model has heard what the talk has not: it is to be said again to both
+    // the model has heard what the conversation has not: it is to be said again to both
     this.#o.events.itemDiscarded(item_id);
     if (this.#known === null) this.#o.events.sttFailed(code);
     else this.#release();
   }
 
-  /** Looks at the clock. */
+  /** To be called regularly: time limits. */
   tick(): void {
     const first = this.#pending[0];
     if (first && this.#o.now() - first.at >= WORDS_MS) this.transcriptionFailed(first.item_id, "TRANSCRIPTION_TIMEOUT");

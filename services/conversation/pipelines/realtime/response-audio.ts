@@ -62,7 +62,7 @@ export class ResponseAudio {
       if (group.answer === answer) for (const { id } of group.items) answer.heard_items.add(id);
   }
 
-  /** Sound that is no speech. */
+  /** Audio that is no speech. */
   aside(pcm: Pcm): void {
     const sink = this.#o.playout.add({ text: "", group: ++this.#numbers, interruptible: false, aside: true });
     sink.push(pcm);

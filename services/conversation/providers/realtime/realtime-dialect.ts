@@ -1,6 +1,6 @@
 import type { ChatTool } from "../../dialogue/chat-messages.ts";
 
-/** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak (voice.md 2a). */
+/** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak. */
 export type Dialect = "ga" | "beta";
 /** Sound as the protocol names it. */
 export type RealtimeAudioFormat = "pcmu" | "pcma" | "pcm";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { entriesOf } from "../../../../local/tools/converse/dtmf-entries.ts";
 import { ROOT } from "../../../../local/tools/stack/project-root.ts";
+import { entriesOf } from "../../../../local/tools/converse/text-conversation.ts";
 import { startScriptedModel, type ScriptedModel } from "../../../conversation/fixtures/scripted-model.ts";
 import { folder, PAYLOAD, run } from "./run-converse.ts";
 
@@ -104,7 +104,7 @@ describe("turns", () => {
     ]);
     expect(out).toContain("all met");
   });
-  test("a script that ends before the talk says so; one that goes on after it fails", async () => {
+  test("a script that ends before the conversation says so; one that goes on after it fails", async () => {
     expect(await played("turns: []\nexpect: { call_ended_by: agent }")).toMatchObject({
       passed: false,
       checks: [{ actual: "(the talk is not over)" }],
@@ -204,7 +204,7 @@ describe("models", () => {
     expect(await trace("2.json")).toBe(first);
     expect(JSON.parse(first)).toHaveLength(8);
   });
-  test("a real endpoint is asked with the variables of the environment; one that fails is an error of the talk", async () => {
+  test("a real endpoint is asked with the variables of the environment; one that fails is an error of the conversation", async () => {
     model.reply = ({ messages }) =>
       messages.at(-1)?.role === "user" ? { calls: [{ name: "confirm_order" }] } : { text: "Do you confirm?" };
     const env = { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k" };

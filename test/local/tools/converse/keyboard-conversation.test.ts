@@ -8,7 +8,7 @@ const files = folder();
 afterAll(() => files.remove());
 
 describe("at the keyboard", () => {
-  test("a talk is typed, looked at, and kept as a script that holds", async () => {
+  test("a conversation is typed, looked at, and kept as a script that holds", async () => {
     const saved = files.path("saved.yaml");
     const { code, out } = await run(["order-confirmation"], {
       typed: ["/state", "/interrupt 2 Who is it?", "/press 1", `/save ${saved}`],
