@@ -1,6 +1,6 @@
 import { IANAZone } from "luxon";
 import { parseCallPrices } from "./call-prices.ts";
-import { modelFaults } from "./model-endpoints.ts";
+import { modelIssues } from "./model-endpoints.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
 type ValueOf<V extends Variable> = V extends { kind: "integer" }
@@ -68,7 +68,7 @@ function crossCheck(env: Env): string[] {
   }
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
     issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
-  issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelFaults(env));
+  issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelIssues(env));
   if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined)
     issues.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
   if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined))

@@ -1,9 +1,9 @@
-import type { Env } from "./env.ts";
+import { isRecord } from "./json.ts";
 
 /** A model endpoint that templates may name. */
 export interface ModelEndpoint {
   readonly base_url: string;
-  /** Absent: the endpoint asks for none. */
+  /** Absent: the endpoint needs none. */
   readonly key?: string;
   /** Used where the template names none. */
   readonly model: string;
@@ -12,10 +12,23 @@ export interface ModelEndpoint {
   /** Voice of templates that name none; absent: TTS_VOICE, or REALTIME_VOICE. */
   readonly voice?: string;
 }
+/** The variables that name models, where they are set. */
+export type ModelVariables = Readonly<
+  Partial<
+    Record<
+      | "MODEL_ENDPOINTS"
+      | "ENGINE_DEFAULT"
+      | `${"STT" | "TTS" | "REALTIME"}_BASE_URL`
+      | `${"STT" | "TTS" | "REALTIME"}_MODEL`
+      | `${"STT" | "TTS"}_FALLBACK_BASE_URL`,
+      string | undefined
+    >
+  >
+> & { readonly TTS_SAMPLE_RATE: number };
 /** The endpoints of a deployment by name. */
 export type ModelEndpoints = ReadonlyMap<string, ModelEndpoint>;
 
-/** Rates of speech that calls can be made of, samples a second. */
+/** Supported sample rates of speech. */
 const SPEECH_RATES: readonly unknown[] = [8000, 16_000, 24_000, 48_000];
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const SCHEMES = new Set(["http:", "https:", "ws:", "wss:"]);
@@ -23,17 +36,15 @@ const FIELDS = new Set(["base_url", "key", "model", "sample_rate", "voice"]);
 const MAX_ENDPOINTS = 100;
 const MAX_TEXT_CHARS = 2000;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value.trim() !== "" && value.length <= MAX_TEXT_CHARS;
 const isBase = (value: unknown): value is string =>
   isText(value) && URL.canParse(value) && SCHEMES.has(new URL(value).protocol);
 
-/** Reads one endpoint. Faults name the field and never what stands in it: a key may have slipped into any of them. */
+/** Reads one endpoint, or returns an issue. Issues name the field but never its value: any of them may hold a key. */
 function read(name: string, value: unknown): ModelEndpoint | string {
   const of = `MODEL_ENDPOINTS.${name}`;
-  if (!isObject(value)) return `${of} must be an object with base_url and model`;
+  if (!isRecord(value)) return `${of} must be an object with base_url and model`;
   const { base_url, key, model, sample_rate, voice } = value;
   if (Object.keys(value).some((field) => !FIELDS.has(field)))
     return `${of} has a field that is none of ${[...FIELDS].join(", ")}`;
@@ -57,45 +68,45 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the parser's own words quote the text, and keys with it
+    return undefined; // the parser's message would quote the text, keys included
   }
 }
 
-/** Reads MODEL_ENDPOINTS, with every fault of it in a sentence that shows no value. */
-export function parseModelEndpoints(text: string | undefined): { endpoints: ModelEndpoints; faults: string[] } {
+/** Reads MODEL_ENDPOINTS; each issue is a sentence without values. */
+export function parseModelEndpoints(text: string | undefined): { endpoints: ModelEndpoints; issues: string[] } {
   const endpoints = new Map<string, ModelEndpoint>();
-  if (text === undefined) return { endpoints, faults: [] };
+  if (text === undefined) return { endpoints, issues: [] };
   const table = jsonOf(text);
-  if (!isObject(table))
+  if (!isRecord(table))
     return {
       endpoints,
-      faults: [
+      issues: [
         'MODEL_ENDPOINTS must be a JSON object, like {"name": {"base_url": "https://models.example.com/v1", "key": "…", "model": "…"}}',
       ],
     };
   const names = Object.keys(table);
   if (names.length > MAX_ENDPOINTS)
-    return { endpoints, faults: [`MODEL_ENDPOINTS holds ${names.length} endpoints; at most ${MAX_ENDPOINTS}`] };
-  const faults: string[] = [];
+    return { endpoints, issues: [`MODEL_ENDPOINTS holds ${names.length} endpoints; at most ${MAX_ENDPOINTS}`] };
+  const issues: string[] = [];
   names.forEach((name, index) => {
     if (!NAME.test(name)) {
-      faults.push(
+      issues.push(
         `MODEL_ENDPOINTS: the name of endpoint ${index + 1} must begin with a letter and hold at most 64 letters, digits, _ and -`,
       );
       return;
     }
     const endpoint = read(name, table[name]);
-    if (typeof endpoint === "string") faults.push(endpoint);
+    if (typeof endpoint === "string") issues.push(endpoint);
     else endpoints.set(name, endpoint);
   });
-  return { endpoints, faults };
+  return { endpoints, issues };
 }
 
-/** What of the models' variables does not go together. */
-export function modelFaults(env: Env): string[] {
-  const faults = parseModelEndpoints(env.MODEL_ENDPOINTS).faults;
-  const needs = (set: keyof Env, needed: keyof Env, why: string): void => {
-    if (env[set] !== undefined && env[needed] === undefined) faults.push(`${set} needs ${needed}, ${why}`);
+/** Issues of model variables that contradict each other. */
+export function modelIssues(env: ModelVariables): string[] {
+  const issues = parseModelEndpoints(env.MODEL_ENDPOINTS).issues;
+  const needs = (set: keyof ModelVariables, needed: keyof ModelVariables, why: string): void => {
+    if (env[set] !== undefined && env[needed] === undefined) issues.push(`${set} needs ${needed}, ${why}`);
   };
   needs("STT_BASE_URL", "STT_MODEL", "the model that transcribes there");
   needs("TTS_BASE_URL", "TTS_MODEL", "the model that speaks there");
@@ -103,10 +114,10 @@ export function modelFaults(env: Env): string[] {
   needs("STT_FALLBACK_BASE_URL", "STT_BASE_URL", "the endpoint that is asked first");
   needs("TTS_FALLBACK_BASE_URL", "TTS_BASE_URL", "the endpoint that is asked first");
   if (!SPEECH_RATES.includes(env.TTS_SAMPLE_RATE))
-    faults.push(`TTS_SAMPLE_RATE must be one of ${SPEECH_RATES.join(", ")}, not ${env.TTS_SAMPLE_RATE}`);
+    issues.push(`TTS_SAMPLE_RATE must be one of ${SPEECH_RATES.join(", ")}, not ${env.TTS_SAMPLE_RATE}`);
   if (env.ENGINE_DEFAULT === "cascade" && (env.STT_BASE_URL === undefined || env.TTS_BASE_URL === undefined))
-    faults.push("ENGINE_DEFAULT cascade needs STT_BASE_URL and TTS_BASE_URL: it listens and speaks through them");
+    issues.push("ENGINE_DEFAULT cascade needs STT_BASE_URL and TTS_BASE_URL: it listens and speaks through them");
   if (env.ENGINE_DEFAULT === "realtime" && env.REALTIME_BASE_URL === undefined)
-    faults.push("ENGINE_DEFAULT realtime needs REALTIME_BASE_URL: it listens, thinks and speaks through it");
-  return faults;
+    issues.push("ENGINE_DEFAULT realtime needs REALTIME_BASE_URL: it listens, thinks and speaks through it");
+  return issues;
 }

@@ -7,29 +7,29 @@ import { Failure } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { checkKey, type Storage } from "./port.ts";
 
-/** What a folder of objects stands on. */
+/** Dependencies of a folder of objects. */
 export interface LocalFolderOptions {
   dir: string;
   clock: Pick<Clock, "now">;
   ids: Pick<Ids, "uuid">;
 }
 
-/** Objects that are still coming in; no key begins with a dot. */
+/** Folder of incomplete objects; no key begins with a dot. */
 const INCOMING = ".incoming";
-/** Half objects of processes that died are cleared away after this long. */
+/** Incomplete objects of crashed processes are removed after this long. */
 const ABANDONED_MS = 24 * 3_600_000;
 
 const wordOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "a fault";
 const isGone = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(wordOf(error));
 
-/** A fault of the disk in our words; the system's word (ENOSPC, EACCES) says what is wrong, its path nothing that may be told. */
+/** Reports an error of the disk by its code (ENOSPC, EACCES), without the path. */
 function broken(what: string, error: unknown): never {
   if (error instanceof Failure) throw error;
   throw new Failure("DEPENDENCY_DOWN", `The recordings folder could not be ${what}: ${wordOf(error)}.`);
 }
 
-/** A rename lasts only once its folder is on the disk too. */
+/** A rename is durable only once its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
@@ -47,14 +47,14 @@ async function clearAbandoned(folder: string, now: Date): Promise<void> {
   }
 }
 
-/** Writes all of it; the stream waits for the disk before it closes the file, and closes it whatever happens. */
+/** Writes the whole stream; syncs the file before closing it, and closes it on errors too. */
 async function fill(file: FileHandle, body: Readable): Promise<number> {
   const sink = file.createWriteStream({ flush: true });
   await pipeline(body, sink);
   return sink.bytesWritten;
 }
 
-/** Objects as files of a folder: complete ones only, each put in place by a rename. */
+/** Objects as files of a folder; only complete ones, each moved into place by a rename. */
 export function localFolder({ dir, clock, ids }: LocalFolderOptions): Storage {
   const root = resolve(dir);
   const pathOf = (key: string): string => join(root, ...checkKey(key).split("/"));

@@ -7,27 +7,27 @@ export interface ByteRange {
   end: number;
 }
 
-/** An object being read; whoever opened it must read `body` to its end or destroy it. `bytes`: of the whole object, whatever the range. */
+/** An open object; its opener must read `body` to the end or destroy it. `bytes`: size of the whole object, whatever the range. */
 export interface Opened {
   body: Readable;
   bytes: number;
 }
 
-/** A place for large immutable objects. Everything throws DEPENDENCY_DOWN when the place can't be reached or does not work, VALIDATION_FAILED for a key that is none. */
+/** A store of large immutable objects. Every method throws DEPENDENCY_DOWN when the store fails and VALIDATION_FAILED for an invalid key. */
 export interface Storage {
-  /** Writes an object, whole or not at all, over one of the same key; gives its bytes once they are safe. `bytes` null: not known beforehand. */
+  /** Writes an object atomically, replacing one of the same key; resolves with its size once it is durable. `bytes` null: size unknown beforehand. */
   put(key: string, body: Readable, content_type: string, bytes: number | null): Promise<number>;
-  /** Opens an object, or a range that must lie within it; null: there is none of this key. */
+  /** Opens an object, or a range that must lie within it; null: no such object. */
   open(key: string, range?: ByteRange): Promise<Opened | null>;
-  /** Forgets an object; one that is not there is no fault. */
+  /** Removes an object. Idempotent. */
   remove(key: string): Promise<void>;
 }
 
 const MAX_KEY_CHARS = 300;
-/** Folders and a name; no part begins with a dot, so that none means "here" or "above", or is one of the store's own. */
+/** Folders and a name; no part begins with a dot, which excludes "." and ".." and the store's own folders. */
 const KEY = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 
-/** The key itself; VALIDATION_FAILED for anything that is none. */
+/** Returns the key; throws VALIDATION_FAILED for an invalid one. */
 export function checkKey(key: string): string {
   if (key.length > MAX_KEY_CHARS || !KEY.test(key)) fail("VALIDATION_FAILED", "This is no key of a stored object.");
   return key;

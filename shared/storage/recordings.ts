@@ -4,22 +4,22 @@ import { localFolder } from "./local-folder.ts";
 import type { Storage } from "./port.ts";
 import { s3, type S3Options } from "./s3.ts";
 
-/** Where recordings are kept. */
+/** The stores of recordings. */
 export interface RecordingStores {
   local: Storage;
-  /** The bucket, where one is configured: what was uploaded once stays readable when uploads are switched off. */
+  /** The bucket, where one is configured; uploaded recordings stay readable when uploads are switched off. */
   cloud: Storage | null;
-  /** New recordings go there too. */
+  /** New recordings are uploaded. */
   upload: boolean;
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
 
-/** Where a call's recording is kept: by the day of the call, so that no folder grows without end. */
+/** The key of a call's recording, by the day of the call so that folders stay small. */
 export const recordingKey = (call_ref: string, day: Date, content_type: string): string =>
   `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
 
-/** What of the environment says where recordings are kept; each service reads its own. */
+/** Settings of the stores, from the environment of the service. */
 export interface RecordingSettings {
   dir: string;
   upload: boolean;
@@ -27,7 +27,7 @@ export interface RecordingSettings {
   s3: Omit<S3Options, "bucket">;
 }
 
-/** The stores a deployment configured. */
+/** The stores that the settings name. */
 export const recordingStores = (
   { dir, upload, bucket, s3: how }: RecordingSettings,
   ground: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> },

@@ -3,7 +3,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { Failure, fail } from "../errors.ts";
 import { checkKey, type ByteRange, type Storage } from "./port.ts";
 
-/** A bucket and how to reach it. Without `endpoint` it is AWS's own; without keys the SDK looks for them (instance role, shared file). */
+/** A bucket and how to reach it. Without `endpoint`: AWS; without keys: the SDK finds them (instance role, shared file). */
 export interface S3Options {
   bucket: string;
   region: string;
@@ -13,14 +13,14 @@ export interface S3Options {
 }
 
 const CONNECT_MS = 5_000;
-/** A connection on which nothing moves is given up. */
+/** Time-out of an idle connection. */
 const IDLE_MS = 30_000;
-/** A whole upload may take this long. */
+/** Time-out of a whole upload. */
 const PUT_MS = 5 * 60_000;
-/** A small request is tried this often in a row; uploads once, for their bytes are read only once. */
+/** Tries of a small request; an upload is tried once, for its bytes can be read only once. */
 const TRIES = 3;
 
-/** What the SDK has to say is in what it throws. */
+/** The SDK does not log: its errors say enough. */
 const SILENT = {
   trace: () => undefined,
   debug: () => undefined,
@@ -33,7 +33,7 @@ const nameOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "name" in error ? String(error.name) : "a fault";
 const isGone = (error: unknown): boolean => ["NoSuchKey", "NotFound"].includes(nameOf(error));
 
-/** The bucket's no in our words: its own name for it says enough, and no address or key is told. */
+/** Reports an error of the bucket by its name, without address or key. */
 function broken(what: string, error: unknown): never {
   if (error instanceof Failure) throw error;
   throw new Failure("DEPENDENCY_DOWN", `The object storage did not ${what}: ${nameOf(error)}.`);
@@ -42,7 +42,7 @@ function broken(what: string, error: unknown): never {
 const rangeOf = (range: ByteRange | undefined) =>
   range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
 
-/** Bytes of the whole object: of an answer with a part of it, what stands behind the slash. */
+/** Size of the whole object; of a partial answer the number after the slash. */
 function wholeBytes(contentRange: string | undefined, length: number | undefined): number {
   const total = contentRange === undefined ? length : Number(contentRange.split("/")[1]);
   return total !== undefined && Number.isSafeInteger(total)
@@ -61,7 +61,7 @@ async function connect({ region, endpoint, access_key_id, secret_access_key }: S
     ...keys,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     maxAttempts: TRIES,
-    // what is optional is not understood by every compatible storage
+    // not every compatible storage understands optional checksums
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     logger: SILENT,
@@ -82,7 +82,7 @@ export function s3(options: S3Options): Storage {
       if (bytes === null) fail("VALIDATION_FAILED", "An upload needs to know its length beforehand.");
       try {
         const { sdk, client } = await at();
-        // the SDK does not listen to its source: one that breaks off would take the process with it
+        // the SDK does not handle errors of its source, which would end the process
         const broke = new AbortController();
         body.once("error", () => broke.abort());
         const abortSignal = AbortSignal.any([broke.signal, AbortSignal.timeout(PUT_MS)]);

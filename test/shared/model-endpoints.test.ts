@@ -2,7 +2,7 @@ import { EnvironmentError, readEnv } from "../../shared/env.ts";
 import { parseModelEndpoints } from "../../shared/model-endpoints.ts";
 
 const KEY = "sk-very-secret";
-const faultsOf = (env: Record<string, string>): string => {
+const issuesOf = (env: Record<string, string>): string => {
   try {
     readEnv(env);
     return "";
@@ -13,18 +13,18 @@ const faultsOf = (env: Record<string, string>): string => {
 
 describe("the table of endpoints", () => {
   test("is read as written; a base loses its last slash", () => {
-    const { endpoints, faults } = parseModelEndpoints(
+    const { endpoints, issues } = parseModelEndpoints(
       JSON.stringify({
         eu: { base_url: "https://eu.example.com/v1/", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" },
         local: { base_url: "ws://box:8000/v1", model: "whisper" },
       }),
     );
-    expect(faults).toEqual([]);
+    expect(issues).toEqual([]);
     expect([...endpoints]).toEqual([
       ["eu", { base_url: "https://eu.example.com/v1", key: KEY, model: "m", sample_rate: 16_000, voice: "anna" }],
       ["local", { base_url: "ws://box:8000/v1", model: "whisper" }],
     ]);
-    expect(parseModelEndpoints(undefined)).toEqual({ endpoints: new Map(), faults: [] });
+    expect(parseModelEndpoints(undefined)).toEqual({ endpoints: new Map(), issues: [] });
   });
   test.each<[string, string, string]>([
     ["text that is no JSON", `{"eu": {"key": "${KEY}"`, "JSON object"],
@@ -42,7 +42,7 @@ describe("the table of endpoints", () => {
     ],
     ["a field nobody knows", `{"eu": {"base_url": "https://a/v1", "model": "m", "${KEY}": 1}}`, "none of base_url"],
   ])("%s is refused at the start without showing a value", (_name, text, said) => {
-    const told = faultsOf({ MODEL_ENDPOINTS: text });
+    const told = issuesOf({ MODEL_ENDPOINTS: text });
     expect(told).toContain(said);
     expect(told).not.toContain(KEY);
   });
@@ -69,11 +69,11 @@ describe("what goes together", () => {
     ["cascade without a voice", { ...stt, ENGINE_DEFAULT: "cascade" }, "ENGINE_DEFAULT cascade needs"],
     ["cascade without ears", { ...tts, ENGINE_DEFAULT: "cascade" }, "ENGINE_DEFAULT cascade needs"],
     ["realtime without its endpoint", { ENGINE_DEFAULT: "realtime" }, "ENGINE_DEFAULT realtime needs"],
-  ])("%s is refused", (_name, env, said) => expect(faultsOf(env)).toContain(said));
+  ])("%s is refused", (_name, env, said) => expect(issuesOf(env)).toContain(said));
   test.each<[string, Record<string, string>]>([
     ["nothing at all", {}],
     ["cascade with both", { ...stt, ...tts, ENGINE_DEFAULT: "cascade", TTS_SAMPLE_RATE: "8000" }],
     ["realtime with its endpoint", { REALTIME_BASE_URL: "ws://a/v1", REALTIME_MODEL: "r", ENGINE_DEFAULT: "realtime" }],
     ["relay", { ENGINE_DEFAULT: "relay" }],
-  ])("%s is fine", (_name, env) => expect(faultsOf(env)).toBe(""));
+  ])("%s is fine", (_name, env) => expect(issuesOf(env)).toBe(""));
 });

@@ -1,19 +1,19 @@
 import type { BeepDetector, Pcm } from "./port.ts";
 
-/** A window is judged every step; it is two steps long. */
+/** A window of two steps is analysed every step. */
 const STEP_MS = 10;
 const LOWEST_HZ = 400;
 const HIGHEST_HZ = 2000;
 const GRID_HZ = 25;
-/** Windows that a tone of 120 ms fills whatever its beginning. */
+/** Windows that a tone of 120 ms fills wherever it begins. */
 const MIN_WINDOWS = 10;
-/** A tone that goes on for longer is that of a line, not of a machine. */
+/** A longer tone is a line tone, not a beep. */
 const MAX_WINDOWS = 300;
-/** The tone's part of all that sounds: two tones of equal strength have half each. */
+/** Share of the tone in the total power: two equal tones have half each. */
 const PURE = 0.8;
-/** Quieter is no beep. */
+/** A quieter tone is no beep. */
 const MIN_DB = -40;
-/** How far a steady tone may be from where it began, and how much it may swell from one window to the next. */
+/** Drift of a steady tone from its beginning, and its change of level between windows. */
 const DRIFT_HZ = 30;
 const SWELL_DB = 3;
 
@@ -24,7 +24,7 @@ interface Tone {
   readonly db: number;
 }
 
-/** Finds the one tone of a window, or null where it holds something else. */
+/** Returns a function that finds the single tone of a window; null: the window holds something else. */
 function toneFinder(length: number, rate: number): (samples: Float64Array) => Tone | null {
   const shape = Float64Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * (i + 0.5)) / length));
   const weight = shape.reduce((a, b) => a + b);
@@ -54,12 +54,12 @@ function toneFinder(length: number, rate: number): (samples: Float64Array) => To
       const found = one * one + two * two - turn * one * two;
       if (found > best) [best, bestHz] = [found, hz];
     }
-    // Of a pure sine the tone's own power, 2 |X|² / (Σ window)², is all there is.
+    // The power of a pure sine is 2 |X|² / (Σ window)².
     return (2 * best) / (weight * weight) >= PURE * power ? { hz: bestHz, db: 10 * Math.log10(power) } : null;
   };
 }
 
-/** Hears the beep of an answering machine: one steady tone for at least 120 ms; speech, keys and chords are none. */
+/** Detects the beep of a voicemail: one steady tone for at least 120 ms, unlike speech, DTMF and chords. */
 export function beepDetector(rate: number): BeepDetector {
   const step = Math.round((rate * STEP_MS) / 1000);
   const window = new Float64Array(2 * step);
@@ -69,7 +69,7 @@ export function beepDetector(rate: number): BeepDetector {
   let last: Tone | null = null;
   let steady = 0;
 
-  /** Judges a whole window; true where a beep is over. */
+  /** Analyses a whole window; true when a beep has ended. */
   function judge(): boolean {
     const tone = find(window);
     if (tone && begun && last && Math.abs(tone.hz - begun.hz) <= DRIFT_HZ && Math.abs(tone.db - last.db) <= SWELL_DB) {

@@ -1,16 +1,16 @@
-/** Words that tell whether somebody goes on. All in small letters; several words in one entry are written with _. */
+/** Words that tell whether a speaker continues. All in lower case; entries of several words are written with _. */
 export interface EndpointingLexicon {
-  /** Nobody ends a turn with these: conjunctions, articles, possessives, what introduces a name or a number. */
+  /** Never the end of a turn: conjunctions, articles, possessives, introductions of a name or a number. */
   readonly open: ReadonlySet<string>;
-  /** Seldom the end of a turn, and yet it can be: prepositions, auxiliaries. */
+  /** Seldom the end of a turn: prepositions, auxiliaries. */
   readonly loose: ReadonlySet<string>;
-  /** Sounds of thinking. */
+  /** Hesitation sounds. */
   readonly fillers: ReadonlySet<string>;
   /** Whole answers. */
   readonly answers: ReadonlySet<string>;
   /** Digits and numbers in words. */
   readonly numbers: ReadonlySet<string>;
-  /** "I am listening", said while the other one speaks. */
+  /** Backchannels: "I am listening", said while the other side speaks. */
   readonly backchannels: ReadonlySet<string>;
 }
 

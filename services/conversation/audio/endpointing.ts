@@ -1,43 +1,43 @@
 import type { Endpointing, EndpointingInput } from "./port.ts";
 import { lexiconFor, type EndpointingLexicon } from "./endpointing-lexicon.ts";
 
-/** Nobody is answered sooner: shorter pauses are part of speech. */
+/** Shortest silence that ends a turn, ms: shorter pauses are part of speech. */
 export const MIN_WAIT_MS = 300;
-/** Nobody is waited for longer, however unfinished it sounds. */
+/** Longest silence of an unfinished turn, ms. */
 export const MAX_WAIT_MS = 2500;
-/** No mark says that it is over, and nothing that it is not. */
+/** Nothing tells whether the turn is over. */
 const UNSURE_WAIT_MS = 500;
-/** The last word seldom ends a sentence. */
+/** The last word seldom ends a sentence, and no mark ends it. */
 const LOOSE_WAIT_MS = 1500;
-/** The same, where the one who wrote it down heard an end. */
+/** The same, but the transcript ends with a full stop. */
 const LOOSE_END_WAIT_MS = 700;
-/** A comma: the sentence goes on, or was one of those that are written with commas alone. */
+/** A comma: the sentence continues, or is one that is transcribed with commas alone. */
 const COMMA_WAIT_MS = 1500;
-/** More digits may come; where only a number is asked for, most often not. */
+/** More digits may follow; less likely where the node expects a number. */
 const DIGITS_WAIT_MS = 1500;
 const SHORT_DIGITS_WAIT_MS = 1000;
 
-/** So many digits, said one by one or in groups, are a number that may go on; fewer are a quantity, more are a whole telephone number. */
+/** Digits of a dictated number that may continue; fewer are a quantity, more are a whole telephone number. */
 const DICTATED_FROM = 3;
 const DICTATED_BELOW = 10;
-/** Where a short answer is asked for, so few words are one. */
+/** Words of a short answer. */
 const SHORT_WORDS = 3;
 /** Longest entry of the word lists. */
 const ENTRY_MAX_WORDS = 4;
-/** "Uh huh, right, I see": longer is said to be heard. */
+/** Words of a backchannel; a longer one is a turn. */
 const BACKCHANNEL_MAX_WORDS = 6;
-/** What is looked at of a long turn: its end. */
+/** Characters at the end of a turn that are analysed. */
 const TAIL_CHARS = 400;
 
 const TERMINAL = /[.!?।॥؟。！？]["'”’»)]*$/u;
 const ASKS = /[!?؟！？]["'”’»)]*$/u;
 const TRAILS_OFF = /(?:\.{2,}|…|[-–—:;(])["'”’»]*$/u;
 const COMMA = /[,،，、]["'”’»]*$/u;
-/** Sounds of thinking, and those of a nod; however long they are. */
+/** Hesitations and nods of any length. */
 const THINKS = /^(?:h?m{2,}|hm+|e+h?m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
 const NODS = /^(?:m+h+m+|m+ h+m+|u+h ?h+u+h|a+h+a+|a+ha+m)$/u;
 
-/** The words of an utterance: small letters, no marks but apostrophes within words. */
+/** The words of an utterance in lower case, without marks other than apostrophes within words. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize("NFC")
@@ -47,14 +47,14 @@ const wordsOf = (text: string): string[] =>
     .map((w) => w.replace(/^'+/, ""))
     .filter((w) => w !== "");
 
-/** Whether the words end with an entry of the list. */
+/** True when the words end with an entry of the list. */
 function endsWith(words: readonly string[], list: ReadonlySet<string>): boolean {
   for (let n = 1; n <= Math.min(ENTRY_MAX_WORDS, words.length); n++)
     if (list.has(words.slice(-n).join(" "))) return true;
   return false;
 }
 
-/** Whether the utterance is made of entries of the list and nothing else. */
+/** True when the words consist of matching entries only. */
 function madeOf(words: readonly string[], fits: (entry: string) => boolean): boolean {
   let at = 0;
   while (at < words.length) {
@@ -66,7 +66,7 @@ function madeOf(words: readonly string[], fits: (entry: string) => boolean): boo
   return words.length > 0;
 }
 
-/** The digits said at the end of the words, and in how many pieces; "twenty five" counts a piece each. */
+/** The digits at the end of the words and the number of pieces they were said in; "twenty five" are two. */
 function dictated(words: readonly string[], numbers: ReadonlySet<string>): { digits: number; pieces: number } {
   let [digits, pieces] = [0, 0];
   for (const word of words.toReversed()) {
@@ -77,7 +77,7 @@ function dictated(words: readonly string[], numbers: ReadonlySet<string>): { dig
   return { digits, pieces };
 }
 
-/** Whether a number is under way that may go on. A price, a year or a time is one piece, or two. */
+/** True when a dictated number may continue. A price, a year or a time has one or two pieces. */
 function midNumber(words: readonly string[], known: EndpointingLexicon): boolean {
   const { digits, pieces } = dictated(words, known.numbers);
   if (pieces === 0 || digits < DICTATED_FROM || digits >= DICTATED_BELOW) return false;
@@ -102,10 +102,10 @@ function waitMs({ text, language, expects_short }: EndpointingInput): number {
   return terminal || (expects_short && words.length <= SHORT_WORDS) ? MIN_WAIT_MS : UNSURE_WAIT_MS;
 }
 
-/** Judges by words and marks: what sounds finished is answered soon, what sounds unfinished is waited for. */
+/** Endpointing by words and punctuation: a finished turn waits shortly, an unfinished one longer. */
 export const ruleBasedEndpointing = (): Endpointing => ({ waitMs });
 
-/** Whether the whole utterance only says "I am listening" (uh-huh, I see, genau, d'accord): no reason to stop speaking. */
+/** True when the whole utterance is a backchannel (uh-huh, I see, genau, d'accord), which does not interrupt us. */
 export function isBackchannel(text: string, language: string): boolean {
   const words = wordsOf(text.slice(0, TAIL_CHARS));
   if (words.length > BACKCHANNEL_MAX_WORDS || /[?？؟]/u.test(text)) return false;

@@ -2,7 +2,7 @@ import type { AudioFormat } from "../transport/port.ts";
 import { silentFrame } from "./frame-pool.ts";
 import type { Pcm } from "./port.ts";
 
-/** Samples to the bytes of a leg and back; both sides copy, so that nobody holds another's buffer. */
+/** Converts samples to the bytes of a leg and back; both directions copy. */
 export interface Codec {
   decode(bytes: Uint8Array): Pcm;
   encode(pcm: Pcm): Uint8Array;
@@ -50,7 +50,7 @@ function tables(codeOf: (sample: number) => number, sampleOf: (code: number) => 
       return pcm;
     },
     encode(pcm) {
-      // from the pool that Node cuts small buffers from: what is sent is let go of at once
+      // from Node's pool of small buffers: it is freed right after sending
       const bytes = Buffer.allocUnsafe(pcm.length);
       for (let i = 0; i < pcm.length; i++) bytes[i] = codes[(pcm[i] ?? 0) & 0xffff] ?? 0;
       return bytes;
@@ -64,10 +64,10 @@ export const muLaw: Codec = tables(muOf, sampleOfMu);
 /** G.711 A-law. */
 export const aLaw: Codec = tables(aOf, sampleOfA);
 
-/** Linear 16 bit as the machine has it: every processor that Node runs calls on is little-endian. A half sample at the end is dropped. */
+/** Linear 16 bit, little-endian like every supported processor. A half sample at the end is dropped. */
 export const linear16: Codec = {
   decode(bytes) {
-    // A view would fail where a piece begins at an odd byte of its buffer.
+    // a view would fail where the piece begins at an odd byte of its buffer
     const aligned = new Uint8Array(bytes.length & ~1);
     aligned.set(bytes.length === aligned.length ? bytes : bytes.subarray(0, aligned.length));
     return new Int16Array(aligned.buffer);
@@ -75,7 +75,7 @@ export const linear16: Codec = {
   encode: (pcm) => new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength).slice(),
 };
 
-/** How a leg of this format writes its samples. */
+/** The codec of a leg's format. */
 export function codecFor(format: AudioFormat): Codec {
   if (format.codec === "pcmu") return muLaw;
   return format.codec === "pcma" ? aLaw : linear16;

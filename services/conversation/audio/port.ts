@@ -1,55 +1,55 @@
-/** Sound as it is worked on: linear 16 bit samples, mono. */
+/** Audio as it is processed: linear 16 bit samples, mono. */
 export type Pcm = Int16Array;
 
-/** What a voice detector knows after a frame. Milliseconds are those of the sound, not of the clock. */
+/** What a voice activity detector knows after a frame. Milliseconds count audio, not clock time. */
 export interface VoiceActivity {
-  /** Somebody speaks: begun and not yet silent for long enough to count. */
+  /** Speech has begun and its silence is not yet long enough to end it. */
   readonly speaking: boolean;
-  /** From the onset of the voice to its last sound: the silence behind it makes it no longer. 0 while nobody speaks. */
+  /** From the onset of the speech to its last sound, without the silence after it. 0 without speech. */
   readonly speech_ms: number;
-  /** Silence since the last sound of a voice, also while `speaking` still holds; 0 in the midst of a sound. Infinity before the first voice. */
+  /** Silence since the last sound of speech, even while `speaking` is still true; 0 during a sound. Infinity before the first speech. */
   readonly silence_ms: number;
   /** Loudness of the frame in dBFS. */
   readonly level_db: number;
 }
 
-/** Tells voice from silence, frame by frame (any length from 5 to 100 ms). */
+/** Detects speech frame by frame (5 to 100 ms long). */
 export interface Vad {
   push(pcm: Pcm): VoiceActivity;
   reset(): void;
 }
 
-/** What a turn looks like when it may be over. */
+/** A turn that may be over. */
 export interface EndpointingInput {
   readonly text: string;
   /** BCP 47. */
   readonly language: string;
-  /** The node waits for an answer as short as a word, a number or keys. */
+  /** The node expects an answer as short as a word, a number or DTMF. */
   readonly expects_short: boolean;
 }
 
-/** How long silence must last after these words until the turn counts as over, ms. Replaceable: rules by default. */
+/** Endpointing: how long silence must last after these words until the turn is over, ms. Replaceable; rules by default. */
 export interface Endpointing {
   waitMs(turn: EndpointingInput): number;
 }
 
-/** Cuts a growing text into what is synthesised in one go. Nothing is lost: all parts together are the text that was pushed, blanks between them aside. */
+/** Cuts a growing text into parts that are synthesised in one go. All parts together are the text that was pushed, apart from blanks between them. */
 export interface Chunker {
-  /** Takes a piece; gives the parts that are complete now, in order. */
+  /** Takes a piece; returns the parts that are complete now, in order. */
   push(piece: string): string[];
-  /** The text is complete: what is left, if anything. */
+  /** The text is complete: returns the parts that are left. */
   end(): string[];
 }
 
-/** Changes the rate of a stream of samples; keeps its state between pieces, so that pieces of any size give the same samples as one. */
+/** Changes the rate of a stream of samples. It keeps state between pieces: pieces of any size give the same samples as one. */
 export interface Resampler {
   push(pcm: Pcm): Pcm;
-  /** The last samples, once; the resampler begins anew after it. */
+  /** Returns the last samples and resets the resampler. */
   end(): Pcm;
 }
 
-/** Finds a tone that lasts: the beep of an answering machine (400 to 2000 Hz, at least 120 ms, nothing else in it). */
+/** Detects a voicemail beep: a pure tone of 400 to 2000 Hz for at least 120 ms. */
 export interface BeepDetector {
-  /** True once a beep has just ended. */
+  /** True when a beep has just ended. */
   push(pcm: Pcm): boolean;
 }

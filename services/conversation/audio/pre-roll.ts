@@ -1,13 +1,13 @@
 import type { Pcm } from "./port.ts";
 
-/** The last of a sound, as much as was asked for. */
+/** The last samples of a stream. */
 export interface PreRoll {
   push(pcm: Pcm): void;
-  /** All that is kept, in order; nothing is kept after it. */
+  /** Returns the kept samples in order and forgets them. */
   take(): Pcm;
 }
 
-/** Keeps so many samples in one piece of memory: frames that were kept themselves would each outlive a collection of garbage. */
+/** Keeps this many samples in one ring buffer: frames kept as objects would each survive a garbage collection. */
 export function preRoll(samples: number): PreRoll {
   const ring = new Int16Array(samples);
   let next = 0;

@@ -1,22 +1,22 @@
 import type { Pcm, Resampler } from "./port.ts";
 
-/** Reach of the filter to both sides, in samples of the slower rate: 24 to 8 kHz has 96 taps and 2 ms of delay. */
+/** Reach of the filter to both sides, in samples of the slower rate: 24 to 8 kHz needs 96 taps and 2 ms of delay. */
 const REACH_SAMPLES = 16;
-/** Where the filter is 6 dB down, as a part of the slower rate: 3.6 kHz at 8 kHz. */
+/** Cut-off (-6 dB) as a share of the slower rate: 3.6 kHz at 8 kHz. */
 const CUTOFF = 0.45;
-/** Kaiser's window: the higher, the quieter the aliases and the wider the slope. */
+/** Shape of the Kaiser window: higher values give quieter aliases and a wider slope. */
 const BETA = 5.5;
 const RATE_MIN_HZ = 4000;
 const RATE_MAX_HZ = 192_000;
-/** Rates without a common measure need a filter for every phase between them; this is far above 44.1 to 48 kHz. */
+/** Largest filter: rates with a small common divisor need many phases; 44.1 to 48 kHz stays far below. */
 const FILTER_MAX_TAPS = 200_000;
 const FILTERS_KEPT = 32;
-/** Sums that run side by side: a processor adds four at a time where one sum has to wait for itself. */
+/** Parallel sums: a processor adds four at a time where a single sum waits for itself. */
 const LANES = 4;
-/** Samples that are worked on at a time, so that the memory of a stream does not grow with its pieces. */
+/** Samples processed at a time, so that memory does not grow with the pieces. */
 const BLOCK_SAMPLES = 2048;
 
-/** A low pass cut into the phases between two samples, each stored in the order of the samples it meets. */
+/** A polyphase low-pass filter; each phase is stored in the order of the samples it meets. */
 interface Filter {
   readonly up: number;
   readonly down: number;
@@ -27,7 +27,7 @@ interface Filter {
 
 const commonMeasure = (a: number, b: number): number => (b === 0 ? a : commonMeasure(b, a % b));
 
-/** The modified Bessel function of order zero, which Kaiser's window is made of. */
+/** The modified Bessel function of order zero, for the Kaiser window. */
 function bessel(x: number): number {
   let term = 1;
   let sum = 1;
@@ -59,7 +59,7 @@ function design(from: number, to: number): Filter {
       phases[at + taps - 1 - t] = h;
       sum += h;
     }
-    // Every phase lets a constant through as it is: no tone at the rate of the phases.
+    // every phase has unit gain for a constant: no tone at the phase rate
     for (let t = 0; t < taps; t++) phases[at + t] = (phases[at + t] ?? 0) / sum;
   }
   return { up, down, taps, delay, phases };
@@ -82,7 +82,7 @@ function filterFor(from: number, to: number): Filter {
 
 const clipped = (value: number): number => (value > 32_767 ? 32_767 : value < -32_768 ? -32_768 : Math.round(value));
 
-/** One sample out: the taps of a phase over the samples it meets. The hottest loop of a call. */
+/** One output sample: the taps of a phase over the samples. The hottest loop of a call. */
 function weighed(phases: Float64Array, phase: number, window: Float64Array, sample: number, taps: number): number {
   let a = 0;
   let b = 0;
@@ -99,21 +99,21 @@ function weighed(phases: Float64Array, phase: number, window: Float64Array, samp
   return a + b + c + d;
 }
 
-/** The samples as they are, copied as the other resamplers do. */
+/** Copies the samples, as the other resamplers do. */
 const unchanged: Resampler = { push: (pcm) => pcm.slice(), end: () => new Int16Array(0) };
 
-/** Changes the rate of a stream by a windowed sinc in phases; what comes out is aligned in time with what went in. */
+/** A polyphase windowed-sinc resampler; its output is aligned in time with its input. */
 export function resampler(from: number, to: number): Resampler {
   if (from === to) return unchanged;
   const { up, down, taps, delay, phases } = filterFor(from, to);
   const kept = taps - 1;
   const window = new Float64Array(kept + BLOCK_SAMPLES);
-  // The place of the next sample out, in steps of 1/up of a sample in, counted from the first one that is not worked on yet.
+  // position of the next output sample in steps of 1/up input samples, from the first unprocessed one
   let next = delay;
   let taken = 0;
   let given = 0;
 
-  /** Takes `count` samples (silence where there is no source) and writes what they complete; tells how many that are. */
+  /** Takes `count` samples (silence without a source) and writes what they complete; returns the samples written. */
   function work(source: Pcm | null, at: number, count: number, out: Pcm, written: number): number {
     for (let i = 0; i < count; i++) window[kept + i] = source === null ? 0 : (source[at + i] ?? 0);
     let made = written;
@@ -150,7 +150,7 @@ export function resampler(from: number, to: number): Resampler {
   };
 }
 
-/** All of a sound at another rate. */
+/** Audio at another rate, as a whole. */
 export function resampleAll(pcm: Pcm, from: number, to: number): Pcm {
   if (from === to) return pcm.slice();
   const stream = resampler(from, to);

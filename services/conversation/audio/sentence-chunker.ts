@@ -1,27 +1,27 @@
 import type { Chunker } from "./port.ts";
 
-/** Shorter beginnings are not worth a request to a voice of their own. */
+/** A shorter beginning is not worth a synthesis request of its own. */
 const FIRST_MIN_CHARS = 12;
-/** From here on the first part may end at a comma, so that the voice sets in early. */
+/** From this length on the first part may end at a comma, so that speech begins early. */
 const FIRST_COMMA_CHARS = 25;
-/** A part is never longer, whatever the text; it is cut at a blank then. */
+/** Longest part; a longer one is cut at a blank. */
 const CHUNK_MAX_CHARS = 300;
-/** What may have to be seen behind a mark until it is known for an end. */
+/** Text after a mark that may be needed to decide whether it ends a sentence. */
 const AHEAD_CHARS = 20;
 
-/** Marks that end a sentence where a blank follows, and those of scripts that write no blank behind them. */
+/** Marks that end a sentence before a blank, and those of scripts without blanks. */
 const ENDS = ".!?…।॥؟۔";
 const WIDE_ENDS = "。！？｡";
-/** Marks that end a clause: enough for the first part. */
+/** Marks that end a clause, which is enough for the first part. */
 const CLAUSES = ";:؛";
 const WIDE_CLAUSES = "；：";
 const COMMAS = ",،";
 const WIDE_COMMAS = "，、";
 const ANY_MARK = new RegExp(`[${ENDS}${WIDE_ENDS}${CLAUSES}${WIDE_CLAUSES}${COMMAS}${WIDE_COMMAS}\\n]`, "gu");
-/** What may stand between a mark and the blank: more marks, quotes, brackets, markup. */
+/** Characters between a mark and the blank: more marks, quotes, brackets, markup. */
 const CLOSERS = /[.!?…।॥؟۔。！？"'”’»)\]*_`」』）]/u;
 
-/** Words whose dot ends no sentence. */
+/** Words whose dot does not end a sentence. */
 const ABBREVIATIONS = new Set([
   ..."dr mr mrs ms mx prof st mt jr sr rev gen sgt capt lt hon vs approx dept est ext fig inc ltd corp no nos vol al e.g i.e cf ave blvd apt".split(
     " ",
@@ -33,7 +33,7 @@ const ABBREVIATIONS = new Set([
     " ",
   ),
 ]);
-/** Words whose dot may end a sentence as well: it does where a capital follows. */
+/** Words whose dot ends a sentence only before a capital. */
 const SOMETIMES = new Set(
   "a.m p.m am pm etc usw enz u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec co".split(" "),
 );
@@ -41,11 +41,11 @@ const MONTH = /^(?:jan|feb|mär|mae|apr|mai|jun|jul|aug|sep|okt|nov|dez)/i;
 
 type Verdict = "end" | "none" | "unknown";
 
-/** The word that stands before a dot, dots within it included. */
+/** The word before a dot, with dots within it. */
 const wordBefore = (text: string, at: number): string =>
   /[\p{L}\p{N}.-]*$/u.exec(text.slice(Math.max(at - AHEAD_CHARS, 0), at))?.[0].toLowerCase() ?? "";
 
-/** Whether the dot at `at` ends a sentence; `rest` is what follows the blanks behind it. */
+/** Whether the dot at `at` ends a sentence; `rest` follows the blanks after it. */
 function dotEnds(text: string, at: number, rest: string): Verdict {
   const word = wordBefore(text, at);
   if (ABBREVIATIONS.has(word) || (/^\p{L}$/u.test(word) && word !== "i")) return "none";
@@ -58,7 +58,7 @@ function dotEnds(text: string, at: number, rest: string): Verdict {
   return /^\p{Ll}/u.test(rest) ? "none" : "end";
 }
 
-/** Where the marks, quotes and brackets behind a mark end. */
+/** End of the marks, quotes and brackets after a mark. */
 function closed(text: string, at: number): number {
   let end = at;
   while (end < text.length && CLOSERS.test(text.charAt(end))) end++;
@@ -78,7 +78,7 @@ function judge(text: string, at: number, first: boolean): { verdict: Verdict; en
   if (wide) return { verdict: "end", end };
   if (!/\s/.test(text.charAt(end))) return { verdict: "none", end };
   const rest = text.slice(end, end + AHEAD_CHARS).trimStart();
-  // Groups of a number that is dictated belong together.
+  // groups of a dictated number belong together
   if (/\d/.test(text.charAt(at - 1))) {
     if (rest === "") return { verdict: "unknown", end };
     if (/^[\d+(]/.test(rest)) return { verdict: "none", end };
@@ -86,7 +86,7 @@ function judge(text: string, at: number, first: boolean): { verdict: Verdict; en
   return { verdict: mark === "." || mark === "…" ? dotEnds(text, at, rest) : "end", end };
 }
 
-/** Where the first part of the text ends; null while that is not known. */
+/** End of the first part of the text; null: not known yet. */
 function partEnd(text: string, first: boolean): number | null {
   ANY_MARK.lastIndex = 0;
   for (let found = ANY_MARK.exec(text); found && found.index < CHUNK_MAX_CHARS; found = ANY_MARK.exec(text)) {
@@ -98,14 +98,14 @@ function partEnd(text: string, first: boolean): number | null {
   return text.length < CHUNK_MAX_CHARS + AHEAD_CHARS ? null : forcedEnd(text);
 }
 
-/** Where to cut a text that does not end in time: at its last blank, or through a word, but never through a character. */
+/** Where to cut a text without an end in time: at its last blank or within a word, but never within a character. */
 function forcedEnd(text: string): number {
   const blank = text.slice(0, CHUNK_MAX_CHARS + 1).search(/\s\S*$/);
   if (blank > 0) return blank;
   return /[\uD800-\uDBFF]/.test(text.charAt(CHUNK_MAX_CHARS - 1)) ? CHUNK_MAX_CHARS - 1 : CHUNK_MAX_CHARS;
 }
 
-/** Cuts a growing text into a first clause, so that the voice sets in early, and whole sentences after it. */
+/** Cuts a growing text into a first clause, so that speech begins early, and whole sentences after it. */
 export function sentenceChunker(): Chunker {
   let text = "";
   let first = true;

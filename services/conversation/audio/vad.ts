@@ -1,28 +1,28 @@
 import type { VoiceActivity, Pcm, Vad } from "./port.ts";
 
-/** Sound is judged in steps of this length, whatever the length of the frames. */
+/** Audio is analysed in steps of this length, whatever the length of the frames. */
 const STEP_MS = 10;
-/** A voice is believed after this long, and so much of it has to be sound; what is over before that was a click. */
+/** Speech begins after this long, of which this much must be sound; anything shorter is a click. */
 const START_MS = 80;
 const START_SOUND_MS = 60;
-/** Silence for this long ends a stretch of voice. */
+/** Silence that ends speech. */
 const STOP_MS = 300;
-/** Shorter pauses belong to the sound: between syllables, before a plosive. */
+/** A shorter pause belongs to the sound: between syllables, before a plosive. */
 const GAP_MS = 40;
-/** The quietest step within this long (ten blocks) tells the noise of the line: a voice dips more often. */
+/** The quietest step within ten blocks gives the noise floor: speech dips more often. */
 const FLOOR_BLOCKS = 10;
 const BLOCK_STEPS = 5;
-/** The quietest step of a noise lies about this far below the noise. */
+/** The quietest step of noise lies about this far below its mean. */
 const FLOOR_BIAS_DB = 3;
-/** No line is quieter, and none is so loud that a voice could not be told from it. */
+/** Bounds of the noise floor. */
 const FLOOR_MIN_DB = -60;
 const FLOOR_MAX_DB = -34;
-/** A voice begins this far above the noise, and holds as long as it stays above the second mark. */
+/** Speech begins this far above the noise and continues while it stays above the second threshold. */
 const ONSET_DB = 9;
 const HOLD_DB = 6;
-/** Whatever is quieter is nobody who talks into a telephone. */
+/** Speech into a telephone is never quieter. */
 const ONSET_MIN_DB = -45;
-/** What digital silence counts as. */
+/** Level of digital silence. */
 const SILENCE_DB = -96;
 
 const FULL_SCALE = 32_768 ** 2;
@@ -34,7 +34,7 @@ const FLOOR_MIN = FULL_SCALE * ratioOf(FLOOR_MIN_DB);
 const FLOOR_MAX = FULL_SCALE * ratioOf(FLOOR_MAX_DB);
 const ONSET_MIN = FULL_SCALE * ratioOf(ONSET_MIN_DB);
 
-/** Loudness of a sound in dBFS (a sine at full scale has -3), without what does not move. */
+/** Level in dBFS (a full-scale sine has -3), without the DC offset. */
 function levelDb(pcm: Pcm): number {
   let sum = 0;
   let squares = 0;
@@ -47,10 +47,10 @@ function levelDb(pcm: Pcm): number {
   return power <= 0 ? SILENCE_DB : Math.max(10 * Math.log10(power / FULL_SCALE), SILENCE_DB);
 }
 
-/** Power of the line's noise, step by step. */
+/** Tracks the power of the noise floor, step by step. */
 function noiseFloor(): (power: number) => number {
   const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
-  // What a call begins with is taken for noise until it dips, unless it is as loud as only a voice is: the greeting must not be interrupted by the line.
+  // the beginning of a call counts as noise until it dips, unless it is as loud as speech: line noise must not interrupt the greeting
   let [floor, lowest, steps] = [FLOOR_MAX, Infinity, 0];
   return (power) => {
     lowest = Math.min(lowest, power);
@@ -63,12 +63,12 @@ function noiseFloor(): (power: number) => number {
   };
 }
 
-/** The two hystereses over the power of each step: in level and in time. All times are ms of sound. */
+/** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
 function detector(): { step(power: number): void; hearing(level_db: number): VoiceActivity } {
   const floorAfter = noiseFloor();
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
-  /** End of the last sound, and of the last one that belonged to a voice. */
+  /** End of the last sound, and of the last sound of speech. */
   let [lastSound, lastVoice] = [0, -Infinity];
 
   function onSound(): void {
@@ -83,7 +83,7 @@ function detector(): { step(power: number): void; hearing(level_db: number): Voi
     step(power) {
       now += STEP_MS;
       const mark = Math.max(floorAfter(power) * ONSET, ONSET_MIN) * (state === "silence" ? 1 : HOLD);
-      // Two steps together even out the chance peaks of noise; the step itself keeps the end of a sound sharp.
+      // the mean of two steps evens out peaks of noise; the step itself keeps the end of a sound sharp
       const audible = power > mark && (power + before) / 2 > mark;
       before = power;
       if (audible) onSound();
@@ -102,11 +102,11 @@ function detector(): { step(power: number): void; hearing(level_db: number): Voi
   };
 }
 
-/** Tells voice from silence by loudness above the noise of the line; a microsecond a frame, and no memory of the sound. */
+/** Detects speech by its level above the noise floor; takes a microsecond a frame and keeps no audio. */
 export function energyVad({ rate }: { rate: number }): Vad {
   const stepSamples = Math.round((rate * STEP_MS) / 1000);
   let detect = detector();
-  // Of the step that is not whole yet.
+  // sums of the incomplete step
   let [sum, squares, filled] = [0, 0, 0];
   return {
     push(pcm) {

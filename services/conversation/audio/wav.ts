@@ -1,7 +1,7 @@
 import { aLaw, linear16, muLaw, type Codec } from "./g711.ts";
 import type { Pcm } from "./port.ts";
 
-/** What a wav says of its samples, and where they begin. `end`: null where the writer did not know it, as in a stream. */
+/** The format of a WAV and the position of its samples. `end` null: the writer did not know it, as in a stream. */
 export interface WavFormat {
   readonly rate: number;
   readonly channels: number;
@@ -10,31 +10,31 @@ export interface WavFormat {
   readonly end: number | null;
 }
 
-/** A wav's sound, channel by channel. */
+/** The samples of a WAV by channel. */
 export interface WavSound {
   readonly rate: number;
   readonly channels: number;
   readonly samples: readonly Pcm[];
 }
 
-/** Bytes before the sound of the wavs that are written here. */
+/** Bytes before the audio in the headers written here. */
 export const HEADER_BYTES = 44;
-/** The field of such a header that names the rate. */
+/** Offset of the rate in such a header. */
 export const RATE_AT = 24;
 const LINEAR = 1;
 const SAMPLE_BYTES = 2;
 const CHUNK_HEAD_BYTES = 8;
 const RIFF_HEAD_BYTES = 12;
 const FORMAT_BYTES = 16;
-/** Of the extensible kind the real number of the format stands here. */
+/** Offset of the actual format in an extensible header. */
 const SUBFORMAT_AT = 24;
 const EXTENSIBLE = 0xfffe;
 const MAX_CHANNELS = 8;
 const MAX_RATE_HZ = 192_000;
-/** Writers that can't go back leave nothing, or all ones, for the size. */
+/** Writers of streams leave zeros or all ones for the size. */
 const UNKNOWN_FROM = 0x7fff_ffff;
 
-/** The header of a wav of linear 16 bit samples, with so many bytes of sound in all. */
+/** The header of a WAV of linear 16 bit samples with so many bytes of audio in all. */
 export function wavHeaderOf(rate: number, channels: number, bytes: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   const frame = channels * SAMPLE_BYTES;
@@ -53,7 +53,7 @@ export function wavHeaderOf(rate: number, channels: number, bytes: number): Buff
   return header;
 }
 
-/** The sound as a wav, mono, 16 bit. */
+/** The audio as a WAV, mono, 16 bit. */
 export const wavOf = (pcm: Pcm, rate: number): Buffer =>
   Buffer.concat([wavHeaderOf(rate, 1, pcm.length * SAMPLE_BYTES), linear16.encode(pcm)]);
 
@@ -72,7 +72,7 @@ function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
   return { rate, channels, codec };
 }
 
-/** Reads the head of a wav of which at least the beginning is there; null where more of it is needed. Throws where it is none, or of a kind nobody sends. */
+/** Reads the header of a WAV from its first bytes; null: more bytes are needed. Throws RangeError for anything else and for unsupported formats. */
 export function wavFormat(bytes: Uint8Array): WavFormat | null {
   const wav = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (wav.length < RIFF_HEAD_BYTES) return null;
@@ -89,13 +89,13 @@ export function wavFormat(bytes: Uint8Array): WavFormat | null {
     }
     if (name === "fmt " && body + size > wav.length) return null;
     if (name === "fmt ") format = formatOf(wav.subarray(body, body + size));
-    // Chunks of an odd size are followed by one byte of nothing.
+    // chunks of an odd size are padded by one byte
     at = body + size + (size % 2);
   }
   return null;
 }
 
-/** Reads a whole wav: linear 16 bit or G.711; what stands beside the sound is passed over, and a size that is not known, or too large, means to the end. */
+/** Reads a whole WAV of linear 16 bit or G.711. Skips other chunks; an unknown or too large size means to the end. */
 export function readWav(bytes: Uint8Array): WavSound {
   const format = wavFormat(bytes);
   if (!format) throw new RangeError("a wav that is cut before its sound");

@@ -36,7 +36,7 @@ export interface ModelAddresses {
 }
 
 /** The deployment's own two endpoints of a kind. `model` of the second undefined: that of the first. */
-interface Own {
+interface OwnEndpoints {
   readonly first: ModelAddress;
   readonly fallback: (Omit<ModelAddress, "model"> & { readonly model: string | undefined }) | null;
 }
@@ -45,7 +45,7 @@ const needed = (value: string | undefined, name: string, what: string): string =
   value ?? fail("NOT_AVAILABLE", `${name} is not set; name the ${what}.`);
 const checkOf = (prefix: string): string => `${prefix}_BASE_URL, ${prefix}_API_KEY and ${prefix}_MODEL`;
 
-const ownChat = (env: Env): Own => ({
+const ownChat = (env: Env): OwnEndpoints => ({
   first: {
     base_url: env.OPENAI_BASE_URL,
     key: env.OPENAI_API_KEY,
@@ -63,7 +63,7 @@ const ownChat = (env: Env): Own => ({
         },
 });
 
-const ownTranscription = (env: Env): Own => ({
+const ownTranscription = (env: Env): OwnEndpoints => ({
   first: {
     base_url: needed(env.STT_BASE_URL, "STT_BASE_URL", "endpoint that transcribes what the customer says"),
     key: env.STT_API_KEY,
@@ -81,7 +81,7 @@ const ownTranscription = (env: Env): Own => ({
         },
 });
 
-const ownSpeech = (env: Env): Own => ({
+const ownSpeech = (env: Env): OwnEndpoints => ({
   first: {
     base_url: needed(env.TTS_BASE_URL, "TTS_BASE_URL", "endpoint that speaks"),
     key: env.TTS_API_KEY,
@@ -104,7 +104,7 @@ const ownSpeech = (env: Env): Own => ({
         },
 });
 
-const ownRealtime = (env: Env): Own => ({
+const ownRealtime = (env: Env): OwnEndpoints => ({
   first: {
     base_url: needed(env.REALTIME_BASE_URL, "REALTIME_BASE_URL", "endpoint that speaks the Realtime protocol"),
     key: env.REALTIME_API_KEY,
@@ -115,7 +115,7 @@ const ownRealtime = (env: Env): Own => ({
   fallback: null,
 });
 
-const OWN: Readonly<Record<ModelKind, (env: Env) => Own>> = {
+const OWN: Readonly<Record<ModelKind, (env: Env) => OwnEndpoints>> = {
   chat: ownChat,
   evaluation: ownChat,
   transcription: ownTranscription,

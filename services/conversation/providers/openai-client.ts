@@ -18,7 +18,7 @@ const sharedDispatcher = (): Dispatcher =>
   ));
 
 /** A client of an endpoint through the `openai` package, loaded at the first question; its own retries, logs and environment variables are off. */
-export function modelClient(address: Pick<ModelAddress, "base_url" | "key">): () => Promise<OpenAI> {
+export function openAiClient(address: Pick<ModelAddress, "base_url" | "key">): () => Promise<OpenAI> {
   let client: Promise<OpenAI> | null = null;
   return () =>
     (client ??= import("openai").then(

@@ -12,7 +12,7 @@ import { recordingKey } from "../../../shared/storage/recordings.ts";
 import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "./stereo-recorder.ts";
 import { repairWavFile, wavFileSink, WAV_HEADER_BYTES } from "./wav-file.ts";
 
-/** What recordings of our own are made with. */
+/** Dependencies of session recordings. */
 export interface SessionRecordingsDeps {
   env: Pick<Env, "RECORDINGS_DIR">;
   ids: Pick<Ids, "uuid">;
@@ -21,21 +21,21 @@ export interface SessionRecordingsDeps {
   log: Log;
 }
 
-/** The talks that are recorded here. */
+/** Recordings of conversations that this process makes itself. */
 export interface SessionRecordings {
-  /** Records a talk from now on. Never throws, and its recorder neither: what can't be recorded is logged. */
+  /** Starts a recording. Neither it nor its recorder throws: failures are logged. */
   record(call_ref: string, rate: 8000 | 16_000): Recorder;
-  /** One pass, to be made at the start and every minute: finishes and keeps what processes that died, or talks whose dialer could not be told, have left. Gives how many were kept. */
+  /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. Resolves with the number that was kept. */
   recoverLeftovers(): Promise<number>;
 }
 
-/** Where talks grow while they last; no key begins with a dot. */
-const GROWING = ".talks";
+/** Folder of unfinished recordings; no storage key begins with a dot. */
+const UNFINISHED = ".talks";
 const CONTENT_TYPE = "audio/wav";
-/** A file that nobody has touched for so long is left over; silence is not written, so each pass touches those of its own process. */
-const LEFT_MS = 300_000;
-/** Taken up in one pass; more wait for the next. */
-const MAX_ADOPTED = 20;
+/** A file untouched for this long is left over. Silence is not written, so each pass touches the files of its own process. */
+const LEFTOVER_AFTER_MS = 300_000;
+/** Recovered in one pass; further files wait for the next. */
+const MAX_RECOVERED = 20;
 const DAY_CHARS = 10;
 const NAME = /^(\d{4}-\d{2}-\d{2})_([0-9a-fA-F-]{36}\.[1-9]\d*)\.wav$/;
 
@@ -43,104 +43,104 @@ const isGone = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 
 class Recordings implements SessionRecordings {
-  readonly #parts: SessionRecordingsDeps;
+  readonly #deps: SessionRecordingsDeps;
   readonly #dir: string;
   readonly #local: Storage;
-  /** Files of talks that are being recorded or kept by this process. */
-  readonly #busy = new Set<string>();
+  /** Files that this process records or stores. */
+  readonly #inUse = new Set<string>();
 
-  constructor(parts: SessionRecordingsDeps) {
-    this.#parts = parts;
-    const { env, clock, ids } = parts;
-    this.#dir = join(resolve(env.RECORDINGS_DIR), GROWING);
+  constructor(deps: SessionRecordingsDeps) {
+    this.#deps = deps;
+    const { env, clock, ids } = deps;
+    this.#dir = join(resolve(env.RECORDINGS_DIR), UNFINISHED);
     this.#local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
   }
 
   record(call_ref: string, rate: 8000 | 16_000): Recorder {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     const name = `${clock.now().toISOString().slice(0, DAY_CHARS)}_${call_ref}.wav`;
     const file = wavFileSink(join(this.#dir, name), rate);
-    this.#busy.add(name);
+    this.#inUse.add(name);
     const sink: RecordingSink = {
       ...file,
       finish: async (bytes) => {
         await file.finish(bytes);
-        await this.#kept(name, rate);
+        await this.#store(name, rate);
       },
     };
     const recorder = stereoRecorder({
       rate,
       clock,
       open: () => sink,
-      fault: (error) =>
+      onFault: (error) =>
         log.warn(
           { event: "recording.not_made", call_ref, error: errorForLog(error) },
-          "A talk could not be recorded as it should.",
+          "A conversation could not be recorded completely.",
         ),
     });
     return {
       ...recorder,
       end: async () => {
         await recorder.end();
-        this.#busy.delete(name);
+        this.#inUse.delete(name);
       },
     };
   }
 
   async recoverLeftovers(): Promise<number> {
-    let kept = 0;
-    await this.#touchOwn();
-    for (const name of (await this.#left()).slice(0, MAX_ADOPTED)) {
-      if (await this.#adopted(name)) kept += 1;
+    let recovered = 0;
+    await this.#touchInUse();
+    for (const name of (await this.#leftovers()).slice(0, MAX_RECOVERED)) {
+      if (await this.#recover(name)) recovered += 1;
     }
-    return kept;
+    return recovered;
   }
 
-  /** Other processes that share the folder see that these are not left over. */
-  async #touchOwn(): Promise<void> {
-    const now = this.#parts.clock.now();
-    // one that is not on the disk yet needs no touch
-    for (const name of this.#busy) await utimes(join(this.#dir, name), now, now).catch(() => undefined);
+  /** Marks the files of this process for other processes that share the folder. */
+  async #touchInUse(): Promise<void> {
+    const now = this.#deps.clock.now();
+    // a file that is not on the disk yet needs no touch
+    for (const name of this.#inUse) await utimes(join(this.#dir, name), now, now).catch(() => undefined);
   }
 
-  /** Files that nobody writes to any more, oldest first. */
-  async #left(): Promise<string[]> {
+  /** Files that no process writes any more, oldest first. */
+  async #leftovers(): Promise<string[]> {
     const names = await readdir(this.#dir).catch((error: unknown) => {
       if (isGone(error)) return [];
       throw error;
     });
-    const before = this.#parts.clock.now().getTime() - LEFT_MS;
-    const left: string[] = [];
+    const before = this.#deps.clock.now().getTime() - LEFTOVER_AFTER_MS;
+    const leftovers: string[] = [];
     for (const name of names.toSorted()) {
-      if (!NAME.test(name) || this.#busy.has(name)) continue;
+      if (!NAME.test(name) || this.#inUse.has(name)) continue;
       const found = await stat(join(this.#dir, name)).catch(() => null);
-      if (found && found.mtimeMs < before) left.push(name);
+      if (found && found.mtimeMs < before) leftovers.push(name);
     }
-    return left;
+    return leftovers;
   }
 
-  async #adopted(name: string): Promise<boolean> {
+  async #recover(name: string): Promise<boolean> {
     const path = join(this.#dir, name);
-    this.#busy.add(name);
+    this.#inUse.add(name);
     try {
       const rate = await repairWavFile(path);
-      if (rate !== null) return await this.#kept(name, rate);
+      if (rate !== null) return await this.#store(name, rate);
       await rm(path, { force: true });
     } catch (error) {
-      this.#parts.log.warn(
+      this.#deps.log.warn(
         { event: "recording.left", error: errorForLog(error) },
-        "A recording that was left over could not be read; it is tried again.",
+        "A leftover recording could not be read; it is tried again.",
       );
     } finally {
-      this.#busy.delete(name);
+      this.#inUse.delete(name);
     }
     return false;
   }
 
-  /** Puts a finished file where recordings are kept, and tells the dialer; what fails is done again by `adopt`. May be repeated. */
-  async #kept(name: string, rate: number): Promise<boolean> {
+  /** Moves a finished file to the store and reports it to the dialer. Idempotent; `recoverLeftovers` repeats what failed. True: the recording was kept. */
+  async #store(name: string, rate: number): Promise<boolean> {
     const [, day = "", call_ref = ""] = NAME.exec(name) ?? [];
-    const { bus, log } = this.#parts;
+    const { bus, log } = this.#deps;
     const path = join(this.#dir, name);
     try {
       const key = recordingKey(call_ref, new Date(day), CONTENT_TYPE);
@@ -166,5 +166,5 @@ class Recordings implements SessionRecordings {
   }
 }
 
-/** Keeps the recordings this process makes, under the folder that all recordings are in. */
-export const sessionRecordings = (parts: SessionRecordingsDeps): SessionRecordings => new Recordings(parts);
+/** Records into the folder of all recordings. */
+export const sessionRecordings = (deps: SessionRecordingsDeps): SessionRecordings => new Recordings(deps);

@@ -3,38 +3,38 @@ import { dirname } from "node:path";
 import { HEADER_BYTES, RATE_AT, wavHeaderOf } from "../audio/wav.ts";
 import { FRAME_BYTES, type RecordingSink } from "./stereo-recorder.ts";
 
-/** Bytes before the sound of a WAV file. */
+/** Bytes before the audio of a WAV file. */
 export const WAV_HEADER_BYTES = HEADER_BYTES;
-const SIDES = 2;
+const CHANNELS = 2;
 
-/** The header of a stereo WAV file with so many bytes of sound. */
-export const wavHeader = (rate: number, bytes: number): Buffer => wavHeaderOf(rate, SIDES, bytes);
+/** The header of a stereo WAV file with so many bytes of audio. */
+export const wavHeader = (rate: number, bytes: number): Buffer => wavHeaderOf(rate, CHANNELS, bytes);
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;)
     done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
-/** Makes the file say how long it is; what was never written is silence. */
+/** Writes the final length into the header; what was never written is silence. */
 async function complete(file: FileHandle, rate: number, bytes: number): Promise<void> {
   await file.truncate(WAV_HEADER_BYTES + bytes);
   await writeAll(file, wavHeader(rate, bytes), 0);
   await file.sync();
 }
 
-/** A WAV file that grows while the talk lasts. It must not exist. Until it is finished its header says that it is empty. */
+/** A WAV file that grows during the conversation. It must not exist. Its header says that it is empty until it is finished. */
 export function wavFileSink(path: string, rate: number): RecordingSink {
   let opened: Promise<FileHandle> | null = null;
-  let isMade = false;
-  const make = async (): Promise<FileHandle> => {
+  let isCreated = false;
+  const create = async (): Promise<FileHandle> => {
     await mkdir(dirname(path), { recursive: true });
     const file = await open(path, "wx");
-    isMade = true;
+    isCreated = true;
     await writeAll(file, wavHeader(rate, 0), 0);
     return file;
   };
-  const file = (): Promise<FileHandle> => (opened ??= make());
-  const shut = async (): Promise<void> => {
+  const file = (): Promise<FileHandle> => (opened ??= create());
+  const closeFile = async (): Promise<void> => {
     if (opened) await (await opened).close();
     opened = null;
   };
@@ -44,16 +44,16 @@ export function wavFileSink(path: string, rate: number): RecordingSink {
     },
     async finish(bytes) {
       await complete(await file(), rate, bytes);
-      await shut();
+      await closeFile();
     },
     async abandon() {
-      await shut().catch(() => undefined);
-      if (isMade) await rm(path, { force: true });
+      await closeFile().catch(() => undefined);
+      if (isCreated) await rm(path, { force: true });
     },
   };
 }
 
-/** Finishes the file of a talk whose process died: as long as what of it reached the disk. Gives its rate; null: nothing of it did. */
+/** Completes the file of a crashed process with the audio that reached the disk. Returns its rate, samples a second; null: there is no audio. */
 export async function repairWavFile(path: string): Promise<number | null> {
   const file = await open(path, "r+");
   try {

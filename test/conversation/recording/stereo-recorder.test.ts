@@ -94,7 +94,7 @@ const recorderOn = (clock: VirtualClock, sink: RecordingSink, faults: unknown[] 
     rate: RATE,
     clock,
     open: () => sink,
-    fault: (error) => {
+    onFault: (error) => {
       faults.push(error);
     },
   });

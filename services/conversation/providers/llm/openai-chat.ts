@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 import type { ChatMessage } from "../../dialogue/chat-messages.ts";
 import type { ModelAddress } from "../addresses.ts";
-import { modelClient } from "../openai-client.ts";
+import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf } from "../model-errors.ts";
 import type { ChatPiece, ChatStream } from "../port.ts";
 
@@ -19,7 +19,7 @@ const toOpenAi = (m: ChatMessage): OpenAI.Chat.Completions.ChatCompletionMessage
 
 /** Streams chat completions. Of two questions in one node the first is a beginning of the second, byte for byte: functions, role and task come first. */
 export function openAiChat(address: ChatAddress): ChatStream {
-  const connect = modelClient(address);
+  const connect = openAiClient(address);
 
   return async function* stream(request, signal): AsyncGenerator<ChatPiece> {
     try {

@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../../../shared/clock.ts";
 import { wavOf } from "../../audio/wav.ts";
 import type { ModelAddress } from "../addresses.ts";
-import { modelClient } from "../openai-client.ts";
+import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import { ModelError } from "../port.ts";
@@ -74,7 +74,7 @@ export function openAiTranscriber(
   { limit = processLimit, onFailover }: { limit?: LimitFunction; onFailover?: FailoverListener } = {},
 ): Transcriber {
   const endpointAt = (address: ModelAddress): Transcriber => {
-    const connect = modelClient(address);
+    const connect = openAiClient(address);
     return (segment, signal) => askOnce(connect, address, clock, segment, signal);
   };
   const order = failover(endpointAt(first), second && endpointAt(second), clock, onFailover);

@@ -4,13 +4,13 @@ import { resampler } from "../../audio/resampler.ts";
 import { wavFormat, type WavFormat } from "../../audio/wav.ts";
 import { ModelError } from "../port.ts";
 
-/** Turns the bytes of a speech model into samples of the rate that was asked for. */
+/** Decodes the bytes of a speech model into samples of the requested rate. */
 export interface AudioDecoder {
   push(bytes: Uint8Array): Int16Array;
   end(): Int16Array;
 }
 
-/** Files with so much before their sound are none we know. */
+/** Longest header of a supported file. */
 const MAX_HEADER_BYTES = 4096;
 const MAGIC_BYTES = 4;
 const FILES = ["ID3", "OggS", "fLaC"];
@@ -37,7 +37,7 @@ const firstChannel = (pcm: Int16Array, channels: number): Int16Array =>
     ? pcm
     : Int16Array.from({ length: Math.floor(pcm.length / channels) }, (_, i) => pcm[i * channels] ?? 0);
 
-/** A reader for one answer. `rate`: that of raw samples, and of what comes out; where a WAV says another, its header is believed and the sound resampled. */
+/** A decoder for one answer. `rate`: that of raw samples and of the output; a WAV with another rate is resampled. */
 export function audioDecoder(rate: number): AudioDecoder {
   let head: Buffer | null = Buffer.alloc(0);
   let rest: Buffer = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { ModelAddress } from "../addresses.ts";
-import { modelClient } from "../openai-client.ts";
+import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { ModelError, type SpeechModel } from "../port.ts";
 import { audioDecoder } from "./audio-decoder.ts";
@@ -82,7 +82,7 @@ async function* speakOnce(
 
 /** A speech model over `POST /audio/speech` that streams its audio; asked once more where the first try fails before its first audio. */
 export function openAiSpeech(how: OpenAiSpeechOptions): SpeechModel {
-  const connect = modelClient(how.address);
+  const connect = openAiClient(how.address);
   return {
     rate: how.rate,
     signature: [how.address.base_url ?? "", how.address.model, how.voice, how.rate].join(" "),
