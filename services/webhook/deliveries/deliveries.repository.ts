@@ -1,13 +1,13 @@
 import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/identity.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../../shared/contracts/webhook.ts";
-import { joining } from "../../../shared/joining.ts";
+import { batched } from "../../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { insertNew } from "../../../shared/unordered-insert.ts";
 import type { BodilessDelivery, DeliveryDoc } from "./deliveries.model.ts";
 import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 
-/** What taking a delivery must know of it. */
+/** What taking the lease of a delivery needs. */
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at">;
 /** Whose deliveries, within the scope. */
 export interface ListFilter {
@@ -26,10 +26,10 @@ export interface DeliveriesRepository {
   dueOf(host: string, now: Date, limit: number): Promise<DueDelivery[]>;
   /** Takes deliveries until then, in the name `taker`; those that others took meanwhile are not among the answer. */
   take(due: readonly DueDelivery[], until: Date, taker: string): Promise<DeliveryDoc[]>;
-  /** Runs a move; moves of one moment are written in one go. Whether its guard held is not told. */
-  transition(transitionAlone: DeliveryTransition): Promise<void>;
-  /** Runs a move; the delivery as it is afterwards, or null when the guard no longer held. */
-  move(move: DeliveryTransition): Promise<DeliveryDoc | null>;
+  /** Makes a transition; those of one moment are written in one go. It does not say whether the guard held. */
+  transition(transition: DeliveryTransition): Promise<void>;
+  /** Makes a transition; the delivery as it is afterwards, or null when the guard no longer held. */
+  transitionOne(transition: DeliveryTransition): Promise<DeliveryDoc | null>;
   /** Ends what has been due since before then; how many. */
   giveUp(dueBefore: Date, now: Date): Promise<number>;
   /** The deliveries of a lead, oldest first. */
@@ -39,36 +39,42 @@ export interface DeliveriesRepository {
   page(scope: Scope, filter: ListFilter, after: PageFilter, size: number): Promise<BodilessDelivery[]>;
 }
 
-/** Deliveries looked at to find hosts; a host that fills a look is stepped over by the next one. */
+/** Deliveries read to find hosts; a host that fills a read is passed over by the next one. */
 const HOSTS_PER_SCAN = 20;
-/** Moves of one moment that go to the database together. */
+/** Transitions of one moment that share a write. */
 const TRANSITIONS_PER_WRITE = 100;
 
 const newestFirst = (a: BodilessDelivery, b: BodilessDelivery): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
+const listed = (model: Model<DeliveryDoc>, filter: Record<string, unknown>) =>
+  model.find(filter, { body: 0 }).lean<BodilessDelivery[]>();
+
 /** The repository over a mongoose model. */
 export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepository {
-  const writeAll = (moves: readonly DeliveryTransition[]) =>
+  const writeAll = (transitions: readonly DeliveryTransition[]) =>
     model.bulkWrite(
-      moves.map(({ filter, update }) => ({ updateOne: { filter, update } })),
+      transitions.map(({ filter, update }) => ({ updateOne: { filter, update } })),
       { ordered: false },
     );
-  const transitionBatched = joining(async (moves: DeliveryTransition[]) => {
-    await writeAll(moves);
-    return moves.map(() => true);
-  }, TRANSITIONS_PER_WRITE);
-  const list = (filter: Record<string, unknown>) => model.find(filter, { body: 0 }).lean<BodilessDelivery[]>();
+  const transitionBatched = batched(
+    async (transitions: DeliveryTransition[]) => {
+      await writeAll(transitions);
+      return transitions.map(() => true);
+    },
+    { maxItems: TRANSITIONS_PER_WRITE },
+  );
+  const list = (filter: Record<string, unknown>) => listed(model, filter);
   return {
     insert: (docs) => insertNew(model, docs),
     async hostsDue(from, now) {
-      const looked = await model
+      const found = await model
         .find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
         .sort({ host: 1, next_try_at: 1 })
         .limit(HOSTS_PER_SCAN)
         .lean<{ host: string }[]>();
-      const hosts = [...new Set(looked.map((d) => d.host))];
-      return { hosts, next: looked.length === HOSTS_PER_SCAN ? (hosts.at(-1) ?? null) : null };
+      const hosts = [...new Set(found.map((d) => d.host))];
+      return { hosts, next: found.length === HOSTS_PER_SCAN ? (hosts.at(-1) ?? null) : null };
     },
     dueOf: (host, now, limit) =>
       model
@@ -84,25 +90,34 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
     transition: async (m) => {
       await transitionBatched(m);
     },
-    move: (m) => model.findOneAndUpdate(m.filter, m.update, { returnDocument: "after" }).lean<DeliveryDoc>(),
+    transitionOne: ({ filter, update }) =>
+      model.findOneAndUpdate(filter, update, { returnDocument: "after" }).lean<DeliveryDoc>(),
     async giveUp(dueBefore, now) {
       const m = giveUp(dueBefore, now);
       return (await model.updateMany(m.filter, m.update)).modifiedCount;
     },
     ofLead: (lead_id, limit) => list({ lead_id }).sort({ created_at: 1 }).limit(limit),
     lastOf: async (lead_id) => (await list({ lead_id }).sort({ created_at: -1 }).limit(1))[0] ?? null,
-    async page(scope, { state, ...owners }, after, size) {
-      const owner = Object.fromEntries(Object.entries(owners).filter(([, id]) => id !== undefined));
-      const states = state === undefined ? DELIVERY_STATES : [state];
-      // One read per state, each in the order of its index: merged, none needs sorting in the database.
-      const pages = await Promise.all(
-        states.map((of) =>
-          list({ $and: [within(scope), owner, { state: of }, after] })
-            .sort(PAGE_ORDER)
-            .limit(size),
-        ),
-      );
-      return pages.flat().sort(newestFirst).slice(0, size);
-    },
+    page: (scope, filter, after, size) => page(model, scope, filter, after, size),
   };
+}
+
+/** One read per state, each in the order of its index: merged, none needs sorting in the database. */
+async function page(
+  model: Model<DeliveryDoc>,
+  scope: Scope,
+  { state, ...owners }: ListFilter,
+  after: PageFilter,
+  size: number,
+): Promise<BodilessDelivery[]> {
+  const owner = Object.fromEntries(Object.entries(owners).filter(([, id]) => id !== undefined));
+  const states = state === undefined ? DELIVERY_STATES : [state];
+  const pages = await Promise.all(
+    states.map((of) =>
+      listed(model, { $and: [within(scope), owner, { state: of }, after] })
+        .sort(PAGE_ORDER)
+        .limit(size),
+    ),
+  );
+  return pages.flat().sort(newestFirst).slice(0, size);
 }

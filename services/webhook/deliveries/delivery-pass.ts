@@ -4,89 +4,97 @@ import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
 
-/** How often the database is asked which hosts have deliveries due: retries, and what other processes left behind. */
+/** Between two scans for hosts that have deliveries due: retries, and what other processes left behind. */
 const SCAN_INTERVAL_MS = 1000;
-/** Looks for hosts in one pass; the next pass goes on where this one stopped. */
+/** Reads of one scan; the next pass goes on where this one stopped. */
 const MAX_SCANS = 25;
-/** Hosts whose deliveries are read side by side. */
+/** Hosts whose deliveries are read at once. */
 const HOSTS_AT_ONCE = 20;
 /** A delivery that has been due this long without a try, as its host is unwell and others come first, is given up: longer than all its tries would take. */
 export const GIVE_UP_MS = 7 * 86_400_000;
 const GIVE_UP_EVERY_MS = 60_000;
 
-/** One pass of the delivering loop: takes due deliveries and begins to send them. True: there is more to be taken. */
-export type DeliveryPass = () => Promise<boolean>;
+/** What the pass needs. */
+export interface PassDeps extends Pick<ServiceDeps, "clock" | "ids" | "log"> {
+  deliveries: DeliveriesRepository;
+  hosts: HostSlots;
+  sender: DeliverySender;
+}
 
 /**
- * Makes the pass. Hosts are looked for by themselves, then read one by one, each for as many deliveries as it has places:
- * a host that has none costs a look over its name, whatever it has due.
+ * The pass of the delivery loop: takes due deliveries and begins to send them. It scans for hosts first, then reads each host for as many deliveries as it has
+ * slots: a host that has none costs one key of the index, whatever it has due.
  */
-export function deliveryPass(
-  deps: ServiceDeps,
-  deliveries: DeliveriesRepository,
-  hosts: HostSlots,
-  work: DeliverySender,
-): DeliveryPass {
-  const { clock } = deps;
-  let from: string | null = null;
-  let [lookAt, giveUpAt] = [-Infinity, -Infinity];
+export class DeliveryPass {
+  readonly #deps: PassDeps;
+  #from: string | null = null;
+  #scanAt = -Infinity;
+  #giveUpAt = -Infinity;
 
-  /** Finds out which hosts have deliveries due; true: there may be more hosts. */
-  async function look(): Promise<boolean> {
-    if (clock.monotonicMs() < lookAt) return false;
+  constructor(deps: PassDeps) {
+    this.#deps = deps;
+  }
+
+  /** One pass; true: there is more to be taken. */
+  async run(): Promise<boolean> {
+    await this.#giveUpOld();
+    const more = await this.#scanHosts();
+    await this.#takeNext();
+    return more || this.#deps.hosts.anyNext();
+  }
+
+  /** Finds the hosts that have deliveries due; true: there may be more hosts. */
+  async #scanHosts(): Promise<boolean> {
+    const { clock, deliveries, hosts } = this.#deps;
+    if (clock.monotonicMs() < this.#scanAt) return false;
     for (let i = 0; i < MAX_SCANS; i++) {
-      const found = await deliveries.hostsDue(from, clock.now());
+      const found = await deliveries.hostsDue(this.#from, clock.now());
       for (const host of found.hosts) hosts.enqueue(host);
-      from = found.next;
-      if (from === null) {
-        lookAt = clock.monotonicMs() + SCAN_INTERVAL_MS;
+      this.#from = found.next;
+      if (this.#from === null) {
+        this.#scanAt = clock.monotonicMs() + SCAN_INTERVAL_MS;
         return false;
       }
     }
     return true;
   }
 
-  async function takeNext(): Promise<void> {
+  async #takeNext(): Promise<void> {
+    const { clock, deliveries, hosts, ids, sender } = this.#deps;
     const next = hosts.next(HOSTS_AT_ONCE);
     if (next.length === 0) return;
-    const places = new Map(next.map((n) => [n.host, n.places]));
+    const slots = new Map(next.map((one) => [one.host, one.slots]));
     try {
       const due = await Promise.all(
-        next.map(async ({ host, places: { length } }) => {
+        next.map(async ({ host, slots: { length } }) => {
           const found = await deliveries.dueOf(host, clock.now(), length);
           if (found.length === length) hosts.enqueue(host);
           return found;
         }),
       );
-      const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), deps.ids.uuid());
-      for (const d of taken) {
-        const place = places.get(d.host)?.pop();
-        if (place) work.begin(d, place);
+      const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), ids.uuid());
+      for (const delivery of taken) {
+        const slot = slots.get(delivery.host)?.pop();
+        if (slot) sender.begin(delivery, slot);
       }
     } catch (error) {
-      for (const host of places.keys()) hosts.enqueue(host);
+      for (const host of slots.keys()) hosts.enqueue(host);
       throw error;
     } finally {
-      for (const place of [...places.values()].flat()) place.release();
+      for (const slot of [...slots.values()].flat()) slot.release();
     }
   }
 
-  async function giveUpOld(): Promise<void> {
-    if (clock.monotonicMs() < giveUpAt) return;
-    giveUpAt = clock.monotonicMs() + GIVE_UP_EVERY_MS;
+  async #giveUpOld(): Promise<void> {
+    const { clock, deliveries, log } = this.#deps;
+    if (clock.monotonicMs() < this.#giveUpAt) return;
+    this.#giveUpAt = clock.monotonicMs() + GIVE_UP_EVERY_MS;
     const now = clock.now();
-    const given = await deliveries.giveUp(plusMs(now, -GIVE_UP_MS), now);
-    if (given > 0)
-      deps.log.warn(
-        { event: "webhook.given_up", deliveries: given },
-        "reports could not be tried for days, as their hosts are unwell; they are listed as exhausted",
+    const count = await deliveries.giveUp(plusMs(now, -GIVE_UP_MS), now);
+    if (count > 0)
+      log.warn(
+        { event: "webhook.given_up", deliveries: count },
+        "webhook events could not be tried for days, as their hosts are unwell; they are listed as exhausted",
       );
   }
-
-  return async () => {
-    await giveUpOld();
-    const more = await look();
-    await takeNext();
-    return more || hosts.anyNext();
-  };
 }

@@ -1,102 +1,102 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { crashPoint } from "../../../shared/crash.ts";
+import { taskSet } from "../../../shared/deadline.ts";
 import { errorForLog } from "../../../shared/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { recordTry } from "../rules/delivery-state-machine.ts";
 import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
+import type { PauseChange } from "../hosts/host-records.ts";
 import type { Secrets } from "../secrets/secrets.repository.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sign } from "../rules/signature.ts";
-import { verdictOf, type TryResult } from "../rules/delivery-verdict.ts";
+import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delivery-verdict.ts";
 
-/** How long a taken delivery is its sender's: longer than a try may last. */
+const MS_PER_SECOND = 1000;
+/** The lease of a delivery that is sent: longer than a try may last. */
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 
-/** What sending stands on. */
-export interface SenderDeps {
+/** What sending a delivery needs. */
+export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "random"> {
   deliveries: DeliveriesRepository;
   secrets: Secrets;
-  sender: WebhookClient;
+  client: WebhookClient;
   hosts: HostSlots;
+  /** Runs when a request ended and hosts wait for its slot. */
+  onRoom(): void;
 }
 
-/** Tries under way. */
-export interface DeliverySender {
-  /** Begins one try of a delivery that was taken; what comes of it is written down. */
-  begin(d: DeliveryDoc, place: HostSlot): void;
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>;
-}
+/** Sends deliveries whose lease this process took. */
+export class DeliverySender {
+  readonly #deps: SenderDeps;
+  readonly #tries = taskSet();
 
-/** Sends deliveries that were taken. `onRoom` is called when a request ended and others wait for its place. */
-export function deliverySender(
-  deps: ServiceDeps,
-  { deliveries, secrets, sender, hosts }: SenderDeps,
-  onRoom: () => void,
-): DeliverySender {
-  const { clock, log } = deps;
-  const underWay = new Set<Promise<void>>();
-
-  function noteHost(host: string, place: HostSlot, result: TryResult): void {
-    const change = place.answered(result);
-    if (!change) return;
-    if ("ended" in change)
-      log.info({ event: "webhook.host_resumed", host }, "a receiver answers again; its reports go out");
-    else
-      log.warn(
-        { event: "webhook.host_paused", host, pause_ms: Math.round(change.began_ms) },
-        "a receiver failed too often in a row; its reports wait, and no try is spent",
-      );
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
   }
 
-  async function send(d: DeliveryDoc, place: HostSlot): Promise<void> {
-    const valid = await secrets.toSignFor(d);
-    const [started, now] = [clock.monotonicMs(), clock.now()];
-    const timestampSeconds = Math.floor(now.getTime() / 1000);
-    const result = await sender.send({
-      url: d.url,
-      id: d._id,
-      timestampSeconds,
-      signature: sign(valid, d._id, timestampSeconds, d.body),
-      body: d.body,
-    });
-    noteHost(d.host, place, result);
-    const decided = verdictOf(result, d.try_count - (d.tries_before ?? 0), clock.now(), deps.random());
-    if (decided.kind === "delivered") crashPoint(deps.env, "K11");
-    await deliveries.transition(recordTry(d, result, decided, now, Math.round(clock.monotonicMs() - started)));
-    const how = { lead_id: d.lead_id, delivery_id: d._id, tries: d.try_count, status: result.status };
-    if (decided.kind === "delivered") log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
-    else
-      log.warn(
-        {
-          event: `webhook.${decided.kind}`,
-          ...how,
-          error: result.status === null ? result.error : null,
-          ...(decided.kind === "again" ? { at: decided.at } : {}),
-        },
-        "webhook not delivered",
-      );
-  }
-
-  return {
-    begin(d, place) {
-      const running = send(d, place)
+  /** Begins one try of a delivery and records its result; the slot is released at its end. */
+  begin(delivery: DeliveryDoc, slot: HostSlot): void {
+    const { hosts, log, onRoom } = this.#deps;
+    this.#tries.add(
+      this.#send(delivery, slot)
         .catch((error: unknown) =>
           log.error(
-            { event: "webhook.failed", delivery_id: d._id, ...errorForLog(error) },
-            "a try broke off; the lease brings it back",
+            { event: "webhook.failed", delivery_id: delivery._id, ...errorForLog(error) },
+            "a try broke off; it is made again when the lease runs out",
           ),
         )
         .finally(() => {
-          place.release();
-          underWay.delete(running);
+          slot.release();
           if (hosts.anyNext()) onRoom();
-        });
-      underWay.add(running);
-    },
-    async idle() {
-      while (underWay.size > 0) await Promise.all(underWay);
-    },
-  };
+        }),
+    );
+  }
+
+  /** Resolves when no try is under way. */
+  drain(): Promise<void> {
+    return this.#tries.drain();
+  }
+
+  async #send(d: DeliveryDoc, slot: HostSlot): Promise<void> {
+    const { clock, deliveries, env, secrets, client, random } = this.#deps;
+    const valid = await secrets.toSignFor(d);
+    const [started, now] = [clock.monotonicMs(), clock.now()];
+    const timestampSeconds = Math.floor(now.getTime() / MS_PER_SECOND);
+    const signature = sign(valid, d._id, timestampSeconds, d.body);
+    const result = await client.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
+    this.#logPause(d.host, slot.answered(result));
+    const verdict = verdictOf(result, d.try_count - (d.tries_before ?? 0), clock.now(), random());
+    if (verdict.kind === "delivered") crashPoint(env, "K11");
+    await deliveries.transition(recordTry(d, result, verdict, now, Math.round(clock.monotonicMs() - started)));
+    this.#logTry(d, result, verdict);
+  }
+
+  #logPause(host: string, change: PauseChange): void {
+    const { log } = this.#deps;
+    if (!change) return;
+    if ("ended" in change)
+      log.info({ event: "webhook.host_resumed", host }, "a receiver answers again; its webhook events go out");
+    else
+      log.warn(
+        { event: "webhook.host_paused", host, pause_ms: Math.round(change.began_ms) },
+        "a receiver failed too often in a row; its webhook events wait, and no try is spent",
+      );
+  }
+
+  #logTry(
+    { lead_id, _id: delivery_id, try_count: tries }: DeliveryDoc,
+    result: TryResult,
+    verdict: DeliveryVerdict,
+  ): void {
+    const { log } = this.#deps;
+    const how = { lead_id, delivery_id, tries, status: result.status };
+    if (verdict.kind === "delivered") {
+      log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
+      return;
+    }
+    const error = result.status === null ? result.error : null;
+    const at = verdict.kind === "again" ? { at: verdict.at } : {};
+    log.warn({ event: `webhook.${verdict.kind}`, ...how, error, ...at }, "webhook not delivered");
+  }
 }

@@ -4,25 +4,27 @@ import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { newDelivery } from "../rules/delivery-state-machine.ts";
-import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
+import type { HostSlots } from "../hosts/host-slots.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
 
-/** What taking reports over stands on. */
-export interface IntakeDeps {
+/** What taking webhook events over needs. */
+export interface IntakeDeps extends Pick<ServiceDeps, "clock"> {
   deliveries: DeliveriesRepository;
   hosts: HostSlots;
-  work: DeliverySender;
-  /** False while the process goes down: others send what comes in now. */ open(): boolean;
+  sender: DeliverySender;
+  /** False while the process shuts down: other processes send what comes in now. */
+  isOpen(): boolean;
+  /** Runs when hosts wait for the loop. */
   onWaiting(): void;
 }
 
-/** The webhook-id of a lead's report: the same however often it is handed over. */
+/** The webhook-id of a lead's webhook event: the same however often it is handed over. */
 export const deliveryId = (lead_id: string): string => `msg_${lead_id}`;
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "");
 
-function documentOf(report: WebhookEvent, place: HostSlot | null, now: Date): DeliveryDoc {
-  const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = report;
+function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc {
+  const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = event;
   return {
     _id: deliveryId(lead_id),
     lead_id,
@@ -31,34 +33,31 @@ function documentOf(report: WebhookEvent, place: HostSlot | null, now: Date): De
     url,
     host: hostOf(url),
     body: JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data }),
-    ...newDelivery(place ? plusMs(now, LEASE_MS) : null, now),
+    ...newDelivery(taken ? plusMs(now, LEASE_MS) : null, now),
   };
 }
 
 /**
- * Writes reports down, all in one insert, and begins to send those whose host has room: they are written as taken, so that the road from finish to receiver
- * needs no second look into the database. A process that dies between leaves them to the end of their lease. The others wait for the loop.
+ * Writes webhook events, all in one insert, and begins to send those whose host has a slot: they are written as taken, so that the road from finish to receiver
+ * needs no second read of the database. A process that dies between leaves them to the end of their lease. The others wait for the loop.
  */
-export async function acceptEvents(
-  deps: ServiceDeps,
-  desk: IntakeDeps,
-  reports: readonly WebhookEvent[],
-): Promise<string[]> {
-  const now = deps.clock.now();
-  const entries = [...new Map(reports.map((r) => [r.lead_id, r])).values()].map((report) => {
-    const place = desk.open() ? desk.hosts.acquire(hostOf(report.url)) : null;
-    return { place, doc: documentOf(report, place, now) };
+export async function acceptEvents(deps: IntakeDeps, events: readonly WebhookEvent[]): Promise<string[]> {
+  const { clock, deliveries, hosts, sender } = deps;
+  const now = clock.now();
+  const entries = [...new Map(events.map((event) => [event.lead_id, event])).values()].map((event) => {
+    const slot = deps.isOpen() ? hosts.acquire(hostOf(event.url)) : null;
+    return { slot, doc: documentOf(event, slot !== null, now) };
   });
   let fresh: boolean[] = [];
   try {
-    fresh = await desk.deliveries.insert(entries.map((e) => e.doc));
+    fresh = await deliveries.insert(entries.map(({ doc }) => doc));
   } finally {
-    entries.forEach(({ place, doc }, i) => {
-      if (place && fresh[i] === true) desk.work.begin(doc, place);
-      else place?.release();
-      if (!place && fresh[i] === true) desk.hosts.enqueue(doc.host);
+    entries.forEach(({ slot, doc }, i) => {
+      if (slot && fresh[i] === true) sender.begin(doc, slot);
+      else slot?.release();
+      if (!slot && fresh[i] === true) hosts.enqueue(doc.host);
     });
   }
-  if (desk.hosts.anyNext()) desk.onWaiting();
-  return reports.map((r) => deliveryId(r.lead_id));
+  if (hosts.anyNext()) deps.onWaiting();
+  return events.map((event) => deliveryId(event.lead_id));
 }

@@ -4,10 +4,9 @@ import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { replayDelivery } from "../rules/delivery-state-machine.ts";
 
-/** Sends the report of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
+/** Sends the webhook event of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
 export async function replayLastDelivery(
-  deps: ServiceDeps,
-  deliveries: DeliveriesRepository,
+  { clock, log, deliveries }: Pick<ServiceDeps, "clock" | "log"> & { deliveries: DeliveriesRepository },
   lead_id: string,
 ): Promise<DeliveryDoc> {
   const last = await deliveries.lastOf(lead_id);
@@ -21,11 +20,11 @@ export async function replayLastDelivery(
       retry_after_seconds: 5,
     });
   if (last.state === "pending") return pending();
-  const moved = await deliveries.move(replayDelivery(last, deps.clock.now()));
-  if (!moved) return pending();
-  deps.log.info(
-    { event: "webhook.replayed", lead_id, delivery_id: moved._id, was: last.state },
+  const replayed = await deliveries.transitionOne(replayDelivery(last, clock.now()));
+  if (!replayed) return pending();
+  log.info(
+    { event: "webhook.replayed", lead_id, delivery_id: replayed._id, was: last.state },
     "a delivery is sent again",
   );
-  return moved;
+  return replayed;
 }

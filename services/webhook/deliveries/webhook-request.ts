@@ -1,7 +1,7 @@
-import { request } from "undici";
 import type { Clock } from "../../../shared/clock.ts";
-import { ADDRESS_REFUSED, egressAgent, type Resolve } from "../../../shared/egress.ts";
+import type { Resolve } from "../../../shared/egress.ts";
 import { addressRefusal, type AddressPolicy } from "../../../shared/egress-address.ts";
+import { egressClient, type EgressFailure } from "../../../shared/egress-request.ts";
 import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** One signed request, ready to go. */
@@ -15,7 +15,7 @@ export interface WebhookRequest {
 
 /** Sends requests to addresses that clients name. */
 export interface WebhookClient {
-  send(outgoing: WebhookRequest): Promise<TryResult>;
+  send(request: WebhookRequest): Promise<TryResult>;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface WebhookClient {
 export const CONNECT_TIMEOUT_MS = 5000;
 /** Until the head of the answer is there, everything included. */
 export const TOTAL_TIMEOUT_MS = 15_000;
-/** Most that is read of an answer, whose body says nothing to us: enough that a connection can be used again, too little to hurt. */
+/** Bytes read of an answer at most; its body is not used: enough that a connection can be used again, too little to hurt. */
 export const MAX_ANSWER_BYTES = 65_536;
 
 /** What may be other than usual: how names are resolved, and how long a connection may take. */
@@ -32,64 +32,42 @@ export interface WebhookClientBounds {
   resolve?: Resolve;
 }
 
-const fieldOf = (value: unknown, name: "cause" | "code"): unknown =>
-  typeof value === "object" && value !== null && name in value ? (value as Record<string, unknown>)[name] : undefined;
-/** A system's or client's word for a failure, `ECONNREFUSED`. */
-const CODE = /^[A-Z][A-Z0-9_]{2,60}$/;
-
-/** Why there was no answer, in words for the list of tries: a code or our own words, never the driver's sentence, which may hold anything. */
-function failureOf(error: unknown, cut: boolean): TryResult {
-  const codes = [fieldOf(fieldOf(error, "cause"), "code"), fieldOf(error, "code")];
-  if (codes.includes(ADDRESS_REFUSED)) return { status: null, refused: true, error: "the address is not allowed" };
-  if (cut) return { status: null, refused: false, error: `no answer within ${TOTAL_TIMEOUT_MS / 1000} s` };
-  const code = codes.find((c): c is string => typeof c === "string" && CODE.test(c));
-  return { status: null, refused: false, error: code ?? "the connection failed" };
+/** Why there was no answer, in words for the list of tries: a code or our own words. */
+function noAnswer({ failure, code }: EgressFailure): TryResult {
+  if (failure === "refused") return { status: null, refused: true, error: "the address is not allowed" };
+  const error =
+    failure === "timeout" ? `no answer within ${TOTAL_TIMEOUT_MS / 1000} s` : (code ?? "the connection failed");
+  return { status: null, refused: false, error };
 }
 
-/** A sender over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read, and not unpacked. The total bound runs on the clock given. */
+/** A client over HTTP/1.1 with keep-alive. Redirects are not followed; at most 64 kB of an answer are read, and not unpacked. The total bound runs on the clock given. */
 export function webhookClient(policy: AddressPolicy, clock: Clock, bounds: WebhookClientBounds = {}): WebhookClient {
-  const agent = egressAgent(
-    policy,
-    { connectTimeoutMs: bounds.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
-    bounds.resolve,
-  );
-
-  async function exchange(o: WebhookRequest, signal: AbortSignal): Promise<TryResult> {
-    const answer = await request(o.url, {
-      method: "POST",
-      dispatcher: agent,
-      body: o.body,
-      signal,
-      headers: {
+  const { connectTimeoutMs = CONNECT_TIMEOUT_MS, resolve } = bounds;
+  const client = egressClient(policy, clock, { connectTimeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES }, resolve);
+  return {
+    async send({ url, id, timestampSeconds, signature, body }) {
+      const refusal = addressRefusal(url, policy);
+      if (refusal) return { status: null, error: refusal, refused: true };
+      const headers = {
         "content-type": "application/json",
         "user-agent": "callagent",
-        "webhook-id": o.id,
-        "webhook-timestamp": String(o.timestampSeconds),
-        "webhook-signature": o.signature,
-      },
-    });
-    await answer.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
-    const after = answer.headers["retry-after"];
-    return {
-      status: answer.statusCode,
-      retry_after_seconds: retryAfterSeconds(Array.isArray(after) ? after[0] : after, clock.now()),
-    };
-  }
-
-  return {
-    async send(outgoing) {
-      const refusal = addressRefusal(outgoing.url, policy);
-      if (refusal) return { status: null, error: refusal, refused: true };
-      const [late, over] = [new AbortController(), new AbortController()];
-      void clock.wait(TOTAL_TIMEOUT_MS, over.signal).then(() => late.abort());
-      try {
-        return await exchange(outgoing, late.signal);
-      } catch (error) {
-        return failureOf(error, late.signal.aborted);
-      } finally {
-        over.abort();
-      }
+        "webhook-id": id,
+        "webhook-timestamp": String(timestampSeconds),
+        "webhook-signature": signature,
+      };
+      const answer = await client.send({
+        url,
+        method: "POST",
+        headers,
+        body,
+        timeoutMs: TOTAL_TIMEOUT_MS,
+        read: "nothing",
+      });
+      if ("failure" in answer) return noAnswer(answer);
+      const after = answer.headers["retry-after"];
+      const retry_after_seconds = retryAfterSeconds(Array.isArray(after) ? after[0] : after, clock.now());
+      return { status: answer.status, retry_after_seconds };
     },
-    close: () => agent.close(),
+    close: () => client.close(),
   };
 }

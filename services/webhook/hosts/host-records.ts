@@ -1,3 +1,4 @@
+import { recencyCache } from "../../../shared/cache.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
@@ -21,33 +22,26 @@ export interface HostRecords {
   pausedUntil(host: string): Date | null;
 }
 
-const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_HOSTS && oldest !== undefined) map.delete(oldest);
-};
-
 /** Records in memory, of this process alone. */
 export function hostRecords(clock: Clock, random: () => number): HostRecords {
-  const unwell = new Map<string, HostHealth>();
-  const proven = new Map<string, true>();
+  const unwell = recencyCache<HostHealth>({ max: MAX_HOSTS });
+  const proven = recencyCache<true>({ max: MAX_HOSTS });
   return {
     allowed: (host, cap) => allowedRequests(unwell.get(host) ?? null, cap, clock.monotonicMs()),
-    isProven: (host) => proven.has(host),
+    isProven: (host) => proven.get(host) === true,
     learn(host, result) {
       const before = unwell.get(host) ?? null;
       const now = clock.monotonicMs();
       const health = healthAfter(before, result, now, random());
       if (health) {
-        remember(unwell, host, health);
+        unwell.set(host, health);
         proven.delete(host);
         return health.paused_until !== null && health.paused_until !== before?.paused_until
           ? { began_ms: health.paused_until - now }
           : null;
       }
       unwell.delete(host);
-      if (result.status !== null) remember(proven, host, true);
+      if (result.status !== null) proven.set(host, true);
       return before && before.paused_until !== null ? { ended: true } : null;
     },
     endPause(host) {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { hostRecords, MAX_HOSTS, type PauseChange } from "./host-records.ts";
+import { hostRecords, MAX_HOSTS, type HostRecords, type PauseChange } from "./host-records.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 
 /** Requests under way to one host, so that a slow receiver can't hold the rest up. */
@@ -9,101 +9,104 @@ export const MAX_IN_FLIGHT = 200;
 /** Of these, requests to hosts that have not answered well lately, all together: however many new or unwell hosts hang, those that are well keep room. */
 export const MAX_UNPROVEN = 150;
 
-/** Leave for one request. */
+/** The permit for one request. */
 export interface HostSlot {
-  /** The answer is there, or there will be none: the host's place is free again, and its health known. Tells of a pause that this began, or ended. */
+  /** The request has ended: the host's slot is free again, and its health known. Returns a pause that this began, or ended. */
   answered(result: TryResult): PauseChange;
-  /** Nothing is left to be done: the place among all is free, and the host's too where there was no request. */
+  /** Frees the slot among all requests, and the host's too where there was no request. */
   release(): void;
 }
 
-/** Who may be asked now: requests under way per host and in all, hosts that are left alone, and hosts that have deliveries due. All of this process alone: several replicas allow as many times the bounds. */
-export interface HostSlots {
-  /** A place for a request to this host; null: it has none free, is left alone, or others were there before. */
-  acquire(host: string): HostSlot | null;
-  /** Notes that the host has deliveries due in the database. */
-  enqueue(host: string): void;
-  /** The same, and ends its pause: somebody believes that it is well again, which one request will show. */
-  probe(host: string): void;
-  /** Takes hosts that have deliveries due and may be asked, with as many places as each may have; the longest waiting first. They wait no more. */
-  next(maxHosts: number): { host: string; places: HostSlot[] }[];
-  /** Whether `next` would give any. */
-  anyNext(): boolean;
-  /** Until when a host is left alone; null: it is not. */
-  pausedUntil(host: string): Date | null;
-}
+/**
+ * Who may be requested now: requests under way per host and in all, hosts that are paused, and hosts that have deliveries due. All of this process alone:
+ * several replicas allow as many times the bounds.
+ */
+export class HostSlots {
+  readonly #inUse = new Map<string, number>();
+  readonly #records: HostRecords;
+  readonly #waiting = new Set<string>();
+  #inFlight = 0;
+  #unproven = 0;
 
-/** The book over this process's requests. */
-export function hostSlots(clock: Clock, random: () => number): HostSlots {
-  const under = new Map<string, number>();
-  const records = hostRecords(clock, random);
-  const waiting = new Set<string>();
-  let [inFlight, unproven] = [0, 0];
-
-  function free(host: string): number {
-    const room = Math.min(MAX_IN_FLIGHT - inFlight, records.isProven(host) ? MAX_IN_FLIGHT : MAX_UNPROVEN - unproven);
-    return Math.max(0, Math.min(room, records.allowed(host, MAX_PER_HOST) - (under.get(host) ?? 0)));
+  constructor(clock: Clock, random: () => number) {
+    this.#records = hostRecords(clock, random);
   }
-  const count = (host: string, by: number): void => {
-    const n = (under.get(host) ?? 0) + by;
-    if (n > 0) under.set(host, n);
-    else under.delete(host);
-  };
 
-  const wait = (host: string): void => {
-    if (waiting.has(host) || waiting.size < MAX_HOSTS) waiting.add(host);
-  };
+  /** A slot for a request to this host; null: it has none free, is paused, or has deliveries due that come first. */
+  acquire(host: string): HostSlot | null {
+    return this.#waiting.has(host) || this.#free(host) === 0 ? null : this.#take(host);
+  }
 
-  function take(host: string): HostSlot {
-    let [asking, open] = [true, true];
-    const doubtful = records.isProven(host) ? 0 : 1;
-    count(host, 1);
-    inFlight++;
-    unproven += doubtful;
+  /** Notes that the host has deliveries due in the database. */
+  enqueue(host: string): void {
+    if (this.#waiting.has(host) || this.#waiting.size < MAX_HOSTS) this.#waiting.add(host);
+  }
+
+  /** The same, and ends its pause: one request shows whether the host is well again. */
+  probe(host: string): void {
+    this.#records.endPause(host);
+    this.enqueue(host);
+  }
+
+  /** Takes hosts that have deliveries due and may be requested, with as many slots as each may have; the longest waiting first. They wait no more. */
+  next(maxHosts: number): { host: string; slots: HostSlot[] }[] {
+    const out: { host: string; slots: HostSlot[] }[] = [];
+    for (const host of this.#waiting) {
+      if (out.length >= maxHosts || this.#inFlight >= MAX_IN_FLIGHT) break;
+      const length = this.#free(host);
+      if (length === 0) continue;
+      this.#waiting.delete(host);
+      out.push({ host, slots: Array.from({ length }, () => this.#take(host)) });
+    }
+    return out;
+  }
+
+  /** Whether `next` would give any. */
+  anyNext(): boolean {
+    if (this.#inFlight >= MAX_IN_FLIGHT) return false;
+    for (const host of this.#waiting) if (this.#free(host) > 0) return true;
+    return false;
+  }
+
+  /** Until when a host is paused; null: it is not. */
+  pausedUntil(host: string): Date | null {
+    return this.#records.pausedUntil(host);
+  }
+
+  #free(host: string): number {
+    const unproven = this.#records.isProven(host) ? MAX_IN_FLIGHT : MAX_UNPROVEN - this.#unproven;
+    const room = Math.min(MAX_IN_FLIGHT - this.#inFlight, unproven);
+    return Math.max(0, Math.min(room, this.#records.allowed(host, MAX_PER_HOST) - (this.#inUse.get(host) ?? 0)));
+  }
+
+  #count(host: string, by: number): void {
+    const n = (this.#inUse.get(host) ?? 0) + by;
+    if (n > 0) this.#inUse.set(host, n);
+    else this.#inUse.delete(host);
+  }
+
+  #take(host: string): HostSlot {
+    let [requesting, held] = [true, true];
+    const unproven = this.#records.isProven(host) ? 0 : 1;
+    this.#count(host, 1);
+    this.#inFlight++;
+    this.#unproven += unproven;
     const leave = (): void => {
-      if (asking) {
-        asking = false;
-        count(host, -1);
-      }
+      if (requesting) this.#count(host, -1);
+      requesting = false;
     };
     return {
       answered: (result) => {
         leave();
-        return records.learn(host, result);
+        return this.#records.learn(host, result);
       },
-      release() {
+      release: () => {
         leave();
-        if (!open) return;
-        open = false;
-        inFlight--;
-        unproven -= doubtful;
+        if (!held) return;
+        held = false;
+        this.#inFlight--;
+        this.#unproven -= unproven;
       },
     };
   }
-
-  return {
-    acquire: (host) => (waiting.has(host) || free(host) === 0 ? null : take(host)),
-    enqueue: wait,
-    probe(host) {
-      records.endPause(host);
-      wait(host);
-    },
-    next(maxHosts) {
-      const out: { host: string; places: HostSlot[] }[] = [];
-      for (const host of waiting) {
-        if (out.length >= maxHosts || inFlight >= MAX_IN_FLIGHT) break;
-        const n = free(host);
-        if (n === 0) continue;
-        waiting.delete(host);
-        out.push({ host, places: Array.from({ length: n }, () => take(host)) });
-      }
-      return out;
-    },
-    anyNext() {
-      if (inFlight >= MAX_IN_FLIGHT) return false;
-      for (const host of waiting) if (free(host) > 0) return true;
-      return false;
-    },
-    pausedUntil: (host) => records.pausedUntil(host),
-  };
 }

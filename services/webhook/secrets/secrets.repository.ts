@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { recencyCache } from "../../../shared/cache.ts";
 import { plusSeconds, type Clock } from "../../../shared/clock.ts";
 import { fail, isDuplicateKey } from "../../../shared/errors.ts";
 import type { Ids } from "../../../shared/ids.ts";
@@ -24,7 +25,7 @@ export interface Secrets {
 const SECRET_BYTES = 32;
 /** How long a process may go on signing with what it read: a secret that was rotated meanwhile is valid beside the new one for a day anyway. */
 const CACHED_MS = 2000;
-/** Owners remembered at once. */
+/** Owners in the cache. */
 const MAX_CACHED = 1000;
 /** How long the secret before goes on signing after a rotation: a day. */
 export const ROTATION_SECONDS = 86_400;
@@ -36,7 +37,7 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
   const idOf = ({ reseller_id, merchant_id }: Owner): string =>
     merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
   const made = () => ({ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null });
-  const remembered = new Map<string, { until: number; doc: Promise<SecretsDoc | null> }>();
+  const cache = recencyCache<Promise<SecretsDoc | null>>({ max: MAX_CACHED, ttl: { ms: CACHED_MS, clock } });
   const valid = (doc: SecretsDoc | null, now: Date) =>
     (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
 
@@ -49,20 +50,18 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
     return model.findById(_id).lean<SecretsDoc>();
   }
 
-  const lately = (_id: string): Promise<SecretsDoc | null> => {
-    const now = clock.monotonicMs();
-    const known = remembered.get(_id);
-    if (known && known.until > now) return known.doc;
-    if (remembered.size >= MAX_CACHED) remembered.clear();
+  const readCached = (_id: string): Promise<SecretsDoc | null> => {
+    const known = cache.get(_id);
+    if (known) return known;
     const doc = read(_id);
-    remembered.set(_id, { until: now + CACHED_MS, doc });
-    doc.catch(() => remembered.delete(_id));
+    cache.set(_id, doc);
+    doc.catch(() => cache.delete(_id));
     return doc;
   };
 
   return {
     validFor: async (owner) => valid(await read(idOf(owner)), clock.now()).map((s) => s.value),
-    toSignFor: async (owner) => valid(await lately(idOf(owner)), clock.now()).map((s) => s.value),
+    toSignFor: async (owner) => valid(await readCached(idOf(owner)), clock.now()).map((s) => s.value),
     async rotate(owner) {
       const _id = idOf(owner);
       for (let tries = 0; tries < ROTATION_TRIES; tries++) {
@@ -75,7 +74,7 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
           { _id, "secrets.0.value": newest ?? null },
           { $set: { secrets } },
         );
-        remembered.delete(_id);
+        cache.delete(_id);
         if (matchedCount > 0) return { secret: next.value, previous_valid_until };
       }
       return fail("BUSY", "the secret was rotated by others at the same moment; read it, and rotate again if need be");

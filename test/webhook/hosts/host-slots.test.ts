@@ -9,11 +9,10 @@ import {
   type HostHealth,
 } from "../../../services/webhook/rules/host-health.ts";
 import {
-  hostSlots,
+  HostSlots,
   MAX_IN_FLIGHT,
   MAX_PER_HOST,
   MAX_UNPROVEN,
-  type HostSlots,
   type HostSlot,
 } from "../../../services/webhook/hosts/host-slots.ts";
 import type { TryResult } from "../../../services/webhook/rules/delivery-verdict.ts";
@@ -99,7 +98,7 @@ describe("a host's health", () => {
 describe("the book of hosts", () => {
   const book = () => {
     const clock = virtualClock();
-    return { clock, hosts: hostSlots(clock, () => 0.5) };
+    return { clock, hosts: new HostSlots(clock, () => 0.5) };
   };
   const fail = (places: readonly (HostSlot | null)[]): void => {
     for (const p of places) {
@@ -148,11 +147,11 @@ describe("the book of hosts", () => {
     h.enqueue("a");
     expect([h.acquire("a"), h.anyNext()]).toEqual([null, true]);
     const [next] = h.next(20);
-    expect([next?.host, next?.places.length, h.anyNext()]).toEqual(["a", MAX_PER_HOST, false]);
+    expect([next?.host, next?.slots.length, h.anyNext()]).toEqual(["a", MAX_PER_HOST, false]);
     h.enqueue("a");
     expect([h.anyNext(), h.next(20)]).toEqual([false, []]);
-    next?.places[0]?.release();
-    expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
+    next?.slots[0]?.release();
+    expect(h.next(20).map((n) => [n.host, n.slots.length])).toEqual([["a", 1]]);
   });
   test("a paused host is left alone, then asked once at a time, and is well again after a success", async () => {
     const { hosts: h, clock } = book();
@@ -162,11 +161,11 @@ describe("the book of hosts", () => {
     expect(h.anyNext()).toBe(false);
     await clock.advance(FIRST_PAUSE_MS);
     const [probe] = h.next(20);
-    expect([probe?.places.length, h.pausedUntil("a")]).toEqual([1, null]);
+    expect([probe?.slots.length, h.pausedUntil("a")]).toEqual([1, null]);
     h.enqueue("a");
     expect(h.next(20)).toEqual([]);
-    expect(probe?.places[0]?.answered(ok)).toEqual({ ended: true });
-    expect(h.next(20).map((n) => n.places.length)).toEqual([MAX_PER_HOST]);
+    expect(probe?.slots[0]?.answered(ok)).toEqual({ ended: true });
+    expect(h.next(20).map((n) => n.slots.length)).toEqual([MAX_PER_HOST]);
   });
   test("a probe that was not made gives the place back", async () => {
     const { hosts: h, clock } = book();
@@ -179,7 +178,7 @@ describe("the book of hosts", () => {
     const { hosts: h } = book();
     fail(many(5, 0).map(() => h.acquire("a")));
     h.probe("a");
-    expect(h.next(20).map((n) => [n.host, n.places.length])).toEqual([["a", 1]]);
+    expect(h.next(20).map((n) => [n.host, n.slots.length])).toEqual([["a", 1]]);
   });
   test("whatever happens, the bounds hold and every place comes back", () => {
     const step = record({
@@ -202,7 +201,7 @@ describe("the book of hosts", () => {
           }
           if (what === "wait") h.enqueue(host);
           if (what === "next")
-            for (const n of h.next(2)) held.push(...n.places.map((place) => ({ host: n.host, place })));
+            for (const n of h.next(2)) held.push(...n.slots.map((place) => ({ host: n.host, place })));
           if (what === "good")
             end(host, (p) => {
               p.answered(ok);
@@ -230,7 +229,7 @@ describe("the book of hosts", () => {
           h.enqueue(name);
           void clock.advance(LONGEST_PAUSE_MS * 2);
         }
-        expect(h.next(3).reduce((n, x) => n + x.places.length, 0)).toBeGreaterThanOrEqual(3);
+        expect(h.next(3).reduce((n, x) => n + x.slots.length, 0)).toBeGreaterThanOrEqual(3);
       }),
       { numRuns: 200 },
     );
