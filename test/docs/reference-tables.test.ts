@@ -46,6 +46,19 @@ describe("docs/api.md", () => {
 });
 
 describe("docs/architecture.md", () => {
+  test("names the folders of every service", () => {
+    const section =
+      pageAt("docs/architecture.md").split("each folder is a responsibility:\n")[1]?.split("\n## ")[0] ?? "";
+    const inCode = Map.groupBy(
+      services.flatMap((file) => /^services\/([^/]+)\/([^/]+\/)/.exec(file.path)?.slice(1, 3).join(" ") ?? []),
+      (both) => both.split(" ")[0] ?? "",
+    );
+    for (const [service, folders] of inCode)
+      expect([service, namesIn(section, service, 2).sort()]).toEqual([
+        service,
+        [...new Set(folders.map((both) => both.split(" ")[1]))].sort(),
+      ]);
+  });
   test("names the owner of every collection", () => {
     const page = pageAt("docs/architecture.md");
     const owned = Map.groupBy(collectionsOf(services), (c) => c.service);
