@@ -32,9 +32,31 @@ const RETRY_MS = 200;
 const passes = (error: unknown): boolean =>
   !(error instanceof ApiFailure) || error.status >= 500 || error.status === 429;
 
+const leadBody = (
+  { sample, sink }: Product,
+  to: string,
+  { request_id = randomUUID(), template_id = sample.templates[0]?.id ?? "", report = true }: PushMore,
+) => ({
+  request_id,
+  template_id,
+  reseller_id: sample.reseller_id,
+  merchant_id: sample.merchant_id,
+  ...(report ? { reporting_webhook_url: sink.url } : {}),
+  payload: {
+    customer_mobile_number: to,
+    customer_name: "Ada Lindqvist",
+    order_id: "NW-1",
+    amount: "10.00",
+    delivery_date: "Monday, June 9",
+    doctor: "Dr. Reyes",
+    appointment_day: "Thursday, June 12",
+    appointment_time: "9:30 am",
+  },
+});
+
 /** Makes a token of the sample merchant and pushes with it. */
 export async function startPushing(product: Product): Promise<Pusher> {
-  const { sample, stack, admin, sink } = product;
+  const { sample, stack, admin } = product;
   const { token } = await admin.ask("POST", "/s2s-token", {
     body: {
       name: `pusher ${randomUUID()}`,
@@ -44,28 +66,9 @@ export async function startPushing(product: Product): Promise<Pusher> {
     },
   });
   const client = apiClient(stack.baseUrl, token);
-  const push = async (
-    to: string,
-    { request_id = randomUUID(), template_id = sample.templates[0]?.id ?? "", key, report = true }: PushMore = {},
-  ): Promise<string> => {
+  const push: Pusher["push"] = async (to, { key, ...more } = {}) => {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", {
-      body: {
-        request_id,
-        template_id,
-        reseller_id: sample.reseller_id,
-        merchant_id: sample.merchant_id,
-        ...(report ? { reporting_webhook_url: sink.url } : {}),
-        payload: {
-          customer_mobile_number: to,
-          customer_name: "Ada Lindqvist",
-          order_id: "NW-1",
-          amount: "10.00",
-          delivery_date: "Monday, June 9",
-          doctor: "Dr. Reyes",
-          appointment_day: "Thursday, June 12",
-          appointment_time: "9:30 am",
-        },
-      },
+      body: leadBody(product, to, more),
       ...(key === undefined ? {} : { headers: { "Idempotency-Key": key } }),
     });
     return lead_call_tracker_id;

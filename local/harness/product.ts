@@ -73,6 +73,32 @@ export interface ProductOptions extends Pick<StackOptions, "replicas" | "between
 const DEFAULT_TIME_SCALE = 20;
 const LEDGER_PAGE = 10_000;
 
+/** The simulated carrier as tests see and disturb it. */
+function carrierView(url: string): Pick<Product, "ledgerCalls" | "ledger" | "injectFault"> {
+  const get = async <T>(path: string): Promise<T> => (await fetch(`${url}${path}`)).json() as Promise<T>;
+  return {
+    ledgerCalls: async () => (await get<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
+    async ledger() {
+      const all: LedgerEntry[] = [];
+      for (let since = 0; ;) {
+        const path = `/ledger?since=${since}&limit=${LEDGER_PAGE}`;
+        const page = await get<{ entries: LedgerEntry[]; next: number }>(path);
+        all.push(...page.entries);
+        if (page.entries.length === 0) return all;
+        since = page.next;
+      }
+    },
+    async injectFault(fault) {
+      const how =
+        fault === null
+          ? { method: "DELETE" }
+          : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(fault) };
+      const answer = await fetch(`${url}/faults`, how);
+      if (!answer.ok) throw new Error(`the carrier takes no such fault: ${await answer.text()}`);
+    },
+  };
+}
+
 /** Starts the product on free ports in a folder of its own. */
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const path = mkdtempSync(join(tmpdir(), "callagent-test-"));
@@ -103,8 +129,6 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       options.providers,
     );
     const sink = await startRecordingSink(sample.webhook_secret);
-    const fromCarrier = async <T>(what: string): Promise<T> =>
-      (await fetch(`${stack.carrierUrl}${what}`)).json() as Promise<T>;
     return {
       stack,
       sample,
@@ -113,26 +137,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       folder,
       log,
       run: (rows, onChange) => runRows(client, stack.baseUrl, sample, sink, rows, onChange ?? (() => undefined)),
-      ledgerCalls: async () => (await fromCarrier<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
-      async ledger() {
-        const all: LedgerEntry[] = [];
-        for (let since = 0; ;) {
-          const page = await fromCarrier<{ entries: LedgerEntry[]; next: number }>(
-            `/ledger?since=${since}&limit=${LEDGER_PAGE}`,
-          );
-          all.push(...page.entries);
-          if (page.entries.length === 0) return all;
-          since = page.next;
-        }
-      },
-      async injectFault(fault) {
-        const how =
-          fault === null
-            ? { method: "DELETE" }
-            : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(fault) };
-        const answer = await fetch(`${stack.carrierUrl}/faults`, how);
-        if (!answer.ok) throw new Error(`the carrier takes no such fault: ${await answer.text()}`);
-      },
+      ...carrierView(stack.carrierUrl),
       deaths: (child) => log.filter((l) => l.level === "death" && l.msg?.startsWith(`${child} ended (SIGKILL)`)).length,
       async stop() {
         await stack.stop();

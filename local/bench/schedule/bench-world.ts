@@ -29,7 +29,7 @@ export interface World {
   recorder: Recorder;
   leads: Collection<LeadDoc>;
   calls: Collection<CallDoc>;
-  tenant(queues: number, lines: number, more?: Record<string, unknown>): Promise<Tenant>;
+  tenant(queues: number, slots: number, more?: Record<string, unknown>): Promise<Tenant>;
   stop(): Promise<void>;
 }
 
@@ -47,6 +47,55 @@ const ERRORS_SHOWN = 5;
 
 let numbers = 0;
 const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4, "0")}`;
+
+/** Makes a reseller, a merchant, their numbers and `queues` templates, each with a configuration. */
+async function makeTenant(
+  client: Client,
+  queues: number,
+  slots: number,
+  more: Record<string, unknown> = {},
+): Promise<Tenant> {
+  const { id: reseller_id } = await client.ask("POST", "/resellers", {
+    body: { name: `Bench ${randomUUID().slice(0, 8)}` },
+  });
+  const { id: merchant_id } = await client.ask("POST", "/merchants", {
+    body: { name: "Bench", reseller_id, contact_email: "bench@bench.example" },
+  });
+  const scope = { reseller_id, merchant_id };
+  for (let left = slots; left > 0; left -= SLOTS_PER_NUMBER) {
+    await client.ask("POST", "/numbers", {
+      body: {
+        phone_number: nextNumber(),
+        provider: "PROVIDER_ONE",
+        status: "AVAILABLE",
+        channel: "voice",
+        max_concurrent_calls: Math.min(left, SLOTS_PER_NUMBER),
+        ...scope,
+      },
+    });
+  }
+  const made: Tenant["queues"] = [];
+  const [template] = sampleTemplates;
+  for (let i = 0; i < queues; i++) {
+    const { id: template_id } = await client.ask("POST", "/templates", {
+      body: { ...scope, ...template, name: `bench-${i}` } as never,
+    });
+    const { id: configuration_id } = await client.ask("POST", "/configurations", {
+      body: {
+        template_id,
+        initial_offset: 0,
+        retry_offset: 60,
+        call_start_time: "00:00",
+        call_end_time: "00:00",
+        max_retry: 0,
+        calling_provider: "PROVIDER_ONE",
+        ...more,
+      } as never,
+    });
+    made.push({ template_id, configuration_id });
+  }
+  return { ...scope, queues: made };
+}
 
 /** Starts a world in a folder of its own. */
 export async function startWorld({ split = false, env = {}, replicas, onDeath }: WorldOptions = {}): Promise<World> {
@@ -74,54 +123,11 @@ export async function startWorld({ split = false, env = {}, replicas, onDeath }:
   const { client } = await seed(stack, folder, { initial_offset: 0, retry_offset: 1 });
   const mongo = await MongoClient.connect(stack.mongoUri);
 
-  const tenant: World["tenant"] = async (queues, lines, more = {}) => {
-    const { id: reseller_id } = await client.ask("POST", "/resellers", {
-      body: { name: `Bench ${randomUUID().slice(0, 8)}` },
-    });
-    const { id: merchant_id } = await client.ask("POST", "/merchants", {
-      body: { name: "Bench", reseller_id, contact_email: "bench@bench.example" },
-    });
-    const scope = { reseller_id, merchant_id };
-    for (let left = lines; left > 0; left -= SLOTS_PER_NUMBER) {
-      await client.ask("POST", "/numbers", {
-        body: {
-          phone_number: nextNumber(),
-          provider: "PROVIDER_ONE",
-          status: "AVAILABLE",
-          channel: "voice",
-          max_concurrent_calls: Math.min(left, SLOTS_PER_NUMBER),
-          ...scope,
-        },
-      });
-    }
-    const made: Tenant["queues"] = [];
-    const [template] = sampleTemplates;
-    for (let i = 0; i < queues; i++) {
-      const { id: template_id } = await client.ask("POST", "/templates", {
-        body: { ...scope, ...template, name: `bench-${i}` } as never,
-      });
-      const { id: configuration_id } = await client.ask("POST", "/configurations", {
-        body: {
-          template_id,
-          initial_offset: 0,
-          retry_offset: 60,
-          call_start_time: "00:00",
-          call_end_time: "00:00",
-          max_retry: 0,
-          calling_provider: "PROVIDER_ONE",
-          ...more,
-        } as never,
-      });
-      made.push({ template_id, configuration_id });
-    }
-    return { ...scope, queues: made };
-  };
-
   return {
     stack,
     client,
     recorder,
-    tenant,
+    tenant: (queues, slots, more) => makeTenant(client, queues, slots, more),
     leads: mongo.db().collection<LeadDoc>("leads"),
     calls: mongo.db().collection<CallDoc>("calls"),
     async stop() {

@@ -58,40 +58,48 @@ function json(res: ServerResponse, status: number, body: unknown): void {
   res.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) }).end(text);
 }
 
+const placedBy = (form: URLSearchParams): Placed => ({
+  sid: `CA${randomBytes(16).toString("hex")}`,
+  to: form.get("To") ?? "",
+  from: form.get("From") ?? "",
+  callback: form.get("StatusCallback") ?? "",
+  over: false,
+});
+
+/** Sends the callback of a busy call. */
+async function reportBusy(
+  { account, token, agent }: { account: string; token: string; agent: Agent },
+  call: Placed,
+): Promise<void> {
+  call.over = true;
+  const params = {
+    CallSid: call.sid,
+    AccountSid: account,
+    From: call.from,
+    To: call.to,
+    CallStatus: "busy",
+    SequenceNumber: "0",
+    Timestamp: new Date().toUTCString(),
+    ApiVersion: "2010-04-01",
+    Direction: "outbound-api",
+  };
+  const headers = {
+    "content-type": "application/x-www-form-urlencoded",
+    "x-twilio-signature": twilio.getExpectedTwilioSignature(token, call.callback, params),
+  };
+  const body = new URLSearchParams(params).toString();
+  // a service that is killed in a row of the bench asks for the call itself later
+  await request(call.callback, { method: "POST", headers, body, dispatcher: agent })
+    .then((answer) => answer.body.dump())
+    .catch(() => undefined);
+}
+
 /** Starts it for one Twilio account. */
 export async function startRecorder(account: string, token: string): Promise<Recorder> {
   const dialled = new Map<string, number>();
   const calls = new Map<string, Placed>();
   const agent = new Agent({ connections: CALLBACK_SOCKETS });
   let again = 0;
-
-  const busy = async (call: Placed): Promise<void> => {
-    call.over = true;
-    const params = {
-      CallSid: call.sid,
-      AccountSid: account,
-      From: call.from,
-      To: call.to,
-      CallStatus: "busy",
-      SequenceNumber: "0",
-      Timestamp: new Date().toUTCString(),
-      ApiVersion: "2010-04-01",
-      Direction: "outbound-api",
-    };
-    const headers = {
-      "content-type": "application/x-www-form-urlencoded",
-      "x-twilio-signature": twilio.getExpectedTwilioSignature(token, call.callback, params),
-    };
-    // a service that is killed in a row of the bench asks for the call itself later
-    await request(call.callback, {
-      method: "POST",
-      headers,
-      body: new URLSearchParams(params).toString(),
-      dispatcher: agent,
-    })
-      .then((answer) => answer.body.dump())
-      .catch(() => undefined);
-  };
 
   const server = createServer((req, res) => {
     const at = Date.now();
@@ -106,21 +114,14 @@ export async function startRecorder(account: string, token: string): Promise<Rec
         json(res, sid === undefined ? 200 : 404, { calls: [], code: 20_404, message: "not found" });
         return;
       }
-      const form = await bodyOf(req);
-      const call = {
-        sid: `CA${randomBytes(16).toString("hex")}`,
-        to: form.get("To") ?? "",
-        from: form.get("From") ?? "",
-        callback: form.get("StatusCallback") ?? "",
-        over: false,
-      };
+      const call = placedBy(await bodyOf(req));
       const lead = (call.callback.split("/").at(-1) ?? "").slice(0, UUID_CHARS);
       if (dialled.has(lead)) again++;
       else dialled.set(lead, at);
       calls.set(call.sid, call);
       json(res, 201, resource(account, call));
       setTimeout(() => {
-        void busy(call);
+        void reportBusy({ account, token, agent }, call);
       }, BUSY_AFTER_MS);
     })();
   });

@@ -177,6 +177,18 @@ function unprivileged(dir: string): { uid: number; gid: number } | Record<string
   return user;
 }
 
+/** Counts jobs: `all` resolves with the time from the first to the last, ms. */
+function completion(count: number): { done(): void; all: Promise<number> } {
+  let n = 0;
+  let began = 0;
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const done = (): void => {
+    if (n === 0) began = performance.now();
+    if (++n === count) resolve(performance.now() - began);
+  };
+  return { done, all: promise };
+}
+
 /** graphile-worker on a PostgreSQL of its own, with the defaults of both; 50 jobs at a time, tasks that do nothing. */
 export async function startGraphile(): Promise<RatePeer> {
   const [postgres, initdb] = [
@@ -211,31 +223,18 @@ export async function startGraphile(): Promise<RatePeer> {
       await utils.withPgClient((client) =>
         client.query("select graphile_worker.add_job('noop', '{}') from generate_series(1, $1::int)", [count]),
       );
-      let n = 0;
-      let began = 0;
-      let over = 0;
-      let finished: () => void = () => undefined;
-      const all = new Promise<void>((resolve) => {
-        finished = resolve;
-      });
-      const noop = (): void => {
-        if (n === 0) began = performance.now();
-        if (++n === count) {
-          over = performance.now();
-          finished();
-        }
-      };
+      const watch = completion(count);
       const runner = await run({
         connectionString,
         concurrency: CONCURRENCY,
         maxPoolSize: CONCURRENCY + 5,
         noHandleSignals: true,
         logger,
-        taskList: { noop },
+        taskList: { noop: watch.done },
       });
-      await all;
+      const ms = await watch.all;
       await runner.stop();
-      return count / ((over - began) / 1000);
+      return count / (ms / 1000);
     },
     processor: () => ownProcessor() + processorOf(server.pid),
     async stop() {

@@ -76,79 +76,106 @@ function spawned(
   });
 }
 
-/** Starts it with a store of its own. */
-export async function startConversationProcess(options: ConversationProcessOptions): Promise<ConversationProcess> {
-  const args = [join(ROOT, "local/store/main.ts"), "--port", "0", "--dir", ":memory:"];
-  const store: Child = await startChild({
+const startStore = (): Promise<Child> =>
+  startChild({
     name: "store",
-    args,
+    args: [join(ROOT, "local/store/main.ts"), "--port", "0", "--dir", ":memory:"],
     env: {},
     ready: "line",
     restart: false,
     onLine: () => undefined,
-    onDeath: (said) => console.error(said),
+    onDeath: (reason) => console.error(reason),
   });
+
+/** Starts it with a store of its own. */
+export async function startConversationProcess(options: ConversationProcessOptions): Promise<ConversationProcess> {
+  const store = await startStore();
   const mongo = new URL(store.url);
   mongo.pathname = "/bench";
-  const child = spawned(options, mongo.href);
-  const ended = new Map<string, Settled>();
-  let answered: ((what: ProcessMessage) => void) | null = null;
-  child.on("message", (what: ProcessMessage) => {
-    if (what.told === "settled") ended.set(what.lead_id, what);
-    else answered?.(what);
-  });
-  const next = (ms = READY_MS): Promise<ProcessMessage> =>
-    new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error(`the talking process did not answer within ${ms} ms`)), ms);
+  const running = new ForkedConversation(spawned(options, mongo.href), store);
+  await running.ready();
+  return running;
+}
+
+class ForkedConversation implements ConversationProcess {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #store: Child;
+  readonly #settled = new Map<string, Settled>();
+  #answered: ((message: ProcessMessage) => void) | null = null;
+
+  constructor(child: ChildProcess, store: Child) {
+    this.pid = child.pid ?? 0;
+    this.#child = child;
+    this.#store = store;
+    child.on("message", (message: ProcessMessage) => {
+      if (message.told === "settled") this.#settled.set(message.lead_id, message);
+      else this.#answered?.(message);
+    });
+  }
+
+  async ready(): Promise<void> {
+    told(await this.#next(), "ready");
+  }
+
+  async template(template: TemplateRecord): Promise<void> {
+    told(await this.#ask({ ask: "template", template }), "done");
+  }
+
+  async prepare(calls: ConversationToPrepare[]): Promise<string[]> {
+    const { urls } = told(await this.#ask({ ask: "prepare", calls }), "prepared");
+    const refused = urls.find((url) => !url.startsWith("ws"));
+    if (refused !== undefined) throw new Error(refused);
+    return urls;
+  }
+
+  async measure(): Promise<Measured> {
+    return told(await this.#ask({ ask: "measure" }), "measured");
+  }
+
+  async settled(lead_id: string): Promise<Settled> {
+    for (const end = performance.now() + SETTLED_MS; performance.now() < end;) {
+      const known = this.#settled.get(lead_id);
+      if (known) return known;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    throw new Error(`a conversation was not settled within ${SETTLED_MS} ms`);
+  }
+
+  async stop(): Promise<void> {
+    const gone = new Promise<void>((resolve) => {
+      this.#child.once("exit", () => resolve());
+    });
+    this.#child.send({ ask: "stop" } satisfies ProcessRequest);
+    const late = setTimeout(() => {
+      console.error(`the conversation process did not end within ${STOP_MS / 1000} s`);
+      this.#child.kill("SIGKILL");
+    }, STOP_MS);
+    await gone;
+    clearTimeout(late);
+    await this.#store.stop(1000);
+  }
+
+  #ask(request: ProcessRequest): Promise<ProcessMessage> {
+    const answer = this.#next();
+    this.#child.send(request);
+    return answer;
+  }
+
+  #next(): Promise<ProcessMessage> {
+    return new Promise((resolve, reject) => {
+      const late = (): void => reject(new Error(`the conversation process did not answer within ${READY_MS} ms`));
+      const timer = setTimeout(late, READY_MS);
       const dead = (code: number | null): void => {
-        clearTimeout(late);
-        reject(new Error(`the talking process ended with ${code}`));
+        clearTimeout(timer);
+        reject(new Error(`the conversation process ended with ${code}`));
       };
-      child.once("exit", dead);
-      answered = (what) => {
-        clearTimeout(late);
-        child.off("exit", dead);
-        resolve(what);
+      this.#child.once("exit", dead);
+      this.#answered = (message) => {
+        clearTimeout(timer);
+        this.#child.off("exit", dead);
+        resolve(message);
       };
     });
-  const ask = (asked: ProcessRequest): Promise<ProcessMessage> => {
-    const answer = next();
-    child.send(asked);
-    return answer;
-  };
-  told(await next(), "ready");
-  return {
-    pid: child.pid ?? 0,
-    async template(template) {
-      told(await ask({ ask: "template", template }), "done");
-    },
-    async prepare(calls) {
-      const { urls } = told(await ask({ ask: "prepare", calls }), "prepared");
-      const refused = urls.find((url) => !url.startsWith("ws"));
-      if (refused !== undefined) throw new Error(refused);
-      return urls;
-    },
-    measure: async () => told(await ask({ ask: "measure" }), "measured"),
-    async settled(lead_id) {
-      for (const end = performance.now() + SETTLED_MS; performance.now() < end;) {
-        const known = ended.get(lead_id);
-        if (known) return known;
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      }
-      throw new Error(`a talk was not settled within ${SETTLED_MS} ms`);
-    },
-    async stop() {
-      const gone = new Promise<void>((resolve) => {
-        child.once("exit", () => resolve());
-      });
-      child.send({ ask: "stop" } satisfies ProcessRequest);
-      const late = setTimeout(() => {
-        console.error(`the talking process did not end within ${STOP_MS / 1000} s`);
-        child.kill("SIGKILL");
-      }, STOP_MS);
-      await gone;
-      clearTimeout(late);
-      await store.stop(1000);
-    },
-  };
+  }
 }
