@@ -1,6 +1,7 @@
 import { Errors } from "moleculer";
 import { Failure } from "../../../shared/errors.ts";
-import { id, N, schedulerStage, T, type SchedulerStage } from "../fixtures/scheduler-world.ts";
+import { N } from "../fixtures/configuration-record.ts";
+import { id, schedulerStage, T, type SchedulerStage } from "../fixtures/scheduler-world.ts";
 
 let s: SchedulerStage;
 beforeAll(async () => {
@@ -10,7 +11,7 @@ afterAll(() => s.stage.stop());
 beforeEach(async () => {
   s.reset();
   await s.pass();
-  s.told.length = 0;
+  s.requests.length = 0;
 });
 
 const dials = (n: number) => s.run(`${n} dials`, () => s.dialled().length >= n);
@@ -46,7 +47,7 @@ test("outside the window no lead is read, reserved or written; when it opens the
   s.clock.set(new Date("2026-11-21T12:00:00.000Z"));
   await dials(1);
   expect(s.of("dial")[0]).toMatchObject({ dial_until: "2026-11-21T13:00:00.000Z" });
-  s.told.length = 0;
+  s.requests.length = 0;
   s.clock.set(new Date("2026-11-21T12:59:55.001Z"));
   s.put(3, { due_at: "2026-11-21T12:00:00.000Z" });
   await s.run("passes in a window too short to ring", () => s.of("heads").length >= 4, 1000);
@@ -82,7 +83,7 @@ test("paused, switched off or unconfigured: the leads wait untouched, and are ca
     stop();
     s.stage.bus.broadcast("calling.switched", { merchant_id: null });
     await s.pass(500);
-    s.told.length = 0;
+    s.requests.length = 0;
     s.put(10 + i);
     await s.pass();
     expect([what, ...s.of("dueOf"), ...s.of("drop")]).toEqual([what]);
@@ -94,23 +95,23 @@ test("paused, switched off or unconfigured: the leads wait untouched, and are ca
 });
 
 test("no free slot: nothing is claimed; the leads are called when a slot is released, announced or not", async () => {
-  s.lines = new Map([["+14155550100", 0]]);
+  s.freeSlots = new Map([["+14155550100", 0]]);
   s.put(20);
   await s.pass();
   expect(s.of("claimMany")).toEqual([]);
   expect(s.of("reserveMany").length).toBeLessThanOrEqual(5);
-  s.lines.set("+14155550100", 5);
+  s.freeSlots.set("+14155550100", 5);
   await dials(1);
 });
 
 test("leads of a country without a free slot don't make passes spin, and their queue continues when one is released", async () => {
   s.configure({ enable_international_call: false });
-  s.lines = new Map([["+14155550100", 0]]);
+  s.freeSlots = new Map([["+14155550100", 0]]);
   for (let n = 0; n < 300; n++) s.put(2000 + n);
   await s.pass(5000);
   expect(s.of("reserveMany").length).toBeLessThanOrEqual(8);
-  s.told.length = 0;
-  s.lines.set("+14155550100", 1);
+  s.requests.length = 0;
+  s.freeSlots.set("+14155550100", 1);
   s.stage.bus.broadcast("numbers.freed", { provider: "PROVIDER_ONE" });
   const began = s.clock.monotonicMs();
   await s.run("a dial", () => s.dialled().length === 1, 10);
@@ -203,7 +204,7 @@ test("a template that is gone: its leads end", async () => {
 
 test("international calls off: dropped only where there are numbers and none of that country; else they wait", async () => {
   s.configure({ enable_international_call: false });
-  s.lines = new Map([
+  s.freeSlots = new Map([
     ["+14155550100", 5],
     ["+33142685300", 0],
   ]);
@@ -215,14 +216,14 @@ test("international calls off: dropped only where there are numbers and none of 
   await s.pass();
   expect(s.of("drop").map((d) => [d["lead_id"], d["outcome"]])).toEqual([[id(60), "INTERNATIONAL_BLOCKED"]]);
   expect(s.dialled()).toEqual([id(62)]);
-  s.lines.set("+33142685300", 1);
+  s.freeSlots.set("+33142685300", 1);
   await dials(2);
   expect(s.of("dial")[1]).toMatchObject({ lead_id: id(61), from: "+33142685300" });
 });
 
 test("without any number no lead is dropped", async () => {
   s.configure({ enable_international_call: false });
-  s.lines = new Map();
+  s.freeSlots = new Map();
   s.put(65, { phone_number: "+442071838750" });
   await s.pass();
   expect([...s.of("drop"), ...s.of("claimMany")]).toEqual([]);
@@ -245,7 +246,7 @@ test("leads that waited too long are ended in bulk: those of a closed queue ever
   expect(s.of("expire")[0]).toMatchObject({ template_id: T, reason: "not dialled within 60 seconds" });
   s.configure({}, { max_age_seconds: 60 });
   await s.pass(300);
-  s.told.length = 0;
+  s.requests.length = 0;
   await s.run("expire", () => s.of("expire").length > 0);
   expect(s.dialled()).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
 import { asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
-import { record } from "../fixtures/scheduler-world.ts";
+import { configurationRecord } from "../fixtures/configuration-record.ts";
 
 const T = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const LEADS = 500;
@@ -36,7 +36,7 @@ beforeAll(async () => {
             max_age_seconds: 3600,
             max_call_seconds: 120,
             retry_on: null,
-            configuration: record(template_id, new Date().toISOString(), {}),
+            configuration: configurationRecord(template_id, new Date().toISOString(), {}),
           })),
         }),
         resolveForPush: ({ template_id, reseller_id }) => ({

@@ -8,7 +8,7 @@ afterAll(() => s.stage.stop());
 beforeEach(async () => {
   s.reset();
   await s.pass();
-  s.told.length = 0;
+  s.requests.length = 0;
 });
 
 const at = (ms: number): string => new Date(s.clock.now().getTime() + ms).toISOString();
@@ -42,11 +42,11 @@ test("a lead that becomes due between two scans is called in time", async () => 
 
 test("the count of slots is cached for two seconds, however often it is read meanwhile", async () => {
   s.configure({ enable_international_call: false });
-  s.lines = new Map([["+14155550100", 0]]);
+  s.freeSlots = new Map([["+14155550100", 0]]);
   s.put(3);
   await s.pass(8000); // looked at every second
   expect(s.of("availability").length).toBeGreaterThanOrEqual(3);
-  s.lines.set("+14155550100", 1); // and nobody says so
+  s.freeSlots.set("+14155550100", 1); // and nobody says so
   const began = s.clock.monotonicMs();
   await s.run("a dial", () => s.dialled().length === 1);
   expect(s.clock.monotonicMs() - began).toBeLessThanOrEqual(4000);
