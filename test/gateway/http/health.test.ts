@@ -1,0 +1,66 @@
+import { until } from "../../../local/harness/stage.ts";
+import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
+
+let http: HttpStage;
+beforeAll(async () => {
+  http = await setHttpStage();
+});
+afterAll(async () => {
+  await http.stop();
+});
+beforeEach(() => {
+  for (const name of Object.keys(http.script)) Reflect.deleteProperty(http.script, name);
+  http.calls.length = 0;
+});
+
+const CALLBACK = "/carriers/PROVIDER_ONE/status/7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00.1";
+
+describe("health", () => {
+  test("live and ready", async () => {
+    expect((await http.ask("GET", "/health/live", { origin: true, token: null })).body).toEqual({ status: "live" });
+    const ready = await http.ask("GET", "/health/ready", { origin: true, token: null });
+    expect([ready.status, ready.body["status"]]).toEqual([200, "ready"]);
+    expect((ready.body["checks"] as { name: string }[]).map((c) => c.name)).toEqual([
+      "auth",
+      "blacklist",
+      "config",
+      "dialer",
+      "leads",
+      "merchants",
+      "numbers",
+      "webhook",
+      "scheduler",
+      "conversation",
+      "store",
+    ]);
+  });
+
+  test("without the scheduler leads are still taken: degraded; without the dialer: 503 with the reason, and carriers are told to come again", async () => {
+    const gone = async (name: string) => {
+      const service = http.stage.broker.getLocalService(name);
+      await http.stage.broker.destroyService(service);
+    };
+    const status = (wanted: string) =>
+      until(`readiness ${wanted}`, async () => {
+        const answer = await http.ask("GET", "/health/ready", { origin: true, token: null });
+        return answer.body["status"] === wanted ? answer : undefined;
+      });
+    await gone("scheduler");
+    expect((await status("degraded")).status).toBe(200);
+    await gone("dialer");
+    const answer = await status("not_ready");
+    expect(answer.status).toBe(503);
+    expect(answer.body["checks"]).toContainEqual({
+      name: "dialer",
+      ok: false,
+      needed: true,
+      reason: "no instance of this service is on the bus",
+    });
+    const callback = await http.ask("POST", CALLBACK, { origin: true, token: null, body: "a=1" });
+    expect([callback.status, callback.body["code"], callback.headers.has("retry-after")]).toEqual([
+      503,
+      "DEPENDENCY_DOWN",
+      true,
+    ]);
+  });
+});
