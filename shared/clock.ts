@@ -6,7 +6,7 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's own clock. */
+/** The system's clock. */
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),

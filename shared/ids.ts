@@ -41,7 +41,7 @@ export function uuidOf(text: string): string {
   ].join("-");
 }
 
-/** The name of one attempt: the baton (lead_id, claim_no) as one path-safe word. */
+/** The name of one attempt: (lead_id, claim_no) as one path-safe text. */
 export const callRef = (lead_id: string, claim_no: number): string => `${lead_id}.${claim_no}`;
 
 /** Takes an attempt's name apart; null when it is none. */

@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type LoggerOptions } from "pino";
 import type { Env } from "./env.ts";
 
-/** Structured log of one service. Lines that start the word `event` are what `npm start` shows as the road of a lead. */
+/** Structured log of one service. `npm start` shows the lines with a field `event` as the path of a lead. */
 export type Log = ReturnType<typeof pino>;
 
 const REDACTED = [

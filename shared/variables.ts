@@ -18,9 +18,9 @@ const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
 const CALLS_PER_SECOND = { kind: "integer", min: 0, max: 200, default: 1 } as const;
 /** Carriers there are adapters for. */
 const CARRIERS = ["twilio", "plivo", "telnyx", "none"] as const;
-/** Ways of holding a talk: we do speech around a language model, the carrier does the speech, or one model does all. */
+/** How a conversation is run: a cascaded pipeline around a language model, the carrier's text relay, or one realtime model. */
 export const ENGINES = ["cascade", "relay", "realtime"] as const;
-/** Points at which a process can be made to kill itself, in the order of a lead's road (shared/crash.ts). */
+/** Points at which a process can be made to kill itself, in the order of a lead's path (shared/crash.ts). */
 export const CRASH_POINTS = ["K0", "K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K9", "K10", "K11"] as const;
 
 /** Every environment variable there is. The table in docs/configuration.md, env.example and docker-compose.yml are checked against it. */

@@ -3,13 +3,13 @@ import type { Clock } from "../../shared/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 
-/** Services whose absence the API survives for a while: leads are taken, and wait. */
+/** Services the API works without for a while: leads are accepted and wait. */
 const OPTIONAL_SERVICES = ["scheduler", "conversation"];
 /** Services the gateway calls without a row. */
 const CALLED_WITHOUT_ROUTE = ["dialer"];
-/** Asks for a row of the store and changes nothing. */
+/** Time limit of the store probe, ms; the probe reads and changes nothing. */
 const STORE_PROBE_MS = 2000;
-/** Probes come from every side; one answer serves them for this long. */
+/** One readiness answer serves every probe for this long, ms. */
 const REMEMBER_MS = 500;
 
 /** One thing looked at. */

@@ -116,9 +116,7 @@ export function recordingEndpoint(
   let downloads = 0;
   const serve = async (exchange: Exchange): Promise<void> => {
     const { req, res, bus, request_id } = exchange;
-    const by =
-      (await identifyAsker(row, exchange, parts)) ??
-      fail("UNAUTHENTICATED", "A recording is shown to nobody without a token.");
+    const by = (await identifyAsker(row, exchange, parts)) ?? fail("UNAUTHENTICATED", "A recording needs a token.");
     const { call_sid } = reader.withoutBody(givenWithoutBody(exchange), by);
     const kept = await bus.call("leads.recording", { by, call_sid: String(call_sid) });
     const headers = headersOf(kept, String(call_sid));

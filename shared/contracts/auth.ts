@@ -49,7 +49,7 @@ const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$"
 /** Most keys of an entry's details. */
 const MAX_DETAILS = 50;
 
-/** An entry of the audit log: who did what to which thing, and whose the thing is (null: nobody's in particular). */
+/** An entry of the audit log: who did what to which resource, and its owner (null: none). */
 export const AuditRecord = Type.Object({
   id: Type.String(),
   actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Type.String(), role: Type.Enum([...ROLES]) }),
@@ -104,7 +104,7 @@ export const auth = {
         next_cursor: Nullable(Type.String()),
       }),
     ),
-    /** Revokes a token for good, on every node within 5 s; doing so twice is no fault. TOKEN_NOT_FOUND, FORBIDDEN. */
+    /** Revokes a token for good, on every node within 5 s; idempotent. TOKEN_NOT_FOUND, FORBIDDEN. */
     revokeS2s: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** FORBIDDEN outside the asker's reseller and for the role admin; VALIDATION_FAILED, EMAIL_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY. */
     createUser: action(
@@ -151,7 +151,7 @@ export const auth = {
     /** Who a bearer token stands for; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
      *  The gateway may remember the answer for less than 5 s from asking. */
     identify: action(Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }) }), By),
-    /** Internal: writes an entry of the audit log, for good; to be called after the deed. `subject` is the id of the thing (a lead, a user, …);
+    /** Internal: writes an entry of the audit log, for good; called after the action. `subject` is the id of the thing (a lead, a user, …);
      *  reseller_id and merchant_id say whose it is; `details` hold no secret, no transcript and no full phone number. */
     record: action(
       Strict({

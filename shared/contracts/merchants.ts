@@ -49,7 +49,7 @@ export const merchants = {
     ),
     /** RESELLER_NOT_FOUND when it is unknown or foreign. */
     getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
-    /** Switched off, nobody acts for the reseller or any of its merchants within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
+    /** Switched off, its users and tokens and those of its merchants stop working within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
     updateReseller: action(
       Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), is_active: Type.Optional(Type.Boolean()) }),
       ResellerRecord,
@@ -74,7 +74,7 @@ export const merchants = {
     ),
     /** MERCHANT_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
-    /** Switched off, nobody acts for the merchant within 5 s. MERCHANT_NOT_FOUND, FORBIDDEN. */
+    /** Switched off, its users and tokens stop working within 5 s. MERCHANT_NOT_FOUND, FORBIDDEN. */
     update: action(
       Strict({
         by: By,
@@ -109,7 +109,7 @@ export const merchants = {
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
       Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() }),
     ),
-    /** Internal: whether the ids exist, belong together and are switched on, so that somebody may act for them. */
+    /** Internal: whether the ids exist, belong together and are active. */
     active: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
       Type.Object({ active: Type.Boolean() }),

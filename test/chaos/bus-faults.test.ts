@@ -16,7 +16,7 @@ const REPORT_LAG_MS = 5000;
 const AWAY_MS = 10_000;
 const PARTED_MS = 12_000;
 const SHUFFLE_MS = 400;
-/** A push that can't be taken is told so within the time a call on the bus may take, and a little. */
+/** A push that can't be accepted is refused within the time-out of a bus call, plus a margin. */
 const ANSWER_MS = 12_000;
 
 describe("the bus fails, two schedulers", () => {

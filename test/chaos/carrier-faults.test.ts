@@ -14,7 +14,7 @@ const LEAST_OPEN_MS = 15_000;
 const RETRY_AFTER_SECONDS = 6;
 const HANG_SECONDS = 30;
 const SHUT_MS = 4000;
-/** A call that nobody tells of is asked about after the ring time and 30 s, twice where it is called again; a request that got lost is hoped for 115 s. */
+/** A call without callbacks is polled after the ring time and 30 s, twice where it is called again; a lost request is looked for during 115 s. */
 const SILENT_MS = 200_000;
 
 const hourMinute = (at: Date): string => at.toISOString().slice(11, 16);
@@ -123,7 +123,7 @@ describe("the carrier fails", () => {
   );
 
   test(
-    "F23: the carrier lets the phone ring after the window has closed: nobody hears a word",
+    "F23: the carrier lets the phone ring after the window has closed: the call ends without a word",
     async () => {
       const [, template] = product.sample.templates;
       const end = new Date(Math.ceil((Date.now() + LEAST_OPEN_MS) / MINUTE_MS) * MINUTE_MS);

@@ -15,7 +15,7 @@ const WAKE_MS = 7000;
 /** Edits reach leads claimed after them; one that was claimed already is dialled. */
 const CLAIMED_ALREADY_MS = 3000;
 
-describe("people change things while calls are under way", () => {
+describe("changes by users while calls are live", () => {
   let product: Product;
   let pusher: Pusher;
   let numbers = 0;
@@ -32,7 +32,7 @@ describe("people change things while calls are under way", () => {
     (await gather(product)).calls.filter((c) => c.answered_at !== null && c.ended_at === null).length;
 
   test(
-    "F40: aborts race claims and retries over HTTP; who was told success is not called any more",
+    "F40: aborts race claims and retries over HTTP; an aborted lead is not called again",
     async () => {
       const told = new Map<string, string>();
       await Promise.all(
@@ -63,11 +63,11 @@ describe("people change things while calls are under way", () => {
   );
 
   test(
-    "F43: calling is switched off while calls are live; they end normally, no other begins, and switching it on goes on at once",
+    "F43: calling is paused while calls are live; they end normally, no other begins, and resuming takes effect at once",
     async () => {
       const config_id = product.sample.templates[0]?.configuration_id ?? "";
       const first = await pusher.insistAll(many(10, "16"));
-      await until("talks to be live", async () => (await liveCalls()) >= 5 || undefined, TEST_MS, 100);
+      await until("live conversations", async () => (await liveCalls()) >= 5 || undefined, TEST_MS, 100);
       await product.admin.ask("PUT", "/configurations/{config_id}", {
         path: { config_id },
         body: { enable_calling: false },

@@ -17,7 +17,7 @@ const POLL_MS = 100;
 /** Leases are short here, so that a lost holder is noticed within the test's time; the rules are the same. */
 const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
 
-/** Where a process dies, whose it is, who is called, and what must have become of the lead beyond the invariants. */
+/** Where a process dies, which one, who is called, and the lead's required outcome beyond the invariants. */
 interface Row {
   point: CrashPoint;
   child: string;
@@ -99,7 +99,7 @@ const ROWS: Row[] = [
   { point: "K11", child: "webhook", who: "01", fault: "F12", judge: reportedAgain },
 ];
 
-describe("SIGKILL at every point of a lead's road, one process per service", () => {
+describe("SIGKILL at every point of a lead's path, one process per service", () => {
   let product: Product;
   let pusher: Pusher;
   let numbers = 0;
@@ -112,7 +112,7 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
     if (product) await product.stop();
   }, START_MS);
 
-  /** The process is started anew so that it dies at this point, once. */
+  /** The process is restarted so that it dies at this point, once. */
   const arm = async (child: string, point: CrashPoint): Promise<void> => {
     const process = product.stack.children.get(child);
     await process?.down("SIGTERM");
@@ -138,7 +138,7 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
   );
 
   test(
-    "K0 (F01): the lead is there although nobody was told; pushing it again makes a second one, with an Idempotency-Key it does not",
+    "K0 (F01): the lead is stored without an answer; pushing it again makes a second one, with an Idempotency-Key it does not",
     async () => {
       const before = product.deaths("leads");
       await arm("leads", "K0");
@@ -164,7 +164,7 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
   );
 
   test.each(ROWS)(
-    "$point of the $child ($fault): nobody is called twice, nothing is lost",
+    "$point of the $child ($fault): no callee is called twice, nothing is lost",
     async ({ point, child, who, judge }) => {
       const before = product.deaths(child);
       let wrong: unknown = null;
@@ -214,7 +214,7 @@ describe("SIGKILL at every point of a lead's road, one process per service", () 
   );
 
   test(
-    "K4 (F05): the carrier never got the call; it was asked until there was no hope, and the attempt counts",
+    "K4 (F05): the carrier never got the call; it is polled until the deadline, and the attempt counts",
     async () => {
       const evidence = await invariants(product, [], { quietMs: GIVEN_UP_MS });
       expect(callsOf(leadIn(unsent, evidence), evidence)).toEqual([]);

@@ -14,10 +14,10 @@ const PROVIDERS: readonly Provider[] = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDE
 const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "300" };
 /** Says something, and stays on the line whatever happens. */
 const STAYS = [{ wait_for: "question", say: "Let me see." }];
-/** The longest that a talk is let go on after its holder died: the lease, two sweeps, the carrier, and a busy machine. */
+/** The longest that a call outlives its conversation process: the lease, two sweeps, the carrier, and a busy machine. */
 const MOST_AFTER_MS = 60_000;
 
-describe("SIGKILL of the conversation process in the middle of talks over sound", () => {
+describe("SIGKILL of the conversation process during conversations over audio", () => {
   let product: Product;
   let stage: VoiceStage;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe("SIGKILL of the conversation process in the middle of talks over sound"
   }, START_MS);
 
   test(
-    "19: every call is ended at its carrier, every lead settled, every number free; new talks are held by the process that takes its place",
+    "19: every call ends at its carrier, every lead is settled, every number free; the restarted process holds new conversations",
     async () => {
       const talks: Called[] = [];
       for (const provider of PROVIDERS)

@@ -11,7 +11,7 @@ const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_M
 /** Enough to run, and few enough to be used up by idle connections. */
 const OPEN_FILES = 200;
 const IDLE_CONNECTIONS = 300;
-/** Slow enough that an answer which is late on a busy machine is no reason to hang up. */
+/** Slow enough that a late answer on a busy machine does not end the call. */
 const TIME_SCALE = 8;
 const STARVED_MS = 5000;
 const QUIET_MS = 200_000;
@@ -33,7 +33,7 @@ describe("the process may open no more files and sockets", () => {
     async () => {
       const first = await pusher.insistAll(Array.from({ length: 6 }, (_, i) => callee(i, "16")));
       await until(
-        "talks to be live",
+        "live conversations",
         async () =>
           (await gather(product)).calls.filter((c) => c.answered_at !== null && c.ended_at === null).length >= 3 ||
           undefined,

@@ -20,7 +20,7 @@ const ENV = {
 };
 const LEADS = 1000;
 const LINES = 100;
-/** Longer than the deadline between intent and request (10 s), so that whoever wakes up must not send. */
+/** Longer than the deadline between intent and request (10 s), so that a process that wakes up must not send. */
 const PAUSE_MS = 12_000;
 const CROWD = ["10", "06", "04", "10", "15", "10", "06", "10", "01", "10"];
 

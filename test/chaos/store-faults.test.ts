@@ -14,7 +14,7 @@ const PEOPLE = ["01", "04", "06", "01", "13", "01", "06", "01"];
 const FAIL_OVER_MS = 12_000;
 const NOT_WRITABLE_PRIMARY = 10_107;
 const WRITES = ["insert", "update", "findAndModify", "delete", "bulkWrite"];
-/** Replies lost in one test: of every kind of write that the road makes. */
+/** Replies lost in one test: of every kind of write on a lead's path. */
 const LOST_REPLIES = 40;
 /** A push answers by the time that a call on the bus may take, and a little. */
 const ANSWER_MS = 15_000;

@@ -30,7 +30,7 @@ class InterfaceClient {
   }
 }
 
-describe("a client written from the interface document alone", () => {
+describe("a client written from the API document alone", () => {
   let product: Product;
   let client: InterfaceClient;
   beforeAll(async () => {

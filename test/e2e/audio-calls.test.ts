@@ -22,7 +22,7 @@ describe("a conversation over audio", () => {
   beforeAll(() => audio.playOnce(["coughs", "hums", "secret", "relay", "realtime"]), TEST_MS);
 
   test(
-    "8: a cough is no interruption: what was begun is said to its end",
+    "8: a cough is no barge-in: the agent finishes its sentence",
     () =>
       audio.once("coughs", ({ lead, lines }) => {
         expect([lead.outcome, transcriptOf(lead)[1]?.content]).toEqual(["confirmed", STORY]);
@@ -33,7 +33,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "8: a sound of assent does not cut either, and is no answer",
+    "8: a backchannel is no barge-in and no answer",
     () =>
       audio.once("hums", ({ lead }) => {
         expect([lead.outcome, transcriptOf(lead)[1]?.content]).toEqual(["confirmed", STORY]);
@@ -43,7 +43,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "13: who says nothing is asked twice, and then the call is ended",
+    "13: a silent caller is asked twice, then the call ends",
     () =>
       audio.once("silent", ({ lead, lines }) => {
         expect([lead.outcome, lead.metaData["call_ended_by"]]).toEqual(["silence", "timeout"]);
@@ -54,7 +54,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "13: the longest length ends a talk",
+    "13: the longest duration ends a conversation",
     () =>
       audio.once("talks_on", ({ lead, lines }) => {
         expect([lead.outcome, lead.metaData["call_ended_by"]]).toEqual(["call_timeout", "timeout"]);
@@ -64,7 +64,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "13: a call whose sound never comes is ended, and counts as an error",
+    "13: a call without incoming audio ends and counts as an error",
     () =>
       audio.once("no_media", ({ lead, lines }) => {
         expect(lead.outcome).toBe("call_error");
@@ -75,7 +75,7 @@ describe("a conversation over audio", () => {
   );
 
   test.each(["relay", "realtime"] as const)(
-    "%s holds the same talk, in the same run",
+    "%s holds the same conversation, in the same run",
     (engine) =>
       audio.once(engine, ({ lead }) => {
         expect([lead.outcome, lead.metaData["node_traversal"]]).toEqual(["confirmed", ["ask", "done"]]);
@@ -85,7 +85,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "21: a template that asks for what the deployment lacks is not called, and the lead says why",
+    "21: a template that needs what the deployment lacks is not called, and the lead says why",
     () =>
       audio.once("impossible", ({ lead, lines }) => {
         expect([lead.outcome, lead.attempt_count, lines]).toEqual(["failed", 0, []]);
@@ -97,7 +97,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "14, 22: what is keyed in secret is masked in transcript and report",
+    "14, 22: secret DTMF is masked in transcript and webhook event",
     () =>
       audio.once("secret", ({ lead, called }) => {
         expect(lead.outcome).toBe("keyed");
@@ -168,7 +168,7 @@ describe("a conversation over audio", () => {
   );
 
   test(
-    "nothing is left: every lead is settled and reported, every number free, every call over",
+    "at the end every lead is settled and reported, every number free, every call over",
     async () => {
       const evidence = await quiet(audio.product);
       const outbound = evidence.calls.filter((call) => call.to.startsWith("+1212"));

@@ -27,7 +27,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   }, TEST_MS);
 
   test(
-    "5: a talk is held: transcript, path and outcome; the customer hears it whole",
+    "5: a conversation is held: transcript, path and outcome; the customer hears all of it",
     () =>
       audio.through(provider, "confirms", ({ lead, lines }) => {
         expect([
@@ -46,9 +46,9 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   );
 
   test(
-    "5: between an utterance's frames nothing is missing at the carrier",
+    "5: an utterance reaches the carrier without an underrun",
     async () => {
-      // by played time, in the best of these calls: a machine that stands still for a moment makes a hole in every call that is live
+      // by played time, in the best of these calls: a machine that pauses for a moment makes a hole in every live call
       const seen = await Promise.all(
         (["keys", "code", "transfer", "interrupts"] as const).map(async (name) =>
           closing((await audio.ended(`${provider} ${name}`)).lines, "underrun_ms"),
@@ -63,7 +63,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   );
 
   test(
-    "7: who talks over the agent makes it fall silent, and the transcript holds what was heard",
+    "7: barge-in silences the agent, and the transcript holds what was heard",
     () =>
       audio.through(provider, "interrupts", ({ lead, lines }) => {
         const [clear] = streamsOf(lines, "clear");
@@ -83,7 +83,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
     "12: a person's greeting does not wait for the verdict on who has answered",
     () =>
       audio.through(provider, "confirms", ({ lines }) => {
-        const verdict = lines.find((l) => l.kind === "amd"); // Plivo tells of machines only
+        const verdict = lines.find((l) => l.kind === "amd"); // Plivo reports voicemail only
         const [greeting] = lines.filter((l) => l.kind === "heard");
         if (verdict)
           expect(Date.parse(greeting?.at ?? "") - numberOf(greeting, "duration_ms")).toBeLessThan(
@@ -95,7 +95,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   );
 
   test(
-    "12: a machine is left the message after its greeting, to the end, and nothing else",
+    "12: voicemail gets the whole message after its greeting, and nothing else",
     () =>
       audio.through(provider, "machine", ({ lead, lines }) => {
         expect([lead.outcome, lead.metaData["call_ended_by"]]).toEqual(["voicemail", "agent"]);
@@ -110,7 +110,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   );
 
   test(
-    "14: keys reach the talk, and the talk's keys reach the other side",
+    "14: DTMF reaches the conversation, and its DTMF reaches the other side",
     async () => {
       await audio.through(provider, "keys", ({ lead }) =>
         expect([lead.outcome, customerOf(lead)]).toEqual(["keyed", "[keypad] 1"]),
@@ -156,7 +156,7 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
   );
 
   test(
-    "somebody who calls us is talked with",
+    "an inbound caller has a conversation",
     async () => {
       for (let attempt = 1; ; attempt++) {
         const sid = await calledIn;

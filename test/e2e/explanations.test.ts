@@ -69,7 +69,7 @@ describe("explain, one lead of each kind", () => {
   }
   const explain = (lead_id: string): Promise<Explanation> =>
     product.admin.ask("GET", "/leads/{lead_id}/explain", { path: { lead_id } }) as Promise<Explanation>;
-  /** The same as a client asks: told 503, it asks again. */
+  /** The same as a client asks: after a 503 it asks again. */
   const explained = (lead_id: string): Promise<Explanation | undefined> =>
     explain(lead_id).catch((error: unknown) => {
       if (error instanceof ApiFailure && error.status === 503) return undefined;

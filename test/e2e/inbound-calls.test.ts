@@ -55,9 +55,9 @@ const recordOf = async (sid: string) =>
     (c) => c.call_id === sid,
   );
 
-describe("somebody calls us", () => {
+describe("an inbound call", () => {
   test(
-    "and talks: the lead is inbound and finished, with its transcript, its report and its timeline",
+    "has a conversation: the lead is inbound and finished, with its transcript, its webhook event and its timeline",
     async () => {
       const call = await callIn(CONFIRMS);
       expect(call).toMatchObject({ direction: "inbound", answered: true });
@@ -108,7 +108,7 @@ describe("somebody calls us", () => {
   );
 
   test(
-    "and is on the blacklist: hears why not, and the call is listed with its reason",
+    "from a blacklisted number: the caller hears why not, and the call is listed with its reason",
     async () => {
       const call = await callIn(LISTED);
       expect(call.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual([
@@ -124,7 +124,7 @@ describe("somebody calls us", () => {
     RUN_MS,
   );
 
-  test("and nothing of it is in the log", () => {
+  test("leaves nothing of the conversation in the log", () => {
     const text = JSON.stringify(product.log);
     for (const phone of [CONFIRMS, LISTED]) expect(text).not.toContain(phone);
   });

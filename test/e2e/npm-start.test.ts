@@ -27,7 +27,7 @@ async function ctrlC(r: Running): Promise<{ code: number | null; ms: number }> {
   return { code, ms: performance.now() - began };
 }
 
-describe("a newcomer's first minutes", () => {
+describe("npm start on a fresh machine", () => {
   test(
     "starts, says what one needs, walks the README's walkthrough, survives a restart, starts fresh",
     async () => {
@@ -145,7 +145,7 @@ describe("a newcomer's first minutes", () => {
   );
 
   test(
-    "too old a Node without the project's own is told what to do",
+    "too old a Node without the project's own gets one line that says what to do",
     async () => {
       const dir = mkdtempSync(join(tmpdir(), "callagent-old-"));
       writeFileSync(

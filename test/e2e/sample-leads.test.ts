@@ -31,7 +31,7 @@ describe.each([
   }, START_MS);
 
   test(
-    "every kind of lead ends as its row says, and everything that must hold holds",
+    "every kind of lead ends as its row says, and every invariant holds",
     async () => {
       const all = await product.run([...rows]);
       expect(
@@ -79,7 +79,7 @@ describe.each([
     RUN_MS,
   );
 
-  test("no transcript, secret or full number is in the log", () => {
+  test("the log holds no transcript, secret or full number", () => {
     const text = JSON.stringify(product.log);
     for (const secret of [
       product.stack.secrets.admin_password,

@@ -48,7 +48,7 @@ const callsOf = async (lead_id: string) =>
   (await product.ledgerCalls()).filter((c) => c.reference?.startsWith(lead_id));
 
 test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
-  "a lead whose configuration names %s is dialled by one of its numbers only, talked to, recorded and paid for",
+  "a lead whose configuration names %s is dialled by one of its numbers only, has its conversation, recording and cost",
   async (provider) => {
     const ids = await Promise.all(["01", "02", "06"].map((who) => push(provider, who)));
     const ended = await Promise.all(ids.map(finished));
@@ -82,7 +82,7 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
 );
 
 test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
-  "a machine that answers through %s is left the template's message after its greeting, and nothing else",
+  "voicemail that answers through %s gets the template's message after its greeting, and nothing else",
   async (provider) => {
     const template_id = campaign(provider);
     const { configuration_id } = product.sample.templates.find((t) => t.id === template_id) ?? { configuration_id: "" };
@@ -107,7 +107,7 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
 );
 
 test(
-  "wrong credentials: one clear word in explain, no attempt spent, no storm of requests; other carriers go on",
+  "wrong credentials: one clear reason in explain, no attempt spent, no storm of requests; other carriers go on",
   async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, () => push("PROVIDER_ONE", "01")));
     const held = await until(

@@ -1,13 +1,13 @@
 import { systemClock } from "../../shared/clock.ts";
 
-describe("the machine's own clock", () => {
+describe("the system clock", () => {
   test("a wait ends when its time has come", async () => {
     const began = systemClock.monotonicMs();
     await systemClock.wait(5);
     expect(systemClock.monotonicMs() - began).toBeGreaterThanOrEqual(4);
   });
 
-  test("a wait that is cut short ends at once, whatever the reason, and never rejects", async () => {
+  test("an aborted wait ends at once, whatever the reason, and never rejects", async () => {
     for (const reason of [undefined, null, new Error("gone")]) {
       const cut = new AbortController();
       const waiting = systemClock.wait(60_000, cut.signal);
@@ -17,7 +17,7 @@ describe("the machine's own clock", () => {
     }
   });
 
-  test("a wait that was cut short leaves no timer behind", async () => {
+  test("an aborted wait leaves no timer", async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const before = timers();
     const cut = new AbortController();

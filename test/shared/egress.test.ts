@@ -14,7 +14,7 @@ let traps: Server[] = [];
 let port = 0;
 let met = 0;
 
-/** Public by its form, and assigned to nobody (RFC 4291 leaves 4000::/3 free). */
+/** Public by its form, and unassigned (RFC 4291 leaves 4000::/3 free). */
 const NOBODYS = "4000::1";
 
 /** A trap on every address of this machine that a test can name, all on one port. */

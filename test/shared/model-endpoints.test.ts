@@ -40,7 +40,7 @@ describe("the table of endpoints", () => {
       `{"eu": {"base_url": "https://a/v1", "model": "m", "sample_rate": 44100, "key": "${KEY}"}}`,
       "eu.sample_rate",
     ],
-    ["a field nobody knows", `{"eu": {"base_url": "https://a/v1", "model": "m", "${KEY}": 1}}`, "none of base_url"],
+    ["an unknown field", `{"eu": {"base_url": "https://a/v1", "model": "m", "${KEY}": 1}}`, "none of base_url"],
   ])("%s is refused at the start without showing a value", (_name, text, said) => {
     const told = issuesOf({ MODEL_ENDPOINTS: text });
     expect(told).toContain(said);

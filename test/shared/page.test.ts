@@ -16,7 +16,7 @@ const position = fc.record({
   _id: fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 80 })),
 });
 
-test("a cursor comes back as the position it stands for", () => {
+test("a cursor decodes to its position", () => {
   fc.assert(
     fc.property(position, (p) => {
       expect(decodeCursor(encodeCursor(p))).toEqual(p);
@@ -24,7 +24,7 @@ test("a cursor comes back as the position it stands for", () => {
   );
 });
 
-test("cursors are words that fit a query string", () => {
+test("cursors need no escaping in a query string", () => {
   const cursor = encodeCursor({
     created_at: new Date("2026-11-21T10:00:00Z"),
     _id: "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10",
@@ -52,7 +52,7 @@ test.each([
   expect(refused(cursor)).toBe("VALIDATION_FAILED");
 });
 
-test("nonsense never gets through to a query", () => {
+test("an invalid cursor never reaches a query", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       const answer = refused(text);

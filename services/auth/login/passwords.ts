@@ -24,7 +24,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9
 export interface Passwords {
   /** A password as a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
   hash(password: string): Promise<string>;
-  /** Whether the password fits. With null (nobody has this e-mail) the same work is done and the answer is false. */
+  /** Whether the password fits. With null (no user has this e-mail) the same work is done and the answer is false. */
   verify(password: string, stored: string | null): Promise<boolean>;
 }
 

@@ -25,7 +25,7 @@ const invalid = (detail: string, message: string): Refusal => ({
 });
 
 /**
- * Who may issue where: an admin anywhere, a reseller inside its own reseller (any role but admin), nobody else. null: it may be issued,
+ * Who may issue where: an admin anywhere, a reseller inside its own reseller (any role but admin), no other role. null: it may be issued,
  * once the ids are known to exist. Permission is judged before form, so that a stranger learns nothing about what would have been valid.
  */
 export function refuseIssue(by: By, wanted: WantedToken): Refusal | null {

@@ -28,11 +28,11 @@ export interface UsersRepository {
   /** The user, if it lies in the scope; "foreign" when it exists elsewhere; null when it exists nowhere. */
   forChange(scope: Scope, id: string): Promise<UserDoc | "foreign" | null>;
   page(scope: Scope, filter: UserFilter, after: PageFilter, size: number): Promise<UserDoc[]>;
-  /** Changes a user that still stands where `seen` has it; `logOut` ends the access tokens it holds. "taken": the e-mail is; null: it changed meanwhile. */
+  /** Changes a user whose state is still `seen`; `logOut` ends its access tokens. "taken": the e-mail is; null: it changed meanwhile. */
   change(scope: Scope, seen: UserDoc, change: UserChange, logOut: boolean): Promise<UserDoc | "taken" | null>;
-  /** Deletes a user that still stands where `seen` has it; false: it changed meanwhile. */
+  /** Deletes a user whose state is still `seen`; false: it changed meanwhile. */
   remove(scope: Scope, seen: UserDoc): Promise<boolean>;
-  /** Whether any admin is active, beside this one where one is named. */
+  /** Whether any admin is active, other than the named one. */
   anyAdmin(besides?: string): Promise<boolean>;
 }
 

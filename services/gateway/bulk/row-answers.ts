@@ -11,7 +11,7 @@ export type BulkForm = "lines" | "array";
 
 /** Answers row by row. */
 export interface BulkAnswer {
-  /** Sends what became of the next rows; resolves when the client has room for more. The row's place in the body is added as `index`. */
+  /** Sends the outcomes of the next rows; resolves when the client has room for more. Adds the row's position in the body as `index`. */
   write(outcomes: readonly object[]): Promise<void>;
   end(): void;
 }

@@ -8,7 +8,7 @@ import { arrayCutter, lineCutter, NoArray, type RawRow, type RowCutter } from ".
 export const BULK_LIMIT_BYTES = 8_388_608;
 /** Rows taken from one body. */
 export const MAX_ROWS = 10_000;
-/** Rows past MAX_ROWS that are still refused one by one; one answer stands for all that follow. */
+/** Rows past MAX_ROWS that are still refused one by one; one answer covers all that follow. */
 export const MAX_REFUSED_ROWS = 1000;
 /** Rows handed over at once; fewer where they are long, so that a batch fits into one message of the bus. */
 export const BATCH_ROWS = 100;
@@ -74,7 +74,7 @@ async function* rawRows(req: IncomingMessage, cutter: RowCutter): AsyncGenerator
 
 /**
  * The body's rows in batches, which depend on the rows alone and never on when they arrive: a repeated body falls into the same ones.
- * Throws BODY_TOO_LARGE where the body grows past its limit (what was given before stands), MALFORMED_JSON when it is no array.
+ * Throws BODY_TOO_LARGE where the body grows past its limit (rows yielded before stay valid), MALFORMED_JSON when it is no array.
  */
 export async function* batchesOf(req: IncomingMessage, form: BulkForm): AsyncGenerator<BulkRow[]> {
   if (Number(req.headers["content-length"] ?? 0) > BULK_LIMIT_BYTES) throw tooLarge();

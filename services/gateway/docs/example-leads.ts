@@ -174,5 +174,5 @@ export const SUMMARY = {
 };
 /** A signing secret. */
 export const WEBHOOK_SECRET = { secret: "whsec_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs" };
-/** A signing secret that takes another's place. */
+/** A signing secret that replaces another. */
 export const ROTATED_SECRET = { ...WEBHOOK_SECRET, previous_valid_until: "2026-11-22T09:30:00.000Z" };

@@ -1,4 +1,4 @@
-/** Ids and words of the examples; the same thing has the same one everywhere. */
+/** Ids and values of the examples; a resource has the same ones everywhere. */
 export const SAMPLE = {
   reseller_id: "3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10",
   merchant_id: "8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21",

@@ -3,13 +3,13 @@ import * as records from "./example-records.ts";
 import { SAMPLE } from "./example-records.ts";
 import type { Row } from "../routes/row.ts";
 
-/** One request and what it is answered with. The test runs every example against the services, with ids of its own in place of those of SAMPLE. */
+/** One request and its answer. The test runs every example against the services, with its own ids in place of those of SAMPLE. */
 export interface Example {
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number | boolean>>;
   headers?: Readonly<Record<string, string>>;
   request?: unknown;
-  /** Things that must be there beside those the request names. */
+  /** Resources that must exist in addition to those the request names. */
   needs?: readonly (keyof typeof SAMPLE)[];
   /** Absent: no body. Of a bulk row: a list. */
   response?: unknown;

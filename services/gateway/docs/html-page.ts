@@ -34,7 +34,7 @@ const isText = (v: unknown): v is string => typeof v === "string";
 const optionsOf = (schema: Schema): Schema[] =>
   Array.isArray(schema["anyOf"]) ? schema["anyOf"].filter(isRecord) : [];
 
-/** A schema's type in words: `integer, 1 to 500`, `one of a, b`, `array of text or null`. */
+/** A schema's type as text: `integer, 1 to 500`, `one of a, b`, `array of text or null`. */
 export function typeText(schema: Schema): string {
   const options = optionsOf(schema);
   if (options.length > 0) return options.map(typeText).join(" or ");

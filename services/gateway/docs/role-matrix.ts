@@ -1,7 +1,7 @@
 import { ROLES } from "../../../shared/contracts/identity.ts";
 import type { Row } from "../routes/row.ts";
 
-/** Where the matrix stands in docs/api.md. */
+/** The marks around the matrix in docs/api.md. */
 export const MATRIX_MARKS = {
   begin: "<!-- roles: written by npm run sdk:types from services/gateway/routes/index.ts -->",
   end: "<!-- /roles -->",

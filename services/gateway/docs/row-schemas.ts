@@ -25,7 +25,7 @@ export function responseSchemaOf(row: Row): Schema | null {
     : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
 }
 
-/** True when an answer may be one that was given before, told by the header Idempotency-Replayed. */
+/** True when an answer may be a replay, marked by the header Idempotency-Replayed. */
 export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
 
 /** An outcome as the gateway sends it on: a refused row's status is put to it (bulk.ts). */

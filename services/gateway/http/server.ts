@@ -42,7 +42,7 @@ export function allowSlowBody(req: IncomingMessage): void {
   clearTimeout(deadlines.get(req));
 }
 
-/** Cuts a client off that has not sent its whole request in time, in the words of Node's own time-outs. */
+/** Disconnects a client that has not sent its whole request in time, with the answer of Node's own time-outs. */
 function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void {
   if (req.complete) return;
   const late = setTimeout(() => {

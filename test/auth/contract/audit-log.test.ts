@@ -61,7 +61,7 @@ test.each([
   await expect(record(over)).rejects.toMatchObject({ type: "VALIDATION_ERROR" });
 });
 
-test("a reseller sees its own entries only, also when it asks for another's; nobody's entries are an admin's", async () => {
+test("a reseller sees its own entries only, also when it asks for another's; entries without owner are for admins", async () => {
   await record({ subject: "seen-r2", reseller_id: "r2", merchant_id: null });
   await record({ subject: "seen-nobody", by: asAdmin, reseller_id: null, merchant_id: null });
   await record({ subject: "seen-m2", reseller_id: "r1", merchant_id: "m2" });

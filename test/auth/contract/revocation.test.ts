@@ -50,7 +50,7 @@ const list = (by: ParamsOf<"auth.listS2s">["by"] = asAdmin, filter: Partial<Para
   stage.bus.call("auth.listS2s", { by, ...filter });
 const PASSWORD = "correct horse battery";
 
-describe("two gateways that know a bearer forget it in time", () => {
+describe("a revocation takes effect on every gateway in time", () => {
   type Case = { token: string; end(): Promise<unknown> };
   const user = async (over: Partial<ParamsOf<"auth.createUser">> = {}) => {
     const { reseller_id, merchant_id } = await tenant();
@@ -145,7 +145,7 @@ describe("two gateways that know a bearer forget it in time", () => {
   });
 });
 
-test("the answer is remembered from the asking on: a slow one is remembered the shorter, one that took too long not at all", async () => {
+test("an identity is cached from the request on: a slow answer for less time, one that took too long not at all", async () => {
   const [gateway] = gateways;
   let asked = 0;
   let slow_ms = REMEMBER_MS - 1000;
@@ -214,7 +214,7 @@ describe("the list of tokens", () => {
 });
 
 describe("revoking", () => {
-  test("another's token is FORBIDDEN and lives on, an unknown one not found; twice is no fault and one entry in the audit log", async () => {
+  test("another's token is FORBIDDEN and stays valid, an unknown one is not found; revoking twice is idempotent with one entry in the audit log", async () => {
     const owner = await tenant();
     const { token } = await issue({ reseller_id: owner.reseller_id, name: "backend" });
     const { id, prefix } = (await list(asReseller(owner.reseller_id))).s2s_tokens[0]!;
@@ -238,7 +238,7 @@ describe("revoking", () => {
     ]);
   });
 
-  test("a day's first use is in the audit log, the others are not", async () => {
+  test("the first use of a day is in the audit log, later uses are not", async () => {
     const { token } = await issue({ reseller_id: await reseller() });
     const { id } = (await list()).s2s_tokens[0]!;
     const uses = async () =>

@@ -169,7 +169,7 @@ describe("changing", () => {
     });
   });
 
-  test("writing in another's scope is FORBIDDEN; nobody raises itself", async () => {
+  test("writing in another's scope is FORBIDDEN; no user raises its own role", async () => {
     const made = await create({ reseller_id: "r4" });
     for (const work of [update(made.id, { is_active: false }, asReseller("r3")), remove(made.id, asReseller("r3"))])
       await expect(work).rejects.toEqual(failure("FORBIDDEN"));
@@ -186,7 +186,7 @@ describe("changing", () => {
   });
 });
 
-describe("access tokens end", () => {
+describe("what ends access tokens", () => {
   const ends: [string, (id: string) => Promise<unknown>][] = [
     ["with a new password", (id) => update(id, { password: "another good password" })],
     ["when the user is switched off", (id) => update(id, { is_active: false })],
@@ -248,7 +248,7 @@ describe("the last active admin", () => {
     expect(await update(root!.id, { email: ROOT.email })).toMatchObject({ email: ROOT.email });
   });
 
-  test("one of two can; two that go at once leave one", async () => {
+  test("one of two can; two that leave at once leave one", async () => {
     for (let round = 0; round < 5; round++) {
       const [root] = await admins();
       const second = await create({ role: "admin", reseller_id: null });

@@ -121,7 +121,7 @@ describe("access tokens", () => {
 });
 
 describe("server-to-server tokens", () => {
-  test("are prefixed and hold 256 bits; what is shown tells nothing of the rest", () => {
+  test("are prefixed and hold 256 bits; the shown part reveals nothing of the rest", () => {
     const { token, shown } = newS2sToken(randomIds);
     expect(token).toMatch(/^cag_s2s_[A-Za-z0-9_-]{43}$/);
     expect(shown).toHaveLength(14);
@@ -140,7 +140,7 @@ describe("passwords", () => {
     expect(await hashing.verify("correct horse battery", a)).toBe(true);
     expect(await hashing.verify("correct horse batterY", a)).toBe(false);
   });
-  test("nobody's password never fits", async () => {
+  test("no password fits an unknown user", async () => {
     expect(await hashing.verify("anything", null)).toBe(false);
   });
   test("past the queue's bound the answer is BUSY, and the queue drains", async () => {

@@ -51,8 +51,8 @@ describe("who may issue a server-to-server token where", () => {
   });
 });
 
-describe("the log-in throttle", () => {
-  test("lets ten tries through in a minute, then says how long to wait, then lets go on", () => {
+describe("the log-in limiter", () => {
+  test("admits ten attempts a minute, then gives the seconds to wait, then admits again", () => {
     const t = slidingWindowLimiter(10, 60_000, 100);
     for (let i = 0; i < 10; i++) expect(t.acquirePermit("a", i * 1000)).toBe(0);
     expect(t.acquirePermit("a", 10_000)).toBe(50);
@@ -62,7 +62,7 @@ describe("the log-in throttle", () => {
     expect(t.acquirePermit("a", 60_001)).toBe(1);
   });
 
-  test("rightful tries are given back", () => {
+  test("successful attempts are refunded", () => {
     const t = slidingWindowLimiter(2, 60_000, 100);
     for (let i = 0; i < 50; i++) {
       expect(t.acquirePermit("a", i)).toBe(0);
@@ -73,7 +73,7 @@ describe("the log-in throttle", () => {
     expect(t.acquirePermit("a", 100)).toBe(60);
   });
 
-  test("no window of a minute ever holds more than ten tries, whatever the times", () => {
+  test("no window of a minute holds more than ten attempts, whatever the times", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), (gaps) => {
         const t = slidingWindowLimiter(10, 60_000, 10);
@@ -88,7 +88,7 @@ describe("the log-in throttle", () => {
     );
   });
 
-  test("forgets the key tried longest ago when it holds too many", () => {
+  test("forgets the key used longest ago when it holds too many", () => {
     const t = slidingWindowLimiter(1, 60_000, 2);
     t.acquirePermit("a", 0);
     t.acquirePermit("b", 1);

@@ -18,7 +18,7 @@ const place = (
   merchant_id,
 });
 
-describe("who may have users where", () => {
+describe("who manages users where", () => {
   const askers = {
     admin: asAdmin,
     reseller: asReseller("r1"),
@@ -58,7 +58,7 @@ describe("who may have users where", () => {
   });
 });
 
-describe("moving a user", () => {
+describe("changing the scope of a user", () => {
   const user = { _id: "u-1", ...place("user", "r1", "m1") };
   test.each([
     [{}, place("user", "r1", "m1")],
@@ -72,7 +72,7 @@ describe("moving a user", () => {
     expect(changedScope(user, move)).toEqual(wanted);
   });
 
-  test("a reseller can neither take over an admin nor give a user away", () => {
+  test("a reseller can neither take over an admin nor move a user to another reseller", () => {
     expect(refuseScopeChange(asReseller("r1"), { _id: "a", ...place("admin") }, place("reseller", "r1"))?.code).toBe(
       "FORBIDDEN",
     );
@@ -82,7 +82,7 @@ describe("moving a user", () => {
     ).toBe("FORBIDDEN");
   });
 
-  test("nobody raises itself, and no asker but an admin ever makes an admin or leaves its reseller", () => {
+  test("no user raises its own role, and only an admin makes admins or acts outside its reseller", () => {
     const role = fc.constantFrom(...ROLES);
     const anywhere = fc.record({
       role,

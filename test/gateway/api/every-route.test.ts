@@ -101,7 +101,7 @@ describe("answers", () => {
       },
     ]);
   });
-  test("Idempotency-Key reaches the service; a repeated answer is told by a header, and its body is the first one's", async () => {
+  test("Idempotency-Key reaches the service; a replayed answer has a header, and the body of the first", async () => {
     const body = { request_id: "o-1", template_id: "t", reseller_id: "r", payload: {} };
     const first = { status: "queued", lead_call_tracker_id: "l", order_id: "o-1", message: "m" };
     http.script["leads.push"] = () => ({ ...first, replayed: http.calls.length > 1 });

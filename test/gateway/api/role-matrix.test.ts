@@ -149,7 +149,7 @@ describe("POST /login", () => {
     expect([answer.status, answer.body["code"]]).toEqual([422, code]);
     expect(answer.headers.has("www-authenticate")).toBe(false);
   });
-  test("a bad token beside it does not matter", async () => {
+  test("an invalid token in the header is ignored", async () => {
     expect((await http.ask("POST", "/login", { token: "rubbish", body: ADMIN })).status).toBe(200);
   });
   test("the eleventh wrong try in a minute is 429 with Retry-After", async () => {

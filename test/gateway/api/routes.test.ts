@@ -33,7 +33,7 @@ describe("the table", () => {
     },
   );
 
-  test("no two rows answer the same request, and fixed words are tried before parameters", () => {
+  test("no two rows answer the same request, and literal segments are tried before parameters", () => {
     const shapes = ROUTES.map((r) => `${r.method} ${r.path.replaceAll(/\{[^}]+\}/g, "{}")}`);
     expect(new Set(shapes).size).toBe(shapes.length);
     const order = inMatchingOrder(ROUTES).map((r) => r.path);

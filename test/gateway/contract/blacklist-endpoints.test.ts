@@ -76,7 +76,7 @@ describe.each([["POST"], ["DELETE"]] as const)("%s, section 7: 400, and nothing 
     expect(fault(await send(method, phones))).toEqual({ status: 400, code, paths });
     expect(await listed("+14155559998")).toBe(false);
   });
-  test("no body, and a field of nobody", async () => {
+  test("no body, and an unknown field", async () => {
     expect(fault(await http.ask(method, "/blacklist"))).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
     expect(fault(await send(method, [fresh()], http.tokens.reseller, { reason: "x" }))).toEqual({
       status: 400,

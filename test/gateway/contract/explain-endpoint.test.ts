@@ -98,7 +98,7 @@ describe("GET /leads/{lead_id}/explain", () => {
     ]);
   });
 
-  test("at an instant after it expires it is dropped, and nothing behind that is judged", async () => {
+  test("at an instant after it expires it is dropped, and no later gate is judged", async () => {
     const later = await explain(lead, `?at=${new Date(Date.now() + 30 * 86_400_000).toISOString()}`);
     expect([gate(later, "expiry")?.verdict, gate(later, "window")?.verdict]).toEqual(["drop", "not_judged"]);
   });
@@ -136,7 +136,7 @@ describe("GET /leads/{lead_id}/explain", () => {
     },
   );
 
-  test("a foreign lead, an unknown one and a word that is no id read alike", async () => {
+  test("a foreign lead, an unknown one and an invalid id read alike", async () => {
     for (const role of ["reseller", "merchant", "user"] as const) {
       const [theirs, nobodys, none] = [
         await explain(foreign, "", http.tokens[role]),

@@ -78,10 +78,10 @@ describe("section 7: 400", () => {
     ["a phone number that is none", { phone_number: "12345" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
     ["digits of another script", { phone_number: "+1415555010\u0660" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
     ["an extension", { phone_number: "+14155550100x5" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
-    ["a provider of nobody", { provider: "twilio" }, "VALIDATION_FAILED", ["provider"]],
+    ["an unknown provider", { provider: "twilio" }, "VALIDATION_FAILED", ["provider"]],
     ["status IN_USE, which follows from calls", { status: "IN_USE" }, "VALIDATION_FAILED", ["status"]],
     ["no lines", { max_concurrent_calls: 0 }, "VALIDATION_FAILED", ["max_concurrent_calls"]],
-    ["a field of nobody", { colour: 1 }, "VALIDATION_FAILED", ["colour"]],
+    ["an unknown field", { colour: 1 }, "VALIDATION_FAILED", ["colour"]],
     ["a merchant without its reseller", { merchant_id: "m" }, "VALIDATION_FAILED", ["reseller_id"]],
   ])("POST with %s", async (_what, over, code, paths) => {
     expect(fault(await create(over))).toEqual({ status: 400, code, paths });
@@ -92,7 +92,7 @@ describe("section 7: 400", () => {
     ["no body", undefined, [""]],
     ["the phone number", { phone_number: "+14155550100" }, ["phone_number"]],
     ["status IN_USE", { status: "IN_USE" }, ["status"]],
-    ["a provider of nobody", { provider: "x" }, ["provider"]],
+    ["an unknown provider", { provider: "x" }, ["provider"]],
     ["several at once", { max_concurrent_calls: 0, channel: "", id: "x" }, ["channel", "id", "max_concurrent_calls"]],
   ])("PUT with %s, and nothing changes", async (_what, body, paths) => {
     const before = await mine();

@@ -70,7 +70,7 @@ describe("POST /merchants/{id}/pause and /resume", () => {
     ["an unknown field", { reason: "x", until: "2027-01-01T00:00:00Z" }],
     ["another merchant's id", { id: "x" }],
     ["a list", []],
-  ])("%s is 400 and pauses nobody", async (_what, body) => {
+  ])("%s is 400 and pauses nothing", async (_what, body) => {
     expect(code(await http.ask("POST", path("pause"), { body }))).toEqual([400, "VALIDATION_FAILED"]);
     expect((await http.ask("GET", `/merchants/${http.merchant_id}`)).body["paused"]).toBeNull();
   });

@@ -6,7 +6,7 @@ import numbers from "../../../services/numbers/numbers.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
 import { namedReminder, createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** Sections 4 and 7 of the interface with the real services behind the gateway; nothing is dialled. */
+/** From push to abort with the real services; nothing is dialled. */
 let http: HttpStage;
 let template: string;
 let foreign: { reseller_id: string; template: string };
@@ -258,7 +258,7 @@ describe("configurations, numbers, templates, secrets", () => {
       "INVALID_PHONE_NUMBER",
     ]);
   });
-  test("a template that can't work is refused with every fault", async () => {
+  test("an invalid template is refused with every issue", async () => {
     const broken = { ...flow(http.reseller_id), initial_node: "nowhere" };
     const answer = await http.ask("POST", "/templates", { body: broken });
     expect([code(answer), (answer.body["errors"] as unknown[]).length > 0]).toEqual([[400, "TEMPLATE_INVALID"], true]);

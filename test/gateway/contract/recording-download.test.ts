@@ -190,7 +190,7 @@ describe("parts", () => {
 });
 
 describe("who may not have it, and what is no call", () => {
-  test("a stranger's merchant is told what nobody's call is told, nobody at all without a token", async () => {
+  test("another tenant gets the answer of an unknown call; without a token nothing is served", async () => {
     expect(code(await http.ask("GET", PATH, { token: strangers }))).toEqual([404, "RECORDING_NOT_FOUND"]);
     expect((await http.ask("GET", PATH, { token: null })).status).toBe(401);
     expect((await http.ask("GET", `${PATH}?x=1`)).status).toBe(400);

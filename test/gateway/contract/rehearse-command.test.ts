@@ -186,7 +186,7 @@ describe("npm run rehearse", () => {
     ],
     ["a bad token", () => against("--template reminder --leads 1", "rubbish"), /401 UNAUTHENTICATED/],
     [
-      "a port where nobody is",
+      "a port where nothing listens",
       () => run("--template reminder --leads 1 --url http://127.0.0.1:9 --token x"),
       /Nothing answers at http:\/\/127\.0\.0\.1:9/,
     ],

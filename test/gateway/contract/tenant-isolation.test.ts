@@ -156,7 +156,7 @@ const cases = withPath.flatMap((row) =>
   ROLES.filter((role) => row.roles.includes(role)).map((role) => [`${row.method} ${row.path}`, role, row] as const),
 );
 
-describe("somebody else's things", () => {
+describe("resources of another tenant", () => {
   test.each(cases)("%s as another tenant's %s", async (_name, role, row) => {
     const { id, read } = foreign(row.path);
     const before = read ? (await http.ask("GET", read)).text : null;
@@ -262,7 +262,7 @@ describe("writing into another tenant's scope", () => {
     );
     for (const text of everything) expect(text).not.toMatch(/mole/i);
   });
-  test("an abort of somebody else's lead reads like one of an unknown lead, and the lead lives on", async () => {
+  test("an abort of another tenant's lead reads like one of an unknown lead, and changes nothing", async () => {
     const abort = async (lead_id: string) =>
       (
         (

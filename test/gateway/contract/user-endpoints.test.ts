@@ -62,7 +62,7 @@ describe("users", () => {
       ["email", "role"],
     ],
     ["an unknown field", { is_admin: true }, "admin", 400, "VALIDATION_FAILED", ["is_admin"]],
-    ["a merchant of nobody", { merchant_id: undefined }, "admin", 400, "VALIDATION_FAILED", ["merchant_id"]],
+    ["no merchant", { merchant_id: undefined }, "admin", 400, "VALIDATION_FAILED", ["merchant_id"]],
     ["an admin with a reseller", { role: "admin" }, "admin", 400, "VALIDATION_FAILED", ["reseller_id", "merchant_id"]],
     ["an unknown reseller", { reseller_id: "nobody" }, "admin", 404, "RESELLER_NOT_FOUND", undefined],
     ["an unknown merchant", { merchant_id: "nobody" }, "admin", 404, "MERCHANT_NOT_FOUND", undefined],

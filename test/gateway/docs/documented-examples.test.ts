@@ -18,7 +18,7 @@ import webhook from "../../../services/webhook/webhook.service.ts";
 import { exampleWorld, type ExampleWorld } from "../fixtures/example-services.ts";
 import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** Every example of the document, run against the services themselves; only what dials and talks is a stand-in. */
+/** Every example of the document, run against the real services; only the dialer and the conversation are stand-ins. */
 let http: HttpStage;
 let world: ExampleWorld;
 /** A recording of some lead's call, for the download. */

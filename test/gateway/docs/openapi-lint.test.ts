@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { openApi } from "../../../services/gateway/docs/openapi.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
 
-/** The interface has these beside /leads/{lead_id}/…; OpenAPI itself says that the fixed word goes first. */
+/** The API has these next to /leads/{lead_id}/…; OpenAPI matches the literal segment first. */
 const GIVEN_BY_THE_CONTRACT = ["/leads/request/{request_id}", "/leads/recording/{call_sid}"];
 
 async function lint(document: object): Promise<string[]> {

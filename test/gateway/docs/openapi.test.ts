@@ -56,7 +56,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("push: the body's required fields and every status of section 7", () => {
+  test("push: the body's required fields and every documented status", () => {
     const push = document.paths["/leads"]!["post"]!;
     expect(document.components.schemas["LeadsPushRequest"]!["required"]).toEqual([
       "request_id",
@@ -70,7 +70,7 @@ describe("the OpenAPI document", () => {
     expect(push.requestBody?.content["application/json"]?.schema.$ref).toBe("#/components/schemas/LeadsPushRequest");
   });
 
-  test("failures are told by status, invalid input where section 7 has it", () => {
+  test("failures are listed by status, invalid input under its own", () => {
     const of = (path: string) =>
       Object.fromEntries(failuresOf(ROUTES.find((r) => r.method === "POST" && r.path === path)!));
     expect(of("/login")[422]).toEqual(["VALIDATION_FAILED", "INVALID_CREDENTIALS"]);

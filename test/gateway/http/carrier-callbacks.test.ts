@@ -55,7 +55,7 @@ describe("carrier callbacks", () => {
     expect((await http.ask("POST", CALLBACK, { origin: true, body: Uint8Array.from([0xff, 0xfe]) })).status).toBe(404);
   });
 
-  test("a wrong signature is 403, a provider of nobody 404, a body too large 413, another method 405", async () => {
+  test("a wrong signature is 403, an unknown provider 404, a body too large 413, another method 405", async () => {
     http.script["dialer.carrierEvent"] = () => fail("SIGNATURE_INVALID", "the signature does not match");
     expect((await http.ask("POST", CALLBACK, { origin: true, body: "a=1" })).status).toBe(403);
     expect((await http.ask("POST", "/carriers/PIGEON/status/x", { origin: true, body: "a=1" })).status).toBe(404);

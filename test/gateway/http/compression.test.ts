@@ -37,7 +37,7 @@ describe("compression", () => {
     });
   const LEADS = "/agent/voice/callagent/leads";
 
-  test("a long answer is compressed for whoever takes that, and says what it depends on", async () => {
+  test("a long answer is compressed where the client accepts gzip, and varies by that header", async () => {
     http.script["leads.list"] = () => ({ count: 0, leads: [], next_cursor: "x".repeat(50_000) });
     const [packed, plain] = [await raw(LEADS, "br, gzip"), await raw(LEADS, null)];
     expect([

@@ -88,7 +88,7 @@ describe("headers by origin", () => {
     expect(corsHeaders(origin, allowed)).toEqual({ Vary: "Origin" });
     expect(preflightHeaders(origin, allowed, ["GET"])).toEqual({});
   });
-  test("one of them may read, without credentials; nobody may where none are named", () => {
+  test("an allowed origin may read, without credentials; none may where none is configured", () => {
     expect(corsHeaders("https://app.example.com", allowed)).toMatchObject({
       "Access-Control-Allow-Origin": "https://app.example.com",
       Vary: "Origin",

@@ -35,7 +35,7 @@ describe("health", () => {
     ]);
   });
 
-  test("without the scheduler leads are still taken: degraded; without the dialer: 503 with the reason, and carriers are told to come again", async () => {
+  test("without the scheduler leads are still accepted: degraded; without the dialer: 503 with the reason, and carriers are asked to retry", async () => {
     const gone = async (name: string) => {
       const service = http.stage.broker.getLocalService(name);
       await http.stage.broker.destroyService(service);

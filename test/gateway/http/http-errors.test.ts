@@ -57,8 +57,8 @@ describe("statuses", () => {
   });
 });
 
-describe("what a client is told", () => {
-  test("the bus validator's faults lose the parameter's name, the node and the action", () => {
+describe("the problem a client gets", () => {
+  test("the bus validator's issues lose the parameter's name, the node and the action", () => {
     const error = new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", [
       { path: "lead.request_id", message: "is required", nodeID: "n-1", action: "leads.push" },
       { path: "lead", message: "must be object" },
@@ -81,14 +81,14 @@ describe("what a client is told", () => {
     expect([body.detail, body.errors]).toEqual(["said by us", [{ path: "lead.x", message: "m" }]]);
   });
 
-  test("many faults are counted, not all told in the sentence", () => {
+  test("many issues are counted, a few are named in the sentence", () => {
     const errors = Array.from({ length: 7 }, (_, i) => ({ path: `f${i}`, message: "is required" }));
     const { body } = problemOf(new Errors.ValidationError("x", "VALIDATION_ERROR", errors), context());
     expect(body.detail).toBe("f0 is required; f1 is required; f2 is required; and 4 more.");
     expect(body.errors).toHaveLength(7);
   });
 
-  test("nothing that was not our own failure says a word, whatever is thrown", () => {
+  test("an error that is no Failure reveals nothing, whatever is thrown", () => {
     const secret = "mongodb://secret at node-7";
     const thrown = fc.oneof(
       fc.constant(new Error(secret)),

@@ -16,8 +16,8 @@ afterAll(async () => {
   await http.stop();
 });
 
-describe("how much one client may ask", () => {
-  test("each answer counts down; past the limit 429 with Retry-After; other tokens go on", async () => {
+describe("rate limits of one client", () => {
+  test("each answer counts down; past the limit 429 with Retry-After; other tokens are not affected", async () => {
     const seen: number[] = [];
     for (let i = 0; i < PER_MINUTE; i++) {
       const { status, headers } = await http.ask("GET", "/merchants", { token: http.tokens.user });
@@ -35,7 +35,7 @@ describe("how much one client may ask", () => {
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(30);
     expect((await http.ask("GET", "/merchants", { token: http.tokens.reseller })).status).toBe(200);
   });
-  test("log-in: ten failed tries a minute from one address, over all e-mails; rightful ones don't count", async () => {
+  test("log-in: ten failed attempts a minute from one address, over all e-mails; successful ones don't count", async () => {
     const from = (address: string) => ({ "X-Forwarded-For": `198.51.100.99, ${address}` });
     const login = (body: unknown, address: string) =>
       http.ask("POST", "/login", { token: null, body, headers: from(address) });
@@ -68,7 +68,7 @@ describe("slow clients", () => {
         })
         .on("error", reject);
     });
-  test("one that never ends its headers is cut off", async () => {
+  test("a client that never ends its headers is disconnected", async () => {
     const { server } = http.gateway.getLocalService("gateway") as unknown as { server: { headersTimeout: number } };
     server.headersTimeout = 200;
     try {

@@ -186,7 +186,7 @@ describe("unknown endpoints and methods", () => {
       allow,
     ]);
   });
-  test("OPTIONS tells the methods and runs none of them", async () => {
+  test("OPTIONS lists the methods and runs none of them", async () => {
     const answer = await http.ask("OPTIONS", "/leads", {
       headers: { "Access-Control-Request-Method": "POST", Origin: "https://evil.example" },
     });

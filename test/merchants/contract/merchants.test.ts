@@ -31,7 +31,7 @@ describe("merchants", () => {
     expect((await tenants.merchant(r.id, "Second")).reseller_id).toBe(r.id);
   });
 
-  test("a foreign reseller, a merchant and a user may not; an unknown reseller is said to an admin only", async () => {
+  test("a foreign reseller, a merchant and a user may not; an unknown reseller is reported to an admin only", async () => {
     const r = await tenants.reseller("Alone");
     const create = (by: Parameters<typeof tenants.stage.bus.call<"merchants.create">>[1]["by"], reseller_id: string) =>
       tenants.stage.bus.call("merchants.create", { by, name: "X", reseller_id, contact_email: "x@example.com" });
@@ -144,7 +144,7 @@ describe("one merchant", () => {
     expect(await words("nobody", asAdmin)).toMatch(/^MERCHANT_NOT_FOUND /);
   });
 
-  test("takes any subset of its fields, and says so in the audit log", async () => {
+  test("takes any subset of its fields, recorded in the audit log", async () => {
     const r = await tenants.reseller("R");
     const m = await tenants.merchant(r.id, "old name");
     await tenants.clock.advance(1000);
@@ -202,7 +202,7 @@ describe("one merchant", () => {
   });
 });
 
-test("somebody may act for a merchant while it and its reseller are there and switched on", async () => {
+test("a merchant is active while it and its reseller exist and are active", async () => {
   const [r, other] = [await tenants.reseller("R"), await tenants.reseller("O")];
   const m = await tenants.merchant(r.id, "m");
   const active = async (reseller_id: string, merchant_id?: string) =>

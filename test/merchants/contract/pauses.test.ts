@@ -62,7 +62,7 @@ const told = (merchant_id: string | null) =>
   until("calling.switched", () => switched.find((e) => e.merchant_id === merchant_id));
 
 describe("a merchant", () => {
-  test("is paused and resumed by an admin, by its reseller and by itself; each time it is shown, said and written down", async () => {
+  test("is paused and resumed by an admin, by its reseller and by itself; each time it is shown, broadcast and audited", async () => {
     const { r, m } = await world();
     for (const by of [asAdmin, asReseller(r), asMerchant(r, m.id)] as const) {
       await clock.advance(1000);
@@ -93,7 +93,7 @@ describe("a merchant", () => {
     }
   });
 
-  test("paused twice keeps the first pause; resumed twice stays as it is; the second time nothing is written down", async () => {
+  test("paused twice keeps the first pause; resumed twice stays as it is; the second time nothing is audited", async () => {
     const { m } = await world();
     const first = await pause(m.id, asAdmin, "first");
     await clock.advance(1000);
@@ -104,7 +104,7 @@ describe("a merchant", () => {
     expect(recorded.map((e) => e.action)).toEqual(["merchant.paused", "merchant.resumed"]);
   });
 
-  test("of many who pause at once, one does", async () => {
+  test("of many who pause at once, one succeeds", async () => {
     const { m } = await world();
     const all = await Promise.all(Array.from({ length: 8 }, (_, i) => pause(m.id, asAdmin, `reason ${i}`)));
     expect(new Set(all.map((x) => x.paused?.reason)).size).toBe(1);
@@ -116,7 +116,7 @@ describe("a merchant", () => {
     expect((await pause(m.id)).paused?.reason).toBeNull();
   });
 
-  test("strangers, siblings and users may not; an unknown one is not found", async () => {
+  test("other tenants, siblings and users may not; an unknown merchant is not found", async () => {
     const { r, m } = await world();
     const sibling = await stage.bus.call("merchants.create", {
       by: asAdmin,
@@ -165,7 +165,7 @@ describe("the deployment", () => {
     stage.bus.call("merchants.pauseDeployment", { by, ...(reason === undefined ? {} : { reason }) });
   const resumeAll = (by: By = asAdmin) => stage.bus.call("merchants.resumeDeployment", { by });
 
-  test("is paused once, by one of many, and resumed; every step is told and written down", async () => {
+  test("is paused once, by one of many, and resumed; every step is broadcast and audited", async () => {
     const { m } = await world();
     expect(await deployment()).toEqual({ paused: null });
     expect(await resumeAll()).toEqual({ paused: null });
@@ -193,7 +193,7 @@ describe("the deployment", () => {
     ["reseller", asReseller("r")],
     ["merchant", asMerchant("r", "m")],
     ["user", asUser("r", "m")],
-  ] as const)("is no business of a %s", async (_role, by) => {
+  ] as const)("is refused to a %s", async (_role, by) => {
     expect(
       await Promise.all([deployment(by), pauseAll(by), resumeAll(by)].map((p) => p.then(() => "done", codeOf))),
     ).toEqual(["FORBIDDEN", "FORBIDDEN", "FORBIDDEN"]);

@@ -30,7 +30,7 @@ describe("resellers", () => {
     );
   });
 
-  test("everybody but an admin sees its own only", async () => {
+  test("only an admin sees others than its own", async () => {
     const [one, two] = [await tenants.reseller("One"), await tenants.reseller("Two")];
     const ids = async (by: Parameters<typeof asList>[0]) => (await asList(by)).resellers.map((r) => r.id);
     const asList = (by: typeof asAdmin | ReturnType<typeof asReseller> | ReturnType<typeof asMerchant>) =>
@@ -70,7 +70,7 @@ describe("one reseller", () => {
     ]);
   });
 
-  test("is deleted when nothing hangs on it", async () => {
+  test("is deleted when it owns nothing", async () => {
     const r = await tenants.reseller("R");
     const remove = (by: ParamsOf<"merchants.get">["by"] = asAdmin) =>
       tenants.stage.bus.call("merchants.deleteReseller", { by, id: r.id });

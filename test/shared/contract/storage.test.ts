@@ -23,7 +23,7 @@ describe("a local folder", () => {
   const make = () => localFolder({ dir: join(dir, "made", "late"), clock, ids: randomIds });
   storageSuite(make);
 
-  test("the length need not be known; one that is told must be true", async () => {
+  test("the length is optional; a given length must be true", async () => {
     expect(await make().put("unknown", Readable.from([bytesOf(123)]), "audio/wav", null)).toBe(123);
     await expect(make().put("short", Readable.from([bytesOf(123)]), "audio/wav", 124)).rejects.toMatchObject({
       type: "DEPENDENCY_DOWN",
@@ -32,7 +32,7 @@ describe("a local folder", () => {
     expect(await make().open("short")).toBeNull();
   });
 
-  test("nothing half is left behind, and what died processes left is cleared away", async () => {
+  test("no partial file stays, and leftovers of dead processes are removed", async () => {
     const incoming = join(dir, "made", "late", ".incoming");
     await mkdir(incoming, { recursive: true });
     for (const [name, hours] of [
@@ -102,7 +102,7 @@ describe("S3", () => {
     expect(server.asked).toEqual(["PUT fails"]);
   });
 
-  test("a bucket that is not there and an endpoint that is down are faults, not missing objects", async () => {
+  test("a missing bucket and an unreachable endpoint are errors, not missing objects", async () => {
     await expect(make({ bucket: "other" }).open("x")).rejects.toMatchObject({ type: "DEPENDENCY_DOWN" });
     await expect(make({ endpoint: "http://127.0.0.1:1" }).open("x")).rejects.toMatchObject({
       type: "DEPENDENCY_DOWN",
