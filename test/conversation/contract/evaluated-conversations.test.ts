@@ -1,30 +1,14 @@
-import conversation from "../../../services/conversation/conversation.service.ts";
-import { startScriptedModel, type Question, type ScriptedModel } from "../fixtures/scripted-model.ts";
-import { setStage, type Stage } from "../../../local/harness/stage.ts";
-import { obedient, opened, ConversationWorld } from "../fixtures/conversation-world.ts";
+import { conversationStage } from "../fixtures/conversation-stage.ts";
+import { type Question, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import type { Stage } from "../../../local/harness/stage.ts";
+import type { ConversationWorld } from "../fixtures/conversation-world.ts";
+import { obedient, opened } from "../fixtures/conversation-world.ts";
 
 let model: ScriptedModel;
 let world: ConversationWorld;
 let stage: Stage;
 
-beforeAll(async () => {
-  model = await startScriptedModel();
-  world = new ConversationWorld();
-  stage = await setStage({
-    services: [conversation, ...world.services],
-    env: {
-      OPENAI_BASE_URL: model.url,
-      OPENAI_MODEL: "m",
-      OPENAI_API_KEY: "k",
-      LEASE_SECONDS: "5",
-      SHUTDOWN_GRACE_SECONDS: "6",
-    },
-  });
-});
-afterAll(async () => {
-  await stage?.stop();
-  await model?.close();
-}, 30_000);
+conversationStage((running) => ({ model, world, stage } = running));
 
 const judging = (q: Question): boolean => q.tools?.some((t) => t.function.name === "report_evaluation") ?? false;
 const JUDGED = {

@@ -1,35 +1,17 @@
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
-import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import { conversationStage } from "../fixtures/conversation-stage.ts";
+import type { ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
-import { obedient, opened, refused, ConversationWorld } from "../fixtures/conversation-world.ts";
+import type { ConversationWorld } from "../fixtures/conversation-world.ts";
+import { obedient, opened, refused } from "../fixtures/conversation-world.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
 let world: ConversationWorld;
 let stage: Stage;
 
-beforeAll(async () => {
-  model = await startScriptedModel();
-  world = new ConversationWorld();
-  stage = await setStage({
-    services: [conversation, ...world.services],
-    env: {
-      OPENAI_BASE_URL: model.url,
-      OPENAI_MODEL: "m",
-      OPENAI_API_KEY: "k",
-      LEASE_SECONDS: "5",
-      SHUTDOWN_GRACE_SECONDS: "6",
-    },
-  });
-});
-beforeEach(() => {
-  model.reply = obedient;
-});
-afterAll(async () => {
-  await stage?.stop();
-  await model?.close();
-}, 30_000);
+conversationStage((running) => ({ model, world, stage } = running));
 
 describe("conversations", () => {
   test("confirm: greeting and question, the outcome, the facts, one settle, one hang-up", async () => {

@@ -2,36 +2,18 @@ import { randomUUID } from "node:crypto";
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
-import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import { conversationStage } from "../fixtures/conversation-stage.ts";
+import type { ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { PAYLOAD } from "../../fixtures/flow-template.ts";
-import { obedient, opened, prepareOne, refused, ConversationWorld } from "../fixtures/conversation-world.ts";
+import type { ConversationWorld } from "../fixtures/conversation-world.ts";
+import { opened, prepareOne, refused } from "../fixtures/conversation-world.ts";
 
 let model: ScriptedModel;
 let world: ConversationWorld;
 let stage: Stage;
 
-beforeAll(async () => {
-  model = await startScriptedModel();
-  world = new ConversationWorld();
-  stage = await setStage({
-    services: [conversation, ...world.services],
-    env: {
-      OPENAI_BASE_URL: model.url,
-      OPENAI_MODEL: "m",
-      OPENAI_API_KEY: "k",
-      LEASE_SECONDS: "5",
-      SHUTDOWN_GRACE_SECONDS: "6",
-    },
-  });
-});
-beforeEach(() => {
-  model.reply = obedient;
-});
-afterAll(async () => {
-  await stage?.stop();
-  await model?.close();
-}, 30_000);
+conversationStage((running) => ({ model, world, stage } = running));
 
 describe("preparing", () => {
   test("gives a one-use address with 128 random bits, language and voice", async () => {
@@ -168,125 +150,6 @@ describe("preparing", () => {
     await expect(prepareOne(stage.bus, order)).rejects.toMatchObject({ type: "BUSY" });
     caller.hangUp();
     await world.settledOf(lead_id);
-  });
-});
-
-describe("who is let in", () => {
-  test("a token works once; the signature is checked over the path as asked", async () => {
-    const p = await world.prepare(stage);
-    const caller = await opened(p);
-    expect(world.paths).toContain(new URL(p.media_url).pathname);
-    expect(await refused(p.media_url)).toBe("answered 401");
-    caller.hangUp();
-    await world.settledOf(p.lead_id);
-    expect(await refused(p.media_url)).toBe("answered 401");
-  });
-  test("a wrong signature is refused and does not use the token up", async () => {
-    const p = await world.prepare(stage);
-    expect(await refused(p.media_url, { "x-twilio-signature": "forged" })).toBe("answered 401");
-    expect(await refused(p.media_url, {})).toBe("answered 401");
-    const caller = await opened(p);
-    caller.hangUp();
-    await world.settledOf(p.lead_id);
-  });
-  test("two sockets with one token at once: one is let in", async () => {
-    const p = await world.prepare(stage);
-    const both = await Promise.all([
-      RelayCaller.connect(p.media_url).catch((e: Error) => e.message),
-      RelayCaller.connect(p.media_url).catch((e: Error) => e.message),
-    ]);
-    expect(both.filter((b) => b === "answered 401").length).toBe(1);
-    for (const b of both) if (typeof b !== "string") b.hangUp();
-    await world.settledOf(p.lead_id);
-  });
-  test("unknown tokens, other providers, other paths; a check that can't be made is 503", async () => {
-    const p = await world.prepare(stage);
-    expect(await refused(p.media_url.slice(0, -4) + "0000")).toBe("answered 401");
-    expect(await refused(p.media_url.replace("PROVIDER_ONE", "PROVIDER_TWO"))).toBe("answered 401");
-    expect(await refused(p.media_url.replace("/media/", "/audio/"))).toBe("answered 404");
-    world.verifyFails = true;
-    expect(await refused(p.media_url)).toBe("answered 503");
-    world.verifyFails = false;
-  });
-  test("an attempt that is over is hung up politely, and nothing else happens", async () => {
-    const p = await world.prepare(stage);
-    world.go = false;
-    const before = world.extends;
-    const caller = await RelayCaller.connect(p.media_url);
-    caller.setup();
-    await caller.over();
-    world.go = true;
-    expect(caller.frames).toEqual([{ type: "end" }]);
-    expect(world.extends).toBe(before);
-    expect(world.calls).not.toContain(`hangUp ${p.call_ref}`);
-    expect(world.settled.some((s) => s.lead_id === p.lead_id)).toBe(false);
-  });
-  test("a dialer that is down for a moment is asked again", async () => {
-    const p = await world.prepare(stage);
-    world.joinFails = 1;
-    const caller = await opened(p);
-    caller.hangUp();
-    await world.settledOf(p.lead_id);
-  });
-});
-
-describe("the lease", () => {
-  test("a lost lease ends the conversation: hung up, not settled", async () => {
-    world.done = false;
-    const p = await world.prepare(stage);
-    const caller = await RelayCaller.connect(p.media_url);
-    caller.setup();
-    await caller.over();
-    await world.hungUp(p.call_ref);
-    world.done = true;
-    expect(world.settled.some((s) => s.lead_id === p.lead_id)).toBe(false);
-  });
-  test("a settle that fails is tried again; meanwhile the facts can be salvaged", async () => {
-    const p = await world.prepare(stage);
-    const caller = await opened(p);
-    caller.speak("Yes.");
-    world.settleFails = 3;
-    const talk = await until("the facts to be kept", async () => {
-      const t = (await stage.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk;
-      return t?.ended_by === "agent" ? t : undefined;
-    });
-    expect(talk.decided).toBe("confirmed");
-    const { facts } = await world.settledOf(p.lead_id);
-    expect(facts.talk).toEqual(talk);
-    await world.hungUp(p.call_ref);
-    expect(world.settled.filter((s) => s.lead_id === p.lead_id).length).toBe(1);
-  });
-  test("a conversation's node dies: another one gives the partial transcript; nothing said gives null", async () => {
-    const p = await world.prepare(stage);
-    const caller = await opened(p);
-    caller.speak("Well.");
-    await caller.hears("I see.");
-    const other = await setStage({
-      services: [conversation, ...new ConversationWorld().services],
-      env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", MONGODB_URI: stage.uri },
-    });
-    const salvage = async () => (await other.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk;
-    const talk = await until("the transcript on the other node", async () => {
-      const t = await salvage();
-      return (t?.transcription.length ?? 0) >= 4 ? t : undefined;
-    });
-    expect(talk).toMatchObject({
-      ended_by: "error",
-      decided: null,
-      user_turns: 1,
-      node_traversal: ["ask"],
-      errors: [{ code: "TALK_CUT_OFF", node: "ask" }],
-    });
-    expect(talk?.transcription.at(-1)).toEqual({ role: "assistant", content: "I see. Do you confirm?" });
-    expect(await other.bus.call("conversation.salvage", { call_ref: callRef(randomUUID(), 1) })).toEqual({
-      talk: null,
-    });
-    expect(await other.bus.call("conversation.salvage", { call_ref: (await world.prepare(stage)).call_ref })).toEqual({
-      talk: null,
-    });
-    await other.stop();
-    caller.hangUp();
-    await world.settledOf(p.lead_id);
   });
 });
 

@@ -1,10 +1,12 @@
 import conversation from "../../../services/conversation/conversation.service.ts";
 import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
-import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
+import { conversationStage } from "../fixtures/conversation-stage.ts";
+import type { ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import { NODES } from "../../fixtures/flow-template.ts";
-import { obedient, opened, ConversationWorld, type Prepared } from "../fixtures/conversation-world.ts";
+import type { ConversationWorld } from "../fixtures/conversation-world.ts";
+import { opened, type Prepared } from "../fixtures/conversation-world.ts";
 import { TurnsCaller } from "../fixtures/xml-caller.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -12,22 +14,10 @@ let model: ScriptedModel;
 let world: ConversationWorld;
 let stage: Stage;
 
-beforeAll(async () => {
-  model = await startScriptedModel();
-  world = new ConversationWorld();
-  stage = await setStage({
-    services: [conversation, ...world.services],
-    env: { OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m", OPENAI_API_KEY: "k", LEASE_SECONDS: "5" },
-  });
-});
+conversationStage((running) => ({ model, world, stage } = running));
 beforeEach(() => {
-  model.reply = obedient;
   Object.assign(world, { machine: false, beep: false, tellsBeep: true, whileJoining: () => Promise.resolve() });
 });
-afterAll(async () => {
-  await stage?.stop();
-  await model?.close();
-}, 30_000);
 
 const MESSAGE = "Hello {{customer}}, please call us back.";
 const SAID = "Hello Ada, please call us back.";

@@ -1,9 +1,7 @@
-import { jest } from "@jest/globals";
 import { pino } from "pino";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
 import { startSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
-import { recoveredFacts } from "../../../services/conversation/session/settlement.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
@@ -13,7 +11,6 @@ import type { Log } from "../../../shared/log.ts";
 import { readEnv } from "../../../shared/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { until } from "../../../local/harness/stage.ts";
 import { testFlow, flowTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -156,22 +153,6 @@ test("nothing that was said, no name and no number is ever in the log", async ()
     expect(log).not.toContain(secret);
 });
 
-test("the lease is renewed every third of its life, and no longer than the conversation", async () => {
-  const t = hold();
-  await t.pass(0);
-  for (let i = 0; i < 6; i++) {
-    t.events().prompt("Hm", false);
-    await t.pass(5000);
-  }
-  expect(t.named("leads.extend").length).toBe(4);
-  t.events().closed();
-  await t.session.ended;
-  const before = t.named("leads.extend").length;
-  await t.pass(60_000);
-  expect(t.named("leads.extend").length).toBe(before);
-  expect(t.named("leads.extend")[0]?.params).toEqual({ lead_id: LEAD, claim_no: 3, lease_seconds: 30 });
-});
-
 test("a goodbye that goes on is cut: the leg closes at once and the conversation is settled as it stood", async () => {
   let over = false;
   const t = hold({ end: () => undefined });
@@ -191,94 +172,6 @@ test("a goodbye that goes on is cut: the leg closes at once and the conversation
   });
 });
 
-test("a renewal that fails does not end the conversation; the answer that the lease is lost does, unsettled", async () => {
-  let answer: () => unknown = () => fail("TIMEOUT", "slow");
-  const t = hold({ bus: { "leads.extend": () => answer() } });
-  await t.pass(0);
-  t.events().prompt("Hm", false);
-  await t.pass(10_000);
-  expect(t.named("dialer.hangUp").length).toBe(0);
-  answer = () => ({ done: false });
-  await t.pass(10_000);
-  await t.session.ended;
-  expect(t.named("leads.settle").length).toBe(0);
-  expect(t.named("dialer.hangUp").length).toBe(1);
-  expect(t.kept.at(-1)?.move).toBe("close");
-});
-
-test("settling is tried while the lease lives, then left to the sweep with the facts kept", async () => {
-  const t = hold({
-    bus: {
-      "leads.settle": () => fail("DEPENDENCY_DOWN", "gone"),
-      "leads.extend": () => fail("DEPENDENCY_DOWN", "gone"),
-    },
-  });
-  await t.pass(0);
-  t.events().closed();
-  for (let i = 0; i < 100; i++) await t.pass(500);
-  await t.session.ended;
-  expect(t.named("leads.settle").length).toBeGreaterThan(5);
-  expect(t.named("leads.settle").length).toBeLessThan(20);
-  expect(t.kept.at(-1)).toMatchObject({ move: "ended", talk: { ended_by: "customer" } });
-  expect(t.named("dialer.hangUp").length).toBe(1);
-});
-
-test("a store that is down loses nothing but the partial transcript", async () => {
-  const down = async () => {
-    throw new Error("store down");
-  };
-  const t = hold({ sessions: { progress: down, ended: down, close: down } });
-  await t.pass(0);
-  t.events().prompt("Yes", true);
-  await t.pass(0);
-  t.events().closed();
-  await t.session.ended;
-  expect(t.named("leads.settle").length).toBe(1);
-});
-
-test("progress is written as the conversation goes, the latest state last", async () => {
-  const t = hold();
-  await t.pass(0);
-  t.events().prompt("Well", true);
-  await until("progress", () => (t.kept.at(-1)?.talk?.transcription.length === 4 ? true : undefined));
-  expect(t.kept.at(-1)).toMatchObject({
-    move: "progress",
-    talk: {
-      ended_by: "error",
-      transcription: [
-        { content: "Good day from Northwind." },
-        { content: "Zebulon, is Q-999 fine?" },
-        { content: "Well" },
-        { content: "Zebulon, is Q-999 fine?" },
-      ],
-    },
-  });
-  t.events().closed();
-  await t.session.ended;
-  expect(t.named("leads.settle")[0]?.params).toMatchObject({
-    facts: { ended: "completed", call_id: "CA1", talk: { ended_by: "customer", user_turns: 1 } },
-  });
-});
-
-test("K8: the process dies once the customer's first words are written down, and not before", async () => {
-  const kill = jest.spyOn(process, "kill").mockImplementation(() => true);
-  try {
-    const t = hold({ env: { CRASH_AT: "K8" } });
-    await t.pass(0);
-    expect([t.kept.length > 0, kill.mock.calls]).toEqual([true, []]);
-    t.events().prompt("Well", true);
-    await until("the crash", () => kill.mock.calls[0]);
-    expect([kill.mock.calls[0], t.kept.some((k) => k.talk?.user_turns === 1)]).toEqual([
-      [process.pid, "SIGKILL"],
-      true,
-    ]);
-    t.events().closed();
-    await t.session.ended;
-  } finally {
-    kill.mockRestore();
-  }
-});
-
 test("a fault of our own ends the call instead of leaving somebody on a dead line", async () => {
   const t = hold({
     model: {
@@ -292,28 +185,4 @@ test("a fault of our own ends the call instead of leaving somebody on a dead lin
   for (let i = 0; i < 40; i++) await t.pass(500);
   await t.session.ended;
   expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { ended_by: "error" } } });
-});
-
-test("what is salvaged: nothing of a conversation that never spoke, whole facts of one that ended, cut-off ones of one that did not", () => {
-  const talk: ConversationFacts = {
-    decided: "confirmed",
-    ended_by: "agent",
-    user_turns: 1,
-    idle_out: false,
-    time_limit: false,
-    machine: false,
-    message_left: false,
-    transcription: [],
-    node_traversal: ["ask"],
-    variables: {},
-    errors: [],
-  };
-  expect(recoveredFacts(null)).toBeNull();
-  expect(recoveredFacts(docOf())).toBeNull();
-  expect(recoveredFacts(docOf({ state: "ENDED_UNSETTLED", talk }))).toEqual(talk);
-  expect(recoveredFacts(docOf({ state: "TALKING", talk }))).toEqual({
-    ...talk,
-    ended_by: "error",
-    errors: [{ code: "TALK_CUT_OFF", node: "ask" }],
-  });
 });
