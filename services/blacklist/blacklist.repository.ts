@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
-import { joining } from "../../shared/joining.ts";
+import { batched } from "../../shared/batching.ts";
 import { insertNew } from "../../shared/unordered-insert.ts";
 import { entryId, type List } from "./blacklist-entries.ts";
 
@@ -21,7 +21,7 @@ export interface BlacklistRepository {
 const newestFirst = (a: EntryDoc, b: EntryDoc): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
 
-/** Ids of a question that is asked together with others of the same moment; larger ones go alone. */
+/** Ids of a question that shares a read with others of the same moment; larger ones are read alone. */
 const BATCHED_IDS = 10;
 const QUESTIONS_PER_BATCH = 100;
 
@@ -38,10 +38,13 @@ async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<stri
 export const blacklistRepository = (model: Model<EntryDoc>): BlacklistRepository =>
   withBatches(
     model,
-    joining(async (questions: string[][]) => {
-      const known = await existing(model, [...new Set(questions.flat())]);
-      return questions.map(() => known);
-    }, QUESTIONS_PER_BATCH),
+    batched(
+      async (questions: string[][]) => {
+        const known = await existing(model, [...new Set(questions.flat())]);
+        return questions.map(() => known);
+      },
+      { maxItems: QUESTIONS_PER_BATCH },
+    ),
   );
 
 const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set<string>>): BlacklistRepository => ({

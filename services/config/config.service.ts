@@ -1,19 +1,22 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/identity.ts";
 import { failAs, refusal } from "../../shared/errors.ts";
-import { changeConfiguration, deleteConfiguration } from "./configurations/configuration-changes.ts";
+import {
+  changeConfiguration,
+  createConfiguration,
+  deleteConfiguration,
+} from "./configurations/configuration-changes.ts";
 import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets } from "./push/push-targets.ts";
 import { configQueries } from "./config-queries.ts";
-import { changeTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
+import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
-import { createConfiguration, createTemplate } from "./configurations/creation.ts";
 
-/** Templates with their versions, and call execution configurations (interface.md 2.8, 4.6). */
+/** Templates with their versions, and call execution configurations. */
 export default service(
   "config",
   (deps) => {

@@ -84,7 +84,7 @@ export interface LeadDoc {
 
 const Free = Schema.Types.Mixed;
 
-/** Collection `leads`; owner: the leads service. Indexes as reliability.md 3.2. */
+/** Collection `leads`; owner: the leads service. */
 export const leadSchema = new Schema<LeadDoc>(
   {
     _id: { type: String, required: true },

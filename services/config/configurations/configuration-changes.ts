@@ -1,13 +1,15 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
 import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { normalizedSettings, patchedSettings, requireValidConfiguration } from "../rules/configuration-validation.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
-import { toChange } from "../tenancy.ts";
-import { requireAddress } from "./webhook-address.ts";
+import { mayWrite, toChange } from "../tenancy.ts";
+import { effective } from "../rules/effective-configuration.ts";
+import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
 /** Times a change is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
@@ -18,6 +20,56 @@ export const configurationNotFound = (): never =>
     "CONFIGURATION_NOT_FOUND",
     "There is no such configuration, or it is not yours; list yours with GET /configurations.",
   );
+
+/** Whether the webhook of inbound leads may be called, by the checks of reporting_webhook_url. WEBHOOK_ADDRESS_REFUSED. */
+async function requireAddress(
+  bus: Bus,
+  { inbound_webhook_url: url }: { inbound_webhook_url?: string | null },
+): Promise<void> {
+  if (url === undefined || url === null) return;
+  const [refusal] = (await bus.call("webhook.checkAddresses", { urls: [url] })).refusals;
+  if (refusal)
+    fail("WEBHOOK_ADDRESS_REFUSED", `inbound_webhook_url can't be used: ${refusal}`, {
+      errors: [{ path: "inbound_webhook_url", message: refusal }],
+    });
+}
+
+/** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, CONFIGURATION_EXISTS. */
+export async function createConfiguration(
+  deps: ServiceDeps,
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  bus: Bus,
+  { by, configuration }: ParamsOf<"config.createConfiguration">,
+): Promise<ConfigurationRecord> {
+  mayWrite(by);
+  const { template_id, ...settings } = configuration;
+  const template =
+    (await templates.head(scopeOf(by), template_id)) ??
+    fail("TEMPLATE_NOT_FOUND", "template_id names no template of yours; list them with GET /templates.", {
+      errors: [{ path: "template_id", message: "is unknown" }],
+    });
+  requireValidConfiguration(settings);
+  await requireAddress(bus, settings);
+  const now = deps.clock.now();
+  const kept = normalizedSettings(settings);
+  const doc: ConfigurationDoc = {
+    _id: deps.ids.uuid(),
+    reseller_id: template.reseller_id,
+    merchant_id: template.merchant_id,
+    template_id: template._id,
+    settings: JSON.stringify(kept),
+    created_at: now,
+    updated_at: now,
+  };
+  if (!(await configurations.insert(doc)))
+    fail(
+      "CONFIGURATION_EXISTS",
+      "This template already has a configuration, and a template has at most one; change that one instead.",
+    );
+  await announceChange(deps, bus, by, "configuration.created", doc, { fields: Object.keys(settings) });
+  return effective(doc, kept, template.name, deps.env.DEFAULT_TIMEZONE);
+}
 
 const docToChange = (configurations: ConfigurationsRepository, by: By, id: string): Promise<ConfigurationDoc> =>
   toChange(by, (scope) => configurations.find(scope, id), "configuration", configurationNotFound);
@@ -69,8 +121,8 @@ export async function deleteConfiguration(
   await announceChange(deps, bus, by, "configuration.deleted", doc, {});
 }
 
-/** Tells everybody what became of a configuration: the log, whoever remembers it, and the audit log. */
-export async function announceChange(
+/** Records a change of a configuration: in the log, for the caches of all nodes, and in the audit log. */
+async function announceChange(
   deps: ServiceDeps,
   bus: Bus,
   by: By,

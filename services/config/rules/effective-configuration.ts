@@ -4,7 +4,7 @@ import { configurationIssues, normalizedSettings } from "./configuration-validat
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import { checkOf } from "./json-schema-validation.ts";
 
-/** What holds where a client set nothing (decisions.md). Time zones come from the deployment. */
+/** What holds where a client set nothing. Time zones come from the deployment. */
 const DEFAULTS = {
   enable_calling: true,
   enable_international_call: true,

@@ -5,10 +5,10 @@ import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/te
 import { fail } from "../../../shared/errors.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { requireValidTemplate } from "../rules/template-validation.ts";
-import { patchedTemplate, nextRecord } from "./template-records.ts";
+import { newRecord, nextRecord, patchedTemplate } from "./template-records.ts";
 import type { TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
-import { toChange } from "../tenancy.ts";
+import { mayOwn, requireOwner, toChange } from "../tenancy.ts";
 
 /** Times a save is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
@@ -16,6 +16,40 @@ const MAX_LOST_RACES = 20;
 /** Said alike of unknown templates and of others'. */
 export const templateNotFound = (): never =>
   fail("TEMPLATE_NOT_FOUND", "There is no such template, or it is not yours; list yours with GET /templates.");
+
+/** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID. */
+export async function createTemplate(
+  deps: ServiceDeps,
+  templates: TemplatesRepository,
+  bus: Bus,
+  { by, template }: ParamsOf<"config.createTemplate">,
+): Promise<TemplateRecord> {
+  const owner = { reseller_id: template.reseller_id, merchant_id: template.merchant_id ?? null };
+  mayOwn(by, owner);
+  await requireOwner(bus, owner);
+  requireValidTemplate(template);
+  const record = newRecord(deps.ids.uuid(), template, deps.clock.now());
+  await templates.create(record);
+  deps.log.info(
+    {
+      event: "template.created",
+      template_id: record.id,
+      version: record.version,
+      reseller_id: record.reseller_id,
+      by: by.id,
+    },
+    "a template was saved",
+  );
+  bus.broadcast("config.changed", { template_id: record.id });
+  await recordAudit(deps, bus, {
+    by,
+    action: "template.created",
+    subject: record.id,
+    ...owner,
+    details: { version: record.version },
+  });
+  return record;
+}
 
 const headToChange = (templates: TemplatesRepository, by: By, id: string): Promise<TemplateDoc> =>
   toChange(by, (scope) => templates.head(scope, id), "template", templateNotFound);

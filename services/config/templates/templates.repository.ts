@@ -53,8 +53,16 @@ const named = ({ name, ...same }: TemplateFilter): Record<string, unknown> => ({
 });
 
 /** The repository over the two mongoose models. */
-export function templatesRepository(templates: Model<TemplateDoc>, versions: Model<VersionDoc>): TemplatesRepository {
-  const records = timedCache<TemplateRecord>(VERSIONS_CACHE);
+export const templatesRepository = (
+  templates: Model<TemplateDoc>,
+  versions: Model<VersionDoc>,
+): TemplatesRepository => ({
+  ...writes(templates, versions),
+  ...headReads(templates),
+  ...versionReads(versions),
+});
+
+function writes(templates: Model<TemplateDoc>, versions: Model<VersionDoc>) {
   const setActive: TemplatesRepository["setActive"] = (scope, id, is_active, now) =>
     templates
       .findOneAndUpdate(
@@ -86,18 +94,16 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
     },
     remove: async (scope, id) =>
       (await templates.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
-    versions: (head, after, size) =>
-      versions
-        .find({ $and: [{ template_id: head._id, version: { $lte: head.version } }, after] })
-        .sort(PAGE_ORDER)
-        .limit(size)
-        .lean<VersionDoc[]>()
-        .exec(),
-    any: async (scope) => (await templates.findOne(within(scope), { _id: 1 }).lean().exec()) !== null,
     async create(record) {
       await versions.create(versionOf(record));
       await templates.create(headOf(record));
     },
+  } satisfies Partial<TemplatesRepository>;
+}
+
+const headReads = (templates: Model<TemplateDoc>) =>
+  ({
+    any: async (scope) => (await templates.findOne(within(scope), { _id: 1 }).lean().exec()) !== null,
     head: (scope, id) =>
       templates
         .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
@@ -114,6 +120,18 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
         .sort(PAGE_ORDER)
         .limit(size)
         .lean<TemplateDoc[]>()
+        .exec(),
+  }) satisfies Partial<TemplatesRepository>;
+
+function versionReads(versions: Model<VersionDoc>) {
+  const records = timedCache<TemplateRecord>(VERSIONS_CACHE);
+  return {
+    versions: (head, after, size) =>
+      versions
+        .find({ $and: [{ template_id: head._id, version: { $lte: head.version } }, after] })
+        .sort(PAGE_ORDER)
+        .limit(size)
+        .lean<VersionDoc[]>()
         .exec(),
     version: (template_id, version) =>
       cached<TemplateRecord, null>(records, versionId(template_id.toLowerCase(), version), async () => {
@@ -134,5 +152,5 @@ export function templatesRepository(templates: Model<TemplateDoc>, versions: Mod
         return record ? [{ ...record, is_active: h.is_active, updated_at: h.updated_at.toISOString() }] : [];
       });
     },
-  };
+  } satisfies Partial<TemplatesRepository>;
 }

@@ -131,7 +131,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   pre_check_defers: d.pre_check_defers ?? {},
 });
 
-/** Document -> `data` of the reporting webhook (decisions.md, Webhook). */
+/** Document -> `data` of the reporting webhook. */
 export function toEventData(d: LeadDoc): Record<string, unknown> {
   const meta = metaOf(d);
   const seconds =

@@ -1,6 +1,6 @@
 import type { AttemptFacts, CarrierEnd } from "../../../shared/contracts/attempt.ts";
 
-/** The closed list of outcomes that are not a template's own word, and whether one is tried again when a template says nothing else (decisions.md, Leads). */
+/** The closed list of outcomes that are not a template's own word, and whether one is tried again when a template says nothing else. */
 export const OUTCOMES = {
   no_answer: { retried: true },
   busy: { retried: true },

@@ -16,7 +16,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Pauses before the tries after the first (decisions.md, Webhook; Standard Webhooks 1.0). */
+/** Pauses before the tries after the first (Standard Webhooks 1.0). */
 export const RETRY_DELAYS_MS = [
   5 * SECOND,
   5 * MINUTE,
