@@ -1,13 +1,13 @@
 import { isSupportedCountry } from "libphonenumber-js/min";
 
-/** What a started minute of talk costs, by ISO country; `*` for all others. */
+/** The price of a started minute of conversation, by ISO country; `*` for all others. */
 export type CallPrices = ReadonlyMap<string, number>;
 
 const ANY = "*";
 const COUNTRY = /^[A-Z]{2}$/;
 const AMOUNT = /^\d{1,4}(?:\.\d{1,6})?$/;
 
-/** Reads a price table like `US=0.014,GB=0.02,*=0.05`, with every fault of it in a sentence. */
+/** Reads a price table like `US=0.014,GB=0.02,*=0.05`, with each of its validation issues as a sentence. */
 export function parseCallPrices(text: string | undefined): { prices: CallPrices; faults: string[] } {
   const prices = new Map<string, number>();
   const faults: string[] = [];

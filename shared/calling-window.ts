@@ -7,7 +7,7 @@ export interface CallingWindow {
   zone: string;
 }
 
-/** What the window says at an instant: open until `closes_at` (null: it never closes), or shut until `opens_at`. */
+/** The window at an instant: open until `closes_at` (null: it never closes), or closed until `opens_at`. */
 export type WindowState = { open: true; closes_at: Date | null } | { open: false; opens_at: Date };
 
 const MINUTE_MS = 60_000;
@@ -22,7 +22,7 @@ interface ZoneDay {
   changes: { at: number; offset_ms: number }[];
 }
 
-/** What has been looked up of a zone: asking the runtime for an offset costs microseconds, and a pass over many queues asks again and again. */
+/** Offsets of a zone that were looked up: the runtime takes microseconds for one, and a pass over many queues needs many. */
 interface KnownZone {
   zone: IANAZone;
   days: Map<number, ZoneDay>;
@@ -97,7 +97,7 @@ function nextChange(zone: KnownZone, from: number, to: number): number | null {
 const inside = (tod: number, start: number, end: number): boolean =>
   start < end ? tod >= start && tod < end : tod >= start || tod < end;
 
-/** First instant at or after `from` at which membership becomes `wanted`, by walking segments of constant offset (reliability.md 3.5). */
+/** First instant at or after `from` at which membership becomes `wanted`, by walking segments of constant offset. */
 function walk(zone: KnownZone, from: number, start: number, end: number, wanted: boolean): number | null {
   const edge = wanted ? start : end;
   let cur = from;

@@ -3,14 +3,14 @@ import type { NumberPatch } from "../../shared/contracts/numbers.ts";
 import { fail } from "../../shared/errors.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
 
-/** Whom a number belongs to; nulls: shared pool. */
+/** The owner of a number; nulls: the shared pool. */
 export interface Owner {
   reseller_id: string | null;
   merchant_id: string | null;
 }
 
 /**
- * The owner of a number that is being created. Admins name anyone (nobody: the shared pool), resellers themselves and their merchants.
+ * The owner of a number that is being created. Admins name any owner (none: the shared pool), resellers themselves and their merchants.
  * FORBIDDEN; VALIDATION_FAILED for a merchant without its reseller.
  */
 export function ownerFor(by: By, asked: Pick<ParamsOf<"numbers.create">, "reseller_id" | "merchant_id">): Owner {
@@ -32,7 +32,7 @@ export function ownerFor(by: By, asked: Pick<ParamsOf<"numbers.create">, "resell
   return { reseller_id: by.reseller_id, merchant_id };
 }
 
-/** Whether the asker's role may change numbers at all. FORBIDDEN. */
+/** Checks that the caller's role may change numbers at all. FORBIDDEN. */
 export function mayChange(by: By): void {
   if (by.role === "admin") return;
   if (by.role !== "reseller" || !by.reseller_id)
@@ -42,7 +42,7 @@ export function mayChange(by: By): void {
     );
 }
 
-/** Whether the owner was found. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
+/** Checks that the owner was found. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
 export function checkOwner(owner: Owner, found: ResultOf<"merchants.lookup">): void {
   if (!found.reseller) fail("RESELLER_NOT_FOUND", "reseller_id names no reseller; list them with GET /resellers.");
   if (owner.merchant_id !== null && !found.merchant)
@@ -60,7 +60,7 @@ export const changedOwner = (was: Owner, asked: Pick<NumberPatch, "reseller_id" 
         : null,
 });
 
-/** Filter of the numbers that may be seen in a scope: a merchant sees its own and those of the whole reseller; the shared pool is the admins'. */
+/** Filter of the numbers that are visible in a scope: a merchant sees its own and those of the whole reseller; the shared pool is the admins'. */
 export const visibleTo = (scope: Scope): Record<string, unknown> => ({
   ...(scope.reseller_id === null ? {} : { reseller_id: scope.reseller_id }),
   ...(scope.merchant_id === null ? {} : { merchant_id: { $in: [scope.merchant_id, null] } }),

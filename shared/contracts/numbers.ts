@@ -38,7 +38,7 @@ export const NumberPatch = Patch({
 });
 export type NumberPatch = Static<typeof NumberPatch>;
 
-/** Outbound numbers and who holds their lines. A lease is named by its holder (the attempt), so a late release can't free another call's line. */
+/** Outbound numbers and the leases of their slots (`lines` on the wire). A lease is named by its holder (the attempt), so a late release can't free another call's slot. */
 export const numbers = {
   name: "numbers",
   actions: {
@@ -93,7 +93,7 @@ export const numbers = {
         ),
       }),
     ),
-    /** Internal: a line for each holder until the lease's end, all of one scope, in order; null where none is free; the same holder gets the same line again.
+    /** Internal: a slot for each holder until the lease's end, all of one scope, in order; null where none is free; the same holder gets the same slot again.
      *  `same_country`: only numbers of the callee's country (each want's own). */
     reserveMany: action(
       Strict({
@@ -108,7 +108,7 @@ export const numbers = {
         lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderEnum }))),
       }),
     ),
-    /** Internal: prolongs the lines taken in these names (`<holder>~…`) to at least this long from now, in order; false: the line's time was over, it may be another's. */
+    /** Internal: renews the leases of the slots reserved in these names (`<holder>~…`) to at least this long from now, in order; false: the lease had ended, the slot may be another holder's. */
     keepMany: action(
       Strict({
         lines: Type.Array(Strict({ holder: Text(80), lease_seconds: LeaseSeconds }), { minItems: 1, maxItems: 500 }),
@@ -131,7 +131,7 @@ export const numbers = {
     releaseMany: action(Strict({ holders: Type.Array(Text(80), { maxItems: 500 }) }), Nothing),
   },
   events: {
-    /** A line became free or a number was added: parked leads may go on. */
+    /** A slot was released or a number was added: leads that wait for a slot may be called. */
     "numbers.freed": Type.Object({ provider: ProviderEnum }),
   },
 };

@@ -5,7 +5,7 @@ import { WaitingLead } from "./lead.ts";
 
 /** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialler. */
 export const SHORTEST_RING_SECONDS = 5;
-/** A grant is good for this long after its instant, by the asker's own monotonic clock; then it must not be used. The rings' windows are widened by as much. */
+/** A permit is valid for this long after its instant, by the caller's own monotonic clock. The rate windows are longer by as much. */
 export const GRANT_VALID_MS = 100;
 
 /** A configuration's rate limit, as it was when the lead was claimed. */

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { toE164 } from "../../../shared/phone.ts";
 import type { Rehearsal } from "./forecast.ts";
 
-/** A fault that the person at the keyboard can mend: shown as one line, without a stack. */
+/** An error that the person at the keyboard can correct: shown as one line, without a stack. */
 export class RehearsalFault extends Error {}
 
 /** What was asked for. `calls_per_second`, `url`, `token`: absent where they were not given. */

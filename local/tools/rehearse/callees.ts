@@ -9,13 +9,13 @@ export interface Assumptions {
   spread: number;
 }
 
-/** One dial as it went: how long it held its line, and what is known of it. */
+/** One dial: how long it held its slot, and its facts. */
 export interface Dialled {
   ms: number;
   facts: AttemptFacts;
 }
 
-/** The word that a talk which reached somebody ends with. */
+/** The outcome of a conversation that reached the callee. */
 export const REACHED = "reached";
 
 const MS = 1000;
@@ -31,7 +31,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** What happens when a phone rings: somebody answers and talks, or nobody does until the carrier gives up. A talk ends at `max_call_seconds`. */
+/** What happens when a phone rings: the callee answers and talks, or does not until the carrier gives up. A conversation ends at `max_call_seconds`. */
 export function callees(a: Assumptions, max_call_seconds: number, random: () => number): (at: number) => Dialled {
   const about = (seconds: number): number => seconds * MS * (1 + a.spread * (2 * random() - 1));
   return (at) => {

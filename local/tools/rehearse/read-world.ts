@@ -10,7 +10,7 @@ import type { World } from "./forecast.ts";
 type Template = AnswerOf<"GET", "/templates/{id}">;
 type OutboundNumber = AnswerOf<"GET", "/numbers">["numbers"][number];
 
-/** What is known of the deployment. `name`: the template's; `calls_per_second` null: it could not be learned. */
+/** What the rehearsal reads of the deployment. `name`: the template's; `calls_per_second` null: it could not be learned. */
 export interface Read extends Omit<World, "calls_per_second" | "country"> {
   name: string;
   numbers: OutboundNumber[];

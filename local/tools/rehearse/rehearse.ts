@@ -9,7 +9,7 @@ import { forecast } from "./forecast.ts";
 import { readWorld } from "./read-world.ts";
 import { report } from "./report.ts";
 
-/** What a run stands on: the command line, the laptop's data folder, and what the environment holds. */
+/** The inputs of a run: the command line, the laptop's data folder, and the environment. */
 export interface Ground {
   argv: readonly string[];
   folder: string;
@@ -18,7 +18,7 @@ export interface Ground {
   print(line: string): void;
 }
 
-/** `usual`: the calls per second that are assumed of PROVIDER_ONE's account where nobody can be asked. */
+/** `usual`: the calls per second that are assumed of PROVIDER_ONE's account where no deployment tells them. */
 interface Address {
   url: string;
   token: string;
@@ -64,7 +64,7 @@ async function rehearsed(
   for (const line of report({ name, world, rehearsal, forecast: forecast(world, rehearsal) })) print(line);
 }
 
-/** Runs a rehearsal; the exit code: 0, or 2 for what the person can mend, which is said in one line. */
+/** Runs a rehearsal; the exit code: 0, or 2 for an error that the person can correct, which is printed as one line. */
 export async function rehearse(ground: Ground): Promise<number> {
   try {
     const asked = readArguments(ground.argv, ground.now, ground.token);
