@@ -11,7 +11,6 @@ import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { readEnv } from "../../../../shared/env.ts";
 import { rootLog } from "../../../../shared/log.ts";
-import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
 import { until } from "../../../../local/harness/stage.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
@@ -258,69 +257,5 @@ describe("what is left over", () => {
     isAway = false;
     expect(await recordings.recoverLeftovers()).toBeGreaterThan(0);
     await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
-  });
-});
-
-describe("with uploads", () => {
-  let bucket: S3Server;
-  let s: DialerStage;
-  beforeAll(async () => {
-    bucket = await startS3();
-    s = await setDialerStage({
-      clock,
-      env: {
-        RECORDING_SOURCE: "own",
-        UPLOAD_CALL_RECORDINGS_TO_CLOUD: "true",
-        S3_BUCKET: S3_ACCOUNT.bucket,
-        S3_ENDPOINT: bucket.url,
-        S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id,
-        S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
-      },
-    });
-  });
-  afterAll(async () => {
-    await s.stop();
-    await bucket.stop();
-  });
-
-  test("it goes to the bucket like any other; handed over once more, the copy is removed", async () => {
-    const { order, call } = await talked({}, s);
-    await record(ours(s), call._id, 2);
-    const there = await callIs(
-      s,
-      order,
-      "the upload",
-      (c) => c.recording?.state === "uploaded" && c.recording.due_at === undefined,
-      pass,
-    );
-    expect([bucket.objects.get(there.recording?.key ?? "")?.body.length, (await recordingOf(call, s))?.where]).toEqual([
-      WAV_HEADER_BYTES + 2 * RATE * 4,
-      "cloud",
-    ]);
-    await record(ours(s), call._id, 1);
-    expect([
-      (await readdir(s.stage.env.RECORDINGS_DIR, { recursive: true })).filter((name) => name.endsWith(".wav")),
-      await growing(s),
-    ]).toEqual([[], []]);
-  });
-
-  test("one whose local copy is gone before the upload is nowhere else: failed", async () => {
-    const { order } = await talked(
-      {
-        recording: {
-          state: "stored",
-          own: true,
-          told: true,
-          tries: 0,
-          key: "2026/01/01/x.wav",
-          bytes: 5,
-          content_type: "audio/wav",
-          due_at: clock.now(),
-        },
-      },
-      s,
-    );
-    const there = await callIs(s, order, "the end of it", (c) => c.recording?.state === "failed", pass);
-    expect(there.recording?.due_at).toBeUndefined();
   });
 });

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { plusSeconds } from "../../../shared/clock.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
+import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+
+jest.setTimeout(20_000);
+const clock = virtualClock();
+let d: DialerStage;
+beforeAll(async () => {
+  d = await setDialerStage({ clock, timeScale: 20 });
+});
+afterAll(() => d.stop());
+beforeEach(() => {
+  d.reset();
+  clock.set(new Date());
+});
+
+const dial = (order: DialJob) => d.dial(order);
+const send = (raw: ReturnType<DialerStage["callback"]>) => d.stage.bus.call("dialer.carrierEvent", raw);
+const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
+
+/** A phone that rings, whose carrier sends nothing by itself: the test speaks for it. */
+async function silentCall(over: Partial<DialJob> = {}): Promise<{
+  order: DialJob;
+  CallSid: string;
+  say: (status: string, sequence: number, more?: object) => ReturnType<DialerStage["callback"]>;
+}> {
+  const order = d.order("07", over);
+  await d.fault("lose_callbacks", order);
+  await dial(order);
+  const { carrier_call_id: CallSid = "" } = await callIs(
+    d,
+    order,
+    "carrier id",
+    (c) => c.carrier_call_id !== undefined,
+  );
+  return {
+    order,
+    CallSid,
+    say: (CallStatus, sequence, more = {}) =>
+      d.callback(order, "status", { CallSid, CallStatus, SequenceNumber: String(sequence), ...more }),
+  };
+}
+
+describe("the fence at answer", () => {
+  test("the window closed while it rang: nobody may join, the carrier is told, the attempt reads canceled", async () => {
+    const { order, say } = await silentCall({ dial_until: plusSeconds(clock.now(), 30).toISOString() });
+    await send(say("in-progress", 2));
+    await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
+    clock.set(plusSeconds(clock.now(), 31));
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "services" })).toEqual({
+      go: false,
+      reason: "window_closed",
+      answered_at: null,
+      machine: false,
+      beep: false,
+      tells_beep: false,
+    });
+    await until("the carrier's hang-up", async () => (await d.ledger(order))[0]?.ended_by === "api" || undefined);
+    await send(say("completed", 3, { CallDuration: "1" }));
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: { ended: "canceled", error: { code: "WINDOW_CLOSED" }, talk: null },
+    });
+  });
+  test("still ringing when the window closes: ended without anyone joining", async () => {
+    const { order } = await silentCall({ dial_until: plusSeconds(clock.now(), 20).toISOString() });
+    await until("the carrier's hang-up", async () => {
+      await clock.advance(1000);
+      return (await d.ledger(order))[0]?.ended_by === "api" || undefined;
+    });
+    expect(clock.now() >= new Date(order.dial_until ?? "")).toBe(true);
+    expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({
+      facts: { ended: "canceled", error: { code: "WINDOW_CLOSED" } },
+    });
+  });
+  test("nobody joins an ended call, or one that never was", async () => {
+    const { order, say } = await silentCall();
+    await send(say("busy", 1));
+    await toldIs(d, order, "numbers.releaseMany");
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toEqual({
+      go: false,
+      reason: "ended",
+      answered_at: null,
+      machine: false,
+      beep: false,
+      tells_beep: false,
+    });
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(d.order("01")), node_id: "n" })).toEqual({
+      go: false,
+      reason: "unknown_call",
+      answered_at: null,
+      machine: false,
+      beep: false,
+      tells_beep: false,
+    });
+  });
+  test("answered, and its sound could not be connected: ended at once, and it is said why", async () => {
+    const { order, CallSid, say } = await silentCall();
+    await send(say("in-progress", 2));
+    await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
+    const { body } = await send(
+      d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }),
+    );
+    expect(body).toContain("<Hangup/>");
+    await callIs(d, order, "hang-up", (c) => c.hang_up === "media_failed");
+    expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({
+      facts: { talk: null, error: { code: "MEDIA_FAILED" } },
+    });
+  });
+  test("a stream that is over after the talk joined is the talk's business", async () => {
+    const { order, CallSid, say } = await silentCall();
+    await send(say("in-progress", 2));
+    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toMatchObject({
+      go: true,
+    });
+    await send(d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
+    await send(say("completed", 3));
+    await callIs(d, order, "end", (c) => c.state === "ENDED");
+    expect((await d.calls.findOne({ _id: refOf(order) }))?.hang_up).toBeUndefined();
+  });
+  test("answered, and media never comes: ended after the grace", async () => {
+    const { order, say } = await silentCall();
+    await send(say("in-progress", 2));
+    await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
+    await callIs(
+      d,
+      order,
+      "hang-up",
+      (c) => c.hang_up === "media_missing",
+      () => clock.advance(1000),
+    );
+    expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({
+      facts: { error: { code: "MEDIA_MISSING" } },
+    });
+  });
+});
+
+describe("leases", () => {
+  test("kept while it rings; taken away, the phone stops ringing; the conversation keeps its own", async () => {
+    const [ringing, joined] = [await silentCall(), await silentCall()];
+    await d.stage.bus.call("dialer.joined", { call_ref: refOf(joined.order), node_id: "services" });
+    const extends_ = (order: DialJob) => names(order).filter((n) => n === "leads.extend").length;
+    const before = extends_(joined.order);
+    await until("the lease to be kept", async () => {
+      await clock.advance(1000);
+      return extends_(ringing.order) >= 3 || undefined;
+    });
+    expect(extends_(joined.order)).toBe(before);
+    d.script.extend = () => false;
+    await callIs(
+      d,
+      ringing.order,
+      "hang-up",
+      (c) => c.hang_up === "baton_lost",
+      () => clock.advance(1000),
+    );
+    await until(
+      "the carrier's hang-up",
+      async () => (await d.ledger(ringing.order))[0]?.ended_by === "api" || undefined,
+    );
+  });
+});
