@@ -4,7 +4,7 @@ import { until } from "../../local/harness/stage.ts";
 const START_MS = 90_000;
 const RUN_MS = 120_000;
 
-/** A client written from the interface document alone: no extension is used. Ids of reseller and template are what an operator would hand to its author. */
+/** A client of the documented API alone: it uses no extension. Ids of reseller and template are what an operator would hand to its author. */
 class InterfaceClient {
   readonly #base: string;
   #token = "";

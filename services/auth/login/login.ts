@@ -2,7 +2,7 @@ import type { Handling, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/
 import { fail } from "../../../shared/errors.ts";
 import type { Passwords } from "./passwords.ts";
 import { isTenantActive } from "./account-status.ts";
-import { slidingWindowLimiter } from "./login-throttle.ts";
+import { slidingWindowLimiter } from "./login-limiter.ts";
 import type { AccessTokens } from "../tokens/access-tokens.ts";
 import { tokenVersion } from "../users/users.model.ts";
 import type { UsersRepository } from "../users/users.repository.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { refuseIssue } from "../../../services/auth/tokens/token-rules.ts";
-import { slidingWindowLimiter } from "../../../services/auth/login/login-throttle.ts";
+import { slidingWindowLimiter } from "../../../services/auth/login/login-limiter.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 
 describe("who may issue a server-to-server token where", () => {

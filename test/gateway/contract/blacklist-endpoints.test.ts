@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** 4.5 of the interface over HTTP, and section 7's rows for the blacklist. */
+/** The blacklist over HTTP, refusals included. */
 let http: HttpStage;
 let stranger = "";
 let serial = 0;
@@ -59,7 +59,7 @@ test("some listed already: 201 with the counts; all of them: 409", async () => {
   expect((await send("POST", [one], stranger)).status).toBe(201);
 });
 
-describe.each([["POST"], ["DELETE"]] as const)("%s, section 7: 400, and nothing is changed", (method) => {
+describe.each([["POST"], ["DELETE"]] as const)("%s: 400, and nothing is changed", (method) => {
   test.each<[string, unknown, string, string[]]>([
     ["no numbers", undefined, "VALIDATION_FAILED", ["phone_numbers"]],
     ["an empty list", [], "VALIDATION_FAILED", ["phone_numbers"]],

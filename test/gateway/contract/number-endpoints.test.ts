@@ -3,7 +3,7 @@ import numbers from "../../../services/numbers/numbers.service.ts";
 import { releaseOne, reserveOne } from "../../numbers/fixtures/numbers-service.ts";
 import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-/** 2.5, 3.2 and 4.3 of the interface over HTTP, and section 7's rows for numbers. */
+/** Outbound numbers over HTTP, refusals included. */
 let http: HttpStage;
 let stranger = "";
 let foreign = "";
@@ -71,7 +71,7 @@ test("the contract's four fields make a number; PUT, GET and DELETE follow", asy
   expect(fault(await http.ask("GET", path))).toEqual({ status: 404, code: "NUMBER_NOT_FOUND", paths: [] });
 });
 
-describe("section 7: 400", () => {
+describe("invalid input: 400", () => {
   test.each<[string, Record<string, unknown>, string, string[]]>([
     ["no phone number", { phone_number: undefined }, "VALIDATION_FAILED", ["phone_number"]],
     ["no provider", { provider: undefined }, "VALIDATION_FAILED", ["provider"]],
@@ -112,7 +112,7 @@ describe("section 7: 400", () => {
   });
 });
 
-describe("section 7: 404 and 403", () => {
+describe("unknown and foreign numbers: 404 and 403", () => {
   test("no such id", async () => {
     for (const [method, body] of [
       ["GET", undefined],
@@ -166,7 +166,7 @@ describe("section 7: 404 and 403", () => {
   });
 });
 
-describe("section 7: 409", () => {
+describe("existing numbers and numbers in a call: 409", () => {
   test("the phone number already exists, in another spelling and after a move too", async () => {
     const { phone_number } = (await mine()) as unknown as { phone_number: string };
     expect(
