@@ -41,7 +41,11 @@ const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
 });
 const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-function healthHandlers(deps: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Record<string, Handler> {
+function healthHandlers(
+  deps: Pick<ProcessDeps, "clock">,
+  bus: Bus,
+  visible: () => ReadonlySet<string>,
+): Record<string, Handler> {
   const ready = readiness(ROUTES, bus, deps.clock, visible);
   return {
     ...withHead("/health/live", async ({ res }) => {

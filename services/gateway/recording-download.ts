@@ -45,7 +45,7 @@ export function requestedRange(header: string | undefined, bytes: number, same: 
 }
 
 /** Where the dialer keeps recordings, as this gateway sees it. */
-export function storesOf(deps: ProcessDeps): RecordingStores {
+export function storesOf(deps: Pick<ProcessDeps, "clock" | "env" | "ids">): RecordingStores {
   const {
     RECORDINGS_DIR,
     UPLOAD_CALL_RECORDINGS_TO_CLOUD,

@@ -44,7 +44,7 @@ const permit = (by: By, reseller_id: string): void => {
 
 /** Manages merchants over their repository. */
 export function merchantManagement(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock" | "ids" | "log">,
   merchants: MerchantsRepository,
   resellers: ResellersRepository,
 ): Merchants {

@@ -33,7 +33,7 @@ const unknown = (): never =>
 
 /** Manages resellers. */
 export function resellerManagement(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock" | "ids" | "log">,
   resellers: ResellersRepository,
   merchants: MerchantsRepository,
 ): Resellers {

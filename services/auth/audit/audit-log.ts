@@ -23,7 +23,7 @@ const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAud
 });
 
 /** The audit log over its repository. */
-export function auditLog(deps: ServiceDeps, audit: AuditRepository): AuditLog {
+export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit: AuditRepository): AuditLog {
   const record = async ({
     by,
     action,

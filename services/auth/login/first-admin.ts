@@ -10,7 +10,11 @@ const EMAIL = /^[^\s@]{1,64}@[^\s@.]{1,63}(?:\.[^\s@.]{1,63}){1,8}$/;
  * Creates the first admin from ADMIN_EMAIL and ADMIN_PASSWORD. One that exists is left as it is, password included; of several replicas
  * starting at once the unique index lets one write. Throws one sentence when the two values can't be used.
  */
-export async function ensureFirstAdmin(deps: ServiceDeps, users: UsersRepository, passwords: Passwords): Promise<void> {
+export async function ensureFirstAdmin(
+  deps: Pick<ServiceDeps, "clock" | "env" | "ids" | "log">,
+  users: UsersRepository,
+  passwords: Passwords,
+): Promise<void> {
   const { ADMIN_EMAIL, ADMIN_PASSWORD } = deps.env;
   if (ADMIN_EMAIL === undefined || ADMIN_PASSWORD === undefined) return;
   const email = emailForm(ADMIN_EMAIL);

@@ -18,7 +18,7 @@ type Login = (credentials: ParamsOf<"auth.login">, handling: Handling) => Promis
 
 /** POST /login: same answer and same work for a wrong password, an unknown e-mail and an inactive user; ten failed attempts a minute per e-mail. */
 export function loginWith(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock">,
   users: UsersRepository,
   passwords: Passwords,
   tokens: AccessTokens,

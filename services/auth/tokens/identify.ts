@@ -26,7 +26,12 @@ export interface Identities {
 }
 
 /** Records the use of a token: to the minute on the token, and each day's first use in the audit log. A failure to record does not reject the token. */
-async function recordUse(deps: ServiceDeps, { s2s, audit }: Identities, token: S2sTokenDoc, by: By): Promise<void> {
+async function recordUse(
+  deps: Pick<ServiceDeps, "clock" | "log">,
+  { s2s, audit }: Identities,
+  token: S2sTokenDoc,
+  by: By,
+): Promise<void> {
   const now = deps.clock.now();
   const since = plusMs(now, -SEEN_EVERY_MS);
   if (token.last_seen_at !== null && token.last_seen_at >= since) return;
@@ -55,7 +60,7 @@ async function recordUse(deps: ServiceDeps, { s2s, audit }: Identities, token: S
  * not from the token's claims, so that a change takes effect as soon as the gateway's cache expires.
  */
 export function identifyWith(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock" | "log">,
   known: Identities,
 ): (p: { token: string }, handling: Handling) => Promise<By> {
   const unauthenticated = (): never =>

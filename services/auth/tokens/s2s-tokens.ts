@@ -50,7 +50,11 @@ async function checkScope(bus: Bus, { reseller_id, merchant_id }: ParamsOf<"auth
 }
 
 /** Issues, lists and revokes server-to-server tokens; each issue and revocation is in the audit log. */
-export const s2sTokens = (deps: ServiceDeps, s2s: S2sTokensRepository, audit: AuditLog): S2sTokens => ({
+export const s2sTokens = (
+  deps: Pick<ServiceDeps, "clock" | "env" | "ids">,
+  s2s: S2sTokensRepository,
+  audit: AuditLog,
+): S2sTokens => ({
   async issue(params, bus) {
     const { by, name, role, reseller_id, merchant_id = null } = params;
     const refusal = refuseIssue(by, params);
@@ -97,14 +101,9 @@ export const s2sTokens = (deps: ServiceDeps, s2s: S2sTokensRepository, audit: Au
       fail("FORBIDDEN", "The token belongs to another scope than yours; ask its reseller or an admin.");
     const { token, before } = found;
     if (!before) {
-      await audit.note({
-        by,
-        action: "token.revoked",
-        subject: id,
-        reseller_id: token.reseller_id,
-        merchant_id: token.merchant_id,
-        details: { name: token.name, role: token.role, prefix: token.token_prefix },
-      });
+      const { reseller_id, merchant_id, name, role, token_prefix: prefix } = token;
+      const details = { name, role, prefix };
+      await audit.note({ by, action: "token.revoked", subject: id, reseller_id, merchant_id, details });
     }
     return {};
   },

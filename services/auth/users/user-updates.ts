@@ -75,7 +75,7 @@ async function withdrawAdmin(
 
 /** Changes to users, over their repository. */
 export function userUpdates(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock">,
   users: UsersRepository,
   passwords: Passwords,
   audit: AuditLog,

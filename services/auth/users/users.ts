@@ -54,7 +54,7 @@ export async function checkExists(bus: Bus, { reseller_id, merchant_id }: UserSc
 
 /** Creates and reads users; user-updates.ts does the rest. */
 export function userManagement(
-  deps: ServiceDeps,
+  deps: Pick<ServiceDeps, "clock" | "ids">,
   users: UsersRepository,
   passwords: Passwords,
   audit: AuditLog,

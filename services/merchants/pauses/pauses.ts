@@ -41,7 +41,11 @@ async function pausesOf(paused: PausesRepository, ids: readonly string[]): Promi
 }
 
 /** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */
-export function pauseManagement(deps: ServiceDeps, merchants: MerchantsRepository, paused: PausesRepository): Pauses {
+export function pauseManagement(
+  deps: Pick<ServiceDeps, "clock" | "log">,
+  merchants: MerchantsRepository,
+  paused: PausesRepository,
+): Pauses {
   const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
     at: deps.clock.now(),
     by: `${by.kind}:${by.id}`,
