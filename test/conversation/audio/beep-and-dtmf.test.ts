@@ -35,7 +35,7 @@ function decoded(sound: Int16Array, rate: number): string {
   return keys;
 }
 
-describe("keys as tones", () => {
+describe("DTMF tones", () => {
   test.each([8000, 16_000, 24_000, 48_000])("every key is heard as itself at %d Hz", (rate) =>
     expect(decoded(dtmfTones("0123456789*#ABCD", rate), rate)).toBe("0123456789*#ABCD"),
   );
@@ -76,14 +76,17 @@ function beeps(sound: Int16Array, rate = 8000, ms = 20): number[] {
 }
 
 describe("a beep", () => {
-  test.each([400, 440, 612, 850, 1000, 1234, 1400, 1777, 2000])("of %d Hz is told once, when it has ended", (hz) => {
-    for (const rate of [8000, 16_000, 24_000]) {
-      const told = beeps(inTurn(silence(407, rate), tone({ hz, ms: 300, rate, db: -15 }), silence(400, rate)), rate);
-      expect(told).toHaveLength(1);
-      expect(told[0]! - 707).toBeGreaterThan(0);
-      expect(told[0]! - 707).toBeLessThanOrEqual(60);
-    }
-  });
+  test.each([400, 440, 612, 850, 1000, 1234, 1400, 1777, 2000])(
+    "of %d Hz is detected once, when it has ended",
+    (hz) => {
+      for (const rate of [8000, 16_000, 24_000]) {
+        const told = beeps(inTurn(silence(407, rate), tone({ hz, ms: 300, rate, db: -15 }), silence(400, rate)), rate);
+        expect(told).toHaveLength(1);
+        expect(told[0]! - 707).toBeGreaterThan(0);
+        expect(told[0]! - 707).toBeLessThanOrEqual(60);
+      }
+    },
+  );
 
   test.each([120, 150, 1000, 2500])("of %d ms counts", (ms) => {
     for (let at = 0; at < 20; at += 3)

@@ -10,7 +10,7 @@ const judge = ruleBasedEndpointing();
 const wait = (text: string, language = "en-US", expects_short = false): number =>
   judge.waitMs({ text, language, expects_short });
 
-describe("a turn that is over is answered soon", () => {
+describe("a finished turn waits shortly", () => {
   test.each([
     ["en", "Yes."],
     ["en", "yes"],
@@ -61,7 +61,7 @@ describe("a turn that is over is answered soon", () => {
   });
 });
 
-describe("a turn that is not is waited for", () => {
+describe("an unfinished turn waits longer", () => {
   test.each([
     ["en", "Yes and"],
     ["en", "I wanted to ask because."],
@@ -114,8 +114,8 @@ describe("a turn that is not is waited for", () => {
     ["en", "that depends on"],
   ])("%s: %s, a little less", (language, text) => expect(wait(text, language)).toBe(1500));
 
-  test("where only a number is asked for, not as long", () => expect(wait("0 1 7 6", "en", true)).toBe(1000));
-  test("words that can end a sentence, less where somebody heard an end", () =>
+  test("shorter where the node expects a number", () => expect(wait("0 1 7 6", "en", true)).toBe(1000));
+  test("words that can end a sentence: shorter after a full stop", () =>
     expect([wait("yes that's what I asked for"), wait("Yes that's what I asked for.")]).toEqual([1500, 700]));
   test("without a mark half a second has to do", () =>
     expect([wait("I would like to book a table"), wait("ich nehme den Termin", "de"), wait("xyz", "xx")]).toEqual([

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { preRoll } from "../../../services/conversation/audio/pre-roll.ts";
 
-describe("the sound before a voice", () => {
+describe("the audio before speech", () => {
   test("is the last of what came, whatever the length of its pieces", () => {
     fc.assert(
       fc.property(

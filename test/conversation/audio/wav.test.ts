@@ -50,7 +50,7 @@ describe("wav", () => {
     );
   });
 
-  test("two channels are told apart", () => {
+  test("two channels are separated", () => {
     expect(
       readWav(riff(format({ channels: 2, rate: 16_000 }), chunk("data", bytesOf(Int16Array.of(1, 10, 2, 20, 3))))),
     ).toEqual({ rate: 16_000, channels: 2, samples: [Int16Array.of(1, 2), Int16Array.of(10, 20)] });

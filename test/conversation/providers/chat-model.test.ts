@@ -62,7 +62,7 @@ describe("asking the model", () => {
     });
     expect(h.texts).toEqual(["Hel", "lo"]);
   });
-  test("a silent model is asked once more, then it has failed; requests are let go", async () => {
+  test("a silent model is asked once more, then it has failed; requests are cancelled", async () => {
     const clock = virtualClock();
     const s = stream(["stall"], ["stall"]);
     const asked = chatModel(s.open, clock).answer(request, how());

@@ -35,7 +35,7 @@ function announced(): Map<string, string> {
   return days;
 }
 
-describe("hosted models whose end is announced", () => {
+describe("hosted models with an announced shutdown", () => {
   test("are those that the openai package names, with its days", () => {
     const days = announced();
     expect(days.size).toBeGreaterThan(50);
@@ -57,7 +57,7 @@ describe("hosted models whose end is announced", () => {
     ["callagent-sim", null],
   ])("%s: %s", (model, on) => expect(shutdownDateOf(model)).toBe(on));
 
-  test("none is taken for granted anywhere", () => {
+  test("no default names one", () => {
     expect(shutdownDateOf(LAPTOP_MODEL)).toBeNull();
     const sources = readdirSync(join(ROOT, "services"), { recursive: true, encoding: "utf8" }).filter(
       (path) => path.endsWith(".ts") && !path.endsWith("model-deprecations.ts"),

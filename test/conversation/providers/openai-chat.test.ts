@@ -11,7 +11,7 @@ import { virtualClock } from "../../fixtures/virtual-clock.ts";
 const quiet = { signal: new AbortController().signal, onText: () => undefined };
 const hello: ChatRequest = { messages: [{ role: "user", content: "Hello?" }], tools: [] };
 
-describe("two endpoints for a thought", () => {
+describe("two endpoints of a chat model", () => {
   let first: ScriptedModel;
   let second: ScriptedModel;
   beforeEach(async () => {
@@ -48,7 +48,7 @@ describe("two endpoints for a thought", () => {
     await both.answer(hello, quiet);
     expect(asked()).toEqual([3, 3]);
   });
-  test("where both fail the last fault is told", async () => {
+  test("where both fail the last error is thrown", async () => {
     first.reply = () => ({ status: 503 });
     second.reply = () => ({ status: 429 });
     await expect(model().answer(hello, quiet)).rejects.toMatchObject({ code: "MODEL_BUSY" });
@@ -94,7 +94,7 @@ describe("two endpoints for a thought", () => {
   });
 });
 
-describe("where models are asked", () => {
+describe("addresses of models", () => {
   const KEY = "sk-hidden";
   const env = readEnv({
     OPENAI_BASE_URL: "http://llm/v1",
@@ -154,7 +154,7 @@ describe("where models are asked", () => {
       key: "k-eu",
     });
   });
-  test("an endpoint nobody knows is refused by name, a kind nobody set up by its variable", () => {
+  test("an unknown endpoint is refused by its name, a missing kind by its variable", () => {
     const refused = (said: string): unknown =>
       expect.objectContaining({ type: "NOT_AVAILABLE", message: expect.stringContaining(said) });
     expect(() => addresses.addressFor({ endpoint: "us" }, "chat")).toThrow(refused('"us"'));

@@ -35,7 +35,7 @@ const read = (reader: ReturnType<typeof audioDecoder>, bytes: Buffer, step: numb
   return joined([...parts, reader.end()]);
 };
 
-describe("the bytes of a voice", () => {
+describe("the audio decoder", () => {
   test.each([1, 3, 7, 64, 10_000])("are the same samples in pieces of %d bytes, raw and as WAV", (step) => {
     const pcm = tone(500);
     expect(read(audioDecoder(RATE), bytesOf(pcm), step)).toEqual([...pcm]);
@@ -70,7 +70,7 @@ describe("the bytes of a voice", () => {
   });
 });
 
-describe("asking for speech", () => {
+describe("speech requests", () => {
   let server: ScriptedAudio;
   beforeEach(async () => {
     server = await startScriptedAudio();
@@ -134,7 +134,7 @@ describe("asking for speech", () => {
     const fault = await heard(model()).catch((e: Error) => e.message);
     expect(fault).toBe("the model answered 401; check TTS_BASE_URL");
   });
-  test("taken back: the server sees the close, also when nobody listens any more", async () => {
+  test("aborted: the server sees the close, also without a listener", async () => {
     server.reply = () => ({ pieces: cut, hang: true });
     const abort = new AbortController();
     const sound = model().speak("Good day.", abort.signal)[Symbol.asyncIterator]();
@@ -152,7 +152,7 @@ describe("asking for speech", () => {
     await server.untilAborted(2);
     expect(server.requests.length).toBe(2);
   });
-  test("a server that says nothing is asked again after 4 s, and then has failed", async () => {
+  test("a silent server is asked again after 4 s, then it has failed", async () => {
     const clock = virtualClock();
     server.reply = () => (server.requests.length === 1 ? { silent: true } : { hang: true });
     const failed = expect(heard(model(clock))).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
@@ -175,7 +175,7 @@ describe("asking for speech", () => {
   });
 });
 
-describe("two voices", () => {
+describe("two endpoints of speech", () => {
   const speaking = (rate: number, sound: Int16Array | Error, asked: string[], name: string): SpeechModel => ({
     rate,
     signature: name,
@@ -206,7 +206,7 @@ describe("two voices", () => {
     await heard(route);
     expect(asked).toEqual(["a", "b", "b", "a", "b"]);
   });
-  test("where both fail the last fault is told", async () => {
+  test("where both fail the last error is thrown", async () => {
     const asked: string[] = [];
     await expect(
       heard(

@@ -30,7 +30,7 @@ interface Seen {
   bytes: number;
 }
 
-describe("words while somebody speaks", () => {
+describe("transcription during speech", () => {
   let server: WebSocketServer;
   let seen: Seen[];
   let url: string;
@@ -116,7 +116,7 @@ describe("words while somebody speaks", () => {
   const how = { rate: RATE, language: "de-DE", hints: ["Nordwind"] };
   const types = (s: Seen | undefined) => s?.events.map((e) => e["type"]);
 
-  test("the session is told what to expect, then the sound as a telephone has it; the words come at the commit", async () => {
+  test("the session gets its settings, then telephone audio as it is; the text comes at the commit", async () => {
     const stretch = model().open(how);
     const pcm = Int16Array.from({ length: RATE }, (_, i) => (i % 200) * 100);
     stretch.push(pcm.subarray(0, 300));
@@ -171,7 +171,7 @@ describe("words while somebody speaks", () => {
     });
     stretch.close();
   });
-  test("words are told as they come", async () => {
+  test("partial text is reported as it comes", async () => {
     const partials: string[] = [];
     committed = (s) => {
       for (const delta of ["Ja", ", bitte"])
@@ -209,7 +209,7 @@ describe("words while somebody speaks", () => {
     stretch.close();
     await expect(stretch.text(forever)).rejects.toMatchObject({ code: "MODEL_ABORTED" });
   });
-  test("a line that is cut is opened once more, and told again what had no words yet", async () => {
+  test("a lost session is replaced once and gets the audio without text again", async () => {
     committed = (s, times) => {
       if (times === 2) s.socket.terminate();
       else complete(s, `${times}: ${s.bytes}`);
@@ -222,7 +222,7 @@ describe("words while somebody speaks", () => {
     expect(seen.length).toBe(2);
     stretch.close();
   });
-  test("cut again, pieces do the work, for the next talks too; the log may tell of it, without what the server said", async () => {
+  test("lost again, segments take over, for the next conversations too; the log says so without the server's message", async () => {
     const faults: ModelError[] = [];
     committed = (s) => tell(s, { type: "error", error: { code: "invalid_value", message: "secret words" } });
     const clock = virtualClock();
@@ -257,7 +257,7 @@ describe("words while somebody speaks", () => {
     await until(() => types(seen[0])?.includes("closed") ?? false);
     stretch.close();
   });
-  test("no server at all: pieces", async () => {
+  test("no server at all: segments", async () => {
     const instead = pieces();
     const nowhere = realtimeTranscription({
       address: { base_url: "http://127.0.0.1:9/v1", key: undefined, model: "live", check: "STT_BASE_URL" },

@@ -22,7 +22,7 @@ const turnOver = () =>
     setImmediate(resolve);
   });
 
-describe("asking for words", () => {
+describe("transcription requests", () => {
   let server: ScriptedAudio;
   let second: ScriptedAudio;
   beforeEach(async () => {
@@ -73,7 +73,7 @@ describe("asking for words", () => {
       message: "the transcription model answers no text; check STT_BASE_URL",
     });
   });
-  test("a server that says nothing for 5 s is asked again, and then has failed", async () => {
+  test("a silent server is asked again after 5 s, then it has failed", async () => {
     const clock = virtualClock();
     server.reply = () => ({ silent: true });
     const failed = expect(transcriber(clock, 8, false)(piece, forever)).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("asking for words", () => {
     await server.untilAborted(1);
     expect([server.requests.length, second.requests.length]).toEqual([1, 0]);
   });
-  test("no more at a time than there are places; who gives up while waiting takes none", async () => {
+  test("requests at once are bounded; one aborted while it waits takes no room", async () => {
     const answers: (() => void)[] = [];
     server.reply = () =>
       new Promise((resolve) => {
@@ -133,7 +133,7 @@ describe("a stretch of speech", () => {
     };
     return { asked, open: () => segmentedTranscription(ask).open(how) };
   };
-  test("all that was pushed is asked for as one piece; nothing said, nothing asked", async () => {
+  test("all audio is transcribed as one segment; without audio nothing is asked", async () => {
     const s = scripted();
     const stretch = s.open();
     expect(await stretch.text(forever)).toBe("");
@@ -146,7 +146,7 @@ describe("a stretch of speech", () => {
     expect(await stretch.text(forever)).toBe("1234");
     expect(s.asked.length).toBe(2);
   });
-  test("asked twice at a time is asked once; the question is let go when both have gone", async () => {
+  test("two questions at once share a request; it is cancelled when both are aborted", async () => {
     const s = scripted(() => new Promise(() => undefined));
     const stretch = s.open();
     stretch.push(Int16Array.of(1));
@@ -162,7 +162,7 @@ describe("a stretch of speech", () => {
     await gone;
     expect(s.asked.map((a) => a.signal.aborted)).toEqual([true]);
   });
-  test("what failed is asked again by the next question", async () => {
+  test("the next question asks again after a failure", async () => {
     let times = 0;
     const s = scripted(async () => {
       if (times++ === 0) throw new ModelError("MODEL_ERROR", "down", true);
@@ -173,7 +173,7 @@ describe("a stretch of speech", () => {
     await expect(stretch.text(forever)).rejects.toMatchObject({ code: "MODEL_ERROR" });
     expect(await stretch.text(forever)).toBe("yes");
   });
-  test("of a very long one the oldest part is asked for on the way, cut in a pause; all words are kept in order", async () => {
+  test("the oldest part of a very long stretch is transcribed on the way, cut in a pause; all words stay in order", async () => {
     const s = scripted(async (p) => `${p.pcm[0]}-${p.pcm.at(-1)}`);
     const stretch = s.open();
     for (let second = 1; second <= 65; second++)
@@ -182,7 +182,7 @@ describe("a stretch of speech", () => {
     expect(await stretch.text(forever)).toBe("1-0 0-0 0-65");
     expect(s.asked.reduce((sum, a) => sum + a.piece.pcm.length, 0)).toBe(6500);
   });
-  test("a lost part is told of once; the rest is understood by the next question", async () => {
+  test("a lost part is reported once; the next question gets the rest", async () => {
     let times = 0;
     const s = scripted(async () => {
       if (times++ === 0) throw new ModelError("MODEL_TIMEOUT", "late", true);

@@ -56,8 +56,8 @@ const heard = async (model: SpeechModel, text: string, signal = forever): Promis
   return said;
 };
 
-describe("sentences that are kept", () => {
-  test("a sentence is spoken once, and heard as often as it is asked for", async () => {
+describe("cached sentences", () => {
+  test("a sentence is synthesised once and played as often as requested", async () => {
     const s = scripted();
     const speech = speechCache().of(s.model);
     expect([await heard(speech, "Hello"), await heard(speech, "Hello"), await heard(speech, "Bye")]).toEqual([
@@ -90,7 +90,7 @@ describe("sentences that are kept", () => {
     expect([await first, await second]).toEqual(["Hello!", "Hello!"]);
     expect(s.asked.length).toBe(1);
   });
-  test("one of two may go; when both have gone it is let go and not kept", async () => {
+  test("one of two listeners may leave; when both have left the synthesis is cancelled and not cached", async () => {
     const s = scripted({ held: true });
     const cache = speechCache();
     const speech = cache.of(s.model);
@@ -124,7 +124,7 @@ describe("sentences that are kept", () => {
     await sound.return?.();
     expect(s.asked[0]?.signal.aborted).toBe(true);
   });
-  test("what failed is told to all who listen, and spoken anew for the next", async () => {
+  test("a failure reaches all listeners; the next request synthesises anew", async () => {
     const s = scripted();
     s.failing.push(new Error("down"));
     const speech = speechCache().of(s.model);

@@ -5,7 +5,7 @@ import { testFlow } from "../../fixtures/flow-template.ts";
 
 const FRAME = new Int16Array(160).fill(900);
 
-test("the recorder is told what the carrier sent, not the silence that stands for sound that is late", async () => {
+test("the recorder gets the carrier's audio, not the silence that stands in for late audio", async () => {
   const heard: boolean[] = [];
   const recorder: Recorder = {
     heard: (pcm) => {

@@ -99,7 +99,7 @@ const recorderOn = (clock: VirtualClock, sink: RecordingSink, faults: unknown[] 
     },
   });
 
-describe("a talk", () => {
+describe("a recorded conversation", () => {
   /** Records to a file while `frame` says what is told at each 20 ms. */
   const record = async (
     name: string,
@@ -162,7 +162,7 @@ describe("a talk", () => {
     );
   });
 
-  test("after a clear, what was not played is not in it; ours may be told late, and what is far too late is left out", async () => {
+  test("cleared audio is not in it; our audio may be reported late, far too late audio is left out", async () => {
     const wav = await record("clear.wav", 300, (recorder, i, now) => {
       if (i === 149)
         for (let k = 0; k < 50; k += 1) recorder.played(tone(700, k * FRAME, FRAME), now - 1000 + k * FRAME_MS);
@@ -228,7 +228,7 @@ describe("the disk", () => {
     await recorder.end();
     expect([state.finished, state.parts.length < 20, faults.length]).toEqual([40 * RATE * 4, true, 1]);
   });
-  test("one that is full costs the recording, not the talk", async () => {
+  test("a full disk costs the recording, not the conversation", async () => {
     const clock = virtualClock();
     const faults: unknown[] = [];
     const { sink, state } = memorySink();
@@ -248,14 +248,14 @@ describe("the disk", () => {
     await recorder.end();
     expect([await readFile(path, "utf8"), faults.length]).toEqual(["another's", 1]);
   });
-  test("a talk that was over at once leaves nothing", async () => {
+  test("a conversation that ends at once leaves nothing", async () => {
     const path = join(dir, "never.wav");
     await recorderOn(virtualClock(), wavFileSink(path, RATE)).end();
     await expect(stat(path)).rejects.toThrow("ENOENT");
   });
 });
 
-describe("what a process that died leaves", () => {
+describe("the file of a crashed process", () => {
   test("is finished: as long as what reached the disk", async () => {
     const path = join(dir, "left.wav");
     await writeFile(path, Buffer.concat([wavHeader(RATE, 0), Buffer.alloc(4 * RATE), Buffer.alloc(4 * RATE + 2, 1)])); // the last moment half

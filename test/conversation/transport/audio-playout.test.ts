@@ -46,7 +46,7 @@ const part = (text: string, group = 1, more: { interruptible?: boolean; aside?: 
   ...more,
 });
 
-describe("pace", () => {
+describe("pacing", () => {
   test("never more than the lead is handed over ahead of time, and nothing gaps", async () => {
     const { playout, written, run } = carrier();
     const sink = playout.add(part("a long sentence"));
@@ -158,7 +158,7 @@ describe("what was heard", () => {
     expect(playout.flush().spoken).toBe("");
   });
 
-  test("what was settled is not told again, and a filler is no words of the talk", async () => {
+  test("committed speech is not reported again, and a filler has no words", async () => {
     const { playout, run } = carrier();
     const one = playout.add(part("Hello.", 1));
     one.push(ms(300));
@@ -229,8 +229,8 @@ describe("the end", () => {
   });
 });
 
-describe("the metronome", () => {
-  test("beats every 20 ms for each, and stops when nobody listens", async () => {
+describe("the frame clock", () => {
+  test("ticks every 20 ms for each subscriber and stops without subscribers", async () => {
     const clock = virtualClock();
     const beats = [0, 0, 0];
     const m = frameClock(clock);

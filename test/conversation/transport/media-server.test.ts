@@ -32,7 +32,7 @@ describe("the address of a socket", () => {
 
 describe("the media server", () => {
   const token = "0123456789abcdef0123456789abcdef";
-  test("holds a bounded number of talks, then answers 503 until one is over; plain HTTP is told to upgrade", async () => {
+  test("holds a bounded number of sockets, then answers 503 until one closes; plain HTTP gets 426", async () => {
     const opened: string[] = [];
     const server = await startMediaServer({
       host: "127.0.0.1",

@@ -3,7 +3,7 @@ import { memoryLeg } from "../fixtures/memory-leg.ts";
 import { receiver } from "../fixtures/stream-frames.ts";
 
 describe("a leg in memory", () => {
-  test("plays what was written, tells of marks on the way, and forgets what was cleared", () => {
+  test("plays what was written, returns marks on the way and forgets what was cleared", () => {
     const { leg, far } = memoryLeg("room", { codec: "s16le", rate: 16_000 });
     const { seen, events } = receiver();
     far.speak(Uint8Array.from([1]));

@@ -36,8 +36,8 @@ test("a stream id that reads like a placeholder stays what it is", () => {
   expect(socket.frames()).toEqual([{ event: "media", streamSid: "{payload}", media: { payload } }]);
 });
 
-describe("what only one of them has", () => {
-  test("Plivo presses keys in the stream, the others by command", () => {
+describe("differences between carriers", () => {
+  test("Plivo sends DTMF in the stream, the others do not", () => {
     const { socket, leg } = open("plivo");
     socket.get(golden.plivo.start("audio/x-l16", "16000"));
     leg.sendDtmf?.("12#");
@@ -48,7 +48,7 @@ describe("what only one of them has", () => {
     ]);
     expect([open("twilio").leg.sendDtmf, open("telnyx").leg.sendDtmf]).toEqual([undefined, undefined]);
   });
-  test("Plivo tells nothing of what was cleared: it is told at once, and what comes late is nobody's", () => {
+  test("Plivo does not return cleared marks: they are cleared at once, and late ones are ignored", () => {
     const { socket, leg, seen } = open("plivo");
     socket.get(golden.plivo.start());
     leg.mark("a");
@@ -73,7 +73,7 @@ describe("what only one of them has", () => {
     socket.get({ event: "error", stream_id: "S1" });
     expect(seen).toEqual([["fault"], ["fault"]]);
   });
-  test("nobody's stream is refused", () => {
+  test("a stream without a dialect is refused", () => {
     const { socket, seen } = open("none");
     socket.get(golden.twilio.start());
     socket.emit("close");

@@ -12,7 +12,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     return opened;
   };
 
-  test("a stream begins, is heard, keyed on, and over when its socket closes", () => {
+  test("a stream begins, brings audio and DTMF, and ends with its socket", () => {
     const { socket, seen } = open(carrier);
     for (const frame of [...g.hello, g.start(), g.media(1), g.media(2, "//8="), g.dtmf("5"), g.dtmf("#")])
       socket.get(frame);
@@ -57,7 +57,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     ["audio/x-l16", 16_000, "s16le", 16_000],
     ["L16", "24000", "s16le", 24_000],
     ["L16", 48_000, "s16le", 48_000],
-  ])("%s at %s is spoken", (encoding, rate, codec, samples) => {
+  ])("%s at %s is supported", (encoding, rate, codec, samples) => {
     const { socket, seen } = open(carrier);
     socket.get(g.start(encoding, rate));
     expect(seen).toEqual([["ready", g.call_id, codec, samples]]);
@@ -70,7 +70,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     ["L16", null],
     ["PCMU", 16_000],
     ["", 8000],
-  ])("%s at %s is not: the stream is closed with a fault", (encoding, rate) => {
+  ])("%s at %s is not supported: the stream is closed with a fault", (encoding, rate) => {
     const { socket, leg, seen } = open(carrier);
     socket.get(g.start(encoding, rate));
     socket.get(g.media(1));
@@ -79,7 +79,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     expect([seen, socket.closes, socket.sent]).toEqual([[["fault"], ["closed"]], [1003], []]);
   });
 
-  test("what is no frame of the carrier is ignored, and told once", () => {
+  test("a frame that the carrier may not send is ignored and reported once", () => {
     const { socket, seen } = started();
     const large = JSON.stringify(g.media(1, "A".repeat(MAX_FRAME_BYTES)));
     for (const frame of [
@@ -102,7 +102,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     expect(seen).toEqual([["fault"]]);
   });
 
-  test("sound before the stream, of our own direction, or half a sample is not heard; a second start changes nothing", () => {
+  test("audio before the start, of our direction or with half a sample is dropped; a second start changes nothing", () => {
     const { socket, seen } = open(carrier);
     socket.get(g.media(1));
     socket.get(g.start("L16", 16_000));
@@ -114,7 +114,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     expect(seen).toEqual([["ready", g.call_id, "s16le", 16_000], ["fault"], ["audio", BYTES]]);
   });
 
-  test("marks come back as played; unknown ones and repeats are nobody's", () => {
+  test("marks return as played; unknown and repeated ones are ignored", () => {
     const { socket, leg, seen } = started();
     leg.mark("a");
     leg.mark("b");
@@ -125,7 +125,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     ]);
   });
 
-  test("what a clear threw away is cleared, what is marked after it is played", () => {
+  test("marks before a clear are cleared, marks after it are played", () => {
     const { socket, leg, seen } = started();
     for (const name of ["a", "b", "c"]) leg.mark(name);
     socket.get(g.mark("a"));
@@ -141,13 +141,13 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     ]);
   });
 
-  test("marks are bounded: of one too many it is said at once that it was not played", () => {
+  test("marks are bounded: one too many is cleared at once", () => {
     const { socket, leg, seen } = started();
     for (let i = 0; i <= 1000; i += 1) leg.mark(`m${i}`);
     expect([socket.sent.length, seen]).toEqual([1000, [["fault"], ["mark", "m1000", "cleared"]]]);
   });
 
-  test("what came before anybody listened is told first, bounded, and the closing last", () => {
+  test("events before the receiver are delivered first, bounded, and the closing last", () => {
     const { socket, leg, seen, events } = open(carrier, false);
     socket.get(g.start());
     for (let i = 1; i <= 300; i += 1) socket.get(g.media(i));
@@ -156,7 +156,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     expect([seen.length, seen[0]?.[0], seen[99]]).toEqual([100, "ready", ["closed"]]);
   });
 
-  test("a side that does not read is let go; a socket that breaks too", () => {
+  test("a side that does not read is disconnected; so is a broken socket", () => {
     const { socket, leg } = started();
     socket.bufferedAmount = 1_048_577;
     leg.write(Uint8Array.from(BYTES));
@@ -164,7 +164,7 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     expect([socket.sent, socket.closes]).toEqual([[], ["terminated", "terminated"]]);
   });
 
-  test("closed by us, nothing more is heard", () => {
+  test("closed by us, no further event comes", () => {
     const { socket, leg, seen } = started();
     leg.close();
     socket.get(g.media(1));

@@ -86,7 +86,7 @@ describe("the leg", () => {
     const leg = textRelayLeg(socket as unknown as LegSocket);
     return { socket, leg, ...recorder() };
   };
-  test("what came before anybody listened is told first, the closing last and once", () => {
+  test("events before the receiver are delivered first, the closing last and once", () => {
     const { socket, leg, seen, events } = open();
     socket.get({ type: "setup", callSid: "CA1" });
     socket.get({ type: "prompt", voicePrompt: "Hello?" });
@@ -95,7 +95,7 @@ describe("the leg", () => {
     leg.listen(events);
     expect(seen).toEqual([["ready", "CA1"], ["prompt", "Hello?", true], ["closed"]]);
   });
-  test("early events are bounded, yet the closing is told", () => {
+  test("early events are bounded, but the closing is delivered", () => {
     const { socket, leg, seen, events } = open();
     for (let i = 0; i < 300; i++) socket.get({ type: "dtmf", digit: "1" });
     socket.emit("close");
@@ -103,7 +103,7 @@ describe("the leg", () => {
     expect(seen.length).toBe(100);
     expect(seen.at(-1)).toEqual(["closed"]);
   });
-  test("tokens, end and close as the protocol wants them; nothing after the end", () => {
+  test("sends tokens, end and close as the protocol says; nothing after the end", () => {
     const { socket, leg } = open();
     leg.say("Hel", { last: false, interruptible: true });
     leg.say("lo.", { last: true, interruptible: false });
@@ -123,7 +123,7 @@ describe("the leg", () => {
     leg.close();
     expect(socket.closes).toEqual([1000]);
   });
-  test("a side that does not read is let go; binary frames are ignored", () => {
+  test("a side that does not read is disconnected; binary frames are ignored", () => {
     const { socket, leg, seen, events } = open();
     leg.listen(events);
     socket.emit("message", Buffer.from('{"type":"dtmf","digit":"1"}'), true);

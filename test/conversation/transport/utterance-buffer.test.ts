@@ -1,7 +1,7 @@
 import { utteranceBuffer } from "../../../services/conversation/transport/utterance-buffer.ts";
 import { LOOSE } from "../fixtures/xml-leg.ts";
 
-test("what is kept for one reply is bounded; another kind of text begins another utterance", () => {
+test("text kept for one reply is bounded; a change of interruptible begins a new utterance", () => {
   const kept = utteranceBuffer();
   kept.add("a", { last: false, interruptible: true });
   kept.add("b", { last: true, interruptible: false });

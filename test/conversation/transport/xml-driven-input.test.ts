@@ -7,27 +7,27 @@ describe("silence", () => {
     if (name === "silence") leg.say("Still there?", LOOSE);
     if (name === "silence" || name === "speaking") leg.giveFloor?.(FLOOR);
   };
-  test("is told when the listening was in vain, and answered in the same turn", async () => {
+  test("is reported after the idle time and answered in the same turn", async () => {
     const t = openXmlLeg(reprompt);
     await t.opened();
     expect(await t.ask()).toMatchObject({ say: [{ text: "Still there?" }], next: LISTEN });
     expect(t.seen.slice(1)).toEqual([["speaking", false], ["silence"]]);
   });
-  test("an idle time longer than a carrier listens is listened for twice, without a word between", async () => {
+  test("an idle time longer than the carrier listens takes two listening periods without speech between", async () => {
     const t = openXmlLeg();
     await t.opened("Hi.", { idle_ms: 90_000, keys_only: false });
     expect(await t.ask()).toMatchObject({ say: [], next: { kind: "listen", seconds: 30 } });
     void t.ask();
     expect(t.seen.filter(([name]) => name === "silence").length).toBe(1);
   });
-  test("what was said meanwhile comes first", async () => {
+  test("speech added meanwhile comes first", async () => {
     const t = openXmlLeg();
     await t.opened();
     t.leg.say("By the way.", LOOSE);
     expect(await t.ask()).toMatchObject({ say: [{ text: "By the way." }], next: LISTEN });
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
-  test("begins anew with every word", async () => {
+  test("restarts with every word", async () => {
     const t = openXmlLeg((leg, name) => {
       if (name === "prompt") leg.giveFloor?.({ idle_ms: 90_000, keys_only: false });
     });
@@ -37,7 +37,7 @@ describe("silence", () => {
   });
 });
 
-describe("input that comes while we speak", () => {
+describe("barge-in", () => {
   const text = "Ada, do you confirm the order of last week?"; // 2.9 s
   const interrupts = async (afterMs: number, heard: string, said = text): Promise<unknown[]> => {
     const t = openXmlLeg();
@@ -46,13 +46,13 @@ describe("input that comes while we speak", () => {
     void t.ask({ heard });
     return t.seen.slice(1).map(([name, what]) => (name === "interrupt" ? what : name));
   };
-  test("what can have been heard is told, ended at a word, before the words", async () =>
+  test("reports what was heard, ended at a word, before the words", async () =>
     expect(await interrupts(2300, "Yes.")).toEqual(["Ada, do you", "prompt"]));
   test("the last half second counts as heard", async () =>
     expect(await interrupts(3700, "Yes.")).toEqual(["speaking", "prompt"]));
-  test("one that began before us: nothing was heard", async () =>
+  test("words that began before our speech: nothing was heard", async () =>
     expect(await interrupts(1800, "Hello? Who is it, please?")).toEqual(["", "prompt"]));
-  test("keys tell at once", async () => {
+  test("DTMF interrupts at once", async () => {
     const t = openXmlLeg();
     await t.opened(text);
     await t.clock.advance(1000);
@@ -62,7 +62,7 @@ describe("input that comes while we speak", () => {
       ["digit", "1"],
     ]);
   });
-  test("a carrier whose time is not known to run like ours is not believed: all counts as heard", async () => {
+  test("without a carrier known to play in real time all speech counts as heard", async () => {
     const known = carrierTempo();
     expect(known.isRealTime()).toBe(false);
     known.observe(13_100, 13_000);

@@ -2,7 +2,7 @@ import { REPLY_TIMEOUT_MS } from "../../../services/conversation/transport/xml-d
 import { FIRM, FLOOR, LISTEN, LOOSE, openXmlLeg } from "../fixtures/xml-leg.ts";
 
 describe("a turn", () => {
-  test("waits for what the talk says, and is answered when the floor passes: everything said, in order", async () => {
+  test("waits for speech and is answered when the customer gets the floor: everything said, in order", async () => {
     const t = openXmlLeg();
     const first = t.ask();
     t.leg.say("Good ", { last: false, interruptible: true });
@@ -36,7 +36,7 @@ describe("a turn", () => {
       keys_only: true,
     }),
   );
-  test("words are told, keys one by one; the next document waits for the talk", async () => {
+  test("reports words, and DTMF digit by digit; the next document waits for the conversation", async () => {
     const t = openXmlLeg((leg, name, [what]) => {
       if (name === "prompt") {
         leg.say(`You said ${String(what)}`, LOOSE);
@@ -57,7 +57,7 @@ describe("a turn", () => {
       ["digit", "2"],
     ]);
   });
-  test("an entry of keys ends with # where keys are gathered, once", async () => {
+  test("a DTMF entry ends with one # where only DTMF counts", async () => {
     const t = openXmlLeg((leg) => leg.giveFloor?.({ idle_ms: 8000, keys_only: true }));
     await t.opened("Code?", { idle_ms: 8000, keys_only: true });
     await t.ask({ digits: "12" });
@@ -69,7 +69,7 @@ describe("a turn", () => {
         .join(""),
     ).toBe("12#3#");
   });
-  test("a talk that still thinks after 8 s is asked again, with the utterances said so far", async () => {
+  test("a conversation without an answer after 8 s is asked again, with the utterances so far", async () => {
     const t = openXmlLeg();
     await t.opened();
     const waiting = t.ask({ heard: "How much?" });
@@ -83,7 +83,7 @@ describe("a turn", () => {
     expect(await later).toMatchObject({ say: [{ text: "It costs a lot." }], next: LISTEN });
     expect(t.seen.filter(([name]) => name === "silence")).toEqual([]);
   });
-  test("a retry, while it waits and after, gets the same answer and is no second turn; the same words again are one", async () => {
+  test("a retry, before and after the answer, gets the same answer and is no second turn; the same words again are one", async () => {
     const t = openXmlLeg();
     await t.opened();
     const [a, b] = [
@@ -103,7 +103,7 @@ describe("a turn", () => {
 });
 
 describe("the end", () => {
-  test("goes out with the last words, to a carrier that waits or to the next one; nothing is said or told after it", async () => {
+  test("goes out with the last words, to the pending request or the next one; nothing is said or reported after it", async () => {
     const t = openXmlLeg();
     await t.opened();
     const waiting = t.ask({ heard: "No." });
@@ -120,7 +120,7 @@ describe("the end", () => {
     idle.leg.end();
     expect(await idle.ask()).toMatchObject({ say: [{ text: "Time is up." }], next: { kind: "hang_up" } });
   });
-  test("a closed leg answers nothing, tells its end once, and keeps the answer for a retry", async () => {
+  test("a closed leg answers nothing, reports its end once and keeps the answer for a retry", async () => {
     const t = openXmlLeg();
     await t.opened();
     const waiting = t.ask({ heard: "A person." });
@@ -131,7 +131,7 @@ describe("the end", () => {
     expect(await t.leg.turn({ heard: "A person.", digits: null, follows: 1 })).toBe(await waiting);
     expect(t.seen.filter(([name]) => name === "closed").length).toBe(1);
   });
-  test("words before a transfer are handed over, the floor stays with us", async () => {
+  test("words before a transfer are handed over; the floor stays with us", async () => {
     const t = openXmlLeg();
     await t.opened();
     const waiting = t.ask({ heard: "A person." });
@@ -140,7 +140,7 @@ describe("the end", () => {
     expect(await waiting).toMatchObject({ say: [{ text: "I put you through." }], next: { kind: "again" } });
     t.leg.flush?.();
   });
-  test("a carrier that asks no more is let go half a minute after it should have asked", async () => {
+  test("a carrier that stops asking ends the call half a minute after it was due", async () => {
     const t = openXmlLeg();
     await t.opened("x".repeat(150)); // ten seconds, and eight to listen
     await t.clock.advance(47_900);
@@ -150,8 +150,8 @@ describe("the end", () => {
   });
 });
 
-describe("a message", () => {
-  test("is what a waiting carrier, or the next turn, is told instead of anything else; what the machine says is not heard", async () => {
+describe("a voicemail message", () => {
+  test("replaces every other answer to the pending request or the next one; what the voicemail says is ignored", async () => {
     const taken: string[] = [];
     const t = openXmlLeg();
     await t.opened();
@@ -170,7 +170,7 @@ describe("a message", () => {
     waiting.leg.leaveMessage?.("Hi.", 30, () => undefined);
     expect((await first).next.kind).toBe("message");
   });
-  test("whose time has come is said at once", async () => {
+  test("after the beep is said at once", async () => {
     const t = openXmlLeg();
     await t.opened();
     t.leg.leaveMessage?.("Please call back.", 30, () => undefined);
