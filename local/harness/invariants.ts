@@ -208,7 +208,7 @@ export interface Known {
 
 const CALLS_PER_SECOND = 50;
 
-/** Every broken invariant (reliability.md 2, I1 to I10), as a sentence. Pure. */
+/** Every broken invariant (docs/reliability.md, I1 to I10), as a sentence. Pure. */
 export function brokenInvariants(evidence: Evidence, known: Known = {}): string[] {
   return [
     ...oneRingPerAttempt(evidence),

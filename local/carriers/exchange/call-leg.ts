@@ -13,7 +13,7 @@ import type { SimTime } from "./simulated-time.ts";
 
 /** Simulated speaking speed of agent and people, characters per second. */
 export const SPEECH_CHARS_PER_SECOND = 15;
-/** Speech that lasts this long over the agent's voice stops it, simulated ms (voice.md: 300 ms on the phone). */
+/** Speech that lasts this long over the agent's voice stops it, simulated ms. */
 const BARGE_IN_MS = 300;
 /** Recognition delivers its text this long after the person stopped, simulated ms. */
 const RECOGNITION_MS = 250;

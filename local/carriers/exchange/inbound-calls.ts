@@ -39,22 +39,22 @@ const isUrl = (value: unknown): value is string =>
   typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
 function setAddresses(
-  desk: InboundNumbers,
+  numbers: InboundNumbers,
   account: string | null,
   { url, status_url }: Record<string, unknown>,
 ): Reply {
   if (!isUrl(url)) return bad("url must be the http(s) address that is asked what to do with a call");
   if (status_url !== undefined && status_url !== null && !isUrl(status_url))
     return bad("status_url must be an http(s) address");
-  const wrong = desk.setAddresses(account, { voice_url: url, status_url: status_url ?? null });
+  const wrong = numbers.setAddresses(account, { voice_url: url, status_url: status_url ?? null });
   return wrong === null ? { status: 204 } : bad(wrong);
 }
 
-function dialIn(desk: InboundNumbers, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
+function dialIn(numbers: InboundNumbers, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
   if (typeof from !== "string" || !E164.test(from))
     return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
   if (typeof to !== "string" || !E164.test(to)) return bad("to must be one of our numbers (E.164)");
-  const call = desk.dialIn({ account, from, to, withheld: withheld === true });
+  const call = numbers.dialIn({ account, from, to, withheld: withheld === true });
   return typeof call === "string" ? bad(call) : { status: 201, body: { sid: call.order.sid } };
 }
 
@@ -64,14 +64,14 @@ function dialIn(desk: InboundNumbers, account: string | null, { from, to, withhe
  * `POST /inbound {"carrier","account"?,"from","to","withheld"?}` has a person call and answers {"sid"}.
  */
 export function answerInbound(
-  desks: Readonly<Record<string, InboundNumbers>>,
+  byCarrier: Readonly<Record<string, InboundNumbers>>,
   { method, path, body }: Request,
 ): Reply | null {
   if (method !== "POST" || (path !== "/inbound" && path !== "/inbound-address")) return null;
   const fields = fieldsOf(body);
   const { carrier } = fields;
-  const desk = typeof carrier === "string" && Object.hasOwn(desks, carrier) ? desks[carrier] : undefined;
-  if (!desk) return bad(`carrier must be one of ${Object.keys(desks).join(", ")}`);
+  const numbers = typeof carrier === "string" && Object.hasOwn(byCarrier, carrier) ? byCarrier[carrier] : undefined;
+  if (!numbers) return bad(`carrier must be one of ${Object.keys(byCarrier).join(", ")}`);
   const account = typeof fields["account"] === "string" ? fields["account"] : null;
-  return path === "/inbound" ? dialIn(desk, account, fields) : setAddresses(desk, account, fields);
+  return path === "/inbound" ? dialIn(numbers, account, fields) : setAddresses(numbers, account, fields);
 }
