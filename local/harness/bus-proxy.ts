@@ -5,7 +5,7 @@ export type EventRule = () => readonly number[];
 
 /** A proxy before the bus that knows its protocol: it can tell Moleculer's events from the rest and lose, repeat or shuffle them. */
 export interface BusProxy {
-  /** The address a child is told; each name has a port of its own, so that one child can be cut off. */
+  /** The address a child is given; each name has a port of its own, so that one child can be cut off. */
   urlFor(child: string): Promise<string>;
   /** What happens to events from now on; null: nothing. */
   events(rule: EventRule | null): void;

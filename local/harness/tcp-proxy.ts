@@ -15,7 +15,7 @@ export interface TcpProxy {
   reset(): void;
   /** From now on connections are refused (and the open ones cut), or taken again. */
   refuse(on: boolean): Promise<void>;
-  /** The next so many requests that match are passed on, and the connection is cut when their reply comes: done, but nobody was told. */
+  /** The next `times` requests that match are passed on, and the connection is cut when their reply comes: done, but not acknowledged. */
   loseReplies(matches: (request: Buffer) => boolean, times: number): void;
   /** The next request that matches is passed on and its reply kept back until `heal`; resolves when it has passed. */
   holdReply(matches: (request: Buffer) => boolean): Promise<void>;
@@ -237,7 +237,7 @@ class SwitchedProxy implements TcpProxy {
   }
 }
 
-/** Starts a proxy on a free port before the address in `url`; it lets everything through until it is told otherwise. */
+/** Starts a proxy on a free port before the address in `url`; it passes everything on until a switch is set. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url);
   const proxy = new SwitchedProxy({ host: hostname, port: Number(port) });

@@ -24,7 +24,7 @@ const GIVES_UP_AFTER: Wait = { simMs: 20_000, realMs: 15_000 };
 const CLOSES_AFTER: Wait = { simMs: 8_000, realMs: 4_000 };
 /** Between the agent's goodbye and the receiver going down. */
 const LEAVES_AFTER: Wait = { simMs: 2_500, realMs: 1_500 };
-/** Nobody talks longer than this. */
+/** The longest a person stays on the call. */
 const MAX_CONVERSATION: Wait = { simMs: 240_000, realMs: 60_000 };
 const MOST_ANSWERS = 15;
 const HANGS_UP_AT_ONCE_MS = { least: 300, most: 900 };
@@ -50,7 +50,7 @@ export interface Meeting {
   /** What a test tells them to do; null: they behave by their number. */
   script: readonly Step[] | null;
   hangUp(): void;
-  /** The line goes dead, nobody hung up. */
+  /** The connection breaks without a hang-up. */
   drop(): void;
 }
 
@@ -179,7 +179,7 @@ class Person {
     else void line.say(choose(scriptFor("").hum, this.#m.ringSeed, this.#m.number)).then(() => this.#listenOn());
   }
 
-  /** Nobody speaks: how long until they ask, close, or give up. */
+  /** Silence: how long until they ask, close, or give up. */
   #waitForAgent(): void {
     const { hangUp } = this.#m;
     if (this.#memory.decided)

@@ -48,7 +48,7 @@ const COMMON: Script = {
   dropping: ["Well, about that, I was going to say that"],
 };
 
-/** A sample template's script and the words by which people notice that the talk is about it. */
+/** A sample template's script and the words by which people notice that the conversation is about it. */
 export interface TemplateScript {
   template: string;
   about: RegExp;

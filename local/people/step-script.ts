@@ -55,7 +55,7 @@ function stepOf(asked: unknown): Step | string {
   return typeof doing === "string" ? doing : { wait_for: word ?? (isMs(wait_for) ? wait_for : 0), after_ms, ...doing };
 }
 
-/** Nobody has a script at first. */
+/** No number has a script at first. */
 export function createScripts(): Scripts {
   const scripts = new Map<string, readonly Step[]>();
   return {

@@ -2,7 +2,7 @@ import type { Temperament } from "./behaviours.ts";
 import type { Cue } from "./phrases.ts";
 import type { Gist } from "./gist.ts";
 
-/** What a person remembers of the talk so far. */
+/** What a person remembers of the conversation so far. */
 export interface Memory {
   /** Answers given to what they took for the matter itself (not "Speaking." and the like). */
   answers: number;

@@ -41,7 +41,7 @@ export function encodeSpeech(text: string, rate: Rate): Int16Array {
 export interface DecoderEvents {
   /** A word, punctuation included, as soon as it is complete: from the start of its first tone to the end of its last. */
   heard(word: string, at_ms: number, until_ms: number): void;
-  /** Somebody began to speak words: told with the first letter. */
+  /** Speech began: called with the first letter. */
   began?(at_ms: number): void;
   /** No letter for PAUSE_MS; `at_ms` is when the last one ended. */
   ended?(at_ms: number): void;

@@ -31,7 +31,7 @@ export function noisePcm(ms: number, rate: Rate, level_db: number, seed: number)
   );
 }
 
-/** Somebody coughs: a burst of noise that sets in at once and dies away. No words in it. */
+/** A cough: a burst of noise that sets in at once and dies away. No words in it. */
 export function coughPcm(ms: number, rate: Rate, seed: number): Int16Array {
   const next = noiseFrom(seed);
   const length = Math.round((ms * rate) / MS_PER_SECOND);

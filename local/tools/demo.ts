@@ -18,7 +18,7 @@ const TIME_SCALE = 20;
 const RETRY_OFFSET_SECONDS = 1;
 const SHIPPED = join(ROOT, "local", "tools", "sample", "leads.csv");
 
-/** One full transcript: the confirmed talk with the most turns. */
+/** One full transcript: the confirmed conversation with the most turns. */
 function transcript(all: Progress[], sink: RecordingSink): string {
   const turns = (p: Progress): number => sink.reports.get(p.lead_id ?? "")?.transcription.length ?? 0;
   const [best] = all.filter((p) => turns(p) > 0).sort((a, b) => turns(b) - turns(a));

@@ -17,7 +17,7 @@ export interface Delays {
 const MODELS_STOP_MS = 1000;
 const EVER_SECONDS = 3600;
 
-/** A template whose talks go on until somebody hangs up. */
+/** A template whose conversations go on until a hang-up. */
 export function endlessTemplate(nodes: FlowNode[], over: Partial<TemplateRecord> = {}): TemplateRecord {
   const limits = { max_call_seconds: EVER_SECONDS, idle_seconds: EVER_SECONDS, max_age_seconds: EVER_SECONDS };
   const now = new Date().toISOString();

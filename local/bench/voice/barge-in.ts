@@ -10,7 +10,7 @@ const LONG =
   "Your parcel with seven books left Rotterdam on Monday evening, passed customs yesterday around noon, and should reach the depot near the old harbour before Friday.";
 const INTERRUPTION = "Sorry, what was that?";
 const COUGH_MS = 350;
-/** The agent has been heard for so long when somebody talks over it; the calls differ. */
+/** How long the agent has spoken at the barge-in; the calls differ. */
 const HEARD_MS = 1500;
 const HEARD_SPREAD_MS = 2000;
 const TO_RESUME_MS = 4000;
@@ -18,7 +18,7 @@ const QUIET_MS = 1500;
 
 const nodes: FlowNode[] = [{ name: "tell", say: LONG, functions: [] }];
 
-/** How far what the talk keeps of the agent's words is from what the carrier played. Pure. */
+/** How far the transcript of the agent's words is from what the carrier played. Pure. */
 export function wordsApart(kept: string, heard: string): number {
   const count = (text: string): number => text.split(/\s+/u).filter((word) => word !== "").length;
   return count(kept) - count(heard);
@@ -37,13 +37,13 @@ export function missing(text: string, heard: string): number {
   return said.length - found;
 }
 
-/** What happened when somebody talked over the agent: onset of speech to clear, ms, and how far the transcript is from what was played, words. */
+/** Barge-ins: onset of speech to clear, ms, and how far the transcript is from what was played, words. */
 export interface BargeIns {
   clear_ms: number[];
   apart: number[];
 }
 
-/** What happened when somebody coughed: from its end until the agent is heard again, ms; how often the agent said all it had to say, and did not fall silent at all. */
+/** Coughs: from its end until the agent is heard again, ms; how often the agent said all it had to say, and did not fall silent at all. */
 export interface Coughs {
   resumed_ms: number[];
   complete: number;
@@ -92,7 +92,7 @@ async function coughed({ caller }: Call, n: number, into: Coughs): Promise<void>
   await caller.hangUp();
 }
 
-/** People who talk over the agent, and people who cough, so many each. */
+/** Callers who barge in, and callers who cough, so many each. */
 export async function measureInterruptions(count: number): Promise<{ bargeIns: BargeIns; coughs: Coughs }> {
   const models = await startSimulatedModels({ stt_ms: 100, first_token_ms: 250, first_audio_ms: 120 });
   const talker = await startConversationProcess({ models: models.url });

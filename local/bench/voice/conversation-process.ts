@@ -16,7 +16,7 @@ const TASKSET = "/usr/bin/taskset";
 export interface ConversationProcess {
   readonly pid: number;
   template(template: TemplateRecord): Promise<void>;
-  /** Where the carrier connects, in order. Throws where a talk is refused. */
+  /** Where the carrier connects, in order. Throws where a conversation is refused. */
   prepare(calls: ConversationToPrepare[]): Promise<string[]>;
   measure(): Promise<Measured>;
   settled(lead_id: string): Promise<Settled>;

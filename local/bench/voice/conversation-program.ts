@@ -72,7 +72,7 @@ broker.createService(
     },
   }),
 );
-/** Connections to the store, which its driver keeps, up to a bound: how many there are is no matter of the talks. */
+/** Connections to the store, which its driver keeps, up to a bound: their number does not depend on the conversations. */
 const stored = new Set<Socket>();
 const storePort = Number(new URL(env.MONGODB_URI).port);
 subscribe("net.client.socket", (message) => {

@@ -17,7 +17,7 @@ const MAX_LATE = 200_000;
 const BEHIND_MS = 8;
 const ON_TIME_MS = 3;
 
-/** Runs while somebody is on it. Calls spread over the frame as callers in the world do. */
+/** Runs while it has a user. Calls spread over the frame as callers in the world do. */
 export function frameTicker(): FrameTicker {
   const phases = Array.from({ length: PHASES }, () => new Set<(due_ms: number) => void>());
   let lates: number[] = [];

@@ -1,9 +1,9 @@
 import type { TemplateRecord } from "../../../shared/contracts/template.ts";
 
-/** Loop lag is looked at so often; what is told has it taken off. */
+/** The resolution of loop lag; reported lag has it subtracted. */
 export const LAG_RESOLUTION_MS = 5;
 
-/** A talk to be made ready. */
+/** A conversation to prepare. */
 export interface ConversationToPrepare {
   lead_id: string;
   template_id: string;
@@ -17,7 +17,7 @@ export type ProcessRequest =
   | { ask: "measure" }
   | { ask: "stop" };
 
-/** What a talk came to. */
+/** The end of a conversation. */
 export interface Settled {
   lead_id: string;
   transcript: { role: string; content: string }[];
@@ -34,7 +34,7 @@ export interface Measured {
   open: Record<string, number>;
 }
 
-/** What it tells: an answer to each question, and the end of each talk. */
+/** Its messages: an answer to each request, and the end of each conversation. */
 export type ProcessMessage =
   | { told: "ready" }
   | { told: "done" }

@@ -54,7 +54,7 @@ export const words = (text: string, shift_ms = 0): Sound => soundOf(encodeSpeech
 export const cough = (ms: number, shift_ms = 0): Sound => soundOf(coughPcm(ms, RATE, SEED), shift_ms);
 
 const noise = noisePcm(1000, RATE, LINE_NOISE_DB, SEED);
-/** A line on which nobody speaks: one second of it. */
+/** One second of a silent leg. */
 export const quietLine: readonly Buffer[] = Array.from({ length: 1000 / FRAME_MS }, (_, n) =>
   message(frameAt(noise, n)),
 );

@@ -7,7 +7,7 @@ import { quietLine, samplesOf, STREAM_SID, type Sound } from "./sounds.ts";
 const TELEPHONE_RATE = 8000;
 const CLOSE_MS = 5000;
 const CONNECT_MS = 10_000;
-/** Nothing that is waited for in a call takes longer; a bench that waits in vain says so. */
+/** The longest wait in a call; a bench that waits longer fails and names what it waited for. */
 const MOST_MS = 60_000;
 /** Where the kind of a message stands out: {"event":"m… */
 const KIND_AT = 10;
@@ -75,7 +75,7 @@ class Caller implements StreamCaller {
   readonly #ear: Decoder | null;
   #quiet = Math.floor(Math.random() * quietLine.length);
   #mouth: { sound: Sound; at: number; onset: number; done(said: Said): void } | null = null;
-  /** What is to be played: sound ("" where nobody listens), and marks. */
+  /** What is to be played: sound ("" where the caller does not listen), and marks. */
   #queue: (string | { mark: string })[] = [];
   #silentSince = performance.now();
   #soundSince: number | null = null;

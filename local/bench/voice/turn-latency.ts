@@ -15,7 +15,7 @@ import { startConversationProcess } from "./conversation-process.ts";
 
 /** Each turn asks for another of these: an answer that was spoken before comes from the cache, and would be measured without its synthesis. */
 const GOODS = ["apple", "melon", "cherry", "banana", "orange", "lemon", "peach", "grape"];
-/** Nobody says anything for this long before the next turn. */
+/** The silence before the next turn. */
 const BETWEEN_MS = 600;
 const FRAME_MS = 20;
 

@@ -142,7 +142,7 @@ class AgentVoice implements Voice {
     this.#settle();
   }
 
-  /** Text of a new talk cycle may cut a preemptible one that is still being spoken. */
+  /** Text of a new turn may cut a preemptible one that is still being spoken. */
   #open({ interruptible, preemptible }: Omit<SayOptions, "last">): Speech {
     if (this.#queue.length > 0 && this.#queue.every((s) => s.closed && s.preemptible)) this.interrupt();
     const speech: Speech = { text: "", closed: false, interruptible, preemptible: preemptible ?? false };

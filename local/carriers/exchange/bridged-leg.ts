@@ -3,7 +3,7 @@ import type { Call } from "./call.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SimTime } from "./simulated-time.ts";
 
-/** A bridged leg rings and talks this long, simulated ms. */
+/** A bridged leg rings and stays answered this long, simulated ms. */
 const BRIDGE_RING_MS = 2_000;
 const BRIDGE_ANSWERED_MS = 5_000;
 
@@ -24,7 +24,7 @@ export interface Bridged {
   seconds: number;
 }
 
-/** A bridged leg, as far as the ledger needs it: it rings, talks a little and ends. */
+/** A bridged leg, as far as the ledger needs it: it rings, is answered for a while and ends. */
 export async function bridge(
   { time, ledger }: { time: SimTime; ledger: Ledger },
   call: Call,

@@ -18,7 +18,7 @@ const BARGE_IN_MS = 300;
 /** Recognition delivers its text this long after the person stopped, simulated ms. */
 const RECOGNITION_MS = 250;
 
-/** What the carrier's protocol learns from the person's end of the line. Absent: nobody listens to the person. */
+/** What the carrier's protocol learns from the person's end of the leg. Absent: the person is not listened to. */
 export interface AgentSide {
   /** Is this kind of input listened to at all? */
   hears(kind: "speech" | "dtmf"): boolean;
@@ -120,7 +120,7 @@ function withListeners(): Pick<CallLeg, "listen"> & { all: Required<Listener>; p
   };
 }
 
-/** Who is at the two ends; null: nobody yet. */
+/** The parties at the two ends; null: not there yet. */
 interface Sides {
   agent: AgentSide | null;
   person: PersonSide | null;

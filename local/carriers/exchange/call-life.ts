@@ -12,7 +12,7 @@ import type { SimTime } from "./simulated-time.ts";
 /** From request to the network, and from there to the ring, simulated ms. */
 const DISPATCH_MS = 150;
 const POST_DIAL_DELAY_MS = 500;
-/** The longest a call may be answered that nobody limits, ms. */
+/** The longest a call without a limit may be answered, ms. */
 const MAX_ANSWERED_MS = 4 * 3_600_000;
 /** How long it rings before someone answers, simulated ms. */
 const RING_MS = { least: 3_000, most: 6_000 };

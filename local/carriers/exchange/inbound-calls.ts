@@ -1,11 +1,11 @@
 import type { Call } from "./call.ts";
 import type { Reply, Request } from "../http/messages.ts";
 
-/** Where a carrier turns to when somebody calls a number of the account. In life these are settings at the number or its application. */
+/** The addresses a carrier asks when a person calls a number of the account. Real carriers keep them at the number or its application. */
 export interface InboundAddresses {
   /** Asked what to do with the call. */
   voice_url: string;
-  /** Told of its steps, where the carrier has such a setting; null: nobody is told. */
+  /** Receives the call's status, where the carrier has such a setting; null: no status is sent. */
   status_url: string | null;
 }
 
@@ -50,7 +50,11 @@ function setAddresses(
   return wrong === null ? { status: 204 } : bad(wrong);
 }
 
-function dialIn(numbers: InboundNumbers, account: string | null, { from, to, withheld }: Record<string, unknown>): Reply {
+function dialIn(
+  numbers: InboundNumbers,
+  account: string | null,
+  { from, to, withheld }: Record<string, unknown>,
+): Reply {
   if (typeof from !== "string" || !E164.test(from))
     return bad("from must be the calling person's number (E.164); its last two digits tell how they behave");
   if (typeof to !== "string" || !E164.test(to)) return bad("to must be one of our numbers (E.164)");

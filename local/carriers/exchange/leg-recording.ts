@@ -13,7 +13,7 @@ export interface LegRecorder {
   stop(): LegRecording;
 }
 
-/** Longer talks are recorded up to here, simulated ms: a forgotten call must not fill the memory. */
+/** Recordings end here, simulated ms: a forgotten call must not fill the memory. */
 const MAX_RECORDED_MS = 600_000;
 const SAMPLES_PER_SECOND = 8_000;
 const SAMPLES_PER_MS = SAMPLES_PER_SECOND / 1_000;
@@ -100,7 +100,7 @@ function keepFrames(nowMs: () => number): {
   };
 }
 
-/** The file: silence wherever nobody spoke. */
+/** The file: silence where neither side speaks. */
 function render(stretches: readonly Stretch[], sound: readonly Frame[], lengthMs: number): Buffer {
   const frames = Math.round(lengthMs * SAMPLES_PER_MS);
   const data = Buffer.alloc(frames * CHANNELS * BYTES_PER_SAMPLE);
@@ -119,8 +119,8 @@ function render(stretches: readonly Stretch[], sound: readonly Frame[], lengthMs
 }
 
 /**
- * Records both sides of a call from now on, in simulated time: a compressed call has a recording as long as the talk would have been. Ends by `stop` (which may be called
- * again) or with the call; words become tones of the same timing, so that the same talk always gives the same file. Of a line with sound the sound itself is recorded, as it was played
+ * Records both sides of a call from now on, in simulated time: a compressed call has a recording as long as the conversation would have been. Ends by `stop` (which may be called
+ * again) or with the call; words become tones of the same timing, so that the same conversation always gives the same file. Of a leg with audio the audio itself is recorded, as it was played
  * and spoken.
  */
 export function recordLeg(call: Call): LegRecorder {

@@ -4,7 +4,7 @@ import type { Callbacks } from "./callbacks.ts";
 import { CAUSES } from "./hangup-causes.ts";
 import type { PlivoCall } from "./plivo-call.ts";
 
-/** A machine talks on; so long after it began the detector is sure, simulated ms. A person's word is short. */
+/** A voicemail greeting goes on; the detector is sure this long after it began, simulated ms. A person's greeting is short. */
 const MACHINE_KNOWN_AFTER_MS = 2_500;
 const PERSON_KNOWN_AFTER_MS = 1_800;
 
@@ -15,7 +15,7 @@ export interface AmdDeps {
   callbacks: Callbacks;
 }
 
-/** What detection finds, when it is known, as the request for a document tells it. Only a machine is reported; with an address of its own that happens beside the talk. */
+/** What detection finds, when it is known, as the request for a document tells it. Only a machine is reported; with an address of its own that happens beside the document. */
 export async function detect(
   { exchange, ledger, callbacks }: AmdDeps,
   plivoCall: PlivoCall,

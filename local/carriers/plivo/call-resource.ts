@@ -13,7 +13,7 @@ const dated = (date: Date | null, zone = ""): string | null =>
 /** A time as Plivo's callbacks write it: UTC without saying so. */
 export const utcTime = (date: Date | null): string => dated(date) ?? "";
 
-/** Seconds talked, in wall time so that they agree with the timestamps; 0 when nobody answered. */
+/** Answered seconds, in wall time so that they agree with the timestamps; 0 for a call that was not answered. */
 export function answeredSeconds({ answeredAt, endedAt }: Call): number {
   if (!answeredAt || !endedAt) return 0;
   return Math.max(1, Math.round((endedAt.getTime() - answeredAt.getTime()) / 1000));

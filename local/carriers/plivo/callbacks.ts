@@ -18,7 +18,7 @@ import { sign } from "./signature.ts";
 export interface Callbacks {
   ring(call: PlivoCall): void;
   hangup(call: PlivoCall): void;
-  /** A machine answered. Nobody is told of a person. */
+  /** Voicemail answered. A person is not reported. */
   machine(call: PlivoCall): void;
   recorded(recording: PlivoRecording, hook: Hook): void;
   /** A step of a stream of sound. */

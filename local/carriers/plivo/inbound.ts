@@ -18,7 +18,7 @@ export interface InboundDeps {
   keep(call: Call, account: PlivoAccount, params: CallParams): void;
 }
 
-/** The parameters of a call nobody asked for over REST: its addresses are those of the number's application. */
+/** The parameters of a call that did not come over REST: its addresses are those of the number's application. */
 const paramsOf = ({ voice_url, status_url }: InboundAddresses, { order: { to, from } }: Call): CallParams => ({
   to,
   from,

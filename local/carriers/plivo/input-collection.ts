@@ -86,7 +86,7 @@ class Gathering {
     };
   }
 
-  /** Nobody gives anything: the limit is set by the service, which lives in real time, so it is not compressed. */
+  /** No input comes: the limit is set by the service, which lives in real time, so it is not compressed. */
   #wait(): void {
     if (this.#call.leg.voice.current() !== null || !this.#isEmpty()) return;
     const ms = this.#settings.executionSeconds * 1000;

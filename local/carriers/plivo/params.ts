@@ -13,7 +13,7 @@ export interface CallParams {
   from: string;
   answer: Hook;
   ring: Hook | null;
-  /** Told of the end; the answer URL is told where there is none. */
+  /** Receives the end of the call; absent: the answer URL receives it. */
   hangup: Hook;
   ringTimeoutSeconds: number;
   timeLimitSeconds: number;

@@ -234,7 +234,7 @@ class Program {
   }
 }
 
-/** What a GetInput's action is told. */
+/** The parameters of a GetInput's action request. */
 const inputFields = (given: NonNullable<Input>): Record<string, string> =>
   "speech" in given
     ? { InputType: "speech", Speech: given.speech, SpeechConfidenceScore: "0.92", BilledAmount: "0.01800", Digits: "" }

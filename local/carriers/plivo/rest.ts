@@ -156,7 +156,7 @@ function ofCall(parts: RestDeps, asked: RestRequest, id: string, action: string 
   return action === "Record" && method !== "GET" ? record(parts, plivoCall, asked) : missing(apiId);
 }
 
-/** DELETE …/Request/{uuid}/: takes a call back that nobody has answered yet. */
+/** DELETE …/Request/{uuid}/: cancels a call that is not answered yet. */
 function cancel({ calls, exchange }: RestDeps, { account, apiId }: RestRequest, id: string): Reply {
   const plivoCall = [...calls.values()].find((c) => c.requestUuid === id && c.account === account);
   if (!plivoCall || plivoCall.call.phase === "answered" || plivoCall.call.phase === "ended") return missing(apiId);

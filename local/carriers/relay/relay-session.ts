@@ -8,7 +8,7 @@ import type { Speech } from "../exchange/agent-voice.ts";
 import { readFrame, type FrameIn, type FrameOut, type SetupFrame } from "./relay-messages.ts";
 import type { Interruptible, RelaySettings } from "./relay-settings.ts";
 
-/** How a relay session ended, as the `action` URL is told. */
+/** How a relay session ended, as the `action` URL receives it. */
 export interface RelayEnd {
   sessionId: string;
   /** completed: the call ended; ended: the application sent `end` or closed; failed: the socket failed. */
@@ -27,7 +27,7 @@ export interface RelayDeps {
   endCutsSpeech: boolean;
 }
 
-/** A call whose talk is relayed, and what is a carrier's own about it. */
+/** A call whose conversation is relayed, with what is the carrier's own about it. */
 export interface RelayCall {
   call: Call;
   settings: RelaySettings;

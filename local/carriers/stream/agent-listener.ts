@@ -20,7 +20,7 @@ export interface AgentListener {
 
 /** Louder than this is heard: -45 dBFS. */
 export const AUDIBLE_PEAK = 184;
-/** What is played and is neither words nor keys is told of when it is longer than this, ms. */
+/** What is played and is neither words nor DTMF is reported when it is longer than this, ms. */
 const LEAST_SOUND_MS = 100;
 
 interface Utterance {

@@ -66,7 +66,7 @@ function made(what: Utterance | null, format: SoundFormat): Sound {
   return { pcm, payloads: pcm.map((frame) => encodeSound(format, frame).toString("base64")) };
 }
 
-/** The frames of a sound; null: the noise of a line on which nobody speaks. */
+/** The frames of a sound; null: the noise of a silent leg. */
 function soundOf(what: Utterance | null, format: SoundFormat): Sound {
   const key = `${format.codec} ${format.rate} ${JSON.stringify(what)}`;
   const sound = kept.get(key) ?? made(what, format);

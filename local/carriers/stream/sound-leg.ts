@@ -42,7 +42,7 @@ export interface TurnFacts {
   sound_ms: number;
 }
 
-/** Who is told by a line of sound. */
+/** Receives what happens on a leg with audio. */
 export interface AudioListener {
   voice: VoiceListener;
   turn(facts: TurnFacts): void;

@@ -22,7 +22,7 @@ export interface StreamDialect {
   readonly headers: Record<string, string>;
   readonly toAgent: SoundFormat;
   readonly fromAgent: SoundFormat;
-  /** Marks that a clear threw away are told as if they had been reached. */
+  /** Marks that a clear threw away are reported as if they had been reached. */
   readonly reportsClearedMarks: boolean;
   /** Frames may come in another order, or twice, when a fault asks for it. */
   readonly mayShuffle: boolean;

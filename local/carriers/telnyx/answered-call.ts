@@ -24,7 +24,7 @@ export interface AnsweredCallDeps extends RelayDeps {
 
 /** A person's greeting is short, and silence follows: they are known after about this long, simulated ms. */
 const HUMAN_AFTER_MS = 1_800;
-/** A greeting that goes on for this long is a machine's; silence that lasts so long is nobody. */
+/** A greeting that goes on for this long is voicemail's; silence that lasts so long is no person. */
 const ANALYSIS_MS = 3_500;
 const KEY_MS = 300;
 
@@ -129,7 +129,7 @@ export async function transfer(parts: AnsweredCallDeps, telnyxCall: TelnyxCall, 
   if (!leave.aborted) parts.exchange.end(call, "completed", "carrier");
 }
 
-/** Leads an answered call: it waits for commands until somebody ends it, and is relayed and recorded as it was asked for. */
+/** Leads an answered call: it obeys commands until its end, and is relayed and recorded as it was requested. */
 export async function runAnsweredCall(parts: AnsweredCallDeps, telnyxCall: TelnyxCall): Promise<EndedBy> {
   const { call, settings } = telnyxCall;
   const leave = call.leg.listen({

@@ -1,6 +1,6 @@
 import type { Call, EndReason } from "../exchange/call.ts";
 
-/** Telnyx's word for how a call ended; a talk that was cut by its limit has one of its own. */
+/** Telnyx's name for how a call ended; a call that was cut by its limit has one of its own. */
 const CAUSES: Record<EndReason, string> = {
   completed: "normal_clearing",
   busy: "user_busy",
@@ -42,7 +42,7 @@ export function hangupOf(call: Call): { hangup_cause: string; hangup_source: str
   };
 }
 
-/** Seconds talked, in wall time so that they agree with the times; 0 when nobody answered. */
+/** Answered seconds, in wall time so that they agree with the times; 0 for a call that was not answered. */
 export function answeredSeconds({ answeredAt, endedAt }: Call): number {
   return answeredAt && endedAt ? Math.max(1, Math.round((endedAt.getTime() - answeredAt.getTime()) / 1000)) : 0;
 }

@@ -129,7 +129,7 @@ function noteRequest({ ledger, time }: TelnyxOptions, { method, path, query, bod
   });
 }
 
-/** What people find when they call the accounts' numbers: the application's address is told, and says what to do by commands. */
+/** What people find when they call the accounts' numbers: the application's address receives the event, and commands say what to do. */
 function createInboundNumbers(parts: {
   exchange: Exchange;
   accounts: readonly TelnyxAccount[];

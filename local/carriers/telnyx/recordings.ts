@@ -11,7 +11,7 @@ import type { RecordSettings, TelnyxCall } from "./telnyx-call.ts";
 export interface Recordings {
   /** Begins to record; does nothing where it is recorded already. Gives the recording's id. */
   start(telnyxCall: TelnyxCall, settings: RecordSettings): string;
-  /** Ends the recording, where there is one; it is told of a little later. */
+  /** Ends the recording, where there is one; its callback follows a little later. */
   stop(telnyxCall: TelnyxCall): void;
   /** `GET /v2/recordings/{id}` of this account. */
   show(id: string, connectionId: string): Reply;

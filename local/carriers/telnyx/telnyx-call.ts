@@ -70,7 +70,7 @@ export interface TelnyxCall {
 /** A new name for a call, in Telnyx's form. */
 export const newCallControlId = (): string => `v3:${randomBytes(40).toString("base64url")}`;
 
-/** A call nobody has done anything with yet. */
+/** A call without any command so far. */
 export const telnyxCall = (
   call: Call,
   account: TelnyxAccount,

@@ -21,7 +21,7 @@ export function statusOf(call: Call): string {
   return call.phase === "ringing" ? "ringing" : "queued";
 }
 
-/** Seconds talked, in wall time so that they agree with the timestamps; 0 when nobody answered. */
+/** Answered seconds, in wall time so that they agree with the timestamps; 0 for a call that was not answered. */
 export function answeredSeconds(call: Call): number {
   if (!call.answeredAt || !call.endedAt) return 0;
   return Math.max(1, Math.round((call.endedAt.getTime() - call.answeredAt.getTime()) / 1000));

@@ -2,7 +2,7 @@ import { propertiesOf } from "./tool-arguments.ts";
 import type { Schema } from "./tool-arguments.ts";
 import type { Tool } from "./tool-ranking.ts";
 
-/** Judges a talk that is over, as the model is asked to after it: the same transcript always gets the same marks. Pure. */
+/** Evaluates a conversation that is over, as the model is asked to after it: the same transcript always gets the same scores. Pure. */
 
 /** The function that such a judgement is given through. */
 const ANSWER_TOOL = "report_evaluation";
@@ -14,7 +14,7 @@ const MOST = 10;
 export const evaluationTool = (tools: readonly Tool[]): Tool | null =>
   tools.length === 1 && tools[0]?.name === ANSWER_TOOL ? tools[0] : null;
 
-/** Its arguments: full marks where the talk reached an outcome, else the middle of each scale, rounded down; the summary tells the customer's last words and the outcome. */
+/** Its arguments: full marks where the conversation reached an outcome, else the middle of each scale, rounded down; the summary gives the customer's last words and the outcome. */
 export function evaluationOf(tool: Tool, question: string): Readonly<Record<string, unknown>> {
   const outcome = /^Outcome: (.+?)\.?$/m.exec(question)?.[1] ?? "none was reached";
   const reached = outcome !== "none was reached";

@@ -100,7 +100,7 @@ const CANNOT: Readonly<Record<Concept, string>> = {
 };
 const LAST_WORDS: readonly Concept[] = ["goodbye", "voicemail", "wrong_person", "opt_out"];
 
-/** Says that no tool does what the person wants, and asks the open question again where the talk goes on. */
+/** Says that no tool does what the person wants, and asks the open question again where the conversation goes on. */
 export function regret(concept: Concept, question: string | null): string {
   return LAST_WORDS.includes(concept) ? CANNOT[concept] : andAgain(CANNOT[concept], question);
 }

@@ -64,7 +64,7 @@ export function understand(situation: Situation): Meaning {
   return freeAnswer(situation, evidence) ?? { kind: "unclear" };
 }
 
-/** Somebody who turns a day down while a tool waits for one is asked for another; else there is no tool for the wish. */
+/** A person who declines a day while a tool waits for one is asked for another; else no tool fits. */
 function refusalOf(concept: Concept, tools: readonly Tool[]): Meaning {
   for (const tool of concept === "move" ? tools : []) {
     const parameter = propertiesOf(tool.parameters).find(

@@ -6,7 +6,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 /** What the arguments are read from. */
 export type Said = Readonly<{
-  /** The person's words, latest first; older ones from the same step of the talk may fill gaps. */
+  /** The person's words, latest first; older ones from the same node of the conversation may fill gaps. */
   texts: readonly string[];
   /** Days and times that may be taken as wishes, latest text first. */
   moments: readonly Moment[];

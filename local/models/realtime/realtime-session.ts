@@ -8,7 +8,7 @@ import { Conversation, itemFields, readItem, type Item } from "./conversation-it
 import { ResponseQueue } from "./response-queue.ts";
 import { described, fieldsOf, updated, type Dialect, type Settings } from "./session-settings.ts";
 
-/** One realtime session: events of the client in, events of the server out. Ids are counted, so that the same talk reads the same. */
+/** One realtime session: events of the client in, events of the server out. Ids are counted, so that the same conversation reads the same. */
 
 const LEAST_COMMIT_MS = 100;
 
@@ -58,7 +58,7 @@ export class RealtimeSession {
     this.#events.send({ type: this.#sessionEvent("created"), session: described(this.#settings, o.id, o.dialect) });
   }
 
-  /** Takes an event of the client; what is wrong with it is told as an error event. */
+  /** Takes an event of the client; what is wrong with it is sent as an error event. */
   receive(text: string): void {
     let event: Fields = {};
     try {

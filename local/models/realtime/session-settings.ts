@@ -10,7 +10,7 @@ export type Dialect = "ga" | "beta";
 /** How sound travels in a session. */
 export type SoundFormat = Readonly<{ name: "audio/pcm" | "audio/pcmu" | "audio/pcma"; law: Law | null; rate: Rate }>;
 
-/** When somebody's turn begins and is over; null in a session that is told by commits. */
+/** Turn detection; null in a session whose client commits its turns. */
 export type TurnDetection = Readonly<{
   threshold: number;
   prefix_padding_ms: number;

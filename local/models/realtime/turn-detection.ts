@@ -4,7 +4,7 @@ import type { Decoder } from "../../speech/modem.ts";
 import { pcmOf } from "../../speech/wav.ts";
 import type { Settings, SoundFormat, TurnDetection } from "./session-settings.ts";
 
-/** The listening half of a session: the words in its sound, and when somebody begins and ends to speak. Times are milliseconds of the sound. */
+/** The listening half of a session: the words in its sound, and when speech begins and ends. Times are milliseconds of the sound. */
 
 /** What the ear tells. */
 export interface SpeechInputEvents {

@@ -73,7 +73,7 @@ async function withDeadline(work: Promise<void>): Promise<void> {
   }
 }
 
-/** An error nobody expected, in one line: some servers put a whole stack into their message. */
+/** An unexpected error, in one line: some servers put a whole stack into their message. */
 function describe(error: unknown): string {
   const [line = ""] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split("\n");
   return error instanceof MongoServerError ? `${line} (code ${String(error.code)})` : line;

@@ -38,7 +38,7 @@ function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
   });
 }
 
-/** One of the stages that mingo runs. Errors: 40324 for a stage nobody knows. */
+/** One of the stages that mingo runs. Errors: 40324 for an unknown stage. */
 export function mingoStage(name: string, arg: Value, site: PipelineContext): Stage {
   const known = STAGES.get(name);
   if (known === undefined) throw new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);

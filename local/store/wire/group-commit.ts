@@ -16,7 +16,7 @@ export class GroupCommit {
   private endings: Ending[] = [];
   private scheduled = false;
 
-  /** `reload` reads the catalog again after a rollback; `report` is told of unexpected errors. */
+  /** `reload` reads the catalog again after a rollback; `report` receives unexpected errors. */
   constructor(storage: Storage, reload: () => void, report: (error: unknown) => void) {
     this.storage = storage;
     this.reload = reload;

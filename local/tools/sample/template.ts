@@ -4,7 +4,7 @@ export type SampleTemplate = Readonly<{
   is_active: boolean;
   /** JSON Schema 2020-12 of a lead's payload; its properties are the template's variables. */
   payload_schema: JsonSchema;
-  /** Variables the talk itself fills, beside those of the payload. */
+  /** Variables that the conversation fills, beside those of the payload. */
   variables: readonly string[];
   initial_node: string;
   nodes: readonly SampleNode[];
@@ -15,13 +15,13 @@ export type SampleTemplate = Readonly<{
   /** BCP 47. */
   language: string;
   limits: Readonly<{ max_call_seconds: number; idle_seconds: number; max_age_seconds: number }>;
-  /** Questions about the finished talk, answered with a number: 0 to 10 unless `scale` says otherwise. */
+  /** Questions about the finished conversation, answered with a number: 0 to 10 unless `scale` says otherwise. */
   evaluators: readonly Readonly<{ name: string; question: string; scale?: Readonly<{ min: number; max: number }> }>[];
-  /** What came of the talk is told in a few sentences, too. */
+  /** A summary of the conversation is written, too. */
   summary: boolean;
 }>;
 
-/** One step of the talk: either `say` (fixed text) or `prompt` (a task for the model). */
+/** One node of the conversation: either `say` (fixed text) or `prompt` (a task for the model). */
 export type SampleNode = Readonly<{
   name: string;
   prompt?: string;

@@ -27,7 +27,7 @@ function carrierEnv(url: string, seed: string, secrets: LocalSecrets): Record<st
   };
 }
 
-/** The same accounts as the simulator is told of them. */
+/** The same accounts as arguments of the simulator. */
 export const accountsOf = (secrets: LocalSecrets): string[] => [
   "--account",
   `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`,

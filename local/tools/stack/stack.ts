@@ -9,7 +9,7 @@ import { accountsOf, serviceEnv } from "./service-environment.ts";
 import { onPath, serviceCommand, splitProcesses, type Replicas } from "./service-processes.ts";
 import type { Child } from "./supervisor.ts";
 
-/** Puts something (a proxy) between the services and what they stand on: given the real address, the one that a child is told. */
+/** Puts something (a proxy) between the services and what they stand on: given the real address, gives the one that a child uses. */
 export interface Between {
   store?(url: string): Promise<string>;
   carrier?(url: string): Promise<string>;
