@@ -66,12 +66,12 @@ export function commandOf(line: string, wordsLately: number): Command {
 const answerTyped = (typed: string | null): WebResult =>
   typed === null || typed.trim() === "" ? { ok: false, result: "HTTP_503" } : { ok: true, result: typed };
 
-function state(talk: TextConversation): string[] {
-  const { facts } = talk;
+function state(conversation: TextConversation): string[] {
+  const { facts } = conversation;
   return [
-    `  node ${talk.node} · path ${facts.node_traversal.join(" → ")}`,
+    `  node ${conversation.node} · path ${facts.node_traversal.join(" → ")}`,
     `  variables ${JSON.stringify(facts.variables)}`,
-    `  outcome ${facts.decided ?? "none yet"}${talk.ended ? ` · ended by ${facts.ended_by}` : ""} · errors ${facts.errors.map((e) => String(e["code"])).join(", ") || "none"}`,
+    `  outcome ${facts.decided ?? "none yet"}${conversation.ended ? ` · ended by ${facts.ended_by}` : ""} · errors ${facts.errors.map((e) => String(e["code"])).join(", ") || "none"}`,
   ];
 }
 
@@ -79,12 +79,12 @@ function state(talk: TextConversation): string[] {
 interface KeyboardState {
   readonly ready: LoadedTemplate;
   readonly payload: Record<string, unknown>;
-  readonly talk: TextConversation;
+  readonly conversation: TextConversation;
   readonly turns: Turn[];
   readonly web: Record<string, { status?: number; body?: string }[]>;
 }
 
-function scriptOf({ ready, payload, talk, turns, web }: KeyboardState, file: string): string {
+function scriptOf({ ready, payload, conversation: talk, turns, web }: KeyboardState, file: string): string {
   const { facts } = talk;
   return stringify({
     template: ready.file === null ? ready.name : relative(dirname(resolve(file)), ready.file),
@@ -124,7 +124,7 @@ export async function runKeyboardConversation(
 ): Promise<readonly Traced[]> {
   const { print } = keyboard;
   const web: KeyboardState["web"] = {};
-  const talk = new TextConversation(ready, payload, ON_MACHINE, {
+  const conversation = new TextConversation(ready, payload, ON_MACHINE, {
     model,
     transfers: () => true,
     told: (line) => print(lineText(line)),
@@ -134,22 +134,23 @@ export async function runKeyboardConversation(
       return typed;
     },
   });
-  const held: KeyboardState = { ready, payload, talk, turns: [], web };
+  const held: KeyboardState = { ready, payload, conversation: conversation, turns: [], web };
   print(HELP);
-  await talk.start();
-  while (!talk.ended) {
+  await conversation.start();
+  while (!conversation.ended) {
     const typed = await keyboard.line("> ");
     if (typed !== null && typed.trim() === "") continue;
-    const command: Command = typed === null ? { turn: { hang_up: true } } : commandOf(typed.trim(), talk.wordsLately);
+    const command: Command =
+      typed === null ? { turn: { hang_up: true } } : commandOf(typed.trim(), conversation.wordsLately);
     if ("turn" in command) {
       held.turns.push(command.turn);
-      await talk.turn(command.turn);
+      await conversation.turn(command.turn);
     } else if ("wrong" in command) print(`  ${command.wrong}`);
     else if ("save" in command) save(held, command.save, print);
     else if (command.show === "help") print(HELP);
-    else for (const line of state(talk)) print(line);
+    else for (const line of state(conversation)) print(line);
   }
-  for (const line of state(talk)) print(line);
+  for (const line of state(conversation)) print(line);
   await afterwards(held, keyboard);
-  return talk.trace;
+  return conversation.trace;
 }

@@ -42,12 +42,12 @@ function cannedWeb(web: Script["web"], missing: Check[]): (called: string, url: 
 }
 
 /** Plays the turns; a check that fails where the conversation and the script do not go together. */
-async function playTurns(talk: TextConversation, { turns }: Script): Promise<Check[]> {
+async function playTurns(conversation: TextConversation, { turns }: Script): Promise<Check[]> {
   try {
-    await talk.start();
+    await conversation.start();
     for (const [i, turn] of turns.entries()) {
       // a goodbye can still be cut short
-      if (talk.ended && turn.interrupt === undefined)
+      if (conversation.ended && turn.interrupt === undefined)
         return [
           {
             what: `turn ${i + 1}`,
@@ -56,7 +56,7 @@ async function playTurns(talk: TextConversation, { turns }: Script): Promise<Che
             ok: false,
           },
         ];
-      await talk.turn(turn);
+      await conversation.turn(turn);
     }
     return [];
   } catch (error) {
@@ -79,7 +79,7 @@ export async function play(
   const lines: ShownLine[] = [];
   const missing: Check[] = [];
   const web = cannedWeb(script.web, missing);
-  const talk = new TextConversation(ready, payload, script.voicemail_action ?? "hangup", {
+  const conversation = new TextConversation(ready, payload, script.voicemail_action ?? "hangup", {
     model,
     transfers: () => script.transfer !== "fails",
     web: async ({ url }, called) => web(called, url),
@@ -88,8 +88,8 @@ export async function play(
       tell(line);
     },
   });
-  const broken = await playTurns(talk, script);
-  const result: Result = { facts: talk.facts, outcome: talk.outcome, ended_by: talk.endedBy };
+  const broken = await playTurns(conversation, script);
+  const result: Result = { facts: conversation.facts, outcome: conversation.outcome, ended_by: conversation.endedBy };
   const checks = [...broken, ...missing, ...checksOf(script.expect ?? {}, result)];
   return {
     ...result,
@@ -98,7 +98,7 @@ export async function play(
     template: ready.name,
     lines,
     checks,
-    trace: talk.trace,
+    trace: conversation.trace,
     passed: checks.every((check) => check.ok),
   };
 }

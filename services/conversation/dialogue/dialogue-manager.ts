@@ -48,7 +48,7 @@ function begin(flow: Flow, s: DialogueState): Step {
 }
 
 /** The customer said or keyed something. */
-function heard(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
+function callerInput(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
   if (s.closing !== "no") return none(s);
@@ -66,12 +66,12 @@ function interrupted(flow: Flow, before: DialogueState, spoken: string, said: st
 }
 
 /** Output that can't be used: tried again at most twice, then the conversation goes on without it. */
-const again = (flow: Flow, s: DialogueState): Step =>
+const retryGeneration = (flow: Flow, s: DialogueState): Step =>
   s.unusable_answers > MAX_UNUSABLE_ANSWERS
     ? continueWithoutModel(flow, { ...s, unusable_answers: 0 })
     : think(flow, s);
 
-function answered(flow: Flow, before: DialogueState, text: string, calls: readonly ModelCall[]): Step {
+function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: readonly ModelCall[]): Step {
   const s: DialogueState = { ...before, model_failures: 0 };
   const speech = text.trim();
   if (s.closing !== "no")
@@ -79,7 +79,7 @@ function answered(flow: Flow, before: DialogueState, text: string, calls: readon
   if (calls.length === 0) {
     if (speech !== "") return listen(flow, addSpoken(s, speech));
     const noted = noteError({ ...s, unusable_answers: s.unusable_answers + 1 }, "EMPTY_ANSWER");
-    return prependEffects(noted.effects, again(flow, noted.state));
+    return prependEffects(noted.effects, retryGeneration(flow, noted.state));
   }
   let state = s;
   const effects: Effect[] = [];
@@ -89,11 +89,11 @@ function answered(flow: Flow, before: DialogueState, text: string, calls: readon
     effects.push(...done.effects);
     if (!stays) return { state, effects };
   }
-  return prependEffects(effects, again(flow, state));
+  return prependEffects(effects, retryGeneration(flow, state));
 }
 
 /** The model gave nothing: an apology once, a goodbye when it happens again. */
-function failed(flow: Flow, before: DialogueState, code: string, said: string): Step {
+function modelFailed(flow: Flow, before: DialogueState, code: string, said: string): Step {
   const noted = noteError(addSpoken({ ...before, model_failures: before.model_failures + 1 }, said), code);
   const s = noted.state;
   if (s.closing !== "no") return prependEffects(noted.effects, continueWithoutModel(flow, s));
@@ -152,20 +152,20 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
     case "started":
       return begin(flow, state);
     case "heard":
-      return heard(flow, state, speechInput(flow, state, event.text), said);
+      return callerInput(flow, state, speechInput(flow, state, event.text), said);
     case "stt_failed":
-      return state.mode === "listening" ? failed(flow, state, event.code, "") : none(state);
+      return state.mode === "listening" ? modelFailed(flow, state, event.code, "") : none(state);
     case "dtmf":
-      return heard(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);
+      return callerInput(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);
     case "interrupted":
       return interrupted(flow, state, event.spoken, said);
     case "model_answered":
       return state.mode === "thinking" && event.turn === state.turn
-        ? answered(flow, state, event.text, event.calls)
+        ? modelAnswered(flow, state, event.text, event.calls)
         : none(state);
     case "model_failed":
       return state.mode === "thinking" && event.turn === state.turn
-        ? failed(flow, state, event.code, said)
+        ? modelFailed(flow, state, event.code, said)
         : none(state);
     case "http_done":
       return state.mode === "fetching" && isAwaited(state, event.call_id)

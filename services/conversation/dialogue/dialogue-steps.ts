@@ -65,7 +65,7 @@ export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
 
 /** Asks the model what to say or do next; too many function calls in a row end in a question to the customer. */
 export function think(flow: Flow, before: DialogueState): Step {
-  const ruled = byKeys(flow, takePending(before), before.pending);
+  const ruled = applyDtmf(flow, takePending(before), before.pending);
   if (ruled.nextNode !== null) return followTransition(flow, ruled.state, ruled.nextNode);
   const s = ruled.state;
   if (s.chain > MAX_CHAIN) {
@@ -88,7 +88,7 @@ export function think(flow: Flow, before: DialogueState): Step {
 }
 
 /** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
-function byKeys(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
+function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
   let ruled: TransitionResult = { state: s, nextNode: null, matchedDtmf: false };
   for (const uttered of s.closing === "no" ? attended : []) {
     if (ruled.nextNode !== null || uttered.dtmf?.node !== s.node) continue;
@@ -105,7 +105,7 @@ export function followTransition(flow: Flow, s: DialogueState, to: string): Step
   return prependEffects(noted.effects, continueWithoutModel(flow, { ...noted.state, chain: 0 }));
 }
 
-function actOne(flow: Flow, s: DialogueState, action: NodeAction): DialogueState {
+function runAction(flow: Flow, s: DialogueState, action: NodeAction): DialogueState {
   switch (action.type) {
     case "end_call":
       return { ...s, closing: "node" };
@@ -116,11 +116,11 @@ function actOne(flow: Flow, s: DialogueState, action: NodeAction): DialogueState
   }
 }
 
-const act = (flow: Flow, s: DialogueState, actions: readonly NodeAction[] | undefined): DialogueState =>
-  (actions ?? []).reduce((now, action) => actOne(flow, now, action), s);
+const runActions = (flow: Flow, s: DialogueState, actions: readonly NodeAction[] | undefined): DialogueState =>
+  (actions ?? []).reduce((now, action) => runAction(flow, now, action), s);
 
 /** Says a node's fixed text, then waits, goes on or ends. */
-function recite(flow: Flow, s: DialogueState, text: string): Step {
+function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
   const said = say(flow, s, render(text, [s.extracted, s.payload]));
   if (s.closing !== "no") return prependEffects(said.effects, endConversation(said.state, "agent"));
   const { state, nextNode } = unconditionalTransition(flow, said.state);
@@ -137,18 +137,18 @@ export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
     const noted = noteError(s, "NODE_UNKNOWN", name);
     return prependEffects(noted.effects, continueWithoutModel(flow, noted.state));
   }
-  const left = act(flow, s, flow.nodes.get(s.node)?.on_exit);
+  const left = runActions(flow, s, flow.nodes.get(s.node)?.on_exit);
   const moved: DialogueState = {
     ...left,
     node: name,
     role: node.role_prompt ?? left.role,
     traversal: left.traversal.length >= MAX_TRAVERSAL ? left.traversal : [...left.traversal, name],
   };
-  const acted = act(flow, moved, node.on_enter);
+  const acted = runActions(flow, moved, node.on_enter);
   const { state: here, nextNode } =
     acted.closing === "no" ? applyTransitions(flow, acted, null) : { state: acted, nextNode: null };
   if (nextNode !== null) return followTransition(flow, here, nextNode);
-  if (node.say !== undefined) return recite(flow, here, node.say);
+  if (node.say !== undefined) return sayNodeText(flow, here, node.say);
   if (node.prompt !== undefined) return think(flow, here);
   if (here.closing !== "no") return think(flow, { ...here, closing: "farewell" });
   const next = unconditionalTransition(flow, here);

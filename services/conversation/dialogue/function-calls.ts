@@ -78,7 +78,7 @@ function carryOut(
   return nextNode === null ? stays(state) : leaves(followTransition(flow, state, nextNode));
 }
 
-function askWeb(
+function requestWeb(
   s: DialogueState,
   id: string,
   called: FlowFunction,
@@ -103,7 +103,7 @@ function askWeb(
   });
 }
 
-function handOver(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
+function transferCall(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
   const to = render(called.transfer_to ?? "", [s.payload]).trim();
   if (!E164.test(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
   return leaves({
@@ -117,7 +117,7 @@ function handOver(s: DialogueState, id: string, called: FlowFunction): FunctionR
 }
 
 /** Keys go out before anything is said about them. What they are is told to nobody: they may be somebody's secret. */
-function pressKeys(flow: Flow, s: DialogueState, id: string, called: FlowFunction, spoke: boolean): FunctionResult {
+function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction, spoke: boolean): FunctionResult {
   const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
   if (!DIGITS.test(digits))
     return refuse(s, id, "the keys can't be pressed: at most 32 of 0-9, *, # and w (half a second's wait)");
@@ -150,9 +150,9 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
   const faults = flow.check(called, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const set = takeArguments(flow, s, called, args);
-  if (called.action === "send_digits") return pressKeys(flow, set, call.id, called, text !== "");
-  if (called.action === "transfer") return handOver(set, call.id, called);
-  if (called.action === "http" && called.http) return askWeb(set, call.id, called, called.http);
+  if (called.action === "send_digits") return sendDtmf(flow, set, call.id, called, text !== "");
+  if (called.action === "transfer") return transferCall(set, call.id, called);
+  if (called.action === "http" && called.http) return requestWeb(set, call.id, called, called.http);
   return carryOut(flow, set, call.id, called, { ok: true }, text !== "");
 }
 

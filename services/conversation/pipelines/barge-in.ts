@@ -3,16 +3,16 @@ import type { VoiceActivity } from "../audio/port.ts";
 
 /** Speech over ours that lasts this long makes us fall silent. */
 export const BARGE_IN_MS = 300;
-/** A caller who has made us fall silent and says nothing we can make out is waited for this long, and as long again while it is being made out; then we go on, unless they still speak. */
-const VERDICT_MS = 2000;
+/** A caller who has made us fall silent without words that can be recognised is waited for this long, and as long again during transcription; then we resume, unless they still speak. */
+const DECISION_MS = 2000;
 
 /** At the end of our speech a backchannel may be the answer to it. */
 const ANSWER_MS = 1000;
 
 /** Decides whether speech over ours is an interruption, a backchannel, or nothing. */
 export interface BargeIn {
-  /** After each frame of the caller. `more`: we have something to say that is not sound yet. */
-  voiceActivity(hearing: VoiceActivity, more: boolean): void;
+  /** After each frame of the caller. `more`: speech of ours is being made that is not audio yet. */
+  voiceActivity(activity: VoiceActivity, more: boolean): void;
   /** Words of the caller, so far. */
   partialTranscript(text: string): void;
   /** Their sound held no speech. */
@@ -28,59 +28,53 @@ export interface BargeInOptions {
   playout: AudioPlayout;
   now(): number;
   interrupt(): void;
-  /** What they said is still being made out. */ transcribing(): boolean;
+  /** Their speech is still being transcribed. */ transcribing(): boolean;
   isBackchannel(text: string): boolean;
 }
 
 /** Starts without an interruption. */
-export function bargeIn({
-  playout,
-  now,
-  interrupt: cut,
-  transcribing: undecided,
-  isBackchannel: ignores,
-}: BargeInOptions): BargeIn {
+export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }: BargeInOptions): BargeIn {
   /** Since when we are silent for the caller's sake; null: we are not. */
   let since: number | null = null;
   let speaking = false;
 
-  const goOn = (): void => {
+  const resume = (): void => {
     since = null;
     playout.resume();
   };
   const interrupted = (): void => {
     since = null;
-    cut();
+    interrupt();
   };
 
   return {
-    voiceActivity(hearing, more) {
-      speaking = hearing.speaking;
-      if (since !== null || !hearing.speaking || hearing.speech_ms < BARGE_IN_MS || !playout.interruptible) return;
+    voiceActivity(activity, more) {
+      speaking = activity.speaking;
+      if (since !== null || !activity.speaking || activity.speech_ms < BARGE_IN_MS || !playout.interruptible) return;
       if (!playout.busy && !more) return;
       since = now();
       playout.pause();
     },
     partialTranscript(text) {
-      if (since !== null && !ignores(text)) interrupted();
+      if (since !== null && !isBackchannel(text)) interrupted();
     },
     noSpeech() {
-      if (since !== null) goOn();
+      if (since !== null) resume();
     },
     turnEnded(text) {
-      if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && ignores(text);
-      if (!ignores(text)) {
+      if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && isBackchannel(text);
+      if (!isBackchannel(text)) {
         interrupted();
         return false;
       }
-      goOn();
+      resume();
       return true;
     },
     tick() {
       const waited = since === null ? 0 : now() - since;
-      if (waited < VERDICT_MS) return;
+      if (waited < DECISION_MS) return;
       if (speaking) interrupted();
-      else if (!undecided() || waited >= 2 * VERDICT_MS) goOn();
+      else if (!transcribing() || waited >= 2 * DECISION_MS) resume();
     },
   };
 }

@@ -12,13 +12,13 @@ const ignore = (): void => undefined;
 /** A leg with the pipeline of its conversation. `farewell`: ends the leg politely, and listens for `closed` alone. */
 const attachLeg = <Leg extends { close(): void }>(
   leg: Leg,
-  engine: (ready: CompiledTemplate) => PipelineFactory<Leg>,
+  pipeline: (template: CompiledTemplate) => PipelineFactory<Leg>,
   clock: Clock,
   farewell: (closed: () => void) => void,
 ): MediaAttachment => ({
-  openPipeline(ready) {
-    const chosen = engine(ready);
-    return (host) => chosen.open(leg, host);
+  openPipeline(template) {
+    const factory = pipeline(template);
+    return (host) => factory.open(leg, host);
   },
   async dismiss() {
     const gone = new AbortController();
@@ -31,10 +31,10 @@ const attachLeg = <Leg extends { close(): void }>(
 /** A text leg, for the pipeline of its conversation. */
 export const attachTextLeg = (
   leg: TextLeg,
-  engine: (ready: CompiledTemplate) => PipelineFactory<TextLeg>,
+  pipeline: (template: CompiledTemplate) => PipelineFactory<TextLeg>,
   clock: Clock,
 ): MediaAttachment =>
-  attachLeg(leg, engine, clock, (closed) => {
+  attachLeg(leg, pipeline, clock, (closed) => {
     leg.listen({
       ready: ignore,
       prompt: ignore,
@@ -52,10 +52,10 @@ export const attachTextLeg = (
 /** An audio leg, for the pipeline of its conversation. */
 export const attachAudioLeg = (
   leg: MediaLeg,
-  engine: (ready: CompiledTemplate) => PipelineFactory<MediaLeg>,
+  pipeline: (template: CompiledTemplate) => PipelineFactory<MediaLeg>,
   clock: Clock,
 ): MediaAttachment =>
-  attachLeg(leg, engine, clock, (closed) => {
+  attachLeg(leg, pipeline, clock, (closed) => {
     leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
     leg.close();
   });

@@ -32,7 +32,7 @@ const refusalOf = (error: unknown): Refusal => ({
 });
 
 /** Each template version once, whatever the number of calls; what can't be had is a refusal for its calls only. */
-async function templatesOf(
+async function compiledTemplatesOf(
   { templates: flows }: PreparationDeps,
   bus: Bus,
   calls: readonly Preparation[],
@@ -49,7 +49,7 @@ async function templatesOf(
 }
 
 /** A template with its conversations' engine; the deployment may lack what that needs. */
-function held(
+function withEngine(
   ready: CompiledTemplate | Refusal,
   configured: Engine | null,
   env: PipelineEnv,
@@ -62,8 +62,8 @@ function held(
 /** Prepares conversations, each by itself: a session with a one-use token, all written in one request. In the order of the calls. */
 export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
   const { ids, sessions, clock, url, env, warmer: warm } = parts;
-  const templates = (await templatesOf(parts, bus, calls)).map((ready, at) =>
-    held(ready, calls[at]?.engine ?? null, env),
+  const templates = (await compiledTemplatesOf(parts, bus, calls)).map((ready, at) =>
+    withEngine(ready, calls[at]?.engine ?? null, env),
   );
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
     ({ call_ref, stream = null, ...call }, at) => {

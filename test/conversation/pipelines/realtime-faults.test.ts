@@ -2,7 +2,8 @@ import { inTurn, silence } from "../fixtures/sound.ts";
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { beepPcm } from "../../../local/speech/noises.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
-import { ScriptedRealtime, type RealtimeScript } from "../fixtures/scripted-realtime-model.ts";
+import type { RealtimeScript } from "../fixtures/realtime-script.ts";
+import { ScriptedRealtime } from "../fixtures/scripted-realtime-model.ts";
 import { call, testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
@@ -17,7 +18,7 @@ function onTheLine(
     ...audioCall({
       flow: testFlow({ greeting: GREETING }),
       reply: () => ({ text: "" }),
-      processor: server.mind,
+      processor: server.processor,
       ...more,
     }),
     server,

@@ -1,6 +1,7 @@
 import { coughPcm } from "../../../local/speech/noises.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
-import { ScriptedRealtime, type RealtimeScript } from "../fixtures/scripted-realtime-model.ts";
+import type { RealtimeScript } from "../fixtures/realtime-script.ts";
+import { ScriptedRealtime } from "../fixtures/scripted-realtime-model.ts";
 import { call, testFlow } from "../../fixtures/flow-template.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
@@ -12,7 +13,7 @@ function onTheLine(
   more: Partial<AudioCallOptions> = {},
 ): AudioCall & { server: ScriptedRealtime } {
   const server = new ScriptedRealtime({ reply: () => ({ text: "Yes?" }), ...script });
-  return { ...audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.mind, ...more }), server };
+  return { ...audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.processor, ...more }), server };
 }
 const answering = (...texts: string[]): Pick<RealtimeScript, "reply"> => ({
   reply: (n) => ({ text: texts[n - 1] ?? "Yes?" }),

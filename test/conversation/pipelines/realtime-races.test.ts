@@ -49,7 +49,7 @@ test("whatever happens when: no answer is refused, nothing is cut that was not m
         ...how,
         reply: (n) => ({ text: `${ANSWERS[n % ANSWERS.length]} (${n})` }),
       });
-      const c = audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.mind, idle_ms: 60_000 });
+      const c = audioCall({ flow: FLOW, reply: () => ({ text: "" }), processor: server.processor, idle_ms: 60_000 });
       for (const a of acts) {
         if (a.kind === "say") await c.say(LINES[a.line] ?? "");
         else if (a.kind === "press") c.far.press(String(a.digit));

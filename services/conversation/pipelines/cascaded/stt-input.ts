@@ -3,14 +3,14 @@ import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
 import { preRoll, type PreRoll } from "../../audio/pre-roll.ts";
 import { MIN_WAIT_MS } from "../../audio/endpointing.ts";
 
-/** Sound kept from before a voice sets in: the beginning of a word is softer than its middle. */
+/** Audio kept from before a voice sets in: the beginning of a word is softer than its middle. */
 const PRE_ROLL_MS = 300;
-/** Silence after which the words are asked for although the caller may go on, where that is allowed. */
-const EARLY_ASK_MS = 120;
-/** A caller who speaks on and on is listened to after this much, so that an interruption is known for one before it ends. */
-const MID_SPEECH_ASK_MS = 700;
-/** Times the words of one turn are asked for before its end is certain: each costs a request. */
-const MAX_EARLY_ASKS = 4;
+/** Silence after which a turn is transcribed although the caller may go on, where that is allowed. */
+const EARLY_TRANSCRIPTION_MS = 120;
+/** A long turn is transcribed after this much speech, so that an interruption is recognised before it ends. */
+const MID_SPEECH_TRANSCRIPTION_MS = 700;
+/** Transcriptions of one turn before its end is certain: each costs a request. */
+const MAX_EARLY_TRANSCRIPTIONS = 4;
 const MS_PER_SECOND = 1000;
 
 /** What STT input reports. All milliseconds are of the caller's audio. */
@@ -19,7 +19,7 @@ export interface SttEvents {
   partialTranscript(text: string): void;
   /** The caller has paused after these words and may be done: `stale` once they go on. */
   probableTurn(text: string): void;
-  /** The caller went on: a guess is void. */
+  /** The caller went on: the probable turn is void. */
   speechResumed(): void;
   /** The turn is over. */
   turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
@@ -55,27 +55,27 @@ export interface SttInput {
 interface Turn {
   readonly stream: Transcription;
   readonly abort: AbortController;
-  /** Rises with every sound of the voice: words asked for before are of an older one. */
+  /** Rises with every sound of the voice: a transcript requested before is of an older one. */
   version: number;
-  asks: number;
-  asking: boolean;
-  /** The last silence has been asked about. */
-  askedAt: number;
+  transcriptions: number;
+  transcribing: boolean;
+  /** The version of the latest request. */
+  transcribedVersion: number;
   text: string | null;
   wait_ms: number;
   stt_ms: number;
   failed: string | null;
-  midAsked: boolean;
+  midTranscribed: boolean;
 }
 
 class VadSttInput implements SttInput {
   readonly #o: SttInputOptions;
-  readonly #before: PreRoll;
+  readonly #preRoll: PreRoll;
   #turn: Turn | null = null;
 
   constructor(o: SttInputOptions) {
     this.#o = o;
-    this.#before = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
+    this.#preRoll = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
   get hasPendingSpeech(): boolean {
@@ -83,17 +83,17 @@ class VadSttInput implements SttInput {
   }
 
   push(pcm: Pcm): VoiceActivity {
-    const hearing = this.#o.vad.push(pcm);
-    if (!this.#turn && hearing.speaking) this.#begin();
+    const activity = this.#o.vad.push(pcm);
+    if (!this.#turn && activity.speaking) this.#begin();
     const turn = this.#turn;
     if (!turn) {
-      this.#before.push(pcm);
-      return hearing;
+      this.#preRoll.push(pcm);
+      return activity;
     }
     turn.stream.push(pcm);
-    if (hearing.silence_ms === 0) this.#sounds(turn, hearing);
-    else this.#pauses(turn, hearing);
-    return hearing;
+    if (activity.silence_ms === 0) this.#speechContinues(turn, activity);
+    else this.#silenceContinues(turn, activity);
+    return activity;
   }
 
   discardTurn(): void {
@@ -114,38 +114,48 @@ class VadSttInput implements SttInput {
         if (text.trim() !== "") events.partialTranscript(text.trim());
       },
     });
-    stream.push(this.#before.take());
+    stream.push(this.#preRoll.take());
     this.#turn = {
       stream,
       abort: new AbortController(),
       version: 0,
-      asks: 0,
-      asking: false,
-      askedAt: -1,
+      transcriptions: 0,
+      transcribing: false,
+      transcribedVersion: -1,
       text: null,
       wait_ms: MIN_WAIT_MS,
       stt_ms: 0,
       failed: null,
-      midAsked: false,
+      midTranscribed: false,
     };
   }
 
-  #sounds(turn: Turn, { speech_ms }: VoiceActivity): void {
+  #speechContinues(turn: Turn, { speech_ms }: VoiceActivity): void {
     turn.version++;
     if (turn.text !== null) {
       turn.text = null;
       this.#o.events.speechResumed();
     }
     turn.failed = null;
-    if (this.#o.model.streams === true || speech_ms < MID_SPEECH_ASK_MS || turn.midAsked || turn.asking) return;
-    turn.midAsked = true;
-    void this.#ask(turn, false);
+    if (
+      this.#o.model.streams === true ||
+      speech_ms < MID_SPEECH_TRANSCRIPTION_MS ||
+      turn.midTranscribed ||
+      turn.transcribing
+    )
+      return;
+    turn.midTranscribed = true;
+    void this.#transcribe(turn, false);
   }
 
-  #pauses(turn: Turn, { silence_ms }: VoiceActivity): void {
-    const early = this.#o.early && turn.asks < MAX_EARLY_ASKS;
-    if (turn.askedAt !== turn.version && !turn.asking && silence_ms >= (early ? EARLY_ASK_MS : MIN_WAIT_MS))
-      void this.#ask(turn, true);
+  #silenceContinues(turn: Turn, { silence_ms }: VoiceActivity): void {
+    const early = this.#o.early && turn.transcriptions < MAX_EARLY_TRANSCRIPTIONS;
+    if (
+      turn.transcribedVersion !== turn.version &&
+      !turn.transcribing &&
+      silence_ms >= (early ? EARLY_TRANSCRIPTION_MS : MIN_WAIT_MS)
+    )
+      void this.#transcribe(turn, true);
     if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
       const code = turn.failed;
       this.discardTurn();
@@ -160,12 +170,12 @@ class VadSttInput implements SttInput {
   }
 
   /** Asks for the words of all that was heard so far; an answer that the caller's voice has overtaken only tells what they are about. */
-  async #ask(turn: Turn, paused: boolean): Promise<void> {
+  async #transcribe(turn: Turn, paused: boolean): Promise<void> {
     const { version } = turn;
     const asked = this.#o.now();
-    turn.asking = true;
-    turn.askedAt = version;
-    turn.asks++;
+    turn.transcribing = true;
+    turn.transcribedVersion = version;
+    turn.transcriptions++;
     let text: string | null = null;
     try {
       text = (await turn.stream.text(turn.abort.signal)).trim();
@@ -173,7 +183,7 @@ class VadSttInput implements SttInput {
       if (turn.abort.signal.aborted) return;
       if (turn.version === version) turn.failed = error instanceof ModelError ? error.code : "MODEL_ERROR";
     } finally {
-      turn.asking = false;
+      turn.transcribing = false;
     }
     if (text === null || this.#turn !== turn) return;
     if (text !== "") this.#o.events.partialTranscript(text);

@@ -96,10 +96,10 @@ export class RealtimeOutput {
       this.#generation.cancelPreemptive();
       this.#responses.cancelAll();
       this.#verbatim.clear();
-      for (const { id, answer, heard_ms } of this.#audio.truncate(unfinished)) {
+      for (const { id, response, heard_ms } of this.#audio.truncate(unfinished)) {
         if (heard_ms > 0) this.#deps.send(truncateItem(id, heard_ms));
         // of one that is in progress, the rest goes once it has ended
-        else if (answer.completed) this.#deps.send(deleteItem(id));
+        else if (response.completed) this.#deps.send(deleteItem(id));
       }
       report(spoken);
     });

@@ -8,7 +8,7 @@ export interface ItemDecoder {
   end(): Pcm;
 }
 
-/** What the caller heard of an item that was cut; 0: nothing. */
+/** What the caller heard of an item that was truncated; 0: nothing. */
 export interface TruncatedItem {
   readonly id: string;
   readonly heard_ms: number;
@@ -23,14 +23,14 @@ interface Item {
 }
 interface Group {
   readonly number: number;
-  readonly answer: ModelResponse;
+  readonly response: ModelResponse;
   readonly items: Item[];
 }
 
-/** Answers kept for a cut; older ones have been heard long since. */
+/** Responses kept for an interruption; older ones have been heard long since. */
 const MAX_GROUPS = 20;
 
-/** The items of the model's answers on their way through the playout. The items of one answer are one utterance. */
+/** The items of the model's responses on their way through the playout. The items of one response are one utterance. */
 export class ResponseAudio {
   readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder };
   #groups: Group[] = [];
@@ -40,26 +40,26 @@ export class ResponseAudio {
     this.#o = o;
   }
 
-  audio(answer: ModelResponse, id: string, audio: Uint8Array, interruptible: boolean): void {
-    const item = this.#itemOf(answer, id, interruptible);
+  audio(response: ModelResponse, id: string, audio: Uint8Array, interruptible: boolean): void {
+    const item = this.#itemOf(response, id, interruptible);
     item.bytes += audio.length;
     item.sink.push(item.decoder.push(audio));
   }
 
-  text(answer: ModelResponse, id: string, text: string, interruptible: boolean): void {
-    this.#itemOf(answer, id, interruptible).sink.addText(text);
+  text(response: ModelResponse, id: string, text: string, interruptible: boolean): void {
+    this.#itemOf(response, id, interruptible).sink.addText(text);
   }
 
-  /** Nothing more comes of the answer; what has come is played. */
-  end(answer: ModelResponse): void {
-    for (const group of this.#groups) if (group.answer === answer) for (const item of group.items) this.#end(item);
+  /** Nothing more comes of the response; what has come is played. */
+  end(response: ModelResponse): void {
+    for (const group of this.#groups) if (group.response === response) for (const item of group.items) this.#end(item);
   }
 
   /** The same, and what has come stays said: it will be heard. */
-  keep(answer: ModelResponse): void {
-    this.end(answer);
+  keep(response: ModelResponse): void {
+    this.end(response);
     for (const group of this.#groups)
-      if (group.answer === answer) for (const { id } of group.items) answer.heard_items.add(id);
+      if (group.response === response) for (const { id } of group.items) response.heard_items.add(id);
   }
 
   /** Audio that is no speech. */
@@ -70,20 +70,20 @@ export class ResponseAudio {
   }
 
   /** The playout was flushed: what that means for the items. */
-  truncate(unfinished: Cut["unfinished"]): (TruncatedItem & { readonly answer: ModelResponse })[] {
-    const made = this.#groups.flatMap(({ number, answer, items }) => {
+  truncate(unfinished: Cut["unfinished"]): (TruncatedItem & { readonly response: ModelResponse })[] {
+    const made = this.#groups.flatMap(({ number, response, items }) => {
       const parts = unfinished.filter((u) => u.group === number);
       // parts leave the playout in their order: what is left of a group are its last ones
       const left = parts.length === 0 ? [] : items.slice(-parts.length);
       return left.map(({ id, bytes }, i) => ({
         id,
-        answer,
+        response,
         heard_ms: Math.min(parts[i]?.heard_ms ?? 0, Math.floor(bytes / this.#o.bytesPerMs)),
       }));
     });
-    for (const { answer } of this.#groups) this.end(answer);
-    for (const { items, answer } of this.#groups)
-      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) answer.heard_items.add(id);
+    for (const { response } of this.#groups) this.end(response);
+    for (const { items, response } of this.#groups)
+      for (const { id } of items) if (!made.some((m) => m.id === id && m.heard_ms === 0)) response.heard_items.add(id);
     this.#groups = [];
     return made;
   }
@@ -95,8 +95,8 @@ export class ResponseAudio {
     item.sink.end();
   }
 
-  #itemOf(answer: ModelResponse, id: string, interruptible: boolean): Item {
-    const group = this.#groupOf(answer);
+  #itemOf(response: ModelResponse, id: string, interruptible: boolean): Item {
+    const group = this.#groupOf(response);
     const known = group.items.find((item) => item.id === id);
     if (known) return known;
     for (const item of group.items) this.#end(item);
@@ -106,10 +106,10 @@ export class ResponseAudio {
     return item;
   }
 
-  #groupOf(answer: ModelResponse): Group {
-    const known = this.#groups.find((group) => group.answer === answer);
+  #groupOf(response: ModelResponse): Group {
+    const known = this.#groups.find((group) => group.response === response);
     if (known) return known;
-    const group: Group = { number: ++this.#numbers, answer, items: [] };
+    const group: Group = { number: ++this.#numbers, response, items: [] };
     this.#groups = [...this.#groups, group].slice(-MAX_GROUPS);
     return group;
   }
