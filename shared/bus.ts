@@ -103,6 +103,23 @@ export interface ServiceOptions {
   listens?: EventName[];
 }
 
+type EventHandlers = Record<string, ((event: unknown) => void | Promise<void>) | undefined>;
+
+const subscriptions = (
+  names: readonly EventName[],
+  handlersOf: (self: Service) => EventHandlers | undefined,
+): NonNullable<ServiceSchema["events"]> =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      {
+        handler(this: Service, ctx: Context<unknown, object>) {
+          return handlersOf(this)?.[name]?.(ctx.params);
+        },
+      },
+    ]),
+  );
+
 /** Declares a service. `build` runs once per broker, when the service is created; what it returns must cover the contract. */
 export function service<S extends ServiceName>(
   name: S,
@@ -134,18 +151,9 @@ export function service<S extends ServiceName>(
         },
       ]),
     ),
-    events: Object.fromEntries(
-      (options.listens ?? []).map((event) => [
-        event,
-        {
-          handler(this: Service, ctx: Context<unknown, object>) {
-            const handlers = of(this).implementation.events as unknown as
-              | Record<string, ((e: unknown) => void | Promise<void>) | undefined>
-              | undefined;
-            return handlers?.[event]?.(ctx.params);
-          },
-        },
-      ]),
+    events: subscriptions(
+      options.listens ?? [],
+      (self) => of(self).implementation.events as unknown as EventHandlers | undefined,
     ),
     created(this: Service) {
       const deps = depsOf(this.broker);
