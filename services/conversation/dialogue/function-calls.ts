@@ -116,7 +116,7 @@ function transferCall(s: DialogueState, id: string, called: FlowFunction): Funct
   });
 }
 
-/** Keys go out before anything is said about them. What they are is told to nobody: they may be somebody's secret. */
+/** DTMF is sent before anything is said about it. The digits may be a secret: they are recorded nowhere. */
 function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction, spoke: boolean): FunctionResult {
   const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
   if (!DIGITS.test(digits))

@@ -22,7 +22,7 @@ export function voicemailDetected(flow: Flow, s: DialogueState): Step {
   };
 }
 
-/** What happens while a message is being left: nobody is talked with, nothing else is said. */
+/** The events while a message is being left: there is no dialogue, and nothing else is said. */
 export function duringVoicemail(flow: Flow, s: DialogueState, event: DialogueEvent): Step {
   switch (event.type) {
     case "beep":

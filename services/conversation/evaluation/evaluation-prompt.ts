@@ -28,7 +28,7 @@ export const scaleOf = ({ scale = DEFAULT_SCALE }: Evaluator): { min: number; ma
   max: Math.max(scale.min, scale.max),
 });
 
-/** True when there is something to ask, and somebody said something it can be asked about. */
+/** True when the template has something to evaluate, and the caller has spoken. */
 export const isEvaluable = ({ evaluators, summary, transcription }: EvaluationInput): boolean =>
   (evaluators.length > 0 || summary) &&
   transcription.some((line) => line.role === "user" && line.content.trim() !== "");

@@ -169,7 +169,7 @@ export class TurnTaking {
     this.#dtmf.stop();
     this.#beep.stop();
     this.#processor.discardTurn();
-    // what nobody heard was not said
+    // what the caller did not hear was not said
     if (this.sounding) this.#interrupt();
     this.#processor.close();
   }

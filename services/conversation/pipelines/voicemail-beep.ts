@@ -18,7 +18,7 @@ export class VoicemailBeep {
     this.#beeped = beeped;
   }
 
-  /** True from the first wait on: nobody is conversed with any more. */
+  /** True from the first wait on: there is no dialogue any more. */
   get awaited(): boolean {
     return this.#wait !== null;
   }

@@ -18,7 +18,7 @@ export function progressWriter(log: Log, about: Record<string, unknown>): Progre
       await write().catch((error: unknown) =>
         log.warn(
           { event: "talk.progress_lost", ...about, error: errorForLog(error) },
-          "The progress of a talk could not be written.",
+          "The progress of a conversation could not be written.",
         ),
       );
     }

@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 4;
 const MOST_WAITING = 400;
 /** Fixed texts of one template, at most. */
 const MOST_FIXED = 40;
-/** Longer texts are no sentence that somebody waits for. */
+/** Longer texts are not synthesised ahead. */
 const MAX_CHARS = 1000;
 /** The fixed texts of a template are looked after this often: those that others have pushed out of the cache come back, and an endpoint that fails is let alone. */
 const FIXED_EVERY_MS = 60_000;
