@@ -2,7 +2,7 @@ import { plusMs, plusSeconds } from "../../../shared/clock.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { DIAL_TIMEOUT_MS } from "../carriers/carrier-port.ts";
 
-/** From the intent record on, the carrier must be asked within this long, or not at all (reliability.md 3.1, step 7). */
+/** From the intent record on, the carrier must be asked within this long, or not at all. */
 export const INTENT_DEADLINE_MS = 10_000;
 /** A call the carrier does not know this long after the last instant it can have been placed was never placed. */
 export const NOT_FOUND_GRACE_MS = 90_000;

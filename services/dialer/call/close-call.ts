@@ -49,7 +49,7 @@ async function settleLead(deps: Clocked & WithPeers, call: CallDoc): Promise<voi
   });
 }
 
-/** Pays what an ended call owes: the lead first, then the number. Throws when one of them can't be reached; the call stays due. Repeats are harmless. */
+/** Settles the lead, then releases the number slot. Idempotent. Throws if either is unreachable; the call stays scheduled for retry. */
 export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
   await afterCall(deps, call);
@@ -58,7 +58,7 @@ export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
   await deps.calls.apply(close(call._id, deps.clock.now(), nextPricePoll(deps, call)));
 }
 
-/** After the move that ended a call: says so and closes it. */
+/** After the transition that ended a call: announces the end and closes the call. */
 export async function finishCall(deps: CloseDeps, call: CallDoc): Promise<void> {
   logCall(deps, "call.ended", call, "the call ended", {
     ended: call.ended,

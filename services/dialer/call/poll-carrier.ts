@@ -112,7 +112,7 @@ async function pollNamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort, ha
   else await hangUpAtCarrier(deps, after);
 }
 
-/** Looks at one call: pays what an ended one owes, asks the carrier about a live one. Throws when somebody can't be reached. */
+/** Polls one call: closes an ended one, asks the carrier about a live one. Throws when a service or the carrier is unreachable. */
 export async function pollCall(deps: CallDeps, call: CallDoc): Promise<void> {
   if (call.state === "VOID") return;
   if (call.state === "ENDED") {

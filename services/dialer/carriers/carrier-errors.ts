@@ -84,7 +84,7 @@ export const credentialsRefused = (status: number): DialAnswer => ({
   credentials_refused: true,
 });
 
-/** What a failed dial request means for the attempt (reliability.md 3.1, step 8). Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
+/** What a failed dial request means for the attempt. Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
 export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnswer): DialAnswer {
   if (!(error instanceof Refusal)) {
     if (neverSent(error))

@@ -16,7 +16,7 @@ export type CarrierId = Exclude<Env["PROVIDER_ONE"], "none">;
 /** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
 export type AnsweredBy = "human" | "machine" | "unknown";
 
-/** One step of a call, in our words. `at`: the carrier's own time, null where it gives none (seconds at best: voice.md 1.1). */
+/** One step of a call, in our words. `at`: the carrier's own time, null where it gives none (whole seconds at best). */
 export type CallProgress = { call_id: string; at: string | null } & (
   | { type: "queued" }
   | { type: "ringing" }

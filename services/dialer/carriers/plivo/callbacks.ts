@@ -124,7 +124,7 @@ function recordingOf(fields: Fields): CarrierRecording | null {
 
 const said = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
 
-/** A callback of Plivo in our words (voice.md 1.2). */
+/** A callback of Plivo in our words. */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {
   const fields = fieldsOf(request);
   const { call_id, leg_id } = namesOf(fields, request.path);

@@ -20,7 +20,7 @@ export interface TelnyxEvent {
   payload: Record<string, unknown>;
 }
 
-/** How a call ended, by Telnyx's hangup_cause (voice.md 1.4). `normal_clearing` and words not listed are judged by the network's code. */
+/** How a call ended, by Telnyx's hangup_cause. `normal_clearing` and words not listed are judged by the network's code. */
 const ENDS: Record<string, CarrierEnd> = {
   originator_cancel: "canceled",
   timeout: "no_answer",

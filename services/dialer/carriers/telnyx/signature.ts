@@ -29,7 +29,7 @@ export function publicKeyOf(base64: string): KeyObject {
 const headerOf = (headers: Record<string, string>, wanted: string): string =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
 
-/** True when Telnyx signed this request not long before `now`: Ed25519 over `<time>|<body>` (voice.md 1.3). */
+/** True when Telnyx signed this request not long before `now`: Ed25519 over `<time>|<body>`. */
 export function isSigned(
   key: KeyObject,
   { headers, body }: Pick<SignedRequest, "headers" | "body">,

@@ -104,7 +104,7 @@ function recordingOf(form: URLSearchParams): CarrierRecording | null {
   };
 }
 
-/** A status, machine detection, recording, or end of relay or stream callback in our words (voice.md 1.1). */
+/** A status, machine detection, recording, or end of relay or stream callback in our words. */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {
   const form = formOf(request);
   const call_id = callIdOf(form);

@@ -4,7 +4,6 @@ import { createServer, type Server } from "node:http";
 import { MongoClient, type Collection } from "mongodb";
 import { WebSocketServer } from "ws";
 import type { CallRow } from "../../../../local/carriers/ledger/call-rows.ts";
-import { sign } from "../../../../local/carriers/plivo/signature.ts";
 import {
   DEFAULT_ACCOUNT,
   DEFAULT_PLIVO_ACCOUNT,
@@ -13,7 +12,6 @@ import {
   type Carrier,
 } from "../../../../local/carriers/server.ts";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
-import type { InboundCallDoc } from "../../../../services/dialer/inbound/inbound-calls.model.ts";
 import dialer from "../../../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
 import type { InboundPlan } from "../../../../shared/contracts/config.ts";
@@ -21,6 +19,7 @@ import type { ConfigurationRecord } from "../../../../shared/contracts/configura
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { asAdmin, setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
+import { hotline } from "../../fixtures/inbound-plan.ts";
 
 const OURS = "+14155550100";
 const ELSEWHERE = "+14155550111";
@@ -47,54 +46,7 @@ let client: MongoClient;
 let calls: Collection<CallDoc>;
 
 const takes = (over: Partial<ConfigurationRecord> = {}): void => {
-  plan = {
-    template_id: TEMPLATE,
-    version: 1,
-    name: "hotline",
-    reseller_id: "r1",
-    merchant_id: null,
-    is_active: true,
-    language: "en-US",
-    max_call_seconds: 600,
-    configuration: {
-      id: randomUUID(),
-      reseller_id: "r1",
-      merchant_id: null,
-      template_id: TEMPLATE,
-      template: "hotline",
-      initial_offset: 0,
-      retry_offset: 60,
-      call_start_time: "00:00",
-      call_end_time: "00:00",
-      timezone: "UTC",
-      max_retry: 0,
-      calling_provider: "PROVIDER_ONE",
-      enable_calling: true,
-      enable_international_call: true,
-      enable_inbound: true,
-      inbound_call_start_time: null,
-      inbound_call_end_time: null,
-      inbound_call_timezone: "UTC",
-      inbound_block_action: "REJECT",
-      inbound_redirect_number: null,
-      inbound_block_message: null,
-      inbound_webhook_url: null,
-      inbound_max_calls_per_caller: 100,
-      inbound_caller_window_seconds: 3600,
-      record_calls: false,
-      voicemail_action: "hangup",
-      engine: null,
-      enforce_blacklist: true,
-      rate_limit_enabled: false,
-      rate_limit_max_calls: null,
-      rate_limit_window_seconds: 3600,
-      rate_limit_whitelist: [],
-      pre_checks: [],
-      created_at: "2026-11-21T10:00:00.000Z",
-      updated_at: "2026-11-21T10:00:00.000Z",
-      ...over,
-    },
-  };
+  plan = hotline(TEMPLATE, null, over);
 };
 
 const services = () => [
@@ -323,72 +275,5 @@ describe.each([
       entries: Record<string, unknown>[];
     };
     expect(entries.find((e) => e["kind"] === "dial" && e["call_sid"] === row.sid)).toMatchObject({ number: ELSEWHERE });
-  });
-});
-
-test("led by documents: a webhook that comes again, to another node, gets the first document of the talk again", async () => {
-  const call_id = randomUUID();
-  const lead_id = uuidOf(`PROVIDER_TWO:${call_id}`);
-  const from = "+14158889901";
-  const long_ago = new Date(Date.now() - 60_000);
-  await client.db().collection<InboundCallDoc>("inbound_calls").insertOne({
-    _id: lead_id,
-    provider: "PROVIDER_TWO",
-    carrier_call_id: call_id,
-    from,
-    to: OURS,
-    number_id: NUMBER,
-    reseller_id: "r1",
-    merchant_id: null,
-    template_id: TEMPLATE,
-    plan,
-    created_at: long_ago,
-    verdict: "ACCEPTED",
-    lead_id,
-    judged_at: long_ago,
-    settled_at: long_ago,
-  });
-  await calls.insertOne({
-    _id: `${lead_id}.1`,
-    lead_id,
-    claim_no: 1,
-    state: "ANSWERED",
-    rank: 3,
-    created_at: long_ago,
-    direction: "INBOUND",
-    provider: "PROVIDER_TWO",
-    carrier_call_id: call_id,
-    holder: "services",
-    joined_at: new Date(),
-  });
-  const path = "/carriers/PROVIDER_TWO/inbound/new";
-  const form = new URLSearchParams({
-    CallUUID: call_id,
-    From: from.slice(1),
-    To: OURS.slice(1),
-    Direction: "inbound",
-    CallStatus: "ringing",
-    Event: "StartApp",
-  });
-  const nonce = randomUUID();
-  const headers = {
-    "content-type": "application/x-www-form-urlencoded",
-    "x-plivo-signature-v3-nonce": nonce,
-    "x-plivo-signature-v3": sign(DEFAULT_PLIVO_ACCOUNT.authToken, `${stage.env.PUBLIC_HTTP_URL}${path}`, form, nonce),
-  };
-  const { body } = await stage.bus.call("dialer.carrierEvent", {
-    provider: "PROVIDER_TWO",
-    kind: "inbound",
-    ref: "new",
-    method: "POST",
-    path,
-    headers,
-    body: form.toString(),
-  });
-  expect(body).toContain(BYE.say[0]?.text);
-  expect(told.find((t) => t.what === "conversation.turn")?.params).toMatchObject({
-    call_ref: `${lead_id}.1`,
-    token: null,
-    follows: 0,
   });
 });
