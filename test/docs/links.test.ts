@@ -37,19 +37,18 @@ function brokenLinks(page: Page, all: readonly Page[]): string[] {
 }
 
 /** True when a file or folder of this name exists and, where a name follows a colon, holds that name. */
-function leadsSomewhere(span: string): boolean {
-  const path = FROM_ROOT.test(span) ? span : `services/${span}`;
+function leadsSomewhere(path: string): boolean {
   if (WILD.test(path)) return globSync(path.replaceAll(new RegExp(WILD, "g"), "*"), { cwd: ROOT }).length > 0;
   const [file = "", name] = path.split(":");
   if (!existsSync(join(ROOT, file))) return false;
   return name === undefined || new RegExp(`\\b${name}\\b`).test(readFileSync(join(ROOT, file), "utf8"));
 }
 
-/** Paths in inline code that lead nowhere. */
+/** Paths in inline code that lead nowhere, be it from the root, from `services/` or from the page's own folder. */
 const brokenPaths = (page: Page): string[] =>
   codeSpansOf(page)
     .filter((span) => FROM_ROOT.test(span) || FROM_SERVICES.test(span))
-    .filter((span) => !leadsSomewhere(span));
+    .filter((span) => ![span, `services/${span}`, join(dirname(page.path), span)].some(leadsSomewhere));
 
 /** Endpoints in inline code that do not exist. */
 const brokenEndpoints = (page: Page): string[] =>
