@@ -1,7 +1,6 @@
 import { MongoClient } from "mongodb";
 import config from "../../../services/config/config.service.ts";
 import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
-import type { ConfigurationInput, ConfigurationPatch } from "../../../shared/contracts/configuration.ts";
 import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/template.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
 import {
@@ -79,14 +78,6 @@ beforeEach(() => {
 let serial = 0;
 const tenant = (): string => `rs-${serial++}`;
 const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
-const settings = {
-  initial_offset: 30,
-  retry_offset: 60,
-  call_start_time: "09:00",
-  call_end_time: "17:00",
-  max_retry: 2,
-  calling_provider: "PROVIDER_ONE",
-} as const;
 const save = (reseller_id: string, over: Partial<TemplateInput> = {}) =>
   stage.bus.call("config.createTemplate", {
     by: asAdmin,
@@ -105,10 +96,6 @@ const drop = (by: By, id: string) => stage.bus.call("config.deleteTemplate", { b
 const read = (by: By, id: string) => stage.bus.call("config.getTemplate", { by, id });
 const versions = (by: By, id: string, page: { limit?: number; cursor?: string } = {}) =>
   stage.bus.call("config.listVersions", { by, id, ...page });
-const configure = (template_id: string, over: Partial<ConfigurationInput> = {}) =>
-  stage.bus.call("config.createConfiguration", { by: asAdmin, configuration: { template_id, ...settings, ...over } });
-const change = (by: By, config_id: string, configuration: ConfigurationPatch) =>
-  stage.bus.call("config.updateConfiguration", { by, config_id, configuration });
 const failing = async (call: Promise<unknown>): Promise<{ code: string; paths: string[] }> => {
   const error: unknown = await call.then(
     () => null,
@@ -345,182 +332,5 @@ describe("versions", () => {
       cursor = page.next_cursor;
     }
     expect([pages, seen]).toEqual([2, Array.from({ length: 17 }, (_, i) => 17 - i)]);
-  });
-});
-
-describe("deleting a template", () => {
-  test("takes its configuration along; old leads still find their version", async () => {
-    const r = tenant();
-    const { id } = await save(r);
-    const { id: config_id } = await configure(id);
-    await put(asAdmin, id, { name: "two" });
-    expect(await drop(asReseller(r), id)).toEqual({});
-    expect(asked).toEqual([{ reseller_id: r, template_id: id }]);
-    expect((await failing(read(asAdmin, id))).code).toBe("TEMPLATE_NOT_FOUND");
-    expect((await failing(stage.bus.call("config.getConfiguration", { by: asAdmin, config_id }))).code).toBe(
-      "CONFIGURATION_NOT_FOUND",
-    );
-    expect((await stage.bus.call("config.listTemplates", { by: asReseller(r) })).count).toBe(0);
-    expect((await stage.bus.call("config.plans", { template_ids: [id] })).plans).toEqual([]);
-    expect(
-      (await failing(stage.bus.call("config.resolveForPush", { template_id: id, reseller_id: r, payload: {} }))).code,
-    ).toBe("TEMPLATE_UNKNOWN");
-    expect((await stage.bus.call("config.templateVersion", { template_id: id, version: 1 })).name).toBe("reminder");
-    expect(audited.at(-1)).toMatchObject({
-      action: "template.deleted",
-      subject: id,
-      reseller_id: r,
-      details: { version: 2, configuration_id: config_id },
-    });
-    expect((await failing(drop(asReseller(r), id))).code).toBe("TEMPLATE_NOT_FOUND");
-  });
-
-  test("is refused while it has unfinished leads, and nothing is lost", async () => {
-    const r = tenant();
-    const { id } = await save(r);
-    const configuration = await configure(id);
-    unfinished.add(id);
-    expect((await failing(drop(asReseller(r), id))).code).toBe("RESOURCE_IN_USE");
-    expect(await stage.bus.call("config.getConfiguration", { by: asReseller(r), config_id: configuration.id })).toEqual(
-      configuration,
-    );
-    unfinished.delete(id);
-    expect((await failing(drop(asReseller(r), id))).code).toBe("taken");
-  });
-
-  test("owns tells whether a reseller or merchant has any template", async () => {
-    const r = tenant();
-    const owns = async (merchant_id?: string) =>
-      (await stage.bus.call("config.owns", { reseller_id: r, ...(merchant_id ? { merchant_id } : {}) })).any;
-    expect(await owns()).toBe(false);
-    const { id } = await save(r, { merchant_id: `${r}.m` });
-    expect([await owns(), await owns(`${r}.m`), await owns(`${r}.n`)]).toEqual([true, true, false]);
-    await drop(asAdmin, id);
-    expect(await owns()).toBe(false);
-  });
-});
-
-describe("changing a configuration", () => {
-  const made = async (over: Partial<ConfigurationInput> = {}) => {
-    const r = tenant();
-    return { r, ...(await configure((await save(r, { merchant_id: `${r}.m` })).id, over)) };
-  };
-
-  test("any subset; the rest stays, null gives the default back, everybody is told", async () => {
-    const { r, ...before } = await made({
-      timezone: "Asia/Kolkata",
-      inbound_block_message: "Sorry.",
-      rate_limit_enabled: true,
-      rate_limit_max_calls: 5,
-    });
-    changed.length = 0;
-    const after = await change(asMerchant(r, `${r}.m`), before.id, {
-      max_retry: 0,
-      timezone: null,
-      inbound_block_message: null,
-      rate_limit_window_seconds: 60,
-      rate_limit_whitelist: ["+4402079460958"],
-    });
-    expect(after).toEqual({
-      ...before,
-      max_retry: 0,
-      timezone: "Europe/Paris",
-      inbound_call_timezone: "Europe/Paris",
-      inbound_block_message: null,
-      rate_limit_window_seconds: 60,
-      rate_limit_whitelist: ["+442079460958"],
-      updated_at: after.updated_at,
-    });
-    expect(
-      await stage.bus.call("config.getConfiguration", { by: asUser(r, `${r}.m`), config_id: before.id.toUpperCase() }),
-    ).toEqual(after);
-    await until("config.changed", () => changed.find((e) => e.template_id === before.template_id));
-    expect(audited.at(-1)).toEqual({
-      by: asMerchant(r, `${r}.m`),
-      action: "configuration.updated",
-      subject: before.id,
-      reseller_id: r,
-      merchant_id: `${r}.m`,
-      details: {
-        template_id: before.template_id,
-        fields: ["max_retry", "timezone", "inbound_block_message", "rate_limit_window_seconds", "rate_limit_whitelist"],
-      },
-    });
-  });
-
-  test("is judged as a whole, in both directions", async () => {
-    const { id } = await made();
-    expect(await failing(change(asAdmin, id, { rate_limit_enabled: true }))).toEqual({
-      code: "VALIDATION_FAILED",
-      paths: ["rate_limit_max_calls"],
-    });
-    await change(asAdmin, id, { rate_limit_max_calls: 3 });
-    await change(asAdmin, id, { rate_limit_enabled: true });
-    expect(await failing(change(asAdmin, id, { rate_limit_max_calls: null }))).toEqual({
-      code: "VALIDATION_FAILED",
-      paths: ["rate_limit_max_calls"],
-    });
-    await change(asAdmin, id, {
-      inbound_call_start_time: "09:00",
-      inbound_call_end_time: "17:00",
-      inbound_redirect_number: "+14155550100",
-    });
-    expect(await failing(change(asAdmin, id, { inbound_call_end_time: null }))).toEqual({
-      code: "VALIDATION_FAILED",
-      paths: ["inbound_call_end_time"],
-    });
-    await change(asAdmin, id, { inbound_block_action: "REDIRECT" });
-    expect(await failing(change(asAdmin, id, { inbound_redirect_number: null, rate_limit_max_calls: null }))).toEqual({
-      code: "VALIDATION_FAILED",
-      paths: ["rate_limit_max_calls", "inbound_redirect_number"],
-    });
-    expect(await change(asAdmin, id, { inbound_redirect_number: null, inbound_block_action: null })).toMatchObject({
-      inbound_block_action: "REJECT",
-      inbound_redirect_number: null,
-      rate_limit_max_calls: 3,
-    });
-  });
-
-  test("many at once lose nothing", async () => {
-    const { id } = await made();
-    await Promise.all([
-      change(asAdmin, id, { max_retry: 7 }),
-      change(asAdmin, id, { enable_calling: false }),
-      change(asAdmin, id, { retry_offset: 9 }),
-      change(asAdmin, id, { timezone: "UTC" }),
-    ]);
-    expect(await stage.bus.call("config.getConfiguration", { by: asAdmin, config_id: id })).toMatchObject({
-      max_retry: 7,
-      enable_calling: false,
-      retry_offset: 9,
-      timezone: "UTC",
-    });
-  });
-
-  test("others may not write it, and do not find it", async () => {
-    const { r, id } = await made();
-    for (const by of [asReseller(tenant()), asMerchant(r, `${r}.n`)]) {
-      expect((await failing(change(by, id, { max_retry: 1 }))).code).toBe("FORBIDDEN");
-      expect((await failing(stage.bus.call("config.deleteConfiguration", { by, config_id: id }))).code).toBe(
-        "FORBIDDEN",
-      );
-      expect((await failing(stage.bus.call("config.getConfiguration", { by, config_id: id }))).code).toBe(
-        "CONFIGURATION_NOT_FOUND",
-      );
-      expect((await failing(change(by, UNKNOWN, { max_retry: 1 }))).code).toBe("CONFIGURATION_NOT_FOUND");
-    }
-    expect((await failing(change(asUser(r, `${r}.m`), id, { max_retry: 1 }))).code).toBe("FORBIDDEN");
-  });
-
-  test("deleted, its template may have another", async () => {
-    const { r, id, template_id } = await made();
-    audited.length = 0;
-    expect(await stage.bus.call("config.deleteConfiguration", { by: asReseller(r), config_id: id })).toEqual({});
-    expect(audited.map((e) => [e.action, e.subject])).toEqual([["configuration.deleted", id]]);
-    expect(
-      (await failing(stage.bus.call("config.deleteConfiguration", { by: asReseller(r), config_id: id }))).code,
-    ).toBe("CONFIGURATION_NOT_FOUND");
-    expect((await stage.bus.call("config.plans", { template_ids: [template_id] })).plans[0]?.configuration).toBeNull();
-    expect((await configure(template_id)).id).not.toBe(id);
   });
 });
