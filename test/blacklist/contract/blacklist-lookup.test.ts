@@ -11,12 +11,10 @@ let nextNumber = 0;
 const fresh = (): string => `+1415555${String(nextNumber++).padStart(4, "0")}`;
 
 const audited: ParamsOf<"auth.record">[] = [];
-let deaf = false;
 const others = [
   standIn("merchants", { lookup: ({ reseller_id }) => ({ reseller: reseller_id.startsWith("rs-"), merchant: false }) }),
   standIn("auth", {
     record: (entry) => {
-      if (deaf) throw new Error("the log is full");
       audited.push(entry);
       return {};
     },

@@ -8,11 +8,6 @@ import { claimSeen, dueLead, dueNow, M, PHONE, R, TEMPLATE } from "../../fixture
 
 const clock = virtualClock();
 const enqueued: { lead_id: string; data: Record<string, unknown> }[] = [];
-let verdict: () =>
-  | { verdict: "never_dialled" }
-  | { verdict: "live"; lease_seconds: number }
-  | { verdict: "ended"; facts: AttemptFacts } = () => ({ verdict: "never_dialled" });
-let webhookDown = false;
 let stage: Stage;
 
 beforeAll(async () => {
@@ -42,12 +37,11 @@ beforeAll(async () => {
           refusals: urls.map((url) => (url.startsWith("http") ? null : "it is not a URL")),
         }),
         enqueueMany({ reports }) {
-          if (webhookDown) fail("DEPENDENCY_DOWN", "away");
           enqueued.push(...reports.map(({ lead_id, data }) => ({ lead_id, data })));
           return { delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) };
         },
       }),
-      standIn("dialer", { reconcile: () => verdict() }),
+      standIn("dialer", { reconcile: () => ({ verdict: "never_dialled" }) }),
     ],
   });
 });
