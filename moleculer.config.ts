@@ -1,5 +1,5 @@
 import type { BrokerOptions } from "moleculer";
-import { ownDeps } from "./shared/process-deps.ts";
+import { ownDeps } from "./shared/process/process-deps.ts";
 import { AjvValidator } from "./shared/validator.ts";
 
 const { env } = ownDeps();

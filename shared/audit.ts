@@ -1,5 +1,5 @@
 import type { Bus, ParamsOf, ServiceDeps } from "./bus.ts";
-import { errorForLog } from "./log.ts";
+import { errorForLog } from "./process/log.ts";
 
 /** Writes an entry of the audit log after the action took effect. A failure is logged and undoes nothing; it never throws. */
 export async function recordAudit(

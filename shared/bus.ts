@@ -2,8 +2,8 @@ import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } f
 import type { Contracts } from "./contracts/index.ts";
 import { contracts } from "./contracts/index.ts";
 import type { Static, TSchema } from "./contracts/define.ts";
-import { depsOf, type ProcessDeps } from "./process-deps.ts";
-import { openStore, type Store } from "./mongo.ts";
+import { depsOf, type ProcessDeps } from "./process/process-deps.ts";
+import { openStore, type Store } from "./database/mongo.ts";
 
 type ServiceName = keyof Contracts;
 type ActionsOf<S extends ServiceName> = Contracts[S]["actions"];

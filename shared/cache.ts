@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import NodeCache from "node-cache";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 
 /** A bounded cache in this process. What it holds may go at any time. */
 export interface Cache<T> {

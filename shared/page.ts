@@ -1,4 +1,4 @@
-import { DEFAULT_PAGE } from "./contracts/identity.ts";
+import { DEFAULT_PAGE } from "./contracts/records/identity.ts";
 import { fail } from "./errors.ts";
 
 /** Where a document stands in a list: newest first, ids break ties. */

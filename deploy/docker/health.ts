@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { connect, type NatsConnection } from "nats";
-import { VARIABLES, type Variable } from "../../shared/variables.ts";
+import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
 
 /**
  * The containers' health check: exit 0 when the service process of this container answers, 1 with a line saying what is wrong.

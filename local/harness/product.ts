@@ -1,4 +1,4 @@
-import type { Engine } from "../../shared/contracts/models.ts";
+import type { Engine } from "../../shared/contracts/records/models.ts";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { freePort } from "../tools/stack/ports.ts";
 import { seed, type Sample } from "../tools/sample/seed.ts";
 import { startStack, type Stack, type StackOptions } from "../tools/stack/stack.ts";
 import type { LogLine } from "../tools/stack/child-group.ts";
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startRecordingSink, type RecordingSink } from "../tools/sink/recording-sink.ts";
 
 /** The whole product, started as a newcomer starts it, with a webhook receiver. */

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { ServiceBroker, type BrokerOptions, type ServiceSchema } from "moleculer";
 import { busOf, service, type Bus, type Implementation } from "../../shared/bus.ts";
-import { systemClock, type Clock } from "../../shared/clock.ts";
+import { systemClock, type Clock } from "../../shared/time/clock.ts";
 import { contracts, type Contracts } from "../../shared/contracts/index.ts";
-import { readEnv, type Env } from "../../shared/env.ts";
-import { provideDeps } from "../../shared/process-deps.ts";
+import { readEnv, type Env } from "../../shared/process/env.ts";
+import { provideDeps } from "../../shared/process/process-deps.ts";
 import { randomIds } from "../../shared/ids.ts";
-import { rootLog } from "../../shared/log.ts";
+import { rootLog } from "../../shared/process/log.ts";
 import { AjvValidator } from "../../shared/validator.ts";
 
 /** A stage for contract tests: the services on one broker, the caller on another, JSON between them. */

@@ -1,4 +1,4 @@
-import type { CrashPoint } from "../../shared/crash.ts";
+import type { CrashPoint } from "../../shared/process/crash.ts";
 import type { BusProxy } from "../harness/bus-proxy.ts";
 import type { Product } from "../harness/product.ts";
 import { after } from "../harness/stage.ts";

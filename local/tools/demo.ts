@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { readRows, type Row } from "./demo/leads-csv.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
 import { openScreen } from "./demo/progress-screen.ts";

@@ -1,5 +1,5 @@
-import type { Engine } from "../../shared/contracts/models.ts";
-import { ENGINES } from "../../shared/variables.ts";
+import type { Engine } from "../../shared/contracts/records/models.ts";
+import { ENGINES } from "../../shared/process/variables.ts";
 import { StartError } from "./stack/data-folder.ts";
 
 /** The engine of this name. StartFault when there is none. */

@@ -1,7 +1,7 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import { recordAudit } from "../../shared/audit.ts";
 import { fail } from "../../shared/errors.ts";
-import { maskPhone } from "../../shared/log.ts";
+import { maskPhone } from "../../shared/process/log.ts";
 import type { BlacklistRepository } from "./blacklist.repository.ts";
 import { entryId, listOf, numbersOf, requireLifted, requireNew, requireOwn, type List } from "./blacklist-entries.ts";
 

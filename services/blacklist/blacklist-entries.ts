@@ -1,5 +1,5 @@
 import type { BlacklistEntry } from "../../shared/contracts/blacklist.ts";
-import type { By } from "../../shared/contracts/identity.ts";
+import type { By } from "../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
 import type { EntryDoc } from "./blacklist.model.ts";

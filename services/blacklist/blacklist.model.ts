@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 
 /** A listed number as it is kept. `_id` is `<reseller or *>:<e164>`, so that a number can be listed once per lister and a check reads by id only. */
 export interface EntryDoc {

@@ -1,9 +1,9 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { batched } from "../../shared/batching.ts";
-import { insertNew } from "../../shared/unordered-insert.ts";
+import { insertNew } from "../../shared/database/unordered-insert.ts";
 import { entryId, type List } from "./blacklist-entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */

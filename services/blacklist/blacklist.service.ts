@@ -1,5 +1,5 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
+import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";

@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
-import type { ConfigurationRecord } from "../../shared/contracts/configuration.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
-import type { TemplateRecord } from "../../shared/contracts/template.ts";
+import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
+import { scopeOf } from "../../shared/contracts/records/identity.ts";
+import type { TemplateRecord } from "../../shared/contracts/records/template.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";

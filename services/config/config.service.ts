@@ -1,5 +1,5 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
+import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { failAs, refusal } from "../../shared/errors.ts";
 import {
   changeConfiguration,

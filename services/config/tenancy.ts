@@ -1,5 +1,5 @@
 import type { Bus } from "../../shared/bus.ts";
-import { scopeOf, type By, type Scope } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By, type Scope } from "../../shared/contracts/records/identity.ts";
 import { fail } from "../../shared/errors.ts";
 
 /** Whom a template belongs to; merchant null: all merchants of the reseller. */

@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 import type { ServiceDeps } from "../../shared/bus.ts";
-import { VARIABLES } from "../../shared/variables.ts";
+import { VARIABLES } from "../../shared/process/variables.ts";
 import { callEvaluations } from "./evaluation/call-evaluations.ts";
 import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
 import { pipelines } from "./pipelines/pipeline-factory.ts";

@@ -1,11 +1,11 @@
 import { service } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { startLoop, type Loop } from "../../shared/loop.ts";
+import { errorForLog } from "../../shared/process/log.ts";
+import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { composition, MAX_CONVERSATIONS } from "./composition.ts";
 import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { prepareMany } from "./session/preparation.ts";
-import { recoveredFacts } from "./session/settlement.ts";
+import { recoveredFacts } from "./session/conversation-settlement.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 
 const MS_PER_SECOND = 1000;

@@ -1,6 +1,6 @@
-import type { Clock } from "../../shared/clock.ts";
-import { taskSet, within } from "../../shared/deadline.ts";
-import { errorForLog, type Log } from "../../shared/log.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { taskSet, within } from "../../shared/time/deadline.ts";
+import { errorForLog, type Log } from "../../shared/process/log.ts";
 
 /** Work that goes on after its action has answered. */
 export interface Background {

@@ -1,6 +1,6 @@
 import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus.ts";
-import type { Env } from "../../shared/env.ts";
+import type { Env } from "../../shared/process/env.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";

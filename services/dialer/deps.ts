@@ -1,8 +1,8 @@
 import type { Bus } from "../../shared/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { Env } from "../../shared/env.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Env } from "../../shared/process/env.ts";
+import type { Log } from "../../shared/process/log.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";

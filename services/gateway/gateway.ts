@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../shared/bus.ts";
 import { Failure } from "../../shared/errors.ts";
-import type { ProcessDeps } from "../../shared/process-deps.ts";
+import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";

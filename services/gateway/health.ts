@@ -1,5 +1,5 @@
 import type { ActionName, Bus } from "../../shared/bus.ts";
-import type { Clock } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/time/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 

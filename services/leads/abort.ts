@@ -1,10 +1,10 @@
 import { recordAudit } from "../../shared/audit.ts";
 import { chunks } from "../../shared/batching.ts";
 import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
-import { scopeOf, type By } from "../../shared/contracts/identity.ts";
-import type { LeadStatus } from "../../shared/contracts/lead.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
+import type { LeadStatus } from "../../shared/contracts/records/lead.ts";
 import { isUuid } from "../../shared/ids.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/process/log.ts";
 import { abort } from "./rules/lead-state-machine.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
 import type { LeadDeps } from "./deps.ts";

@@ -1,8 +1,8 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
-import type { ExecutionMode, LeadStatus } from "../../shared/contracts/lead.ts";
-import type { RetryPolicy } from "../../shared/contracts/attempt.ts";
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import type { ExecutionMode, LeadStatus } from "../../shared/contracts/records/lead.ts";
+import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { CostItem } from "../../shared/contracts/leads.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
@@ -56,7 +56,7 @@ export interface LeadDoc {
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
-  /** Marks of its last transitions (shared/guarded-collection.ts). */
+  /** Marks of its last transitions (shared/database/guarded-collection.ts). */
   marks?: string[];
   /** Name of a pre-check -> times it has put the lead off. */
   pre_check_defers?: Record<string, number>;

@@ -1,10 +1,10 @@
 import type { Model, PipelineStage } from "mongoose";
-import { within, type Scope } from "../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../shared/contracts/records/identity.ts";
 import type { Ids } from "../../shared/ids.ts";
-import { GuardedCollection } from "../../shared/guarded-collection.ts";
+import { GuardedCollection } from "../../shared/database/guarded-collection.ts";
 import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { insertEach, type Written } from "../../shared/unordered-insert.ts";
+import { insertEach, type Written } from "../../shared/database/unordered-insert.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { LeadTransition } from "./rules/lead-state-machine.ts";
@@ -20,7 +20,7 @@ export interface LeadsRepository {
   insert(leads: readonly LeadDoc[]): Promise<Written[]>;
   /** Those of the ids that exist; for those who gave the ids out. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
-  /** Makes a transition; the lead as it is afterwards, or null when the guard no longer held (shared/guarded-collection.ts). */
+  /** Makes a transition; the lead as it is afterwards, or null when the guard no longer held (shared/database/guarded-collection.ts). */
   transition(transition: LeadTransition): Promise<TransitionedLead | null>;
   /** Makes transitions in one go, in order; null where the guard no longer held. */
   transitionMany(transitions: readonly LeadTransition[]): Promise<(TransitionedLead | null)[]>;

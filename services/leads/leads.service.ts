@@ -1,6 +1,6 @@
 import { service, type ServiceDeps } from "../../shared/bus.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { startLoop, type Loop } from "../../shared/loop.ts";
+import { errorForLog } from "../../shared/process/log.ts";
+import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";

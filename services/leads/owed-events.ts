@@ -1,11 +1,11 @@
 import pLimit from "p-limit";
 import type { ServiceDeps } from "../../shared/bus.ts";
 import { chunks } from "../../shared/batching.ts";
-import { plusMs } from "../../shared/clock.ts";
+import { plusMs } from "../../shared/time/clock.ts";
 import { MAX_EVENTS_PER_REQUEST, type WebhookEvent } from "../../shared/contracts/webhook.ts";
-import { crashPoint } from "../../shared/crash.ts";
+import { crashPoint } from "../../shared/process/crash.ts";
 import { codeOf, type ErrorCode } from "../../shared/errors.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/process/log.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 import { toEventData } from "./lists/lead-views.ts";

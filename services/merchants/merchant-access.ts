@@ -1,4 +1,4 @@
-import { scopeOf, type By } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail } from "../../shared/errors.ts";
 import type { MerchantDoc } from "./merchants.model.ts";

@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import { pauseSchema, type PauseDoc } from "./pauses/pause.model.ts";
 
 /** A merchant: the business that calls; it belongs to one reseller for good. */

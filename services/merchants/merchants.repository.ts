@@ -1,8 +1,8 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
-import { prefixRange } from "./name-key.ts";
+import { prefixRange } from "./rules/name-key.ts";
 
 /** What a list of merchants is narrowed by; `name` is how the name begins. */
 export interface MerchantFilter {

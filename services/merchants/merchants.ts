@@ -1,6 +1,6 @@
 import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
-import { scopeOf, type By } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
@@ -8,8 +8,8 @@ import { ownedResources } from "./tenant-usage.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "./merchant-access.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
-import { nameKey } from "./name-key.ts";
-import { refuseMerchant } from "./permissions.ts";
+import { nameKey } from "./rules/name-key.ts";
+import { refuseMerchant } from "./rules/permissions.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
 
 /** Merchants, as the service's actions take them. */

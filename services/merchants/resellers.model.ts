@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 
 /** A reseller, the top of the scope tree. */
 export interface ResellerDoc {

@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { prefixRange } from "./name-key.ts";
+import { prefixRange } from "./rules/name-key.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 
 /** What a list of resellers is narrowed by; `name` is how the name begins. */

@@ -1,13 +1,13 @@
 import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
-import { scopeOf, type By } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { ownedResources } from "./tenant-usage.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
-import { nameKey } from "./name-key.ts";
-import { refuseReseller } from "./permissions.ts";
+import { nameKey } from "./rules/name-key.ts";
+import { refuseReseller } from "./rules/permissions.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
 

@@ -1,7 +1,7 @@
 import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus.ts";
-import { scopeOf, type By, type Scope } from "../../shared/contracts/identity.ts";
+import { scopeOf, type By, type Scope } from "../../shared/contracts/records/identity.ts";
 import { fail } from "../../shared/errors.ts";
-import { maskPhone } from "../../shared/log.ts";
+import { maskPhone } from "../../shared/process/log.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { NumberRecords } from "./numbers.repository.ts";
 import { changedOwner, checkOwner, mayChange, ownerFor, type Owner } from "./ownership.ts";

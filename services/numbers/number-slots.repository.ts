@@ -9,7 +9,7 @@ import {
   type Allocation,
   type UsableNumber,
   type Want,
-} from "./slot-allocation.ts";
+} from "./rules/slot-allocation.ts";
 import {
   FREE_SLOTS,
   HAS_FREE_SLOT,
@@ -20,7 +20,7 @@ import {
   usableAtAllBy,
   usableBy,
   type Party,
-} from "./slot-leases.ts";
+} from "./rules/slot-leases.ts";
 
 /** A number as the holder of one of its slots sees it. */
 export type SlotNumber = Pick<NumberDoc, "_id" | "phone_number" | "provider">;

@@ -3,7 +3,7 @@ import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";
 import { countryOf, toE164 } from "../../shared/phone.ts";
-import { HAS_NO_FREE_SLOT, HAS_FREE_SLOT } from "./slot-leases.ts";
+import { HAS_NO_FREE_SLOT, HAS_FREE_SLOT } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { Owner } from "./ownership.ts";
 

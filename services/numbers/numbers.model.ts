@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import type { Provider } from "../../shared/contracts/configuration.ts";
-import { SCHEMA_OPTIONS } from "../../shared/mongo.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 
 /** One reserved slot of a number. It is free again when its holder releases it, or when its lease ends at `until` (the server's time). `name`: the name its holder acts in (slot-leases.ts). */
 export interface Slot {

@@ -1,9 +1,9 @@
 import type { Model } from "mongoose";
-import type { Provider } from "../../shared/contracts/configuration.ts";
-import type { Scope } from "../../shared/contracts/identity.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { IS_IDLE } from "./slot-leases.ts";
+import { IS_IDLE } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import { visibleTo } from "./ownership.ts";
 

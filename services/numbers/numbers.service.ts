@@ -1,5 +1,5 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
+import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";

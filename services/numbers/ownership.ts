@@ -1,4 +1,4 @@
-import type { By, Scope } from "../../shared/contracts/identity.ts";
+import type { By, Scope } from "../../shared/contracts/records/identity.ts";
 import type { NumberPatch } from "../../shared/contracts/numbers.ts";
 import { fail } from "../../shared/errors.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus.ts";

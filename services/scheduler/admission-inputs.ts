@@ -1,9 +1,9 @@
 import pLimit from "p-limit";
 import type { ResultOf, ServiceDeps } from "../../shared/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
-import type { Provider } from "../../shared/contracts/configuration.ts";
-import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/lead.ts";
-import { maskPhone } from "../../shared/log.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/records/lead.ts";
+import { maskPhone } from "../../shared/process/log.ts";
 import { countryOf } from "../../shared/phone.ts";
 import type { GateInputs, SlotAvailability } from "./admission/gates.ts";
 import {
@@ -12,7 +12,7 @@ import {
   configurationWindowId,
   rateLimitOf,
   toRateLimit,
-} from "./limits/rate-limits.ts";
+} from "./limits/rules/rate-limits.ts";
 import type { RateWindows } from "./limits/rate-windows.repository.ts";
 import { answerCache, createPolicyCache } from "./memory/policy-cache.ts";
 import type { Queue } from "./memory/queue-schedule.ts";

@@ -1,10 +1,10 @@
 import pLimit from "p-limit";
 import type { ServiceDeps } from "../../shared/bus.ts";
-import { plusMs } from "../../shared/clock.ts";
-import { noFacts } from "../../shared/contracts/attempt.ts";
-import type { Provider } from "../../shared/contracts/configuration.ts";
-import type { DueLead } from "../../shared/contracts/lead.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { plusMs } from "../../shared/time/clock.ts";
+import { noFacts } from "../../shared/contracts/records/attempt.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import type { DueLead } from "../../shared/contracts/records/lead.ts";
+import { errorForLog } from "../../shared/process/log.ts";
 import type { QueueInputs } from "./admission-inputs.ts";
 import type { DropOutcome } from "./admission/gates.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { chunks } from "../../shared/batching.ts";
 import type { ServiceDeps } from "../../shared/bus.ts";
-import { crashPoint } from "../../shared/crash.ts";
+import { crashPoint } from "../../shared/process/crash.ts";
 import type { ApplyDispositions, StageResult } from "./dispositions.ts";
 import { createDispositions, type DispositionDeps } from "./dispositions.ts";
 import type { PassBudget } from "./fairness/aimd-budget.ts";

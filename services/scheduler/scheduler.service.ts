@@ -1,14 +1,14 @@
 import { service, type Implementation, type ServiceDeps } from "../../shared/bus.ts";
 import { recencyCache } from "../../shared/cache.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { startLoop, type Loop } from "../../shared/loop.ts";
+import { errorForLog } from "../../shared/process/log.ts";
+import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
 import { explain } from "./admission/explanation.ts";
 import { SLOT_RECHECK_MS } from "./dispositions.ts";
 import { createAimdBudget } from "./fairness/aimd-budget.ts";
 import { newTurns, type Supply } from "./fairness/fair-shares.ts";
 import { createInFlightReservations } from "./limits/in-flight-reservations.ts";
-import { carrierWindowId, configurationWindowId } from "./limits/rate-limits.ts";
+import { carrierWindowId, configurationWindowId } from "./limits/rules/rate-limits.ts";
 import { acquirePermit } from "./limits/rate-permits.ts";
 import { rateWindowSchema } from "./limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.ts";

@@ -1,9 +1,9 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/identity.ts";
-import { addressRefusal, type AddressPolicy } from "../../shared/egress-address.ts";
+import { scopeOf } from "../../shared/contracts/records/identity.ts";
+import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-address.ts";
 import { fail } from "../../shared/errors.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { startLoop, type Loop } from "../../shared/loop.ts";
+import { errorForLog } from "../../shared/process/log.ts";
+import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
 import { acceptEvents } from "./deliveries/event-intake.ts";
 import {

@@ -1,5 +1,5 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams, ROLES } from "./identity.ts";
+import { By, PageParams, ROLES } from "./records/identity.ts";
 
 const User = Type.Object({
   id: Type.String(),

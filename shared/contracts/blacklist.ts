@@ -1,5 +1,5 @@
 import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams } from "./identity.ts";
+import { By, PageParams } from "./records/identity.ts";
 
 /** A listed number. `reseller_id` null: listed by an admin, holds for everybody. */
 export const BlacklistEntry = Type.Object({

@@ -1,7 +1,7 @@
 import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./configuration.ts";
-import { By, PageParams } from "./identity.ts";
-import { TemplateInput, TemplatePatch, TemplateRecord } from "./template.ts";
+import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./records/configuration.ts";
+import { By, PageParams } from "./records/identity.ts";
+import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
 export const Plan = Type.Object({

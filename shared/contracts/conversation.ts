@@ -1,9 +1,9 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static } from "./define.ts";
-import { ConversationFacts } from "./attempt.ts";
-import { ProviderEnum, VoicemailActionEnum } from "./configuration.ts";
+import { ConversationFacts } from "./records/attempt.ts";
+import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { CallRef } from "./dialer.ts";
-import { EngineEnum } from "./models.ts";
-import { StreamDialect } from "./stream-dialect.ts";
+import { EngineEnum } from "./records/models.ts";
+import { StreamDialect } from "./records/stream-dialect.ts";
 
 /** What a talk is made ready with. */
 export const Preparation = Strict({

@@ -1,10 +1,10 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { AttemptFacts } from "./attempt.ts";
-import { ProviderEnum, VoicemailActionEnum } from "./configuration.ts";
-import { EngineEnum } from "./models.ts";
-import { By, PageParams } from "./identity.ts";
-import { InboundCallRecord, InboundVerdictEnum } from "./inbound.ts";
-import { EXECUTION_MODES } from "./lead.ts";
+import { AttemptFacts } from "./records/attempt.ts";
+import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
+import { EngineEnum } from "./records/models.ts";
+import { By, PageParams } from "./records/identity.ts";
+import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
+import { EXECUTION_MODES } from "./records/lead.ts";
 import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */

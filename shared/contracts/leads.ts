@@ -1,9 +1,9 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { AttemptFacts, Evaluation } from "./attempt.ts";
-import { ProviderEnum } from "./configuration.ts";
+import { AttemptFacts, Evaluation } from "./records/attempt.ts";
+import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
-import { By, PageParams } from "./identity.ts";
-import { Explanation } from "./explanation.ts";
+import { By, PageParams } from "./records/identity.ts";
+import { Explanation } from "./records/explanation.ts";
 import {
   AttemptPlan,
   ClaimedLead,
@@ -13,8 +13,8 @@ import {
   LeadRecord,
   LeadSummary,
   QueueHead,
-} from "./lead.ts";
-import { PushOutcome, Summary, TimelineEvent } from "./lead-views.ts";
+} from "./records/lead.ts";
+import { PushOutcome, Summary, TimelineEvent } from "./records/lead-views.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };

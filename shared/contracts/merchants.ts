@@ -1,5 +1,5 @@
 import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams } from "./identity.ts";
+import { By, PageParams } from "./records/identity.ts";
 
 /** A reseller, the top of the scope tree. */
 export const ResellerRecord = Type.Object({

@@ -1,6 +1,6 @@
 import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { ProviderEnum } from "./configuration.ts";
-import { By, PageParams } from "./identity.ts";
+import { ProviderEnum } from "./records/configuration.ts";
+import { By, PageParams } from "./records/identity.ts";
 
 /** States of a number. IN_USE is derived: all its channels are taken. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;

@@ -1,7 +1,7 @@
 import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
-import { ProviderEnum } from "./configuration.ts";
-import { Explanation } from "./explanation.ts";
-import { WaitingLead } from "./lead.ts";
+import { ProviderEnum } from "./records/configuration.ts";
+import { Explanation } from "./records/explanation.ts";
+import { WaitingLead } from "./records/lead.ts";
 
 /** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialler. */
 export const SHORTEST_RING_SECONDS = 5;

@@ -1,5 +1,5 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { By, PageParams } from "./identity.ts";
+import { By, PageParams } from "./records/identity.ts";
 
 /** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
 export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] as const;

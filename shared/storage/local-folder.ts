@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from 
 import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { Failure } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { checkKey, type Storage } from "./port.ts";

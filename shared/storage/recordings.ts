@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { Ids } from "../ids.ts";
 import { localFolder } from "./local-folder.ts";
 import type { Storage } from "./port.ts";

@@ -1,4 +1,4 @@
-import type { CrashPoint } from "../../shared/crash.ts";
+import type { CrashPoint } from "../../shared/process/crash.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
 import { gather, type Evidence } from "../../local/harness/evidence.ts";
 import { ended, invariants } from "../../local/harness/invariants.ts";

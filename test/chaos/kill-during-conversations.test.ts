@@ -1,4 +1,4 @@
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { gather } from "../../local/harness/evidence.ts";
 import { invariants } from "../../local/harness/invariants.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";

@@ -1,7 +1,7 @@
 import { BEHAVIOURS } from "../../local/people/behaviours.ts";
 import { withMatrix } from "../../services/gateway/docs/role-matrix.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
-import { VARIABLES, type Variable } from "../../shared/variables.ts";
+import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
 import { collectionsOf } from "../house/rules.ts";
 import { readProject } from "../house/sources.ts";
 import { codeSpansOf, pageAt } from "./pages.ts";

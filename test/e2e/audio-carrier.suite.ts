@@ -1,4 +1,4 @@
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { DESK, GREETING, MESSAGE, STORY } from "../fixtures/product/audio-templates.ts";
 import { agentOf, alike, customerOf, heardOf, transcriptOf } from "../fixtures/product/audio-transcripts.ts";
 import {

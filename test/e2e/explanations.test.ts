@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ApiFailure } from "../../local/tools/api-client.ts";
 import { sampleTemplates } from "../../local/tools/sample/templates.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
-import type { Explanation } from "../../shared/contracts/explanation.ts";
+import type { Explanation } from "../../shared/contracts/records/explanation.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
 

@@ -1,4 +1,4 @@
-import type { Provider } from "../../shared/contracts/configuration.ts";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { until } from "../../local/harness/stage.ts";

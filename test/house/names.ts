@@ -9,7 +9,7 @@ export const MAX_FOLDER_FILES = 16;
 const BANNED =
   /^(?:asked|baton|brain|ear|facts|ground|growing|heads|heard|hush|joined|joining|looking|mind|mouth|noting|own|pace|places|putting-aside|quiet-place|salvage|spoken-for|standing|talks?|thinker|together|told|told-session|turning|waiting|words|works|workshop)$/;
 /** A role that a file of any service may play, with the same name in each. */
-const ROLE_NAMES = /^(?:deps|index|main|port|pure|surface|program)$/;
+const ROLE_NAMES = /^(?:composition|deps|index|main|port|pure|surface)$/;
 const ROLE_SUFFIX = /\.(?:service|model|repository)$/;
 /** Nouns of the field that end as gerunds do. */
 const FIELD_NOUNS =

@@ -144,12 +144,7 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
     { "services/a/a.ts": 'model.find(f).read("secondaryPreferred");' },
     "services/a/a.ts:1 writes wait",
   ],
-  [
-    "a long file",
-    (all) => house.filesAreSmall(all),
-    { "test/a.ts": "x;\n".repeat(301) },
-    "test/a.ts:301 301 lines; at most 300",
-  ],
+  ["a long file", house.filesAreSmall, { "test/a.ts": "x;\n".repeat(301) }, "test/a.ts:301 301 lines; at most 300"],
   [
     "a long file that only says it is generated",
     house.filesAreSmall,

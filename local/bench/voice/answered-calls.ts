@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { join } from "node:path";
 import { ROOT } from "../../tools/stack/project-root.ts";
-import type { FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { FrameTicker } from "./frame-clock.ts";
 import { streamCaller, type StreamCaller } from "./stream-caller.ts";
 import type { ConversationProcess } from "./conversation-process.ts";

@@ -9,7 +9,7 @@ import { startStubModels, type StubModels } from "./stub-models.ts";
 import { callsOf, endlessTemplate, spread, type Call } from "./answered-calls.ts";
 import { startConversationProcess, type ConversationProcess } from "./conversation-process.ts";
 import type { Measured } from "./ipc-messages.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { execFileSync } from "node:child_process";
 
 /** Calls at once, step by step. */

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
 import type { ProcessRequest, Measured, Settled, ConversationToPrepare, ProcessMessage } from "./ipc-messages.ts";

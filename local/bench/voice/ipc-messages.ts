@@ -1,4 +1,4 @@
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 
 /** The resolution of loop lag; reported lag has it subtracted. */
 export const LAG_RESOLUTION_MS = 5;

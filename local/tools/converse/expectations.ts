@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Expectations } from "./script.ts";
 
 /** One expectation and whether it was met. */

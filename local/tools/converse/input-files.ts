@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import { newRecord, payloadCheck, templateIssues } from "../../../services/config/pure.ts";
 import { argumentChecks, flowOf, type Flow } from "../../../services/conversation/pure.ts";
-import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/template.ts";
+import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
 import { UserError, fileError } from "./user-error.ts";

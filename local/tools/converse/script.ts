@@ -1,5 +1,5 @@
-import { ENDED_BY } from "../../../shared/contracts/attempt.ts";
-import { VoicemailActionEnum } from "../../../shared/contracts/configuration.ts";
+import { ENDED_BY } from "../../../shared/contracts/records/attempt.ts";
+import { VoicemailActionEnum } from "../../../shared/contracts/records/configuration.ts";
 import { Json, Strict, Text, Type, type Static } from "../../../shared/contracts/define.ts";
 
 const Words = Text(2000);

@@ -9,8 +9,8 @@ import {
   type Effect,
 } from "../../../services/conversation/pure.ts";
 import { outcomeOf } from "../../../services/leads/pure.ts";
-import { noFacts, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
-import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import { NOT_OVER } from "./expectations.ts";
 import type { Model } from "./models.ts";
 import type { LoadedTemplate } from "./input-files.ts";

@@ -1,4 +1,4 @@
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 
 /** How people are assumed to behave, in seconds. `spread`: a time differs from its mean by at most this part of it, up or down. */
 export interface Assumptions {

@@ -8,7 +8,7 @@ import {
   type SlotAvailability,
 } from "../../../services/scheduler/pure.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
-import type { GateName } from "../../../shared/contracts/explanation.ts";
+import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import { callees, REACHED, seeded, type Assumptions } from "./callees.ts";
 import { createHeap } from "./time-heap.ts";
 import { createLimiter } from "./in-memory-limiter.ts";

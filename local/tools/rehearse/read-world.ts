@@ -1,5 +1,5 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import type { AnswerOf } from "../../../deploy/client/shapes.ts";

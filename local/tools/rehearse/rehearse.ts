@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { VARIABLES } from "../../../shared/variables.ts";
+import { VARIABLES } from "../../../shared/process/variables.ts";
 import { apiClient, ApiFailure, login, type Client } from "../api-client.ts";
 import type { LocalSecrets } from "../stack/secrets.ts";
 import { LAPTOP_CALLS_PER_SECOND } from "../stack/service-environment.ts";

@@ -1,5 +1,5 @@
 import { DateTime } from "luxon";
-import type { GateName } from "../../../shared/contracts/explanation.ts";
+import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import type { Forecast, Rehearsal, World } from "./forecast.ts";
 
 /** A rehearsal with all that belongs to its report. */

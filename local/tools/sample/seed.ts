@@ -1,6 +1,6 @@
 import { apiClient, ApiFailure, login, type Client } from "../api-client.ts";
 import type { Folder } from "../stack/data-folder.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { SampleTemplate } from "./template.ts";
 import { sampleTemplates } from "./templates.ts";
 import type { Stack } from "../stack/stack.ts";

@@ -1,4 +1,4 @@
-import type { Engine } from "../../../shared/contracts/models.ts";
+import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { createSigner } from "../../carriers/telnyx/signature.ts";
 import type { LocalSecrets } from "./secrets.ts";
 

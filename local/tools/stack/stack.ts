@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Engine } from "../../../shared/contracts/models.ts";
+import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { ChildGroup, type ChildObserver } from "./child-group.ts";
 import { StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";

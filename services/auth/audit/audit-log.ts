@@ -1,6 +1,6 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { scopeOf } from "../../../shared/contracts/identity.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { scopeOf } from "../../../shared/contracts/records/identity.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
 import type { AuditDoc } from "./audit.model.ts";
 import type { AuditRepository } from "./audit.repository.ts";

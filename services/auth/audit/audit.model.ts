@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import type { Role } from "../../../shared/contracts/identity.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { Role } from "../../../shared/contracts/records/identity.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** An entry of the audit log. Nothing changes or deletes one. */
 export interface AuditDoc {

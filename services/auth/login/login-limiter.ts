@@ -1,5 +1,5 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import { MS_PER_SECOND } from "../../../shared/clock.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /** Attempts per key in a sliding window, kept in this process. */
 export interface SlidingWindowLimiter {

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
-import { MS_PER_SECOND, type Clock } from "../../../shared/clock.ts";
-import type { Role } from "../../../shared/contracts/identity.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import type { Role } from "../../../shared/contracts/records/identity.ts";
 import type { Ids } from "../../../shared/ids.ts";
 
 const ALGORITHM = "EdDSA";

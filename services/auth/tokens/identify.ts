@@ -1,9 +1,9 @@
 import type { Bus, Handling, ServiceDeps } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";

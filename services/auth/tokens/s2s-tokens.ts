@@ -1,7 +1,7 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { S2sTokenRecord } from "../../../shared/contracts/auth.ts";
-import { scopeOf } from "../../../shared/contracts/identity.ts";
+import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";

@@ -1,4 +1,4 @@
-import type { By, Role } from "../../../shared/contracts/identity.ts";
+import type { By, Role } from "../../../shared/contracts/records/identity.ts";
 import type { ErrorCode, FailureData } from "../../../shared/errors.ts";
 
 /** What a caller wants a server-to-server token for. */

@@ -1,4 +1,4 @@
-import type { By, Role } from "../../../shared/contracts/identity.ts";
+import type { By, Role } from "../../../shared/contracts/records/identity.ts";
 import type { Refusal } from "../tokens/token-rules.ts";
 
 /** What a user belongs to: its role, and the reseller and merchant of that role. */

@@ -1,6 +1,6 @@
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
-import { scopeOf, type By, type Scope } from "../../../shared/contracts/identity.ts";
+import { scopeOf, type By, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange } from "../../../shared/errors.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { emailForm } from "../login/login.ts";

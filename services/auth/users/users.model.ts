@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import type { Role } from "../../../shared/contracts/identity.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { Role } from "../../../shared/contracts/records/identity.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** A person who logs in. `email` is lower-case and unique; `password_hash` is a PHC string (passwords.ts). */
 export interface UserDoc {

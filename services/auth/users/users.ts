@@ -1,6 +1,6 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
-import { scopeOf } from "../../../shared/contracts/identity.ts";
+import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
 import type { AuditLog } from "../audit/audit-log.ts";

@@ -1,7 +1,7 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
-import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { normalizedSettings, patchedSettings, requireValidConfiguration } from "../rules/configuration-validation.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";

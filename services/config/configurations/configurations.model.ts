@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** What a client set, and nothing else: defaults are added when it is read (effective.ts), so that a deployment can change them. */
 export type Settings = Omit<ConfigurationInput, "template_id">;

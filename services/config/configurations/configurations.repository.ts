@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";

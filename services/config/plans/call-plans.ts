@@ -1,4 +1,4 @@
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";

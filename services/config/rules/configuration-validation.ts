@@ -1,5 +1,5 @@
 import { IANAZone } from "luxon";
-import type { ConfigurationPatch } from "../../../shared/contracts/configuration.ts";
+import type { ConfigurationPatch } from "../../../shared/contracts/records/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";

@@ -1,4 +1,4 @@
-import { configurationFields, type ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import { configurationFields, type ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
 import { configurationIssues, normalizedSettings } from "./configuration-validation.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";

@@ -1,4 +1,4 @@
-import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
+import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { patternIssue } from "./pattern-validation.ts";
 

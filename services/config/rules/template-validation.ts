@@ -1,4 +1,4 @@
-import type { FlowFunction, TemplateInput } from "../../../shared/contracts/template.ts";
+import type { FlowFunction, TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues } from "./json-schema-validation.ts";

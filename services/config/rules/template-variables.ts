@@ -1,4 +1,4 @@
-import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/template.ts";
+import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { ALWAYS_ALLOWED } from "./payload-validation.ts";
 

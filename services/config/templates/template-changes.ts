@@ -1,7 +1,7 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
-import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
-import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/template.ts";
+import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
+import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { requireValidTemplate } from "../rules/template-validation.ts";

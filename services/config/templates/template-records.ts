@@ -5,7 +5,7 @@ import {
   type TemplateInput,
   type TemplatePatch,
   type TemplateRecord,
-} from "../../../shared/contracts/template.ts";
+} from "../../../shared/contracts/records/template.ts";
 import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
 
 const DEFAULT_LANGUAGE = "en-US";

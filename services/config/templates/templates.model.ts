@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** A template's head: who owns it, which version is current, and what the scheduler and a push must know without reading the whole. */
 export interface TemplateDoc {

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
-import { within, type Scope } from "../../../shared/contracts/identity.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import type { FlowFunction, TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { FlowFunction, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { issuesOf } from "../../../shared/validator.ts";
 import type { ArgumentCheck } from "./flow.ts";
 

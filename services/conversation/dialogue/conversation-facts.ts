@@ -1,4 +1,4 @@
-import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { maskedText, maskedVariables } from "./secret-entries.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 

@@ -1,5 +1,5 @@
-import type { EndedBy } from "../../../shared/contracts/attempt.ts";
-import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { EndedBy } from "../../../shared/contracts/records/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages.ts";
 
 /** What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. */

@@ -1,5 +1,5 @@
-import type { EndedBy } from "../../../shared/contracts/attempt.ts";
-import type { NodeAction } from "../../../shared/contracts/template.ts";
+import type { EndedBy } from "../../../shared/contracts/records/attempt.ts";
+import type { NodeAction } from "../../../shared/contracts/records/template.ts";
 import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./transcript.ts";
 import { phrasesFor } from "./phrases.ts";

@@ -1,4 +1,4 @@
-import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 
 /** What is wrong with the arguments of a call; empty when they fit. Injected: compiling schemas is not the dialogue's work. */
 export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[];

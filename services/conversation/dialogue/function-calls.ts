@@ -1,4 +1,4 @@
-import type { FlowFunction } from "../../../shared/contracts/template.ts";
+import type { FlowFunction } from "../../../shared/contracts/records/template.ts";
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./transcript.ts";

@@ -1,4 +1,4 @@
-import type { Condition, Transition } from "../../../shared/contracts/template.ts";
+import type { Condition, Transition } from "../../../shared/contracts/records/template.ts";
 import { render, valueText } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
 import { setVariables } from "./secret-entries.ts";

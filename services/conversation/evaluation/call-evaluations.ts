@@ -1,10 +1,10 @@
-import { exponentialMs } from "../../../shared/backoff.ts";
+import { exponentialMs } from "../../../shared/time/backoff.ts";
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
-import { taskSet, within } from "../../../shared/deadline.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import { taskSet, within } from "../../../shared/time/deadline.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { ChatModel } from "../providers/port.ts";
 import { evaluateConversation } from "./evaluate-conversation.ts";
 import { failedEvaluation } from "./evaluation-result.ts";

@@ -1,5 +1,5 @@
-import type { Evaluation } from "../../../shared/contracts/attempt.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import type { Evaluation } from "../../../shared/contracts/records/attempt.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
 import { startTimer } from "../timer.ts";
 import { argumentsIn, evaluationOf, failedEvaluation } from "./evaluation-result.ts";

@@ -1,5 +1,5 @@
-import { MAX_SUMMARY_CHARS, type ConversationFacts } from "../../../shared/contracts/attempt.ts";
-import type { Evaluator, TemplateRecord } from "../../../shared/contracts/template.ts";
+import { MAX_SUMMARY_CHARS, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { Evaluator, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { ChatTool } from "../dialogue/chat-messages.ts";
 import type { ChatRequest } from "../providers/port.ts";
 

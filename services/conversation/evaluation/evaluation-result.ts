@@ -1,4 +1,4 @@
-import { MAX_SUMMARY_CHARS, type Evaluation } from "../../../shared/contracts/attempt.ts";
+import { MAX_SUMMARY_CHARS, type Evaluation } from "../../../shared/contracts/records/attempt.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EvaluationInput } from "./evaluation-prompt.ts";
 

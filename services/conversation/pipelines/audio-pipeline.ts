@@ -1,4 +1,4 @@
-import { within } from "../../../shared/deadline.ts";
+import { within } from "../../../shared/time/deadline.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import type { PipelineFactory, PipelineHost, SpeechEffect, VoicePipeline } from "./port.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../timer.ts";
 
 /** The message is left after this long even if the greeting has not ended. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import { startTimer } from "../timer.ts";
 

@@ -1,8 +1,8 @@
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import type { Engine, ModelUses } from "../../../shared/contracts/models.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import type { Env } from "../../../shared/env.ts";
-import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
+import type { Engine, ModelUses } from "../../../shared/contracts/records/models.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import type { Env } from "../../../shared/process/env.ts";
+import { parseModelEndpoints } from "../../../shared/process/model-endpoints.ts";
 
 /** The settings of the deployment that decide which pipelines it can run. */
 export type PipelineEnv = Pick<

@@ -1,5 +1,5 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { Env } from "../../../shared/env.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import { frameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { dtmfTones } from "../audio/dtmf-tones.ts";
 import { isBackchannel } from "../audio/endpointing.ts";
 import { codecFor } from "../audio/g711.ts";

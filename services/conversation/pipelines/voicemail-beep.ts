@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { beepDetector } from "../audio/beep-detector.ts";
 import type { BeepDetector } from "../audio/port.ts";
 import { beepWait, type BeepWait } from "./beep-wait.ts";

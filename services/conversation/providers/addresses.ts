@@ -1,7 +1,7 @@
-import type { ModelUse } from "../../../shared/contracts/models.ts";
-import type { Env } from "../../../shared/env.ts";
+import type { ModelUse } from "../../../shared/contracts/records/models.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";
-import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
+import { parseModelEndpoints } from "../../../shared/process/model-endpoints.ts";
 
 /** What a model is used for. */
 export type ModelKind = "chat" | "transcription" | "speech" | "realtime" | "evaluation";

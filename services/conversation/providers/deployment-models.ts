@@ -1,9 +1,9 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { ModelUse } from "../../../shared/contracts/models.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import type { Env } from "../../../shared/env.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { ModelUse } from "../../../shared/contracts/records/models.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import { recencyCache, type Cache } from "../../../shared/cache.ts";
-import type { Log } from "../../../shared/log.ts";
+import type { Log } from "../../../shared/process/log.ts";
 import { modelAddresses, type ModelAddress, type ModelAddresses, type ModelKind } from "./addresses.ts";
 import { chatModel, EVALUATION_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
 import { openAiChat } from "./llm/openai-chat.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { ModelError } from "./port.ts";
 
 /** How long an endpoint that failed is not asked first: every question to it would cost its time-outs. */

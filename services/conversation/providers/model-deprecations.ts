@@ -1,5 +1,5 @@
-import type { Env } from "../../../shared/env.ts";
-import { parseModelEndpoints } from "../../../shared/model-endpoints.ts";
+import type { Env } from "../../../shared/process/env.ts";
+import { parseModelEndpoints } from "../../../shared/process/model-endpoints.ts";
 
 /** Hosted models by the day of their announced shutdown, as the `openai` package documents it (test/conversation/providers/model-deprecations.test.ts compares). */
 export const DEPRECATIONS: Readonly<Record<string, readonly string[]>> = {

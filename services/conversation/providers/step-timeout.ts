@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../timer.ts";
 import { abortedError } from "./model-errors.ts";
 import { ModelError } from "./port.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { AddressPolicy } from "../../../shared/egress-address.ts";
-import { egressClient } from "../../../shared/egress-request.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { AddressPolicy } from "../../../shared/egress/egress-address.ts";
+import { egressClient } from "../../../shared/egress/egress-request.ts";
 
 /** A web request that a template's function makes. */
 export interface WebRequest {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
 import { stereoWindow, type Channel } from "./stereo-window.ts";
 

@@ -1,10 +1,10 @@
-import { exponentialMs } from "../../../shared/backoff.ts";
+import { exponentialMs } from "../../../shared/time/backoff.ts";
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import type { AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
-import { keepLease } from "../../../shared/lease-keeper.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import { keepLease } from "../../../shared/time/lease-keeper.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 
 const SETTLE_BASE_MS = 250;
 const SETTLE_MAX_MS = 5000;

@@ -1,6 +1,6 @@
 import type { Bus } from "../../../shared/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { fail } from "../../../shared/errors.ts";
 import { argumentChecks } from "../dialogue/argument-checks.ts";
 import { flowOf, type Flow } from "../dialogue/flow.ts";

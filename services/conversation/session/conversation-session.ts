@@ -1,8 +1,8 @@
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import { crashPoint } from "../../../shared/crash.ts";
-import type { Env } from "../../../shared/env.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
+import type { Env } from "../../../shared/process/env.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import { conversationFacts } from "../dialogue/conversation-facts.ts";
 import { newDialogue, type DialogueState, type Effect, type StopReason } from "../dialogue/dialogue-state.ts";
 import { collectionOf } from "../dialogue/flow.ts";
@@ -17,7 +17,7 @@ import { externalEffects, type ExternalEffects } from "./external-effects.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
-import { settleSession } from "./settlement.ts";
+import { settleSession } from "./conversation-settlement.ts";
 
 /** The carrier's session must be ready this long after its socket opened. */
 const SETUP_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { Bus } from "../../../shared/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { DialogueEvent, Effect } from "../dialogue/dialogue-state.ts";
 import type { VoicePipeline } from "../pipelines/port.ts";
 import type { WebRequester } from "../providers/web-request.ts";

@@ -1,9 +1,9 @@
 import type { Bus, ResultOf } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import { taskSet, within } from "../../../shared/deadline.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import { taskSet, within } from "../../../shared/time/deadline.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
 import type { CompiledTemplate, CompiledTemplates } from "./compiled-templates.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { PipelineFactory } from "../pipelines/port.ts";
 import type { CompiledTemplate } from "./compiled-templates.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";

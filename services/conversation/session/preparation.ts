@@ -1,7 +1,7 @@
 import type { Bus, ResultOf } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
-import type { Engine } from "../../../shared/contracts/models.ts";
+import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { sha256, type Ids } from "../../../shared/ids.ts";
 import { choosePipeline, mediaKindOf, type PipelineChoice, type PipelineEnv } from "../pipelines/pipeline-choice.ts";

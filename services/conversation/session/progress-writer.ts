@@ -1,5 +1,5 @@
-import type { Log } from "../../../shared/log.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import type { Log } from "../../../shared/process/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 
 /** Writes the latest state of something, one write at a time; states that came during a write are skipped but the last. */
 export interface Progress {

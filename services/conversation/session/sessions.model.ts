@@ -1,10 +1,10 @@
 import { Schema } from "mongoose";
-import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
-import type { Provider, VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { Provider, VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import type { Preparation } from "../../../shared/contracts/conversation.ts";
-import type { Engine } from "../../../shared/contracts/models.ts";
-import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { Engine } from "../../../shared/contracts/records/models.ts";
+import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** A session's life: prepared before the dial, TALKING once media has joined, its facts kept until the lead has them. */
 export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";

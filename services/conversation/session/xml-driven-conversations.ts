@@ -1,6 +1,6 @@
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";

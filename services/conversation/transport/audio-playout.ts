@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
 import { PlayoutQueue, type PartSpec, type QueuedFrame } from "./playout-queue.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { FRAME_MS } from "./port.ts";
 
 /** Calls are spread over this many phases of a frame, so that they do not all need the processor at once. */

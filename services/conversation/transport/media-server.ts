@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
-import { PROVIDERS, type Provider } from "../../../shared/contracts/configuration.ts";
-import { errorForLog, type Log } from "../../../shared/log.ts";
+import { PROVIDERS, type Provider } from "../../../shared/contracts/records/configuration.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import { MAX_FRAME_BYTES } from "./leg-socket.ts";
 
 /** A request for a socket: whose it is and its one-use token. */

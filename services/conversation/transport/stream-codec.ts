@@ -1,4 +1,4 @@
-import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
+import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 import type { Frame } from "./leg-socket.ts";
 import type { AudioFormat } from "./port.ts";
 import { reorderBuffer } from "./reorder-buffer.ts";

@@ -1,4 +1,4 @@
-import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
+import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 import { eventBuffer } from "./event-buffer.ts";
 import { NORMAL_CLOSURE, parseFrame, sendFrame, type LegSocket } from "./leg-socket.ts";
 import type { AudioFormat, MediaLeg, MediaLegEvents } from "./port.ts";

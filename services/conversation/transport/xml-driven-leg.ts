@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";

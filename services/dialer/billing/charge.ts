@@ -1,5 +1,5 @@
 import { parseCallPrices } from "../../../shared/call-prices.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { CostItem } from "../../../shared/contracts/leads.ts";
 import { pricePolled, priced } from "../call/call-state-machine.ts";
 import { handleOf, type CallDoc } from "../call/calls.model.ts";

@@ -1,6 +1,6 @@
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { fail } from "../../../shared/errors.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { isLive, requestHangUp } from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason, type StoredOrder } from "./calls.model.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";

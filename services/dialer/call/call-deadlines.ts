@@ -1,4 +1,4 @@
-import { plusMs, plusSeconds } from "../../../shared/clock.ts";
+import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { DIAL_TIMEOUT_MS } from "../carriers/carrier-port.ts";
 

@@ -1,5 +1,5 @@
-import { plusSeconds } from "../../../shared/clock.ts";
-import type { AttemptFacts, CarrierEnd, ConversationFacts } from "../../../shared/contracts/attempt.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import type { AttemptFacts, CarrierEnd, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { CallDoc, HangUpReason } from "./calls.model.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "./call-deadlines.ts";
 

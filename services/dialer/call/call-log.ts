@@ -1,4 +1,4 @@
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import type { Clocked } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
 

@@ -1,6 +1,6 @@
-import { plusMs } from "../../../shared/clock.ts";
-import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
-import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { CallDoc, CallState, HangUpReason, StoredOrder, MediaKind } from "./calls.model.ts";

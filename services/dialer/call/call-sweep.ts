@@ -1,8 +1,8 @@
 import pLimit from "p-limit";
-import { plusMs } from "../../../shared/clock.ts";
-import { RENEWALS_PER_LEASE } from "../../../shared/lease-keeper.ts";
-import { startLoop, type Loop } from "../../../shared/loop.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import { RENEWALS_PER_LEASE } from "../../../shared/time/lease-keeper.ts";
+import { startLoop, type Loop } from "../../../shared/time/loop.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";

@@ -1,9 +1,9 @@
 import { Schema } from "mongoose";
-import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
 
 /** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
@@ -108,7 +108,7 @@ export interface CallDoc {
   media?: MediaKind;
   /** Absent: it is not recorded. */
   recording?: StoredRecording;
-  /** Marks of its last transitions (shared/guarded-collection.ts). */
+  /** Marks of its last transitions (shared/database/guarded-collection.ts). */
   marks?: string[];
 }
 

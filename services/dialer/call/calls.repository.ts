@@ -1,9 +1,9 @@
 import type { Model } from "mongoose";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
-import { GuardedCollection } from "../../../shared/guarded-collection.ts";
-import { insertEach } from "../../../shared/unordered-insert.ts";
+import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
+import { insertEach } from "../../../shared/database/unordered-insert.ts";
 import { isSame, tombstone, type Transition } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { close } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { nextPricePoll } from "../billing/charge.ts";

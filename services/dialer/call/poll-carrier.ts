@@ -1,4 +1,4 @@
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import { endLocally, endsForVoicemail, giveUp, isLive, pollAgain, place, ownLease } from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";

@@ -1,6 +1,6 @@
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { endLocally, isLive, ownLease } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { finishCall } from "./close-call.ts";

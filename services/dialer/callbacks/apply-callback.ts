@@ -1,5 +1,5 @@
-import type { Provider } from "../../../shared/contracts/configuration.ts";
-import { crashPoint } from "../../../shared/crash.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
 import { endsForVoicemail, isLive, voicemailActionOf, nameLeg, progress } from "../call/call-state-machine.ts";
 import { handleOf, type CallDoc } from "../call/calls.model.ts";

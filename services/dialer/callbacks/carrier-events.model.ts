@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { CallbackKind, CallProgress, CarrierRecording, Price } from "../carriers/carrier-port.ts";
 
 /** A carrier's callback as it is kept: stored first, then applied. `_id` tells repeats: provider, call, kind, and sequence or hash of the body. */

@@ -1,5 +1,5 @@
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
-import { crashPoint } from "../../../shared/crash.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
 import { fail } from "../../../shared/errors.ts";
 import { parseCallRef, sha256 } from "../../../shared/ids.ts";
 import {

@@ -1,5 +1,5 @@
 import { isRecord } from "../../../shared/json.ts";
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import type { DialAnswer } from "./carrier-port.ts";
 
 /** System calls that fail before a byte of the request is sent. */

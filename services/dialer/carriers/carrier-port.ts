@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
-import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { Prepared, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
-import type { Env } from "../../../shared/env.ts";
-import type { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
+import type { Env } from "../../../shared/process/env.ts";
+import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 
 /** How long a dial request may take: longer ones count as "maybe placed". What is waited for after a lost answer is counted from it, so it is one for all carriers. */
 export const DIAL_TIMEOUT_MS = 15_000;

@@ -1,5 +1,5 @@
-import type { Provider } from "../../../shared/contracts/configuration.ts";
-import type { Env } from "../../../shared/env.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { CarrierPort } from "./carrier-port.ts";
 import { plivoCarrier } from "./plivo/carrier.ts";

@@ -1,10 +1,10 @@
 import type { ResultOf } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { sha256, uuidOf } from "../../../shared/ids.ts";
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import {
   callbackBase,
   type AnswerDocument,

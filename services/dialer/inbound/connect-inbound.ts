@@ -1,7 +1,7 @@
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { isLive, acceptInbound, setMediaKind, rejectInbound } from "../call/call-state-machine.ts";
 import type { CallDoc, StoredOrder } from "../call/calls.model.ts";
 import { callbackBase, type InboundCall, type InboundDecision } from "../carriers/carrier-port.ts";

@@ -1,8 +1,8 @@
 import { Schema } from "mongoose";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
-import type { BlockReason, InboundVerdict } from "../../../shared/contracts/inbound.ts";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** A call to one of our numbers as it is kept, taken or blocked. `_id` follows from the carrier's name for it, so that a webhook that comes twice is one call; an accepted one's lead has it too. */
 export interface InboundCallDoc {

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
-import { plusSeconds } from "../../../shared/clock.ts";
-import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";

@@ -1,7 +1,7 @@
 import { windowState } from "../../../shared/calling-window.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
-import type { BlockReason, InboundVerdict } from "../../../shared/contracts/inbound.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 
 /** All that a call to one of our numbers is judged by. */
 export interface InboundFacts {

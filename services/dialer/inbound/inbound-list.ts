@@ -1,6 +1,6 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { scopeOf } from "../../../shared/contracts/identity.ts";
-import type { InboundCallRecord } from "../../../shared/contracts/inbound.ts";
+import { scopeOf } from "../../../shared/contracts/records/identity.ts";
+import type { InboundCallRecord } from "../../../shared/contracts/records/inbound.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundCalls } from "./inbound-calls.repository.ts";

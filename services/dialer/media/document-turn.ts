@@ -1,7 +1,7 @@
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf } from "../../../shared/errors.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { Translated } from "../carriers/carrier-port.ts";
 import type { CallStore, Clocked, WithPeers } from "../deps.ts";
 

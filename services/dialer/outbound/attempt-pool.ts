@@ -1,8 +1,8 @@
 import { recencyCache } from "../../../shared/cache.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { taskSet, within } from "../../../shared/deadline.ts";
+import { taskSet, within } from "../../../shared/time/deadline.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { runAttempt, type AttemptDeps } from "./attempt.ts";
 
 /** Attempts between acceptance and the carrier's answer, per node. */

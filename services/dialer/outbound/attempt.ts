@@ -1,9 +1,9 @@
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import { crashPoint } from "../../../shared/crash.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { intent, isLive, isSame, notDialled } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import {

@@ -1,7 +1,7 @@
-import { exponentialMs, jitterMs } from "../../../shared/backoff.ts";
-import { plusMs, type Clock } from "../../../shared/clock.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
-import type { Log } from "../../../shared/log.ts";
+import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
+import { plusMs, type Clock } from "../../../shared/time/clock.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { Log } from "../../../shared/process/log.ts";
 import type { DialAnswer } from "../carriers/carrier-port.ts";
 
 /** State of the circuit breaker of one carrier account. It is open until `openUntilMs`. Times are monotonic milliseconds. */

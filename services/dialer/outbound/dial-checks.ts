@@ -1,4 +1,4 @@
-import { noFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";

@@ -1,5 +1,5 @@
-import { plusSeconds } from "../../../shared/clock.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";

@@ -1,8 +1,8 @@
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { crashPoint } from "../../../shared/crash.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { pollAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";

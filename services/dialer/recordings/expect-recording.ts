@@ -1,5 +1,5 @@
 import { BASE_PATH } from "../../../shared/base-path.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { isLive } from "../call/call-state-machine.ts";
 import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import { callbackBase, type CarrierRecording } from "../carriers/carrier-port.ts";

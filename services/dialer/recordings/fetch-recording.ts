@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import { startDeadline } from "../../../shared/deadline.ts";
+import { startDeadline } from "../../../shared/time/deadline.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 import type { Clocked, Draining, RecordingFiles, RecordingStore, WithCarriers } from "../deps.ts";
 import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFailure } from "./recording-state-machine.ts";

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { handleOf } from "../call/calls.model.ts";
 import type { Clocked, RecordingStore, WithCarriers } from "../deps.ts";
 import { recordingReported } from "./expect-recording.ts";

@@ -1,5 +1,5 @@
-import { plusMs, plusSeconds } from "../../../shared/clock.ts";
-import { exponentialMs } from "../../../shared/backoff.ts";
+import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
+import { exponentialMs } from "../../../shared/time/backoff.ts";
 import type { RecordingState } from "../../../shared/contracts/dialer.ts";
 import type { Transition } from "../call/call-state-machine.ts";
 import type { StoredRecording } from "../call/calls.model.ts";

@@ -1,5 +1,5 @@
-import { plusMs } from "../../../shared/clock.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { REPOLL_MS } from "../call/call-deadlines.ts";
 import type { InBackground, RecordingFiles } from "../deps.ts";
 import { reportAddress, type RecordingDeps } from "./expect-recording.ts";

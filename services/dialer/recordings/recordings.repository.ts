@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import { PROVIDERS } from "../../../shared/contracts/configuration.ts";
+import { PROVIDERS } from "../../../shared/contracts/records/configuration.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { Transition } from "../call/call-state-machine.ts";
 

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { Clocked, RecordingFiles, RecordingStore } from "../deps.ts";
 import { lost, uploaded, uploadFailed } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";

@@ -1,7 +1,7 @@
 import type { Bus } from "../../../shared/bus.ts";
 import { timedCache } from "../../../shared/cache.ts";
-import { MS_PER_SECOND, type Clock } from "../../../shared/clock.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 

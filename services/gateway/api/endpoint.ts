@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { ActionName, Bus, ParamsOf } from "../../../shared/bus.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "../http/body.ts";

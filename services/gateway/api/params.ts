@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { By } from "../../../shared/contracts/identity.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
 import { pathNames, type Row } from "../routes/row.ts";

@@ -1,4 +1,4 @@
-import { ROLES } from "../../../shared/contracts/identity.ts";
+import { ROLES } from "../../../shared/contracts/records/identity.ts";
 import type { Row } from "../routes/row.ts";
 
 /** The marks around the matrix in docs/api.md. */

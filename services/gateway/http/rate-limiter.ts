@@ -1,5 +1,5 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import { MS_PER_SECOND } from "../../../shared/clock.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /** What is left of an allowance after a request was counted. */
 export interface Allowance {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import ipaddr from "ipaddr.js";
-import type { Clock } from "../../../shared/clock.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
-import type { Env } from "../../../shared/env.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import { fixedWindowLimiter, type Allowance } from "./rate-limiter.ts";
 

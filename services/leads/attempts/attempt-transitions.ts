@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";

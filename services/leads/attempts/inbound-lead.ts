@@ -1,7 +1,7 @@
 import type { ParamsOf } from "../../../shared/bus.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
-import type { Explanation } from "../../../shared/contracts/explanation.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { Explanation } from "../../../shared/contracts/records/explanation.ts";
 import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
-import { plusSeconds } from "../../../shared/clock.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import type { LeadDeps } from "../deps.ts";
 import { settle } from "./attempt-transitions.ts";

@@ -1,5 +1,5 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";

@@ -1,6 +1,6 @@
 import type { PipelineStage } from "mongoose";
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { OUTCOMES } from "../rules/outcomes.ts";
 

@@ -1,6 +1,6 @@
 import type { ResultOf } from "../../../shared/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
-import type { TimelineEvent } from "../../../shared/contracts/lead-views.ts";
+import type { TimelineEvent } from "../../../shared/contracts/records/lead-views.ts";
 import type { DeliveryRecord } from "../../../shared/contracts/webhook.ts";
 import type { HistoryEntry, LeadDoc } from "../leads.model.ts";
 

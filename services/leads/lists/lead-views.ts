@@ -1,4 +1,10 @@
-import type { ClaimedLead, DueLead, LeadRecord, LeadSummary, WaitingLead } from "../../../shared/contracts/lead.ts";
+import type {
+  ClaimedLead,
+  DueLead,
+  LeadRecord,
+  LeadSummary,
+  WaitingLead,
+} from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueOf } from "../rules/queue-names.ts";
 import type { DueDoc } from "../queues/queues.repository.ts";

@@ -1,5 +1,5 @@
-import { plusSeconds } from "../../../shared/clock.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { refusal, type Refusal } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import type { LeadDoc } from "../leads.model.ts";

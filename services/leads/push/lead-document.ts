@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
-import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
-import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/lead.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
+import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";
 import { QUEUED_STATE, queuedHistory } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";

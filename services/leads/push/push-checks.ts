@@ -1,5 +1,5 @@
 import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import { inScope, scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { hasNulKey, merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";

@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /**
  * What an Idempotency-Key stands for: written before the lead, whose id it fixes. Whoever repeats the push finds the id and finishes the same insert, so that a

@@ -1,8 +1,8 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
-import { crashPoint } from "../../../shared/crash.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
 import { failAs, refusal, type Refusal } from "../../../shared/errors.ts";
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";

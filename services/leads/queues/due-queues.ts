@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
-import type { DueLead, QueueHead } from "../../../shared/contracts/lead.ts";
+import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
 import { drop } from "../rules/lead-state-machine.ts";
 import { toDue } from "../lists/lead-views.ts";
 import type { LeadDeps } from "../deps.ts";

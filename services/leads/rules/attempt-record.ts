@@ -1,4 +1,4 @@
-import type { AttemptFacts, Evaluation } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts, Evaluation } from "../../../shared/contracts/records/attempt.ts";
 
 /** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
 const CHECKS_KEPT = 10;

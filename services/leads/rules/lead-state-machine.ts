@@ -1,4 +1,4 @@
-import type { AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
 import { queueOf, type Queued } from "./queue-names.ts";

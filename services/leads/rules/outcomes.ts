@@ -1,4 +1,4 @@
-import type { AttemptFacts, CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts, CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 
 /** The closed list of outcomes that are not a template's own word, and whether one is tried again when a template says nothing else. */
 export const OUTCOMES = {

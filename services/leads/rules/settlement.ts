@@ -1,4 +1,4 @@
-import type { AttemptFacts, RetryPolicy } from "../../../shared/contracts/attempt.ts";
+import type { AttemptFacts, RetryPolicy } from "../../../shared/contracts/records/attempt.ts";
 import { isRetried, outcomeOf } from "./outcomes.ts";
 
 /** What becomes of a lead after an attempt. */

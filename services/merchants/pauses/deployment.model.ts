@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import { pauseSchema, type PauseDoc } from "./pause.model.ts";
 
 /** The one document that speaks for the deployment as a whole. It is made by the first pause. */

@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../../shared/contracts/identity.ts";
+import type { Scope } from "../../../shared/contracts/records/identity.ts";
 import { DEPLOYMENT_ID, type DeploymentDoc } from "./deployment.model.ts";
 import type { MerchantDoc } from "../merchants.model.ts";
 import { withinMerchants } from "../merchants.repository.ts";

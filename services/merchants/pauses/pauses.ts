@@ -1,6 +1,6 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { scopeOf, type By } from "../../../shared/contracts/identity.ts";
+import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { fail } from "../../../shared/errors.ts";
 import { DEPLOYMENT_ID } from "./deployment.model.ts";
@@ -8,7 +8,7 @@ import { merchantForChange, merchantView, merchantNotFound } from "../merchant-a
 import type { MerchantsRepository } from "../merchants.repository.ts";
 import { pauseView, type PauseDoc } from "./pause.model.ts";
 import type { PausesRepository } from "./pauses.repository.ts";
-import { refuseDeployment, refusePause } from "../permissions.ts";
+import { refuseDeployment, refusePause } from "../rules/permissions.ts";
 
 /** Pauses of a merchant's calls, or of the whole deployment's, as the service's actions take them. */
 export interface Pauses {

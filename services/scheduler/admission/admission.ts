@@ -1,4 +1,4 @@
-import { GATES, type GateName } from "../../../shared/contracts/explanation.ts";
+import { GATES, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { RULES, type DropOutcome, type GateInputs, type Ruling } from "./gates.ts";
 
 /** A gate and its ruling. */

@@ -1,5 +1,5 @@
-import type { Explanation, Gate } from "../../../shared/contracts/explanation.ts";
-import type { WaitingLead } from "../../../shared/contracts/lead.ts";
+import type { Explanation, Gate } from "../../../shared/contracts/records/explanation.ts";
+import type { WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import { admissionOf, judgeGates, type JudgedGate } from "./admission.ts";
 import type { GateInputs } from "./gates.ts";
 

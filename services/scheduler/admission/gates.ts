@@ -1,11 +1,11 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
-import type { GateName } from "../../../shared/contracts/explanation.ts";
-import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/lead.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { GateName } from "../../../shared/contracts/records/explanation.ts";
+import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
-import { permitsAt, type RateLimit, type WindowLog } from "../limits/sliding-window.ts";
+import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
 export type GateLead = Pick<WaitingLead, "status" | "due_at" | "created_at" | "execution_mode" | "phone_number"> &

@@ -1,8 +1,8 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
-import { carrierLimit, carrierWindowId, configurationWindowId, toRateLimit } from "./rate-limits.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import { carrierLimit, carrierWindowId, configurationWindowId, toRateLimit } from "./rules/rate-limits.ts";
 import type { Acquired, RateWindows } from "./rate-windows.repository.ts";
-import { permitsAt } from "./sliding-window.ts";
+import { permitsAt } from "./rules/sliding-window.ts";
 
 type Answer = ResultOf<"scheduler.grant">;
 

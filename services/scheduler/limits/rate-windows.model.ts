@@ -1,6 +1,6 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
-import type { WindowLog } from "./sliding-window.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import type { WindowLog } from "./rules/sliding-window.ts";
 
 /** A window's log as it is stored, under `provider:<word>` or `configuration:<id>`. `granted_at`: the last permit; `asked_at`: the database's clock when it was given. */
 export interface RateWindowDoc extends WindowLog {

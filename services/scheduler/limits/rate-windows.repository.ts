@@ -10,7 +10,7 @@ import {
   windowMs,
   type RateLimit,
   type WindowLog,
-} from "./sliding-window.ts";
+} from "./rules/sliding-window.ts";
 import type { RateWindowDoc } from "./rate-windows.model.ts";
 
 /** A permit by the database's clock: when it was asked for, and from when on it may be used; or from when on there is one. */

@@ -1,6 +1,6 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import type { Provider } from "../../../shared/contracts/configuration.ts";
-import type { QueueHead } from "../../../shared/contracts/lead.ts";
+import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { QueueHead } from "../../../shared/contracts/records/lead.ts";
 
 /** A queue and its owner; that never changes. */
 export type Queue = Omit<QueueHead, "due_at">;

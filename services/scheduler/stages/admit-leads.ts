@@ -1,7 +1,7 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
-import type { DueLead } from "../../../shared/contracts/lead.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import type { AdmissionInputs, QueueInputs } from "../admission-inputs.ts";
 import { admitLead, type Admission } from "../admission/admission.ts";
 import type { GateInputs } from "../admission/gates.ts";

@@ -1,6 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import { partyKey, partyOf, type AdmissionInputs, type QueueInputs } from "../admission-inputs.ts";
 import { admitQueue, type Admission } from "../admission/admission.ts";
 import type { LimitState, SlotAvailability } from "../admission/gates.ts";

@@ -1,5 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
-import type { ClaimedLead } from "../../../shared/contracts/lead.ts";
+import type { ClaimedLead } from "../../../shared/contracts/records/lead.ts";
 import type { StageResult } from "../dispositions.ts";
 import type { ReservedLead } from "./reserve-slots.ts";
 

@@ -1,7 +1,7 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { QueueInputs } from "../admission-inputs.ts";
 import type { Deferred, StageResult } from "../dispositions.ts";
 

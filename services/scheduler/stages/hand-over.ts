@@ -1,10 +1,10 @@
 import pLimit from "p-limit";
 import type { ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { isFailure } from "../../../shared/errors.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { ringableState } from "../admission/gates.ts";
 import type { ClaimedAttempt, Deferred, StageResult } from "../dispositions.ts";
-import { rateLimitOf } from "../limits/rate-limits.ts";
+import { rateLimitOf } from "../limits/rules/rate-limits.ts";
 import type { WonLead } from "./claim.ts";
 
 /** What the stage needs. */

@@ -1,13 +1,13 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
-import { plusMs } from "../../../shared/clock.ts";
-import type { DueLead } from "../../../shared/contracts/lead.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import { PERMIT_AHEAD_MS, type LimitState } from "../admission/gates.ts";
 import type { Deferred, StageResult } from "../dispositions.ts";
 import { fairShares, type Supply, type Turns } from "../fairness/fair-shares.ts";
 import type { InFlightReservations } from "../limits/in-flight-reservations.ts";
-import { carrierWindowId, configurationWindowId } from "../limits/rate-limits.ts";
-import { permitsAt } from "../limits/sliding-window.ts";
+import { carrierWindowId, configurationWindowId } from "../limits/rules/rate-limits.ts";
+import { permitsAt } from "../limits/rules/sliding-window.ts";
 import type { OpenQueue } from "./admit-queues.ts";
 import { lookAheadMs } from "./scan.ts";
 

@@ -1,6 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { chunks } from "../../../shared/batching.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { Queue, QueueSchedule } from "../memory/queue-schedule.ts";
 
 /** What the stage needs. */

@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { DeliveryRecord, DeliveryState, ListedDelivery } from "../../../shared/contracts/webhook.ts";
 
 /** A report on its way. `_id` is the webhook-id, stable over all tries; `body` the exact bytes, written once. `next_try_at` is absent once it is over. */

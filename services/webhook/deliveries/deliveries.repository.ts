@@ -1,9 +1,9 @@
 import type { Model } from "mongoose";
-import { within, type Scope } from "../../../shared/contracts/identity.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../../shared/contracts/webhook.ts";
 import { batched } from "../../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
-import { insertNew } from "../../../shared/unordered-insert.ts";
+import { insertNew } from "../../../shared/database/unordered-insert.ts";
 import type { BodilessDelivery, DeliveryDoc } from "./deliveries.model.ts";
 import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 

@@ -1,5 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";

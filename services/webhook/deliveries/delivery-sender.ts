@@ -1,7 +1,7 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
-import { crashPoint } from "../../../shared/crash.ts";
-import { taskSet } from "../../../shared/deadline.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { crashPoint } from "../../../shared/process/crash.ts";
+import { taskSet } from "../../../shared/time/deadline.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { recordTry } from "../rules/delivery-state-machine.ts";
@@ -9,7 +9,7 @@ import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
 import type { PauseChange } from "../hosts/host-records.ts";
 import type { Secrets } from "../secrets/secrets.repository.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
-import { sign } from "../rules/signature.ts";
+import { sign } from "../rules/webhook-signature.ts";
 import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delivery-verdict.ts";
 
 const MS_PER_SECOND = 1000;

@@ -1,5 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
-import { plusMs } from "../../../shared/clock.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";

@@ -1,7 +1,7 @@
-import type { Clock } from "../../../shared/clock.ts";
-import type { Resolve } from "../../../shared/egress.ts";
-import { addressRefusal, type AddressPolicy } from "../../../shared/egress-address.ts";
-import { egressClient, type EgressFailure } from "../../../shared/egress-request.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { Resolve } from "../../../shared/egress/egress-agent.ts";
+import { addressRefusal, type AddressPolicy } from "../../../shared/egress/egress-address.ts";
+import { egressClient, type EgressFailure } from "../../../shared/egress/egress-request.ts";
 import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** One signed request, ready to go. */

@@ -1,5 +1,5 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 

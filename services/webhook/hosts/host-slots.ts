@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { hostRecords, MAX_HOSTS, type HostRecords, type PauseChange } from "./host-records.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 

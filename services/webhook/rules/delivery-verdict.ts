@@ -1,4 +1,4 @@
-import { jitterMs } from "../../../shared/backoff.ts";
+import { jitterMs } from "../../../shared/time/backoff.ts";
 
 /** What came of one try: an HTTP status with its Retry-After (seconds), or no answer at all. */
 export type TryResult =

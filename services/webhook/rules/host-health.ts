@@ -1,4 +1,4 @@
-import { exponentialMs, jitterMs } from "../../../shared/backoff.ts";
+import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
 import type { TryResult } from "./delivery-verdict.ts";
 
 /** How a host has been doing: failures in a row, and once there were too many, until when it is left alone (monotonic milliseconds) and how often it was in a row. */

@@ -1,6 +1,6 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
-import { inScope, scopeOf } from "../../../shared/contracts/identity.ts";
+import { inScope, scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Owner, Secrets } from "./secrets.repository.ts";
 

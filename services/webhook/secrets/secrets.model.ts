@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import { SCHEMA_OPTIONS } from "../../../shared/mongo.ts";
+import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /** Signing secrets of a merchant (`merchant:<id>`) or reseller (`reseller:<id>`), newest first; an older one is valid until its end, so that receivers can change over. */
 export interface SecretsDoc {

@@ -1,10 +1,10 @@
 import type { Model } from "mongoose";
 import { recencyCache } from "../../../shared/cache.ts";
-import { plusSeconds, type Clock } from "../../../shared/clock.ts";
+import { plusSeconds, type Clock } from "../../../shared/time/clock.ts";
 import { fail, isDuplicateKey } from "../../../shared/errors.ts";
 import type { Ids } from "../../../shared/ids.ts";
 import type { SecretsDoc } from "./secrets.model.ts";
-import { SECRET_PREFIX } from "../rules/signature.ts";
+import { SECRET_PREFIX } from "../rules/webhook-signature.ts";
 
 /** Whose secret signs. */
 export interface Owner {

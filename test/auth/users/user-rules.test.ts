@@ -5,7 +5,7 @@ import {
   refuseScope,
   type UserScope,
 } from "../../../services/auth/users/user-rules.ts";
-import { ROLES } from "../../../shared/contracts/identity.ts";
+import { ROLES } from "../../../shared/contracts/records/identity.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 
 const place = (

@@ -1,7 +1,7 @@
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
-import { maskPhone } from "../../../shared/log.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
 import {
   asAdmin,
   asMerchant,

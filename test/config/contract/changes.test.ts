@@ -1,7 +1,7 @@
 import { MongoClient } from "mongodb";
 import config from "../../../services/config/config.service.ts";
 import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
-import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/template.ts";
+import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/records/template.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
 import {
   asAdmin,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import config from "../../../services/config/config.service.ts";
-import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
-import type { TemplateInput } from "../../../shared/contracts/template.ts";
+import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { asAdmin, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 

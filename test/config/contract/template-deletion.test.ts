@@ -1,8 +1,8 @@
 import { MongoClient } from "mongodb";
 import config from "../../../services/config/config.service.ts";
 import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
-import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
-import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/template.ts";
+import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
+import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/records/template.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
 import { asAdmin, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 

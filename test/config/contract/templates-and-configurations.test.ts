@@ -1,8 +1,8 @@
 import config from "../../../services/config/config.service.ts";
 import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
-import type { ConfigurationInput } from "../../../shared/contracts/configuration.ts";
-import type { TemplateInput } from "../../../shared/contracts/template.ts";
+import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import {
   asAdmin,
   asMerchant,

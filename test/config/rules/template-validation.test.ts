@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { sampleTemplates } from "../../../local/tools/sample/templates.ts";
 import { templateIssues } from "../../../services/config/rules/template-validation.ts";
-import type { FlowFunction, FlowNode, TemplateInput } from "../../../shared/contracts/template.ts";
+import type { FlowFunction, FlowNode, TemplateInput } from "../../../shared/contracts/records/template.ts";
 
 const fn = (over: Partial<FlowFunction> & { name: string }): FlowFunction => ({
   description: "what it is for",

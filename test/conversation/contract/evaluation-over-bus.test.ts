@@ -3,10 +3,10 @@ import { callEvaluations, type CallEvaluations } from "../../../services/convers
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
-import { systemClock } from "../../../shared/clock.ts";
-import type { Evaluation, ConversationFacts } from "../../../shared/contracts/attempt.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
-import { rootLog } from "../../../shared/log.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { rootLog } from "../../../shared/process/log.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";

@@ -3,8 +3,8 @@ import { pino } from "pino";
 import { startModels } from "../../../local/models/server.ts";
 import { deploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
 import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
-import { systemClock } from "../../../shared/clock.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 
 const MODEL = "callagent-sim";
 const TEXT = "Good day Ada. Is Monday fine?";

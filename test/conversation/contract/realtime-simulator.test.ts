@@ -13,7 +13,7 @@ import {
 import { memoryLeg } from "../fixtures/memory-leg.ts";
 import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
-import { systemClock } from "../../../shared/clock.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import { PAYLOAD, testFlow } from "../../fixtures/flow-template.ts";
 
 const RATE = 8000;

@@ -1,5 +1,5 @@
 import conversation from "../../../services/conversation/conversation.service.ts";
-import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { conversationStage } from "../fixtures/conversation-stage.ts";
 import type { ScriptedModel } from "../fixtures/scripted-model.ts";

@@ -11,9 +11,9 @@ import {
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import type { VoicemailAction } from "../../../shared/contracts/configuration.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import { outcomeOf, isRetried } from "../../../services/leads/rules/outcomes.ts";
-import { noFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import { answer, heard, PAYLOAD, started, testFlow } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 

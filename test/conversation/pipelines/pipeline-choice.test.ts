@@ -4,7 +4,7 @@ import {
   mediaKindOf,
   type PipelineEnv,
 } from "../../../services/conversation/pipelines/pipeline-choice.ts";
-import type { Engine, ModelUses } from "../../../shared/contracts/models.ts";
+import type { Engine, ModelUses } from "../../../shared/contracts/records/models.ts";
 
 const STT = { STT_BASE_URL: "http://stt/v1" };
 const TTS = { TTS_BASE_URL: "http://tts/v1" };

@@ -7,7 +7,7 @@ import {
   shutdownDateOf,
   deprecationsIn,
 } from "../../../services/conversation/providers/model-deprecations.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 
 const RESOURCES = join(ROOT, "node_modules", "openai", "resources");
 const FILES = [

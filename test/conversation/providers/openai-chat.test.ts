@@ -3,7 +3,7 @@ import { modelAddresses, socketBase, webBase } from "../../../services/conversat
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import type { ChatRequest } from "../../../services/conversation/providers/port.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { answer, heard, play, started, testFlow } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

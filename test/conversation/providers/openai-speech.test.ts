@@ -3,7 +3,7 @@ import { openAiSpeech } from "../../../services/conversation/providers/tts/opena
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
 import { audioDecoder } from "../../../services/conversation/providers/tts/audio-decoder.ts";
 import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";
-import { systemClock, type Clock } from "../../../shared/clock.ts";
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { startScriptedAudio, type ScriptedAudio } from "../fixtures/scripted-audio.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 

@@ -4,7 +4,7 @@ import type { ModelError, TranscriptionModel } from "../../../services/conversat
 import { realtimeTranscription } from "../../../services/conversation/providers/stt/realtime-transcription.ts";
 import type { RealtimeDialect } from "../../../services/conversation/providers/stt/transcription-stream.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
-import { systemClock, type Clock } from "../../../shared/clock.ts";
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const RATE = 8000;

@@ -11,7 +11,7 @@ import { ModelError } from "../../../services/conversation/providers/port.ts";
 import { quietestCut } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { segmentedTranscription } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { readWav } from "../../../services/conversation/audio/wav.ts";
-import { systemClock, type Clock } from "../../../shared/clock.ts";
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { startScriptedAudio, type ScriptedAudio } from "../fixtures/scripted-audio.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 

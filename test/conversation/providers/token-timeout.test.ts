@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { ModelError } from "../../../services/conversation/providers/port.ts";
 import { deploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 import { startScriptedModel } from "../fixtures/scripted-model.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

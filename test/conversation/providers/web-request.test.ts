@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { webRequester } from "../../../services/conversation/providers/web-request.ts";
-import { systemClock } from "../../../shared/clock.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 
 describe("web requests of functions", () => {
   test.each([

@@ -5,10 +5,10 @@ import { startSession, type SessionDeps } from "../../../services/conversation/s
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
-import type { ConversationFacts } from "../../../shared/contracts/attempt.ts";
+import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Bus } from "../../../shared/bus.ts";
-import type { Log } from "../../../shared/log.ts";
-import { readEnv } from "../../../shared/env.ts";
+import type { Log } from "../../../shared/process/log.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { testFlow, flowTemplate } from "../../fixtures/flow-template.ts";

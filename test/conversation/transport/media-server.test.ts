@@ -4,8 +4,8 @@ import {
   startMediaServer,
 } from "../../../services/conversation/transport/media-server.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
-import { readEnv } from "../../../shared/env.ts";
-import { rootLog } from "../../../shared/log.ts";
+import { readEnv } from "../../../shared/process/env.ts";
+import { rootLog } from "../../../shared/process/log.ts";
 
 describe("the address of a socket", () => {
   const token = "0123456789abcdef0123456789abcdef";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { carrierItem, tableItem, conversationSeconds } from "../../../services/dialer/billing/cost-item.ts";
 import { parseCallPrices, pricePerMinute } from "../../../shared/call-prices.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 
 const TABLE = "US=0.014,GB=0.02,*=0.05";
 const at = (seconds: number): Date => new Date(Date.parse("2026-11-21T12:00:00Z") + seconds * 1000);

@@ -7,7 +7,7 @@ import { refusalReason } from "../../../services/dialer/media/media-joined.ts";
 import { nextPollAt, overdue } from "../../../services/dialer/call/poll-carrier.ts";
 import { dueAfterPlacing, notFoundAfter, ringSeconds } from "../../../services/dialer/call/call-deadlines.ts";
 import { Failure } from "../../../shared/errors.ts";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
 const at = (seconds: number): Date => plusSeconds(NOW, seconds);

@@ -1,5 +1,5 @@
 import { createCarriers } from "../../../services/dialer/carriers/carrier-registry.ts";
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 
 const TWILIO = { TWILIO_ACCOUNT_SID: `AC${"1".repeat(32)}`, TWILIO_AUTH_TOKEN: "token-1" };
 const PLIVO = { PROVIDER_TWO: "plivo", PLIVO_AUTH_ID: "MAXXXXXXXXXXXXXXXXXX", PLIVO_AUTH_TOKEN: "token-2" };

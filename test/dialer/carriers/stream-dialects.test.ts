@@ -3,7 +3,7 @@ import { Value } from "typebox/value";
 import { plivoStream } from "../../../services/dialer/carriers/plivo/stream.ts";
 import { telnyxStream } from "../../../services/dialer/carriers/telnyx/stream.ts";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
-import { StreamDialect } from "../../../shared/contracts/stream-dialect.ts";
+import { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 
 test.each([
   ["Twilio", twilioStream],

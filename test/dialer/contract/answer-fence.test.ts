@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { plusSeconds } from "../../../shared/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { randomUUID } from "node:crypto";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Price } from "../../../services/dialer/carriers/carrier-port.ts";
-import { plusMs, plusSeconds } from "../../../shared/clock.ts";
+import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { asMerchant } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

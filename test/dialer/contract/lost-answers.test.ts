@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { intent } from "../../../services/dialer/call/call-state-machine.ts";
-import { plusMs, plusSeconds } from "../../../shared/clock.ts";
+import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
 import { RULES, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";

@@ -3,7 +3,7 @@ import { acceptInbound, rejectInbound } from "../../../services/dialer/call/call
 import { factsOf } from "../../../services/dialer/call/call-facts.ts";
 import { blocked, judgeInbound, type InboundFacts } from "../../../services/dialer/inbound/inbound-gate.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { isUuid, uuidOf } from "../../../shared/ids.ts";
 
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";

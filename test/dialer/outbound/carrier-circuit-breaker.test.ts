@@ -5,8 +5,8 @@ import {
   createCarrierBreakers,
   type BreakerState,
 } from "../../../services/dialer/outbound/carrier-circuit-breaker.ts";
-import { readEnv } from "../../../shared/env.ts";
-import { rootLog } from "../../../shared/log.ts";
+import { readEnv } from "../../../shared/process/env.ts";
+import { rootLog } from "../../../shared/process/log.ts";
 
 const placed = (queued_ms = 0): DialAnswer => ({ kind: "placed", call_id: "CA1", queued_ms });
 const down: DialAnswer = { kind: "not_placed", retry_after_seconds: null, reason: "refused connection" };

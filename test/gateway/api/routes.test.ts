@@ -5,7 +5,7 @@ import { verdictOf } from "../../../services/gateway/health.ts";
 import { coerce, paramsReader } from "../../../services/gateway/api/params.ts";
 import { inMatchingOrder, ROUTES } from "../../../services/gateway/routes/index.ts";
 import { pathNames, refuse, type Row } from "../../../services/gateway/routes/row.ts";
-import type { By } from "../../../shared/contracts/identity.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 
 const by: By = asAdmin;

@@ -4,7 +4,7 @@ import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
-import { GATES } from "../../../shared/contracts/explanation.ts";
+import { GATES } from "../../../shared/contracts/records/explanation.ts";
 import { setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** GET /leads/{lead_id}/explain with the scheduler itself; the template's calling is switched off, so that nothing is dialled. */

@@ -1,4 +1,4 @@
-import { readEnv } from "../../../shared/env.ts";
+import { readEnv } from "../../../shared/process/env.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "../../../services/gateway/http/cors.ts";
 

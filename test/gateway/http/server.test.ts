@@ -1,11 +1,11 @@
 import { request } from "node:http";
 import { ServiceBroker } from "moleculer";
 import gateway from "../../../services/gateway/gateway.service.ts";
-import { systemClock } from "../../../shared/clock.ts";
-import { readEnv } from "../../../shared/env.ts";
-import { provideDeps } from "../../../shared/process-deps.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { readEnv } from "../../../shared/process/env.ts";
+import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
-import { rootLog } from "../../../shared/log.ts";
+import { rootLog } from "../../../shared/process/log.ts";
 import { AjvValidator } from "../../../shared/validator.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";

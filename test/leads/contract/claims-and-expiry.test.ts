@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { DueLead } from "../../../shared/contracts/lead.ts";
+import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { leadsStage, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import mongoose from "mongoose";
 import { MongoClient, type Document } from "mongodb";
-import { noFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
-import type { DueLead, QueueHead } from "../../../shared/contracts/lead.ts";
+import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { freshDatabase, until as eventually } from "../../../local/harness/stage.ts";
 import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";

@@ -3,7 +3,7 @@ import {
   type AttemptFacts,
   type Evaluation,
   type ConversationFacts,
-} from "../../../shared/contracts/attempt.ts";
+} from "../../../shared/contracts/records/attempt.ts";
 import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import { asMerchant, until } from "../../../local/harness/stage.ts";
 import { claimSeen, dueLead, leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";

@@ -1,5 +1,5 @@
 import leads from "../../../services/leads/leads.service.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { fail } from "../../../shared/errors.ts";
 import { asAdmin, asMerchant, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { resolvesPushes } from "../../fixtures/push-resolution.ts";

@@ -1,4 +1,4 @@
-import { noFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { asMerchant, freshDatabase } from "../../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../../local/harness/tcp-proxy.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { noFacts } from "../../../shared/contracts/attempt.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import { asMerchant } from "../../../local/harness/stage.ts";
 import { claimSeen, dueLead, leadsStage, M, PHONE, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
 

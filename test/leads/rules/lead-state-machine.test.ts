@@ -1,5 +1,5 @@
-import { noFacts } from "../../../shared/contracts/attempt.ts";
-import type { LeadStatus } from "../../../shared/contracts/lead.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
 import * as machine from "../../../services/leads/rules/lead-state-machine.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { toDue, toEventData, totalCost } from "../../../services/leads/lists/lead-views.ts";

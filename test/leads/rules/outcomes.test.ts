@@ -5,7 +5,7 @@ import {
   noFacts,
   type AttemptFacts,
   type ConversationFacts,
-} from "../../../shared/contracts/attempt.ts";
+} from "../../../shared/contracts/records/attempt.ts";
 import { droppedEarly, isRetried, OUTCOMES, outcomeOf } from "../../../services/leads/rules/outcomes.ts";
 import { settle } from "../../../services/leads/rules/settlement.ts";
 

@@ -3,7 +3,7 @@ import { parse } from "csv-parse/sync";
 import { isValidPhoneNumber } from "libphonenumber-js/max";
 import type { SampleFunction, SampleNode, SampleTemplate } from "../../../local/tools/sample/template.ts";
 import { BLACKLISTED_NUMBER, sampleTemplates } from "../../../local/tools/sample/templates.ts";
-import { TemplateInput } from "../../../shared/contracts/template.ts";
+import { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 const LEADS_FILE = new URL("../../../local/tools/sample/leads.csv", import.meta.url);

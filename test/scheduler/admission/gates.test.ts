@@ -1,7 +1,7 @@
 import { admitLead, judgeGates } from "../../../services/scheduler/admission/admission.ts";
 import { explain } from "../../../services/scheduler/admission/explanation.ts";
 import { PERMIT_AHEAD_MS, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
-import { GATES, type GateName } from "../../../shared/contracts/explanation.ts";
+import { GATES, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { configured, full, gateInputs, later, limited, NOW, PAUSE, plan, waiting } from "../fixtures/gate-inputs.ts";
 
 describe("each gate defers, drops or lets pass by itself", () => {

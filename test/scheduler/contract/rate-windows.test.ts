@@ -1,9 +1,14 @@
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
 import { rateWindowSchema } from "../../../services/scheduler/limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "../../../services/scheduler/limits/rate-windows.repository.ts";
-import { layoutFor, permitsAt, windowMs, type RateLimit } from "../../../services/scheduler/limits/sliding-window.ts";
+import {
+  layoutFor,
+  permitsAt,
+  windowMs,
+  type RateLimit,
+} from "../../../services/scheduler/limits/rules/sliding-window.ts";
 import type { ResultOf } from "../../../shared/bus.ts";
-import { openStore, type Store } from "../../../shared/mongo.ts";
+import { openStore, type Store } from "../../../shared/database/mongo.ts";
 import { freshDatabase, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;

@@ -6,7 +6,7 @@ import {
   windowMs,
   withLayout,
   type WindowLog,
-} from "../../../services/scheduler/limits/sliding-window.ts";
+} from "../../../services/scheduler/limits/rules/sliding-window.ts";
 
 describe("a sliding-window log", () => {
   const permits = fc

@@ -1,4 +1,4 @@
-import type { CarrierEnd } from "../../../shared/contracts/attempt.ts";
+import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
 import type { CallProgress, CarrierCall, DialRequest } from "../../../services/dialer/carriers/carrier-port.ts";
 import type { Stage } from "../engine/process.ts";

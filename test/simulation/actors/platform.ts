@@ -1,7 +1,7 @@
-import type { By } from "../../../shared/contracts/identity.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/configuration.ts";
+import type { By } from "../../../shared/contracts/records/identity.ts";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
-import type { TemplateRecord } from "../../../shared/contracts/template.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";
 import type { SimBus } from "../engine/bus.ts";
 import { Process, simulatedIds, type Stage } from "../engine/process.ts";

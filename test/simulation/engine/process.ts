@@ -1,6 +1,6 @@
-import type { Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Ids } from "../../../shared/ids.ts";
-import type { Log } from "../../../shared/log.ts";
+import type { Log } from "../../../shared/process/log.ts";
 import { calm, type Faults, type Tally } from "../checks/faults.ts";
 import type { Life, World } from "./world.ts";
 

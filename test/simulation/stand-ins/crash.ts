@@ -1,6 +1,6 @@
 import { currentLife, theScene } from "../engine/scene.ts";
 
-/** In place of shared/crash.ts: at any named point the process may die, by chance. */
+/** In place of shared/process/crash.ts: at any named point the process may die, by chance. */
 export function crashPoint(_env: unknown, point: string): void {
   const { stage } = theScene();
   const life = currentLife();

@@ -1,11 +1,11 @@
-import type { Store } from "../../../shared/mongo.ts";
+import type { Store } from "../../../shared/database/mongo.ts";
 import { currentLife, theScene } from "../engine/scene.ts";
 import { storeAccess } from "../engine/database.ts";
 import { simulatedModel } from "../engine/simulated-model.ts";
 
-export * from "../../../shared/mongo.ts";
+export * from "../../../shared/database/mongo.ts";
 
-/** In place of shared/mongo.ts's: the models of a process over the simulated database. */
+/** In place of shared/database/mongo.ts's: the models of a process over the simulated database. */
 export function openStore(): Store {
   const { stage, database, change } = theScene();
   const run = storeAccess(stage, currentLife(), change);

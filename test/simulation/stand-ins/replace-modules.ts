@@ -4,8 +4,8 @@ const ROOT = new URL("../../../", import.meta.url);
 
 /** The leaf modules that touch the outside, and their stand-ins. Everything above them is the code that ships. */
 export const REPLACED: Record<string, string> = {
-  "shared/mongo.ts": "mongo.ts",
-  "shared/crash.ts": "crash.ts",
+  "shared/database/mongo.ts": "mongo.ts",
+  "shared/process/crash.ts": "crash.ts",
   "services/dialer/carriers/carrier-registry.ts": "carrier-registry.ts",
   "services/webhook/deliveries/webhook-request.ts": "webhook-request.ts",
   "services/conversation/transport/media-server.ts": "media-server.ts",

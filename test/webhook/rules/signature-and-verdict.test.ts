@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
-import { isPublicAddress, addressRefusal } from "../../../shared/egress-address.ts";
-import { sign } from "../../../services/webhook/rules/signature.ts";
+import { isPublicAddress, addressRefusal } from "../../../shared/egress/egress-address.ts";
+import { sign } from "../../../services/webhook/rules/webhook-signature.ts";
 import {
   MAX_RETRY_AFTER_MS,
   retryAfterSeconds,

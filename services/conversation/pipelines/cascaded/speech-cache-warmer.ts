@@ -1,5 +1,5 @@
-import type { Clock } from "../../../../shared/clock.ts";
-import type { TemplateRecord } from "../../../../shared/contracts/template.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
+import type { TemplateRecord } from "../../../../shared/contracts/records/template.ts";
 import { render } from "../../../../shared/placeholders.ts";
 import { phrasesFor } from "../../dialogue/phrases.ts";
 import { fillers } from "../../providers/tts/fillers.ts";

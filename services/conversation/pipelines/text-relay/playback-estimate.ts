@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 
 /** Synthesis begins this much after the text was sent. */

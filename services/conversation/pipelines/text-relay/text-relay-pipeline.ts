@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
 import { startTimer } from "../../timer.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import type { ModelCall } from "../../dialogue/chat-messages.ts";
-import { startDeadline } from "../../../../shared/deadline.ts";
+import { startDeadline } from "../../../../shared/time/deadline.ts";
 import { startTimer } from "../../timer.ts";
 import { abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";

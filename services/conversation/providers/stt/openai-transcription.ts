@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import { wavOf } from "../../audio/wav.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";

@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { failover, type FailoverListener } from "../failover.ts";
 import type { SpeechModel } from "../port.ts";

@@ -1,4 +1,4 @@
-import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
+import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
 
 /** Plivo's words for a call that is over, in ours (CallStatus of callbacks, call_state of records). */
 const STATUS_ENDS: Record<string, CarrierEnd> = {

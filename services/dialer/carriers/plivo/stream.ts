@@ -1,4 +1,4 @@
-import type { StreamDialect } from "../../../../shared/contracts/stream-dialect.ts";
+import type { StreamDialect } from "../../../../shared/contracts/records/stream-dialect.ts";
 
 /**
  * Plivo's audio streaming (https://www.plivo.com/docs/voice/concepts/audio-streaming). Nothing comes back of audio that was cleared. The stream names the call's leg, but the

@@ -1,4 +1,4 @@
-import type { CarrierEnd } from "../../../../shared/contracts/attempt.ts";
+import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
 import { fail } from "../../../../shared/errors.ts";
 import {
   bareTranslation,

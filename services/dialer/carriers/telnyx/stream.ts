@@ -1,4 +1,4 @@
-import type { StreamDialect } from "../../../../shared/contracts/stream-dialect.ts";
+import type { StreamDialect } from "../../../../shared/contracts/records/stream-dialect.ts";
 
 /**
  * Telnyx's media streaming (https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming). Frames may come out of order; there is no message for DTMF, but a

@@ -1,4 +1,4 @@
-import type { StreamDialect } from "../../../../shared/contracts/stream-dialect.ts";
+import type { StreamDialect } from "../../../../shared/contracts/records/stream-dialect.ts";
 
 /** Twilio's Media Streams (https://www.twilio.com/docs/voice/media-streams/websocket-messages): no message for DTMF; marks that were cleared come back. */
 export const twilioStream: StreamDialect = {

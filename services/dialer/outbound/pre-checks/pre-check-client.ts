@@ -1,7 +1,7 @@
-import { exponentialMs } from "../../../../shared/backoff.ts";
-import type { Clock } from "../../../../shared/clock.ts";
-import type { AddressPolicy } from "../../../../shared/egress-address.ts";
-import { egressClient, type EgressFailure } from "../../../../shared/egress-request.ts";
+import { exponentialMs } from "../../../../shared/time/backoff.ts";
+import type { Clock } from "../../../../shared/time/clock.ts";
+import type { AddressPolicy } from "../../../../shared/egress/egress-address.ts";
+import { egressClient, type EgressFailure } from "../../../../shared/egress/egress-request.ts";
 import type { Outgoing } from "./pre-check-request.ts";
 import { isSuccess, type Answer } from "./pre-check-verdict.ts";
 

@@ -1,9 +1,9 @@
-import { plusSeconds } from "../../../../shared/clock.ts";
-import { noFacts } from "../../../../shared/contracts/attempt.ts";
+import { plusSeconds } from "../../../../shared/time/clock.ts";
+import { noFacts } from "../../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
-import { startDeadline } from "../../../../shared/deadline.ts";
-import { keepLease } from "../../../../shared/lease-keeper.ts";
-import { errorForLog } from "../../../../shared/log.ts";
+import { startDeadline } from "../../../../shared/time/deadline.ts";
+import { keepLease } from "../../../../shared/time/lease-keeper.ts";
+import { errorForLog } from "../../../../shared/process/log.ts";
 import type { Clocked, Configured, Dialling, Draining, WithPeers } from "../../deps.ts";
 import { releaseForShutdown, type EarlyStop } from "../early-stop.ts";
 import { judge, readsJson, whatNext, type Answer, type Judgement, type PreCheckResult } from "./pre-check-verdict.ts";

@@ -18,7 +18,7 @@ import dialer from "../../../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
-import { openStore } from "../../../../shared/mongo.ts";
+import { openStore } from "../../../../shared/database/mongo.ts";
 import { setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
 
 const HOUR_MS = 3_600_000;

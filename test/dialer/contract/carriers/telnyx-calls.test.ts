@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { DEFAULT_TELNYX_ACCOUNT } from "../../../../local/carriers/server.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
-import { systemClock } from "../../../../shared/clock.ts";
+import { systemClock } from "../../../../shared/time/clock.ts";
 import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../../fixtures/dialer-stage.ts";
 
 let d: DialerStage;

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { randomUUID } from "node:crypto";
 import type { CallRow } from "../../../../local/carriers/ledger/call-rows.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
-import { systemClock } from "../../../../shared/clock.ts";
-import type { ConfigurationRecord } from "../../../../shared/contracts/configuration.ts";
-import type { InboundCallRecord } from "../../../../shared/contracts/inbound.ts";
+import { systemClock } from "../../../../shared/time/clock.ts";
+import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
+import type { InboundCallRecord } from "../../../../shared/contracts/records/inbound.ts";
 import { fail } from "../../../../shared/errors.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { asAdmin, until } from "../../../../local/harness/stage.ts";

@@ -16,7 +16,7 @@ import type { InboundCallDoc } from "../../../../services/dialer/inbound/inbound
 import dialer from "../../../../services/dialer/dialer.service.ts";
 import type { ParamsOf } from "../../../../shared/bus.ts";
 import type { InboundPlan } from "../../../../shared/contracts/config.ts";
-import type { ConfigurationRecord } from "../../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { setStage, standIn, type Stage } from "../../../../local/harness/stage.ts";

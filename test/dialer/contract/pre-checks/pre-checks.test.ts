@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { plusSeconds } from "../../../../shared/clock.ts";
+import { plusSeconds } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { refOf, setDialerStage, toldIs, type DialerStage } from "../../fixtures/dialer-stage.ts";

@@ -9,8 +9,8 @@ import {
 import { WAV_HEADER_BYTES } from "../../../../services/conversation/recording/wav-file.ts";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
-import { readEnv } from "../../../../shared/env.ts";
-import { rootLog } from "../../../../shared/log.ts";
+import { readEnv } from "../../../../shared/process/env.ts";
+import { rootLog } from "../../../../shared/process/log.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { StoredRecording } from "../../../../services/dialer/call/calls.model.ts";
-import { plusMs } from "../../../../shared/clock.ts";
+import { plusMs } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs, refOf, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";

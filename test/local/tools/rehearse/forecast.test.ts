@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { forecast, type Rehearsal, type World } from "../../../../local/tools/rehearse/forecast.ts";
 import { createHeap } from "../../../../local/tools/rehearse/time-heap.ts";
 import { windowState } from "../../../../shared/calling-window.ts";
-import type { ConfigurationRecord } from "../../../../shared/contracts/configuration.ts";
+import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 
 const ID = "7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00";
 const DAY = 86_400;

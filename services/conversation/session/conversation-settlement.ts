@@ -1,0 +1,92 @@
+import type { Bus } from "../../../shared/bus.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
+import type { AttemptLease } from "./attempt-lease.ts";
+import type { SessionDoc } from "./sessions.model.ts";
+import type { SessionsRepository } from "./sessions.repository.ts";
+
+/** What a settlement is made with. */
+export interface SettlementDeps {
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  sessions: SessionsRepository;
+  evaluations: Pick<CallEvaluations, "settle">;
+  lease: AttemptLease;
+}
+
+/** A session that has ended. `lease_lost`: another process settles its attempt. `transferred`: the carrier's call goes on. */
+export interface EndedSession {
+  call_ref: string;
+  attempt: { lead_id: string; claim_no: number };
+  template: TemplateRecord;
+  facts: ConversationFacts;
+  call_id: string | null;
+  answered_at: Date;
+  transferred: boolean;
+  lease_lost: boolean;
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Waits for what may fail without harm: the sweep and the carrier's own time limit stand behind it. */
+async function bestEffort(log: Log, what: string, work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) =>
+    log.warn(
+      { event: "talk.cleanup_failed", what, error: errorForLog(error) },
+      "A step at the end of a conversation failed; the sweep repeats it.",
+    ),
+  );
+}
+
+/** Hangs up, keeps the facts, settles the attempt with its evaluation and closes the session. Never rejects. */
+export async function settleSession(deps: SettlementDeps, ended: EndedSession): Promise<void> {
+  const { bus, clock, log, sessions } = deps;
+  const { call_ref, facts, answered_at } = ended;
+  const ended_at = clock.now();
+  log.info(
+    {
+      event: "talk.ended",
+      ended_by: facts.ended_by,
+      seconds: Math.round((ended_at.getTime() - answered_at.getTime()) / MS_PER_SECOND),
+      turns: facts.transcription.length,
+      faults: facts.errors.length,
+    },
+    "The conversation has ended.",
+  );
+  // the evaluation does not keep the callee waiting
+  const hungUp = ended.transferred ? null : bestEffort(log, "hang up", bus.call("dialer.hangUp", { call_ref }));
+  if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
+  else await settleAttempt(deps, ended, ended_at);
+  await hungUp;
+}
+
+async function settleAttempt(deps: SettlementDeps, ended: EndedSession, ended_at: Date): Promise<void> {
+  const { clock, log, sessions, evaluations, lease } = deps;
+  const { call_ref, call_id, facts: talk } = ended;
+  await bestEffort(log, "keep", sessions.ended(call_ref, { talk, call_id, ended_at }, ended_at));
+  const facts = {
+    ...noFacts("completed"),
+    call_id,
+    answered_at: ended.answered_at.toISOString(),
+    ended_at: ended_at.toISOString(),
+    machine: talk.machine,
+    talk,
+  };
+  const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, (evaluation) =>
+    lease.settle(evaluation === null ? facts : { ...facts, evaluation }),
+  );
+  if (settled) await bestEffort(log, "close", sessions.close(call_ref, clock.now()));
+  lease.drop();
+}
+
+/** The facts of a session whose process died before it settled; null: nothing was said. One that was cut off says so. */
+export function recoveredFacts(doc: SessionDoc | null): ConversationFacts | null {
+  if (!doc?.talk) return null;
+  if (doc.state === "ENDED_UNSETTLED" || doc.state === "CLOSED") return doc.talk;
+  const node = doc.talk.node_traversal.at(-1) ?? "";
+  return { ...doc.talk, ended_by: "error", errors: [...doc.talk.errors, { code: "TALK_CUT_OFF", node }] };
+}

@@ -1,0 +1,94 @@
+import { IsoTime, Json, Nullable, Strict, Type, type Static } from "../define.ts";
+
+/** Longest summary of a talk, in characters. */
+export const MAX_SUMMARY_CHARS = 2000;
+
+/** How the carrier's side of an attempt ended, in our words (voice.md 1.4). */
+export const CARRIER_ENDS = [
+  "completed",
+  "no_answer",
+  "busy",
+  "rejected",
+  "failed",
+  "canceled",
+  "time_limit",
+  /** The carrier refused the number itself. */ "invalid_number",
+  /** The request was sent and nobody can tell whether the phone rang. */ "unknown",
+  /** Ended before any carrier was asked. */ "not_dialled",
+] as const;
+export type CarrierEnd = (typeof CARRIER_ENDS)[number];
+
+/** Who ended the call, as 2.2 names them. */
+export const ENDED_BY = ["agent", "customer", "timeout", "error"] as const;
+export type EndedBy = (typeof ENDED_BY)[number];
+
+/** What the conversation knows of its talk. `decided` is the template's own outcome word, when one was reached. */
+export const ConversationFacts = Type.Object({
+  decided: Nullable(Type.String()),
+  ended_by: Type.Enum([...ENDED_BY]),
+  /** Times the customer said or keyed something. */
+  user_turns: Type.Integer({ minimum: 0 }),
+  /** True when the talk ended because the customer stayed silent. */
+  idle_out: Type.Boolean(),
+  /** True when the talk ran into its maximal length. */
+  time_limit: Type.Boolean(),
+  /** True when a machine answered. */
+  machine: Type.Boolean(),
+  /** True when a message was left on the machine. */
+  message_left: Type.Boolean(),
+  transcription: Type.Array(Type.Object({ role: Type.Enum(["user", "assistant"]), content: Type.String() })),
+  node_traversal: Type.Array(Type.String()),
+  variables: Json,
+  errors: Type.Array(Json),
+});
+export type ConversationFacts = Static<typeof ConversationFacts>;
+
+/** What a model made of a talk after it: the template's scores by name, a summary, and what went wrong on the way. */
+export const Evaluation = Type.Object({
+  trace_scores: Type.Record(Type.String({ maxLength: 64 }), Type.Number()),
+  summary: Nullable(Type.String({ maxLength: MAX_SUMMARY_CHARS })),
+  /** One `{code: "EVALUATION_FAILED", reason, evaluator?}` for each answer that is missing; never a word of the talk. */
+  errors: Type.Array(Json, { maxItems: 50 }),
+});
+export type Evaluation = Static<typeof Evaluation>;
+
+/** Recorded facts of one attempt: all that its outcome is computed from. Seconds and ISO times. */
+export const AttemptFacts = Type.Object({
+  ended: Type.Enum([...CARRIER_ENDS]),
+  call_id: Nullable(Type.String()),
+  started_at: Nullable(IsoTime),
+  answered_at: Nullable(IsoTime),
+  ended_at: Nullable(IsoTime),
+  machine: Type.Boolean(),
+  talk: Nullable(ConversationFacts),
+  /** What a model made of the talk, where that was known in time; what comes later is annotated. */
+  evaluation: Type.Optional(Evaluation),
+  /** Why nothing was dialled: one of the closed outcomes. */
+  dropped_as: Nullable(Type.Enum(["PRECHECK_FAILED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE"])),
+  /** Free-form fault for metaData.errors; never a secret. */
+  error: Nullable(Json),
+  pre_check_results: Type.Array(Json),
+});
+export type AttemptFacts = Static<typeof AttemptFacts>;
+
+/** Retry policy as it stood when the lead was claimed. `retry_on` null: the closed list's own "retried?". */
+export const RetryPolicy = Strict({
+  max_retry: Type.Integer({ minimum: 0 }),
+  retry_offset: Type.Integer({ minimum: 0 }),
+  retry_on: Nullable(Type.Array(Type.String())),
+});
+export type RetryPolicy = Static<typeof RetryPolicy>;
+
+/** Facts with nothing in them yet, to be overridden. */
+export const noFacts = (ended: CarrierEnd): AttemptFacts => ({
+  ended,
+  call_id: null,
+  started_at: null,
+  answered_at: null,
+  ended_at: null,
+  machine: false,
+  talk: null,
+  dropped_as: null,
+  error: null,
+  pre_check_results: [],
+});

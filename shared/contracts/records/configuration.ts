@@ -1,0 +1,113 @@
+import { EngineEnum } from "./models.ts";
+import { Clearable, E164, IsoTime, Json, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "../define.ts";
+
+/** The provider words of the contract; the deployment maps them to carriers. */
+export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
+export type Provider = (typeof PROVIDERS)[number];
+/** A provider word as it travels. */
+export const ProviderEnum = Type.Enum([...PROVIDERS]);
+
+/** What is done when a machine answers: the call ends, the template's message is left after the beep, or the talk goes on as if it were a person. */
+export const VOICEMAIL_ACTIONS = ["hangup", "leave_message", "continue"] as const;
+export type VoicemailAction = (typeof VOICEMAIL_ACTIONS)[number];
+/** One of them as it travels. */
+export const VoicemailActionEnum = Type.Enum([...VOICEMAIL_ACTIONS]);
+
+const HourMinute = Type.String({ pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
+const Offset = Type.Integer({ minimum: 0, maximum: 31_536_000 });
+
+/** Most retries a configuration may ask for. */
+export const MAX_RETRY_BOUND = 20;
+
+const requiredFields = {
+  initial_offset: Offset,
+  retry_offset: Offset,
+  call_start_time: HourMinute,
+  call_end_time: HourMinute,
+  max_retry: Type.Integer({ minimum: 0, maximum: MAX_RETRY_BOUND }),
+  calling_provider: ProviderEnum,
+};
+
+const otherFields = {
+  /** IANA zone of the calling window; absent: DEFAULT_TIMEZONE. */
+  timezone: Text(64),
+  enable_calling: Type.Boolean(),
+  enable_international_call: Type.Boolean(),
+  enable_inbound: Type.Boolean(),
+  inbound_call_start_time: HourMinute,
+  inbound_call_end_time: HourMinute,
+  inbound_call_timezone: Text(64),
+  inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
+  inbound_redirect_number: E164,
+  inbound_block_message: Text(1000),
+  /** Told of finished inbound leads: what reporting_webhook_url is for a pushed one. */
+  inbound_webhook_url: Text(2000),
+  /** Calls of one caller that are taken in a sliding window of so many seconds. */
+  inbound_max_calls_per_caller: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  inbound_caller_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  /** Calls are recorded; what is done when a machine answers. */
+  record_calls: Type.Boolean(),
+  voicemail_action: VoicemailActionEnum,
+  /** How talks are held where the template names no engine; absent: the deployment's. */
+  engine: EngineEnum,
+  enforce_blacklist: Type.Boolean(),
+  rate_limit_enabled: Type.Boolean(),
+  rate_limit_max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  rate_limit_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  rate_limit_whitelist: Type.Array(E164, { maxItems: 1000 }),
+  pre_checks: Type.Array(Json, { maxItems: 10 }),
+};
+
+/** Fields of 2.8; offsets and windows in seconds. */
+export const configurationFields = { ...requiredFields, ...Type.Partial(Type.Object(otherFields)).properties };
+
+/** A configuration as a client writes it. */
+export const ConfigurationInput = Strict({ template_id: Uuid, ...configurationFields });
+export type ConfigurationInput = Static<typeof ConfigurationInput>;
+
+/** A change of a configuration: null gives a field its default back. */
+export const ConfigurationPatch = Patch({
+  ...Type.Partial(Type.Object(requiredFields)).properties,
+  ...Clearable(otherFields),
+});
+export type ConfigurationPatch = Static<typeof ConfigurationPatch>;
+
+/** A configuration in full, every default filled in. */
+export const ConfigurationRecord = Type.Object({
+  id: Uuid,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template_id: Uuid,
+  template: Type.String(),
+  initial_offset: Offset,
+  retry_offset: Offset,
+  call_start_time: HourMinute,
+  call_end_time: HourMinute,
+  timezone: Type.String(),
+  max_retry: Type.Integer(),
+  calling_provider: ProviderEnum,
+  enable_calling: Type.Boolean(),
+  enable_international_call: Type.Boolean(),
+  enable_inbound: Type.Boolean(),
+  inbound_call_start_time: Nullable(HourMinute),
+  inbound_call_end_time: Nullable(HourMinute),
+  inbound_call_timezone: Nullable(Type.String()),
+  inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
+  inbound_redirect_number: Nullable(Type.String()),
+  inbound_block_message: Nullable(Type.String()),
+  inbound_webhook_url: Nullable(Type.String()),
+  inbound_max_calls_per_caller: Type.Integer(),
+  inbound_caller_window_seconds: Type.Integer(),
+  record_calls: Type.Boolean(),
+  voicemail_action: VoicemailActionEnum,
+  engine: Nullable(EngineEnum),
+  enforce_blacklist: Type.Boolean(),
+  rate_limit_enabled: Type.Boolean(),
+  rate_limit_max_calls: Nullable(Type.Integer()),
+  rate_limit_window_seconds: Type.Integer(),
+  rate_limit_whitelist: Type.Array(Type.String()),
+  pre_checks: Type.Array(Json),
+  created_at: IsoTime,
+  updated_at: IsoTime,
+});
+export type ConfigurationRecord = Static<typeof ConfigurationRecord>;

@@ -1,0 +1,47 @@
+import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "../define.ts";
+import { LEAD_STATUSES } from "./lead.ts";
+
+/** The gates of admission in the order in which they are judged. */
+export const GATES = [
+  /** The lead waits in BACKLOG or RETRY. */ "status",
+  /** It has a number to dial and a mode that the scheduler dials. */ "phone_number",
+  /** Its template exists. */ "template",
+  /** It is younger than the template's max_age_seconds. */ "expiry",
+  /** Its due time has come. */ "due",
+  /** Nobody paused the deployment. */ "deployment",
+  /** Nobody paused its merchant. */ "merchant",
+  /** Its template is switched on. */ "template_active",
+  /** Its template has a configuration. */ "configuration",
+  /** The configuration's enable_calling. */ "calling_enabled",
+  /** The calling window is open, long enough to ring. */ "window",
+  /** The number is not on the blacklist, or the blacklist is not enforced. */ "blacklist",
+  /** A number in the callee's country exists, where international calls are off. */ "international",
+  /** A line of a usable number is free. */ "line",
+  /** The configuration's rate limit has room. */ "rate_limit",
+  /** The carrier account's calls per second have room, and the carrier takes calls. */ "carrier_limit",
+] as const;
+export type GateName = (typeof GATES)[number];
+
+/** One gate as it was judged. `until`: from when it may let the lead through; null: it does, or nobody can tell. */
+export const Gate = Type.Object({
+  gate: Type.Enum([...GATES]),
+  verdict: Type.Enum(["pass", "hold", "drop", "not_judged"]),
+  /** A sentence for a person. */
+  detail: Type.String(),
+  values: Json,
+  until: Nullable(IsoTime),
+});
+export type Gate = Static<typeof Gate>;
+
+/** Why a lead has not been called yet. `eligible`: the next pass of the scheduler claims it. */
+export const Explanation = Type.Object({
+  lead_id: Uuid,
+  at: IsoTime,
+  status: Type.Enum([...LEAD_STATUSES]),
+  eligible: Type.Boolean(),
+  /** The first instant at which, as things stand, no gate holds it; null: somebody must act first, or it will not be called. */
+  next_eligible_at: Nullable(IsoTime),
+  summary: Type.String(),
+  gates: Type.Array(Gate),
+});
+export type Explanation = Static<typeof Explanation>;

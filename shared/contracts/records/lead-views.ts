@@ -1,0 +1,55 @@
+import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "../define.ts";
+
+/** What became of one row of a bulk push; `index` is its place among the rows. */
+export const PushOutcome = Type.Object({
+  index: Type.Integer(),
+  status: Type.Enum(["queued", "refused"]),
+  lead_call_tracker_id: Type.Optional(Uuid),
+  order_id: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+  /** Of a refused row: as a push of it alone would fail. */
+  code: Type.Optional(Type.String()),
+  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+});
+export type PushOutcome = Static<typeof PushOutcome>;
+
+/** Who recorded a fact. */
+export const TIMELINE_SOURCES = ["leads", "dialer", "carrier", "conversation", "webhook"] as const;
+
+/** One recorded fact of a lead. */
+export const TimelineEvent = Type.Object({
+  at: IsoTime,
+  source: Type.Enum([...TIMELINE_SOURCES]),
+  event: Type.String(),
+  details: Json,
+});
+export type TimelineEvent = Static<typeof TimelineEvent>;
+
+const Counts = Type.Record(Type.String(), Type.Integer());
+const Figures = {
+  leads: Type.Integer(),
+  finished: Type.Integer(),
+  /** Calls that were placed. */
+  attempts: Type.Integer(),
+  /** Calls that a person answered. */
+  answered: Type.Integer(),
+  /** Of those; null without any. */
+  average_talk_seconds: Nullable(Type.Number()),
+  cost: Type.Number(),
+  /** Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
+  decided: Type.Integer(),
+  /** Share of the finished leads that were decided, 0 to 1; null without any. */
+  success_rate: Nullable(Type.Number()),
+};
+
+/** Figures of leads. `templates`: the same for each, the one with most leads first; at most 500 are listed, the totals are of all. */
+export const Summary = Type.Object({
+  from: IsoTime,
+  to: IsoTime,
+  cost_currency: Type.String(),
+  ...Figures,
+  by_status: Counts,
+  by_outcome: Counts,
+  templates: Type.Array(Type.Object({ template_id: Uuid, template: Type.String(), ...Figures, by_outcome: Counts })),
+});
+export type Summary = Static<typeof Summary>;

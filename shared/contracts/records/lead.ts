@@ -1,0 +1,137 @@
+import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "../define.ts";
+import { RetryPolicy } from "./attempt.ts";
+import { ProviderEnum } from "./configuration.ts";
+
+/** Lead status, section 3.1. */
+export const LEAD_STATUSES = ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const;
+export type LeadStatus = (typeof LEAD_STATUSES)[number];
+
+/** Execution modes, section 2.4. */
+export const EXECUTION_MODES = ["TELEPHONY", "TELEPHONY_TEST", "RTC", "RTC_TEST", "RTC_STREAM"] as const;
+export type ExecutionMode = (typeof EXECUTION_MODES)[number];
+
+/** Modes that the scheduler dials; the others wait until a client joins. */
+export const DIALLED_MODES: readonly ExecutionMode[] = ["TELEPHONY", "TELEPHONY_TEST"];
+
+/** The lead record of 2.1. */
+export const LeadRecord = Type.Object({
+  id: Uuid,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template: Type.String(),
+  template_id: Uuid,
+  request_id: Type.String(),
+  status: Type.Enum([...LEAD_STATUSES]),
+  outcome: Nullable(Type.String()),
+  attempt_count: Type.Integer(),
+  call_id: Nullable(Type.String()),
+  call_initiated_time: Nullable(IsoTime),
+  call_end_time: Nullable(IsoTime),
+  recording_url: Nullable(Type.String()),
+  cost: Nullable(Type.Number()),
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  call_direction: Type.Enum(["OUTBOUND", "INBOUND"]),
+  outbound_number_id: Nullable(Type.String()),
+  trace_scores: Type.Record(Type.String(), Type.Number()),
+  payload: Json,
+  metaData: Json,
+  created_at: IsoTime,
+  updated_at: IsoTime,
+});
+export type LeadRecord = Static<typeof LeadRecord>;
+
+/** The lead summary of 2.3. */
+export const LeadSummary = Type.Object({
+  id: Uuid,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template: Type.String(),
+  request_id: Type.String(),
+  status: Type.Enum([...LEAD_STATUSES]),
+  outcome: Nullable(Type.String()),
+  attempt_count: Type.Integer(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
+});
+export type LeadSummary = Static<typeof LeadSummary>;
+
+/** Why a waiting lead was put off by itself: since when, until when. */
+export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime });
+export type Held = Static<typeof Held>;
+
+/** A lead as explain sees it, waiting or not. */
+export const WaitingLead = Type.Object({
+  lead_id: Uuid,
+  status: Type.Enum([...LEAD_STATUSES]),
+  outcome: Nullable(Type.String()),
+  due_at: Nullable(IsoTime),
+  held: Nullable(Held),
+  created_at: IsoTime,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template_id: Uuid,
+  phone_number: Nullable(Type.String()),
+  attempt_count: Type.Integer(),
+  claim_no: Type.Integer(),
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  configurations_override: Nullable(Json),
+});
+export type WaitingLead = Static<typeof WaitingLead>;
+
+/** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
+ *  lead with a configuration of its own. The name says nothing; ask the fields beside it. */
+export const QueueHead = Type.Object({
+  queue: Type.String(),
+  template_id: Uuid,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  due_at: IsoTime,
+  /** Set for a playground lead's own queue: what it changes of the configuration. */
+  configurations_override: Nullable(Json),
+});
+export type QueueHead = Static<typeof QueueHead>;
+
+/** What the scheduler is told of a lead that is due. */
+export const DueLead = Type.Object({
+  lead_id: Uuid,
+  queue: Type.Optional(Type.String()),
+  status: Type.Enum(["BACKLOG", "RETRY"]),
+  due_at: IsoTime,
+  created_at: IsoTime,
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template_id: Uuid,
+  phone_number: Type.String(),
+  attempt_count: Type.Integer(),
+  claim_no: Type.Integer(),
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  configurations_override: Nullable(Json),
+  /** Size of its payload as JSON: what claims and orders of one message hold together. */
+  payload_bytes: Type.Optional(Type.Integer()),
+});
+export type DueLead = Static<typeof DueLead>;
+
+/** What is snapshotted into the attempt when a lead is claimed. */
+export const AttemptPlan = Type.Object({
+  number_id: Uuid,
+  provider: ProviderEnum,
+  template_version: Type.Integer(),
+  policy: RetryPolicy,
+});
+export type AttemptPlan = Static<typeof AttemptPlan>;
+
+/** A claimed lead: its owner has the lease (lead_id, claim_no). */
+export const ClaimedLead = Type.Object({
+  lead_id: Uuid,
+  claim_no: Type.Integer(),
+  attempt_count: Type.Integer(),
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  template_id: Uuid,
+  phone_number: Type.String(),
+  payload: Json,
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  /** Times each pre-check has put this lead off. */
+  pre_check_defers: Type.Record(Type.String(), Type.Integer()),
+});
+export type ClaimedLead = Static<typeof ClaimedLead>;

@@ -1,0 +1,191 @@
+import { EngineEnum, ModelUses } from "./models.ts";
+import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "../define.ts";
+
+const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
+const Scalar = Type.Union([Type.String({ maxLength: 2000 }), Type.Number(), Type.Boolean()]);
+
+/** What a node does when it is entered or left. */
+export const NodeAction = Type.Union([
+  Strict({ type: Type.Literal("end_call") }),
+  Strict({ type: Type.Literal("set"), variable: Name, value: Type.String({ maxLength: 2000 }) }),
+  Strict({ type: Type.Literal("outcome"), outcome: Name }),
+]);
+export type NodeAction = Static<typeof NodeAction>;
+
+/** A function the model may call in a node: it moves the talk on, stores what was said, decides the outcome. */
+export const FlowFunction = Strict({
+  name: Name,
+  description: Text(2000),
+  parameters: Type.Optional(Json),
+  /** Node the talk goes to; absent: it stays where it is. */
+  next_node: Type.Optional(Name),
+  /** variable -> name of the argument stored in it. */
+  set: Type.Optional(Type.Record(Name, Name)),
+  outcome: Type.Optional(Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" })),
+  action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http", "send_digits"])),
+  /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
+  transfer_to: Type.Optional(Text(64)),
+  /** Keys of `send_digits`: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in. */
+  digits: Type.Optional(Text(200)),
+  /** Request of `http`; url and body may hold {{variables}}. */
+  http: Type.Optional(Strict({ method: Type.Enum(["GET", "POST"]), url: Text(2000), body: Type.Optional(Json) })),
+});
+export type FlowFunction = Static<typeof FlowFunction>;
+
+/** What a rule asks for: one variable and one thing about it, or the keys that were just pressed. Patterns stand for the whole value, upper and lower case alike. */
+export const Condition = Strict({
+  variable: Type.Optional(Name),
+  equals: Type.Optional(Scalar),
+  one_of: Type.Optional(Type.Array(Scalar, { minItems: 1, maxItems: 50 })),
+  /** Whether the variable has a value other than null and the empty text. */
+  exists: Type.Optional(Type.Boolean()),
+  matches: Type.Optional(Text(200)),
+  digits: Type.Optional(Text(200)),
+});
+export type Condition = Static<typeof Condition>;
+
+/**
+ * A rule of a node, followed without asking the model: looked at on entering, when a function has set variables and when keys came; the first one that leads on wins,
+ * those without next_node only set. Without `when` it leads on as soon as the node's `say` is said.
+ */
+export const Transition = Strict({
+  when: Type.Optional(Condition),
+  next_node: Type.Optional(Name),
+  /** variable -> text, which may hold {{variables}} and {{digits}}, the keys just pressed. */
+  set: Type.Optional(Type.Record(Name, Type.String({ maxLength: 2000 }))),
+  outcome: Type.Optional(Name),
+});
+export type Transition = Static<typeof Transition>;
+
+/** How keys are gathered to one entry in a node with `collect: "dtmf"`. */
+export const KeyCollection = Strict({
+  /** The entry is complete with so many keys; absent: 32. */
+  max_digits: Type.Optional(Type.Integer({ minimum: 1, maximum: 32 })),
+  /** The key that ends the entry and is no part of it; absent: #. */
+  end_key: Type.Optional(Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "none"])),
+  /** The pause after a key that ends the entry; absent: 3. */
+  pause_seconds: Type.Optional(Type.Number({ minimum: 0.5, maximum: 30 })),
+  /** What is keyed here is nobody's business: masked in transcript, report and logs. */
+  secret: Type.Optional(Type.Boolean()),
+});
+export type KeyCollection = Static<typeof KeyCollection>;
+
+/** One step of the talk. */
+export const FlowNode = Strict({
+  name: Name,
+  prompt: Type.Optional(Text(8000)),
+  role_prompt: Type.Optional(Text(8000)),
+  functions: Type.Optional(Type.Array(FlowFunction, { maxItems: 32 })),
+  /** Fixed text, spoken without asking the model. */
+  say: Type.Optional(Text(2000)),
+  on_enter: Type.Optional(Type.Array(NodeAction, { maxItems: 16 })),
+  on_exit: Type.Optional(Type.Array(NodeAction, { maxItems: 16 })),
+  interruptible: Type.Optional(Type.Boolean()),
+  collect: Type.Optional(Type.Enum(["dtmf", "text"])),
+  collection: Type.Optional(KeyCollection),
+  transitions: Type.Optional(Type.Array(Transition, { maxItems: 32 })),
+});
+export type FlowNode = Static<typeof FlowNode>;
+
+const LimitsFields = {
+  max_call_seconds: Type.Integer({ minimum: 10, maximum: 14_400 }),
+  idle_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
+  max_age_seconds: Type.Integer({ minimum: 60, maximum: 7_776_000 }),
+};
+const LimitsInput = Strict({
+  max_call_seconds: Type.Optional(LimitsFields.max_call_seconds),
+  idle_seconds: Type.Optional(LimitsFields.idle_seconds),
+  max_age_seconds: Type.Optional(LimitsFields.max_age_seconds),
+});
+
+/** Bounds of a template that names none, in seconds. */
+export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 } as const;
+
+/** A question about a finished talk that a model answers with a number: it stands under the name in trace_scores. */
+export const Evaluator = Strict({
+  name: Name,
+  question: Text(1000),
+  /** Worst and best answer; absent: 0 to 10. */
+  scale: Type.Optional(
+    Strict({
+      min: Type.Integer({ minimum: -1000, maximum: 1000 }),
+      max: Type.Integer({ minimum: -1000, maximum: 1000 }),
+    }),
+  ),
+});
+export type Evaluator = Static<typeof Evaluator>;
+
+/** Seconds the end of a talk waits for its evaluation where the template says nothing. */
+export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
+
+const required = {
+  name: Text(200),
+  initial_node: Name,
+  nodes: Type.Array(FlowNode, { minItems: 1, maxItems: 200 }),
+};
+
+const others = {
+  payload_schema: Json,
+  variables: Type.Array(Name, { maxItems: 200 }),
+  global_functions: Type.Array(FlowFunction, { maxItems: 32 }),
+  greeting: Text(1000),
+  /** Left on a machine where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+  voicemail_message: Text(1000),
+  voice: Text(100),
+  language: Text(35),
+  limits: LimitsInput,
+  /** Outcome words that are tried again; absent: the deployment's own list. */
+  retry_on: Type.Array(Text(64), { maxItems: 50 }),
+  /** How the talk is held; absent: the configuration's, then the deployment's. */
+  engine: EngineEnum,
+  models: ModelUses,
+  evaluators: Type.Array(Evaluator, { maxItems: 20 }),
+  /** A few sentences of what came of the talk are written after it. */
+  summary: Type.Boolean(),
+  /** How long the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
+  evaluation_wait_seconds: Type.Integer({ minimum: 0, maximum: 30 }),
+};
+
+const is_active = Type.Optional(Type.Boolean());
+const content = { ...required, is_active, ...Type.Partial(Type.Object(others)).properties };
+
+/** A template as a client writes it. */
+export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), ...content });
+export type TemplateInput = Static<typeof TemplateInput>;
+
+/** A change of a template: merged over what it is, `limits` field by field; null gives a field its default back. Its owner never changes. */
+export const TemplatePatch = Patch({
+  ...Type.Partial(Type.Object(required)).properties,
+  is_active,
+  ...Clearable(others),
+});
+export type TemplatePatch = Static<typeof TemplatePatch>;
+
+/** A template as it is kept and shown: one immutable version. Defaults are filled in. */
+export const TemplateRecord = Type.Object({
+  id: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  reseller_id: Type.String(),
+  merchant_id: Nullable(Type.String()),
+  name: Type.String(),
+  is_active: Type.Boolean(),
+  payload_schema: Nullable(Json),
+  variables: Type.Array(Type.String()),
+  initial_node: Type.String(),
+  nodes: Type.Array(FlowNode),
+  global_functions: Type.Array(FlowFunction),
+  greeting: Nullable(Type.String()),
+  voicemail_message: Nullable(Type.String()),
+  voice: Nullable(Type.String()),
+  language: Type.String(),
+  limits: Type.Object(LimitsFields),
+  retry_on: Nullable(Type.Array(Type.String())),
+  engine: Nullable(EngineEnum),
+  models: ModelUses,
+  evaluators: Type.Array(Evaluator),
+  summary: Type.Boolean(),
+  evaluation_wait_seconds: Type.Integer(),
+  created_at: IsoTime,
+  updated_at: IsoTime,
+});
+export type TemplateRecord = Static<typeof TemplateRecord>;

@@ -1,0 +1,39 @@
+import mongoose, { type Model } from "mongoose";
+import { isDuplicateKey } from "../errors.ts";
+
+/** What became of a document that was to be inserted; `present`: there is one of its id or unique key already. */
+export type Written = "written" | "present" | "failed";
+
+const WRITE = { ordered: false, lean: true, rawResult: true, throwOnValidationError: true } as const;
+
+/** The driver's account of an unordered insert of which a part was refused; anything else is thrown on. */
+function refusedIn(error: unknown): readonly { index: number; code?: number }[] {
+  if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
+  const faults = [error.writeErrors].flat();
+  if (faults.length === 0) throw error;
+  return faults;
+}
+
+/** Inserts what can be inserted, each document for itself, and tells what became of each, in order. Throws where nothing is known of any. */
+export async function insertEach<Doc>(model: Model<Doc>, docs: readonly Doc[]): Promise<Written[]> {
+  const written: Written[] = docs.map(() => "written");
+  try {
+    await model.insertMany([...docs], WRITE);
+  } catch (error) {
+    for (const fault of refusedIn(error)) written[fault.index] = isDuplicateKey(fault) ? "present" : "failed";
+  }
+  return written;
+}
+
+/** Inserts the documents that are not there yet; true for each that was not. Throws the driver's error when one failed for any other reason. */
+export async function insertNew<Doc>(model: Model<Doc>, docs: readonly Doc[]): Promise<boolean[]> {
+  const fresh = docs.map(() => true);
+  try {
+    await model.insertMany([...docs], WRITE);
+  } catch (error) {
+    const refused = refusedIn(error);
+    if (!refused.every(isDuplicateKey)) throw error;
+    for (const { index } of refused) fresh[index] = false;
+  }
+  return fresh;
+}

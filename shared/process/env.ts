@@ -1,0 +1,100 @@
+import { IANAZone } from "luxon";
+import { parseCallPrices } from "../call-prices.ts";
+import { modelIssues } from "./model-endpoints.ts";
+import { VARIABLES, type Variable } from "./variables.ts";
+
+type ValueOf<V extends Variable> = V extends { kind: "integer" }
+  ? number
+  : V extends { kind: "boolean" }
+    ? boolean
+    : V extends { kind: "enum"; values: readonly (infer W)[] }
+      ? W
+      : string;
+
+type Read<T extends Record<string, Variable>> = {
+  readonly [K in keyof T as T[K] extends { default: unknown } ? K : never]: ValueOf<T[K]>;
+} & { readonly [K in keyof T as T[K] extends { default: unknown } ? never : K]?: ValueOf<T[K]> };
+
+/** The environment, typed, defaulted, cross-checked and frozen. */
+export type Env = Read<typeof VARIABLES>;
+
+/** Names every issue of the environment at once. */
+export class EnvironmentError extends Error {
+  constructor(issues: string[]) {
+    super(`The environment is not usable:\n${issues.map((f) => `  - ${f}`).join("\n")}`);
+    this.name = "EnvironmentError";
+  }
+}
+
+const BOOLEAN_TEXTS: Record<string, boolean> = {
+  true: true,
+  "1": true,
+  yes: true,
+  false: false,
+  "0": false,
+  no: false,
+};
+
+function parse(name: string, text: string, v: Variable): string | number | boolean {
+  const wrong = (what: string): never => {
+    throw new Error(`${name} must be ${what}${v.secret ? "" : `, not "${text}"`}`);
+  };
+  if (v.kind === "integer") {
+    const n = Number(text);
+    if (!Number.isSafeInteger(n) || n < (v.min ?? -Infinity) || n > (v.max ?? Infinity))
+      wrong(`a whole number from ${v.min} to ${v.max}`);
+    return n;
+  }
+  if (v.kind === "boolean") return BOOLEAN_TEXTS[text.toLowerCase()] ?? wrong("true or false");
+  if (v.kind === "enum" && !v.values?.includes(text)) wrong(`one of ${v.values?.join(", ")}`);
+  if (v.kind === "url") {
+    if (!URL.canParse(text)) wrong("a URL");
+    return text.replace(/\/+$/, "");
+  }
+  return text;
+}
+
+function crossCheck(env: Env): string[] {
+  const issues: string[] = [];
+  if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
+    issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
+  if (/\s/.test(env.NAMESPACE))
+    issues.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+  for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
+    if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
+      issues.push(
+        `CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`,
+      );
+  }
+  if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
+    issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
+  issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelIssues(env));
+  if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined)
+    issues.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
+  if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined))
+    issues.push("S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set both or none");
+  if (env.NODE_ENV === "production" && env.CRASH_AT !== undefined)
+    issues.push("CRASH_AT is a test switch and is refused when NODE_ENV is production");
+  if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_PRIVATE)
+    issues.push("WEBHOOK_ALLOW_PRIVATE is refused when NODE_ENV is production");
+  return issues;
+}
+
+/** Reads the environment. Throws EnvironmentError with every issue. An empty variable counts as unset. */
+export function readEnv(source: Record<string, string | undefined> = process.env): Env {
+  const issues: string[] = [];
+  const values: Record<string, string | number | boolean> = {};
+  for (const [name, v] of Object.entries<Variable>(VARIABLES)) {
+    const text = source[name]?.trim();
+    try {
+      const value = text === undefined || text === "" ? v.default : parse(name, text, v);
+      if (value !== undefined) values[name] = value;
+    } catch (error) {
+      issues.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  const env = Object.freeze(values) as Env;
+  if (issues.length === 0) issues.push(...crossCheck(env));
+  if (issues.length > 0) throw new EnvironmentError(issues);
+  return env;
+}

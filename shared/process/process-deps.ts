@@ -1,0 +1,35 @@
+import type { ServiceBroker } from "moleculer";
+import { systemClock, type Clock } from "../time/clock.ts";
+import { readEnv, type Env } from "./env.ts";
+import { randomIds, type Ids } from "../ids.ts";
+import { rootLog, type Log } from "./log.ts";
+
+/** The dependencies every service of a process shares: all that is injected, so that tests can put their own in its place. */
+export interface ProcessDeps {
+  env: Env;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** A number in [0, 1). */
+  random(): number;
+}
+
+const provided = new WeakMap<object, ProcessDeps>();
+let own: ProcessDeps | null = null;
+
+/** The process's own dependencies, from its environment. */
+export function ownDeps(): ProcessDeps {
+  if (!own) {
+    const env = readEnv();
+    own = { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random };
+  }
+  return own;
+}
+
+/** Gives a broker's services other dependencies than the process's own; to be called before the services are created. */
+export const provideDeps = (broker: ServiceBroker, deps: ProcessDeps): void => {
+  provided.set(broker, deps);
+};
+
+/** The dependencies of the services on this broker. */
+export const depsOf = (broker: ServiceBroker): ProcessDeps => provided.get(broker) ?? ownDeps();
