@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
+import { LEASE_MS } from "../../../../services/dialer/recordings/recording-state-machine.ts";
 import type { StoredRecording } from "../../../../services/dialer/call/calls.model.ts";
 import { plusMs } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
@@ -89,7 +90,7 @@ describe("holders that are gone", () => {
       order,
       "given up",
       (c) => isIn("absent")(c) && c.recording?.told === false,
-      () => clock.advance(600_000),
+      () => clock.advance(LEASE_MS / 2),
     );
     expect([urls(d, order), call.recording?.looks, call.recording?.error]).toEqual([
       [null],
