@@ -12,7 +12,7 @@ const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_M
 const OPEN_FILES = 200;
 const IDLE_CONNECTIONS = 300;
 /** Slow enough that a late answer on a busy machine does not end the call. */
-const TIME_SCALE = 8;
+const TIME_SCALE = 4;
 const STARVED_MS = 5000;
 const QUIET_MS = 200_000;
 const ANSWER_MS = 15_000;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
 import { RULES, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
@@ -52,18 +51,19 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
   expect(JSON.stringify(d.told)).not.toContain("not-the-token");
 
   // and that is what explain says of every lead that waits for this account
-  const facts = {
+  const plan = { configuration: { calling_provider: "PROVIDER_TWO" } } as GateInputs["plan"];
+  const inputs: GateInputs = {
     at: clock.now(),
     lead: null,
     pauses: { deployment: null, merchant: null },
     blacklisted: null,
     country: null,
-    lines: null,
+    slots: null,
     rate: null,
-    plan: { configuration: { calling_provider: "PROVIDER_TWO" } as ConfigurationRecord },
+    plan,
     carrier: {
       limit: null,
-      state: {
+      log: {
         ring: [],
         group: 1,
         filled: 0,
@@ -72,8 +72,8 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
         closed_why: why,
       },
     },
-  } as unknown as GateInputs;
-  expect(RULES.carrier_limit(facts)).toMatchObject({
+  };
+  expect(RULES.carrier_limit(inputs)).toMatchObject({
     verdict: "hold",
     detail: expect.stringMatching(
       /^The account of PROVIDER_TWO takes no calls until .*: the carrier refuses the credentials \(HTTP 401\) of PROVIDER_TWO: check PROVIDER_TWO_ACCOUNT/,
