@@ -7,7 +7,8 @@ import type { ConfigurationsRepository } from "../configurations/configurations.
 import { settingsOf } from "../plans/call-plans.ts";
 import type { Check } from "../rules/json-schema-validation.ts";
 import { payloadCheck } from "../rules/payload-validation.ts";
-import { versionId, type TemplateDoc } from "../templates/templates.model.ts";
+import { versionId } from "../templates/template-records.ts";
+import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 import { EVERYTHING } from "../tenancy.ts";
 

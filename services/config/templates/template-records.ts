@@ -6,7 +6,7 @@ import {
   type TemplatePatch,
   type TemplateRecord,
 } from "../../../shared/contracts/records/template.ts";
-import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
+import type { TemplateDoc, VersionDoc } from "./templates.model.ts";
 
 const DEFAULT_LANGUAGE = "en-US";
 
@@ -100,6 +100,9 @@ export const headOf = (r: TemplateRecord): TemplateDoc => ({
   created_at: new Date(r.created_at),
   updated_at: new Date(r.updated_at),
 });
+
+/** The id of a version. */
+export const versionId = (template_id: string, version: number): string => `${template_id}:${version}`;
 
 /** The version document that belongs to a record. */
 export const versionOf = (r: TemplateRecord): VersionDoc => ({

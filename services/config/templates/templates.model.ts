@@ -70,6 +70,3 @@ export const versionSchema = new Schema<VersionDoc>(
 );
 
 versionSchema.index({ template_id: 1, created_at: -1, _id: -1 });
-
-/** The id of a version. */
-export const versionId = (template_id: string, version: number): string => `${template_id}:${version}`;

@@ -4,8 +4,8 @@ import type { TemplateRecord } from "../../../shared/contracts/records/template.
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";
-import { headOf, recordOf, versionOf } from "./template-records.ts";
-import { versionId, type TemplateDoc, type VersionDoc } from "./templates.model.ts";
+import { headOf, recordOf, versionId, versionOf } from "./template-records.ts";
+import type { TemplateDoc, VersionDoc } from "./templates.model.ts";
 
 /** What a list of templates is narrowed by. */
 export interface TemplateFilter {
