@@ -50,7 +50,7 @@ export interface LeadDoc {
   call_direction: "OUTBOUND" | "INBOUND";
   is_test: boolean;
   configurations_override: Record<string, unknown> | null;
-  /** What it waits in (queues.ts); leads of older versions get theirs when this one starts. */
+  /** What it waits in (queues/due-queues.ts); leads of older versions get theirs when this one starts. */
   queue: string;
   due_at?: Date;
   lease_until?: Date;

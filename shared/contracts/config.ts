@@ -148,7 +148,7 @@ export const config = {
     ),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
     templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
-    /** Internal: the template's configuration with a playground lead's override merged over it (effective.ts); null where it has none. */
+    /** Internal: the template's configuration with a playground lead's override merged over it (services/config/rules/effective-configuration.ts); null where it has none. */
     overridden: action(
       Strict({ template_id: Uuid, override: Json }),
       Type.Object({ configuration: Nullable(ConfigurationRecord) }),

@@ -215,7 +215,7 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: ends the attempt; decides RETRY or FINISHED once, by settling.ts. */
+    /** Internal: ends the attempt; decides RETRY or FINISHED once, by services/leads/rules/settlement.ts. */
     settle: action(
       Strict({ ...AttemptLease, facts: AttemptFacts }),
       Type.Object({

@@ -14,7 +14,7 @@ export interface LatencyOptions {
 const BUSY_QUEUES = 10;
 const PARKED_QUEUES = 100;
 const SLOTS = 200;
-/** The tenant of the backlog has few lines: when its window opens (schedule-fair.ts), they and not this machine bound how fast it dials. */
+/** The tenant of the backlog has few lines: when its window opens (fairness.ts), they and not this machine bound how fast it dials. */
 const CLOSED_SLOTS = 10;
 const WARM_UP_ROUNDS = 1;
 /** Leads are written this long before the first of them is due. */

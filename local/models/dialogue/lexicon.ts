@@ -1,4 +1,4 @@
-/** What people say on the phone, grouped by what they want. Patterns run on one normalised clause (words.ts). */
+/** What people say on the phone, grouped by what they want. Patterns run on one normalised clause (english.ts). */
 
 /** What a person may want from a call. */
 export type Concept =

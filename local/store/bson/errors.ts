@@ -1,6 +1,6 @@
 import type { Doc } from "./values.ts";
 
-/** MongoDB's own error codes, by their codeName (server source, src/mongo/base/error_codes.yml). */
+/** MongoDB's error codes, by their codeName. */
 export const CODES = {
   InternalError: 1,
   BadValue: 2,

@@ -22,7 +22,7 @@ export interface Bounds {
   points: number;
   /** True when a range bounds the field after the points. */
   range: boolean;
-  /** Conditions on fields behind the range: a scan steps over the keys that do not meet them (skipping.ts). */
+  /** Conditions on fields behind the range: a scan steps over the keys that do not meet them (skip-scan.ts). */
   checks: Check[];
   /** True when a field without a condition lies before the last one that has one. */
   gap: boolean;

@@ -3,7 +3,7 @@ import { IsoTime, Json, Nullable, Strict, Type, type Static } from "../define.ts
 /** Longest summary of a talk, in characters. */
 export const MAX_SUMMARY_CHARS = 2000;
 
-/** How the carrier's side of an attempt ended, in our words (voice.md 1.4). */
+/** How the carrier's side of an attempt ended, in our words, whichever carrier it was. */
 export const CARRIER_ENDS = [
   "completed",
   "no_answer",

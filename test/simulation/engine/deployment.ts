@@ -137,7 +137,7 @@ export function connectCarrier(scene: Scene, gateway: Process): void {
     }
     const leg = new SimLeg(stage, carrier, call, life);
     call.leg = leg;
-    options.onSocket(leg as never, ticket); // the leg stands for the socket: see ports/relay-leg.ts
+    options.onSocket(leg as never, ticket); // the leg stands for the socket: see stand-ins/text-relay-leg.ts
   };
   carrier.reach = {
     callback(call, kind, told, progress) {
