@@ -4,6 +4,7 @@ import type { ConfigurationInput } from "../../../shared/contracts/records/confi
 import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { asAdmin, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
+import { settings, tenant } from "../fixtures/config-calls.ts";
 
 const addresses: string[] = [];
 let stage: Stage;
@@ -30,16 +31,6 @@ beforeEach(() => {
   addresses.length = 0;
 });
 
-const settings = {
-  initial_offset: 30,
-  retry_offset: 60,
-  call_start_time: "09:00",
-  call_end_time: "17:00",
-  max_retry: 2,
-  calling_provider: "PROVIDER_ONE",
-} as const;
-let serial = 0;
-const tenant = (): string => `rs-${serial++}`;
 const template = async (
   reseller_id: string,
   merchant_id: string | null = null,

@@ -1,87 +1,16 @@
 import mongoose from "mongoose";
-import config from "../../../services/config/config.service.ts";
-import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
-import { codeOf, type FailureData } from "../../../shared/errors.ts";
-import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
-import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
-import { asAdmin, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
+import type { ParamsOf } from "../../../shared/bus.ts";
+import { configCalls, failing, tenant, UNKNOWN } from "../fixtures/config-calls.ts";
+import { configStage } from "../fixtures/config-stage.ts";
 
-const merchants = standIn("merchants", {
-  lookup: ({ reseller_id, merchant_id }) => ({
-    reseller: reseller_id.startsWith("rs-"),
-    merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false,
-  }),
-});
-const changed: EventOf<"config.changed">[] = [];
-const listener = service(
-  "conversation",
-  () => ({
-    actions: {
-      turn: () => {
-        throw new Error("not here");
-      },
-      prepareMany: () => ({ results: [] }),
-      stop: () => ({}),
-      salvage: () => ({ talk: null }),
-    },
-    events: {
-      "config.changed": (e) => {
-        changed.push(e);
-      },
-    },
-  }),
-  { listens: ["config.changed"] },
-);
+const stage = configStage({ alone: true });
+const { saveStrict: save, configure } = configCalls(stage);
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await setStage({ services: [config, merchants, listener], env: { DEFAULT_TIMEZONE: "Europe/Paris" } });
-});
-afterAll(() => stage.stop());
-
-let serial = 0;
-const tenant = (): string => `rs-${serial++}`;
-const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
-type By = ParamsOf<"config.createTemplate">["by"];
-
-const input = (over: Partial<TemplateInput> & { reseller_id: string }): TemplateInput => ({
-  name: "reminder",
-  initial_node: "a",
-  nodes: [{ name: "a", say: "Hello {{name}}." }],
-  payload_schema: {
-    type: "object",
-    required: ["name"],
-    properties: { name: { type: "string" } },
-    additionalProperties: false,
-  },
-  ...over,
-});
-const save = (over: Partial<TemplateInput> & { reseller_id: string }, by: By = asAdmin) =>
-  stage.bus.call("config.createTemplate", { by, template: input(over) });
-const settings = {
-  initial_offset: 30,
-  retry_offset: 60,
-  call_start_time: "09:00",
-  call_end_time: "17:00",
-  max_retry: 2,
-  calling_provider: "PROVIDER_ONE",
-} as const;
-const configure = (template_id: string, over: Partial<ConfigurationInput> = {}, by: By = asAdmin) =>
-  stage.bus.call("config.createConfiguration", { by, configuration: { template_id, ...settings, ...over } });
 const push = (over: Partial<ParamsOf<"config.resolveForPush">> & { template_id: string; reseller_id: string }) =>
   stage.bus.call("config.resolveForPush", {
     payload: { name: "Ann", customer_mobile_number: "+14155550100" },
     ...over,
   });
-const failing = async (call: Promise<unknown>): Promise<{ code: string; paths: string[] }> => {
-  const error: unknown = await call.then(
-    () => null,
-    (e: unknown) => e,
-  );
-  const data = (error as { data?: FailureData } | null)?.data;
-  return { code: error === null ? "taken" : codeOf(error), paths: (data?.errors ?? []).map((e) => e.path) };
-};
-
 describe("resolveForPush", () => {
   test("gives what a lead needs; initial_offset only where there is a configuration", async () => {
     const r = tenant();

@@ -1,110 +1,12 @@
 import { MongoClient } from "mongodb";
-import config from "../../../services/config/config.service.ts";
-import { service, type EventOf, type ParamsOf } from "../../../shared/bus.ts";
-import type { TemplateInput, TemplatePatch } from "../../../shared/contracts/records/template.ts";
-import { codeOf, type FailureData } from "../../../shared/errors.ts";
-import {
-  asAdmin,
-  asMerchant,
-  asReseller,
-  asUser,
-  setStage,
-  standIn,
-  until,
-  type Stage,
-} from "../../../local/harness/stage.ts";
+import type { TemplatePatch } from "../../../shared/contracts/records/template.ts";
+import { asAdmin, asMerchant, asReseller, asUser, until } from "../../../local/harness/stage.ts";
+import { configCalls, failing, tenant, UNKNOWN, type By } from "../fixtures/config-calls.ts";
+import { configStage } from "../fixtures/config-stage.ts";
 
-type By = ParamsOf<"config.createTemplate">["by"];
-const audited: ParamsOf<"auth.record">[] = [];
-const unfinished = new Set<string>();
-const asked: ParamsOf<"leads.unfinished">[] = [];
-const others = [
-  standIn("merchants", {
-    lookup: ({ reseller_id, merchant_id }) => ({
-      reseller: reseller_id.startsWith("rs-"),
-      merchant: merchant_id?.startsWith(`${reseller_id}.`) ?? false,
-    }),
-  }),
-  standIn("auth", {
-    record: (entry) => {
-      audited.push(entry);
-      return {};
-    },
-  }),
-  standIn("leads", {
-    unfinished: (which) => {
-      asked.push(which);
-      return { any: unfinished.has(which.template_id ?? "") };
-    },
-  }),
-];
-const changed: EventOf<"config.changed">[] = [];
-const listener = service(
-  "conversation",
-  () => ({
-    actions: {
-      turn: () => {
-        throw new Error("not here");
-      },
-      prepareMany: () => ({ results: [] }),
-      stop: () => ({}),
-      salvage: () => ({ talk: null }),
-    },
-    events: {
-      "config.changed": (e) => {
-        changed.push(e);
-      },
-    },
-  }),
-  { listens: ["config.changed"] },
-);
-
-let stage: Stage;
-let client: MongoClient;
-beforeAll(async () => {
-  stage = await setStage({ services: [config, ...others, listener], env: { DEFAULT_TIMEZONE: "Europe/Paris" } });
-  client = await MongoClient.connect(stage.uri);
-});
-afterAll(async () => {
-  await client.close();
-  await stage.stop();
-});
-beforeEach(() => {
-  changed.length = 0;
-  audited.length = 0;
-  asked.length = 0;
-});
-
-let serial = 0;
-const tenant = (): string => `rs-${serial++}`;
-const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
-const save = (reseller_id: string, over: Partial<TemplateInput> = {}) =>
-  stage.bus.call("config.createTemplate", {
-    by: asAdmin,
-    template: {
-      reseller_id,
-      name: "reminder",
-      initial_node: "a",
-      nodes: [{ name: "a", say: "Hello {{name}}." }],
-      variables: ["name"],
-      ...over,
-    },
-  });
-const put = (by: By, id: string, template: TemplatePatch) =>
-  stage.bus.call("config.updateTemplate", { by, id, template });
-const drop = (by: By, id: string) => stage.bus.call("config.deleteTemplate", { by, id });
-const read = (by: By, id: string) => stage.bus.call("config.getTemplate", { by, id });
-const versions = (by: By, id: string, page: { limit?: number; cursor?: string } = {}) =>
-  stage.bus.call("config.listVersions", { by, id, ...page });
-const failing = async (call: Promise<unknown>): Promise<{ code: string; paths: string[] }> => {
-  const error: unknown = await call.then(
-    () => null,
-    (e: unknown) => e,
-  );
-  const data = (error as { data?: FailureData | { path: string }[] } | null)?.data;
-  const faults = Array.isArray(data) ? data : (data?.errors ?? []);
-  return { code: error === null ? "taken" : codeOf(error), paths: faults.map((e) => e.path) };
-};
+const stage = configStage();
+const { audited, changed } = stage;
+const { save, put, drop, read, versions } = configCalls(stage);
 
 describe("saving a template", () => {
   test("makes a new version of the merged whole; the old one stays as it was", async () => {
@@ -256,10 +158,12 @@ describe("saving a template", () => {
   test("a version whose writer died before it became current is taken over, not stumbled over", async () => {
     const first = await save(tenant());
     await put(asAdmin, first.id, { name: "two" });
+    const client = await MongoClient.connect(stage.uri);
     await client
       .db()
       .collection<{ _id: string }>("templates")
-      .updateOne({ _id: first.id }, { $set: { version: 1, name: first.name } });
+      .updateOne({ _id: first.id }, { $set: { version: 1, name: first.name } })
+      .finally(() => client.close());
     expect((await versions(asAdmin, first.id)).count).toBe(1);
     expect(await put(asAdmin, first.id, { greeting: "Hi." })).toMatchObject({
       version: 3,
@@ -287,50 +191,5 @@ describe("saving a template", () => {
       () => versions(asAdmin, UNKNOWN),
     ];
     for (const act of acts) expect((await failing(act())).code).toBe("TEMPLATE_NOT_FOUND");
-  });
-});
-
-describe("versions", () => {
-  test("come newest first in pages that stay right while others are saved; strangers see none", async () => {
-    const r = tenant();
-    const { id } = await save(r, { merchant_id: `${r}.m` });
-    for (let i = 2; i <= 5; i++) await put(asAdmin, id, { name: `v${i}` });
-    const first = await versions(asUser(r, `${r}.m`), id, { limit: 2 });
-    await put(asAdmin, id, { name: "v6" });
-    const second = await versions(asUser(r, `${r}.m`), id, { limit: 2, cursor: first.next_cursor! });
-    const third = await versions(asUser(r, `${r}.m`), id, { limit: 2, cursor: second.next_cursor! });
-    expect([first, second, third].map((p) => p.versions.map((v) => v.version))).toEqual([[5, 4], [3, 2], [1]]);
-    expect([first.count, third.count, third.next_cursor]).toEqual([2, 1, null]);
-    expect(first.versions[0]).toMatchObject({ id, name: "v5", reseller_id: r });
-    for (const by of [asReseller(tenant()), asMerchant(r, `${r}.n`)])
-      expect((await failing(versions(by, id))).code).toBe("TEMPLATE_NOT_FOUND");
-  });
-
-  test("a page of large ones ends before it is too large for the bus", async () => {
-    const { id } = await save(tenant());
-    const nodes = [
-      {
-        name: "a",
-        say: "Hello.",
-        functions: Array.from({ length: 30 }, (_, i) => ({
-          name: `f${i}`,
-          description: "d".repeat(2000),
-          outcome: "x",
-        })),
-      },
-    ];
-    for (let i = 0; i < 16; i++) await put(asAdmin, id, { nodes, name: `v${i}` });
-    const seen: number[] = [];
-    let pages = 0;
-    for (let cursor: string | null | undefined; cursor !== null; pages++) {
-      const page: { versions: { version: number }[]; next_cursor: string | null } = await versions(asAdmin, id, {
-        limit: 500,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(1024 * 1024);
-      seen.push(...page.versions.map((v) => v.version));
-      cursor = page.next_cursor;
-    }
-    expect([pages, seen]).toEqual([2, Array.from({ length: 17 }, (_, i) => 17 - i)]);
   });
 });
