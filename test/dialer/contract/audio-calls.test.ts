@@ -4,7 +4,9 @@ import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 /** Calls whose talks carry sound, here recorded by the conversation service. */
 jest.setTimeout(20_000);

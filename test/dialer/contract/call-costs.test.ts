@@ -6,7 +6,9 @@ import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { asMerchant } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, type DialerStage } from "../fixtures/dialer-stage.ts";
+import { callIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 import { leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
 jest.setTimeout(20_000);

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(30_000);
 /** What a process does after SIGKILL: nothing more. Here the attempt at hand breaks off; the loops that go on are the other replica. */

@@ -4,7 +4,9 @@ import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 const clock = virtualClock();

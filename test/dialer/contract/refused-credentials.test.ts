@@ -3,7 +3,9 @@ import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
 import { RULES, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { refOf, setDialerStage, toldIs, type DialerStage } from "../fixtures/dialer-stage.ts";
+import { toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 const clock = virtualClock();

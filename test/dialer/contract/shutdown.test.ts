@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { expect, jest, test } from "@jest/globals";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, toldIs } from "../fixtures/dialer-stage.ts";
+import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { DEFAULT_TELNYX_ACCOUNT } from "../../../../local/carriers/server.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { systemClock } from "../../../../shared/time/clock.ts";
-import { callIs, refOf, setDialerStage, toldIs, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { callIs, toldIs } from "../../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 let d: DialerStage;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import type { InboundCallRecord } from "../../../../shared/contracts/records/inb
 import { fail } from "../../../../shared/errors.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { asAdmin, until } from "../../../../local/harness/stage.ts";
-import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 import { hotline } from "../../fixtures/inbound-plan.ts";
 
 const OURS = "+14155550100";

@@ -10,7 +10,7 @@ import type { ConfigurationRecord } from "../../../../shared/contracts/records/c
 import { codeOf, fail } from "../../../../shared/errors.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
 import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
-import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 import { hotline } from "../../fixtures/inbound-plan.ts";
 
 const OURS = "+14155550100";

@@ -5,7 +5,9 @@ import { plusSeconds } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
-import { refOf, setDialerStage, toldIs, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { toldIs } from "../../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 interface Seen {

@@ -13,7 +13,9 @@ import { readEnv } from "../../../../shared/process/env.ts";
 import { rootLog } from "../../../../shared/process/log.ts";
 import { until } from "../../../../local/harness/stage.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
-import { callIs, refOf, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
+import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 const clock = virtualClock();

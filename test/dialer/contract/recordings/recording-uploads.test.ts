@@ -7,7 +7,8 @@ import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
-import { callIs, setDialerStage, type DialerStage } from "../../fixtures/dialer-stage.ts";
+import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
+import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 jest.setTimeout(20_000);
 const clock = virtualClock();
