@@ -8,7 +8,7 @@ import { entryId, listOf, numbersOf, requireLifted, requireNew, requireOwn, type
 /** Numbers shown, masked, in an audit entry; the counts are of all. */
 const AUDITED_NUMBERS = 20;
 
-/** A list that an admin names must be some reseller's. RESELLER_NOT_FOUND. */
+/** A list that an admin names must belong to a reseller. RESELLER_NOT_FOUND. */
 async function requireList(bus: Bus, by: ParamsOf<"blacklist.add">["by"], list: List): Promise<void> {
   if (by.role !== "admin" || list.reseller_id === null) return;
   const { reseller } = await bus.call("merchants.lookup", { reseller_id: list.reseller_id });
@@ -56,7 +56,7 @@ export async function addNumbers(
   return { ...counts, phone_numbers: numbers };
 }
 
-/** Lifts numbers from one list, all that are there. FORBIDDEN, INVALID_PHONE_NUMBER, BLACKLIST_ENTRY_NOT_FOUND, RESELLER_NOT_FOUND. */
+/** Removes numbers from one list, all that are on it. FORBIDDEN, INVALID_PHONE_NUMBER, BLACKLIST_ENTRY_NOT_FOUND, RESELLER_NOT_FOUND. */
 export async function removeNumbers(
   deps: ServiceDeps,
   blacklist: BlacklistRepository,

@@ -6,16 +6,19 @@ import type { EntryDoc } from "./blacklist.model.ts";
 
 const EVERYBODY = "*";
 
-/** The id of an entry; `reseller_id` null: the entry that holds for everybody. */
+/** The id of an entry; `reseller_id` null: the entry that applies to every reseller. */
 export const entryId = (reseller_id: string | null, e164: string): string => `${reseller_id ?? EVERYBODY}:${e164}`;
 
-/** The ids of the entries that would forbid a reseller to call a number: its own and everybody's. Another spelling of the number finds them too. */
+/**
+ * The ids of the entries that would forbid a reseller to call a number: its own and the global one. Another spelling of the
+ * number finds them too.
+ */
 export function forbiddingIds(pair: { reseller_id: string; phone_number: string }): [string, string] {
   const e164 = toE164(pair.phone_number) ?? pair.phone_number;
   return [entryId(pair.reseller_id, e164), entryId(null, e164)];
 }
 
-/** Whose list is written; `reseller_id` null: everybody's, an admin's. */
+/** Whose list is written; `reseller_id` null: the global list of admins. */
 export interface List {
   reseller_id: string | null;
 }
@@ -65,7 +68,7 @@ export function requireNew(added: number, asked: readonly string[]): void {
   }
 }
 
-/** Whether a reseller names a number that only an admin listed: such an entry is not its to lift. FORBIDDEN names every one by its place. */
+/** Whether a reseller names a number that only an admin listed: a reseller may not remove such an entry. FORBIDDEN names every one by its place. */
 export function requireOwn(list: List, texts: readonly string[], existing: ReadonlySet<string>): void {
   const errors = texts.flatMap((text, i): ValidationIssue[] => {
     const e164 = toE164(text) ?? text;
@@ -82,7 +85,7 @@ export function requireOwn(list: List, texts: readonly string[], existing: Reado
     );
 }
 
-/** Whether any entry was there to be lifted. BLACKLIST_ENTRY_NOT_FOUND. */
+/** Whether any entry was removed. BLACKLIST_ENTRY_NOT_FOUND. */
 export function requireLifted(lifted: number, list: List): void {
   if (lifted > 0) return;
   fail(

@@ -4,7 +4,7 @@ import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 /** A listed number as it is kept. `_id` is `<reseller or *>:<e164>`, so that a number can be listed once per lister and a check reads by id only. */
 export interface EntryDoc {
   _id: string;
-  /** null: listed by an admin, holds for everybody. */
+  /** null: listed by an admin, applies to every reseller. */
   reseller_id: string | null;
   phone_number: string;
   /** Id of the person or token that listed it. */

@@ -10,11 +10,11 @@ import { entryId, type List } from "./blacklist-entries.ts";
 export interface BlacklistRepository {
   /** Writes the entries that are not there yet; how many that were, exactly, also when others list the same numbers meanwhile. */
   add(entries: EntryDoc[]): Promise<number>;
-  /** Entries that hold in the scope (its own and everybody's), newest first. */
+  /** Entries that apply to the scope (its own and the global ones), newest first. */
   page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
-  /** Takes these numbers off one list; how many stood there. */
+  /** Removes these numbers from one list; returns how many were on it. */
   remove(list: List, phone_numbers: readonly string[]): Promise<number>;
-  /** Those of the ids that exist; the set may hold others too. */
+  /** Those of the ids that exist; the set may contain others too. */
   existing(ids: string[]): Promise<Set<string>>;
 }
 
@@ -53,7 +53,7 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
     return (await insertNew(model, entries)).filter(Boolean).length;
   },
   async page(scope, phone_number, after, size) {
-    // one query for each list that holds in the scope: an index gives either in order, but not both together
+    // one query for each list that applies to the scope: an index gives either in order, but not both together
     const lists = scope.reseller_id === null ? [{}] : [{ reseller_id: scope.reseller_id }, { reseller_id: null }];
     const pages = await Promise.all(
       lists.map((list) =>

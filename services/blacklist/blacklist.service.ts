@@ -6,7 +6,7 @@ import { blacklistRepository } from "./blacklist.repository.ts";
 import { forbiddingIds, soughtNumber, toEntry } from "./blacklist-entries.ts";
 import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
 
-/** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's holds for everybody. */
+/** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's applies to every reseller. */
 export default service("blacklist", (deps) => {
   const blacklist = blacklistRepository(deps.store().model("blacklist", entrySchema));
 

@@ -50,10 +50,10 @@ export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
     });
 }
 
-/** The scope of services, which ask on nobody's behalf. */
+/** The scope of services, which act for no user. */
 export const EVERYTHING: Scope = { reseller_id: null, merchant_id: null };
 
-/** The thing an asker is about to change, found by a repository. FORBIDDEN where it is somebody else's; `notFound` where there is none. */
+/** The thing an asker is about to change, found by a repository. FORBIDDEN where it has another owner; `notFound` where it does not exist. */
 export async function toChange<Doc>(
   by: By,
   find: (scope: Scope) => Promise<Doc | null>,

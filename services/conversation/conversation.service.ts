@@ -9,13 +9,13 @@ import { recoveredFacts } from "./session/conversation-settlement.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 
 const MS_PER_SECOND = 1000;
-/** How often recordings are looked for that a process which died has left. */
+/** Interval of the search for recordings of crashed processes. */
 const LEFTOVERS_MS = 300_000;
-/** Of the grace at shutdown, what is kept for goodbyes, and for settling after them, seconds. */
+/** Parts of the shutdown grace reserved for goodbyes and for settling after them, seconds. */
 const GOODBYE_SECONDS = 4;
 const SETTLING_SECONDS = 1;
 
-/** The conversation: prepared before the dial, run when media joins, settled once. Owns the media port. */
+/** Conversations: prepared before the dial, run when media joins, settled once. Owns the media port. */
 export default service("conversation", (deps) => {
   const { env, clock, log } = deps;
   if (env.OPENAI_MODEL === undefined)

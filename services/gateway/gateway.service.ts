@@ -13,7 +13,7 @@ import { BASE_PATH } from "../../shared/base-path.ts";
 /** How long requests under way may take after the stop was asked for. */
 const MAX_GRACE_MS = 3000;
 
-/** What this file adds to the service. */
+/** The members that this file adds to the service. */
 type Self = Service &
   WebService & {
     /** The listening server, whose port tests and tools read. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 
-/** Services the API works without for a while: leads are accepted and wait. */
+/** Services that the API can be without for a while: leads are accepted and wait. */
 const OPTIONAL_SERVICES = ["scheduler", "conversation"];
 /** Services the gateway calls without a row. */
 const CALLED_WITHOUT_ROUTE = ["dialer"];
@@ -12,7 +12,7 @@ const STORE_PROBE_MS = 2000;
 /** One readiness answer serves every probe for this long, ms. */
 const REMEMBER_MS = 500;
 
-/** One thing looked at. */
+/** One health check. */
 export interface Check {
   name: string;
   ok: boolean;
@@ -53,7 +53,7 @@ async function checkStore(bus: Bus): Promise<Check> {
   }
 }
 
-/** Looks at the bus and, through a service that owns a collection, at the store. */
+/** Checks the bus and, through a service that owns a collection, the store. */
 export function readiness(
   rows: readonly Row[],
   bus: Bus,

@@ -14,7 +14,7 @@ import type { Row } from "./routes/row.ts";
 
 type StoredRecording = ResultOf<"leads.recording">;
 
-/** Downloads that one gateway serves at once: each holds a file or a connection open. */
+/** Downloads that one gateway serves at once: each keeps a file or a connection open. */
 const MAX_DOWNLOADS = 200;
 /** A connection on which nothing moves for this long is cut. */
 const IDLE_MS = 60_000;
@@ -29,7 +29,7 @@ const RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /**
  * Reads `Range` (RFC 9110, 14) for a thing of so many bytes. One range is served; several, other units and what is malformed are ignored, as the standard allows.
- * `same` false: the client holds a part of another thing (`If-Range`), so it gets all of this one.
+ * `same` false: the client has a part of another thing (`If-Range`), so it gets all of this one.
  */
 export function requestedRange(header: string | undefined, bytes: number, same: boolean): RequestedRange {
   const [, first = "", last = ""] = RANGE.exec(header ?? "") ?? [];

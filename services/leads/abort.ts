@@ -96,7 +96,7 @@ async function audit(
   }
 }
 
-/** POST /lead/abort: every lead for itself, answers in the order asked. `success` means that no phone rings for it afterwards. */
+/** POST /lead/abort: each lead independently, answers in the order of the request. `success` means that no phone rings for the lead afterwards. */
 export async function abortLeads(
   deps: LeadDeps,
   bus: Bus,

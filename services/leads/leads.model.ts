@@ -14,7 +14,7 @@ export interface AttemptSnapshot {
   claimed_at: Date;
 }
 
-/** One move of the machine as it is remembered: what happened, when, and with what. */
+/** One transition as the history keeps it: what happened, when, and with what. */
 export interface HistoryEntry {
   event: string;
   at: Date;
@@ -28,7 +28,10 @@ export interface Held {
   since: Date;
 }
 
-/** A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial indexes hold live work only. */
+/**
+ * A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial
+ * indexes contain live work only.
+ */
 export interface LeadDoc {
   _id: string;
   reseller_id: string;
@@ -40,7 +43,7 @@ export interface LeadDoc {
   outcome: string | null;
   attempt_count: number;
   claim_no: number;
-  /** Times a holder was lost; the third one parks the lead. */
+  /** Times the lease was lost; the third one finishes the lead. */
   recoveries: number;
   phone_number: string | null;
   payload: Record<string, unknown>;
@@ -50,7 +53,7 @@ export interface LeadDoc {
   call_direction: "OUTBOUND" | "INBOUND";
   is_test: boolean;
   configurations_override: Record<string, unknown> | null;
-  /** What it waits in (queues/due-queues.ts); leads of older versions get theirs when this one starts. */
+  /** Its queue (queue-names.ts); leads of older versions get theirs when this one starts. */
   queue: string;
   due_at?: Date;
   lease_until?: Date;
@@ -58,10 +61,10 @@ export interface LeadDoc {
   attempt: AttemptSnapshot | null;
   /** Marks of its last transitions (shared/database/guarded-collection.ts). */
   marks?: string[];
-  /** Name of a pre-check -> times it has put the lead off. */
+  /** Name of a pre-check -> times it has deferred the lead. */
   pre_check_defers?: Record<string, number>;
   held: Held | null;
-  /** The machine's moves, oldest first, the newest 200; read by the timeline only. */
+  /** The lead's transitions, oldest first, the newest 200; read by the timeline only. */
   history?: HistoryEntry[];
   call_id: string | null;
   call_initiated_time: Date | null;
@@ -72,7 +75,7 @@ export interface LeadDoc {
   costs: Record<string, number>;
   /** claim_no -> what that cost is made of. */
   cost_items?: Record<string, CostItem[]>;
-  /** Calls that a person answered, and how long they talked in all. */
+  /** Calls that a person answered, and the total length of their conversations. */
   answered_count: number;
   talk_seconds: number;
   trace_scores: Record<string, number>;
@@ -136,7 +139,7 @@ const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { 
 
 // For each queue its first due lead is one step of this index away, however many leads wait.
 leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whenPresent("due_at") });
-// Names of indexes that got other keys are new ones: the old are dropped at start (queues.repository.ts).
+// An index whose fields change gets a new name: the old are dropped at start (queues.repository.ts).
 leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template", ...whenPresent("lease_until") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });

@@ -18,11 +18,11 @@ export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
 export interface LeadsRepository {
   /** Writes new leads, all in one go, each for itself. Throws when nothing is known of any of them. */
   insert(leads: readonly LeadDoc[]): Promise<Written[]>;
-  /** Those of the ids that exist; for those who gave the ids out. */
+  /** The existing ids among these; for services that issued them. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
-  /** Makes a transition; the lead as it is afterwards, or null when the guard no longer held (shared/database/guarded-collection.ts). */
+  /** Makes a transition; the lead as it is afterwards, or null when the guard no longer matched (shared/database/guarded-collection.ts). */
   transition(transition: LeadTransition): Promise<TransitionedLead | null>;
-  /** Makes transitions in one go, in order; null where the guard no longer held. */
+  /** Makes transitions in one go, in order; null where the guard no longer matched. */
   transitionMany(transitions: readonly LeadTransition[]): Promise<(TransitionedLead | null)[]>;
   /** What is needed to abort each of the leads that are in the scope. */
   briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
@@ -35,11 +35,11 @@ export interface LeadsRepository {
   page(scope: Scope, filter: LeadFilter, after: PageFilter, limit: number): Promise<LeadDoc[]>;
   /** Groups the leads that a filter lets through; throws the database's MaxTimeMSExpired after `maxTimeMs`. */
   figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
-  /** Whether a lead of this owner and template has not finished yet; by indexes that hold unfinished leads only. */
+  /** Whether a lead of this owner and template has not finished yet; by indexes that contain unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
-  /** The webhook service has the events: these leads owe none. */
+  /** The webhook service has the events: these leads owe none any longer. */
   eventsEnqueued(lead_ids: readonly string[]): Promise<void>;
   /** These leads hand their events over later, unless another process has done so meanwhile. */
   postponeEvents(lead_ids: readonly string[], at: Date): Promise<void>;

@@ -16,7 +16,7 @@ const REQUESTS_AT_ONCE = 2;
 /** Events of a refused request that are sent alone, at once. */
 const SINGLES_AT_ONCE = 10;
 const RETRY_MS = 5000;
-/** Errors that say nothing of the events themselves. */
+/** Errors that are not caused by the events themselves. */
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DEPENDENCY_DOWN",
   "TIMEOUT",
@@ -43,7 +43,7 @@ function webhookEventOf(lead: LeadDoc): WebhookEvent | null {
 
 const eventBytes = (event: WebhookEvent): number => Buffer.byteLength(JSON.stringify(event));
 
-/** Hands over all events or none. A refused request is sent again one event at a time, so that one bad event holds up no other. */
+/** Hands over all events or none. A refused request is sent again one event at a time, so that one invalid event delays no other. */
 async function enqueueEvents(deps: EventDeps, events: readonly WebhookEvent[]): Promise<void> {
   const [first, ...others] = events;
   if (!first) return;

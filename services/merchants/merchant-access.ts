@@ -17,7 +17,7 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
   updated_at: doc.updated_at.toISOString(),
 });
 
-/** Said alike of unknown merchants and, to readers, of foreign ones. */
+/** The same answer for unknown merchants and, to readers, for foreign ones. */
 export const merchantNotFound = (): never =>
   fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
 

@@ -20,7 +20,7 @@ export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "co
 export interface MerchantsRepository {
   add(merchant: MerchantDoc): Promise<void>;
   find(scope: Scope, id: string): Promise<MerchantDoc | null>;
-  /** Whether a merchant of this id exists at all: it tells "not yours" from "not there". */
+  /** Whether a merchant of this id exists at all: it distinguishes "not yours" from "not there". */
   isAnywhere(id: string): Promise<boolean>;
   page(scope: Scope, filter: MerchantFilter, after: PageFilter, size: number): Promise<MerchantDoc[]>;
   change(scope: Scope, id: string, change: MerchantChange): Promise<MerchantDoc | null>;

@@ -18,13 +18,13 @@ export interface ClaimedAttempt {
 
 /** Work that waits, and for what. */
 export type Deferred =
-  /** The queue is looked at again at that time (ms of wall time); null: when it is scheduled anyway. */
+  /** The queue is served again at that time (ms of wall time); null: when it is scheduled anyway. */
   | { kind: "queue"; queue: string; at: number | null }
   /** Something failed for the queue: it rests, whatever becomes due in it. */
   | { kind: "failed_queue"; queue: string; error: unknown }
   /** The queue waits for a slot of that provider. */
   | { kind: "slot"; queue: string; provider: Provider }
-  /** Claimed leads that no dialler has: they are released unspent, their slots too. */
+  /** Claimed leads that no dialer has: they and their slots are released, and the attempt does not count. */
   | { kind: "attempts"; attempts: readonly ClaimedAttempt[]; after_ms: number; reason: string }
   /** Slots that no call will use. */
   | { kind: "slots"; holders: readonly string[] };
@@ -33,7 +33,7 @@ export type Deferred =
 export type Dropped =
   /** A lead that must not be called. */
   | { kind: "lead"; inputs: QueueInputs; lead: DueLead; outcome: DropOutcome; reason: string }
-  /** A claimed lead whose order no dialler can take. */
+  /** A claimed lead whose order no dialer can take. */
   | { kind: "attempt"; attempt: ClaimedAttempt; error: unknown };
 
 /** What a stage of the pass makes of its input. */
@@ -48,7 +48,7 @@ export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "lo
   schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block">;
 }
 
-/** Applies what a stage deferred and dropped. Never throws: what can't be written now comes back with a lease or a scan. */
+/** Applies what a stage deferred and dropped. Never throws: what can't be written now is recovered by an expired lease or a scan. */
 export type ApplyDispositions = (result: Omit<StageResult<unknown>, "ok">) => Promise<void>;
 
 /** How soon a queue that waits for a slot asks again when no event announces one. */
@@ -80,7 +80,7 @@ function attemptWrites({ bus, clock, log }: DispositionDeps) {
       });
       await releaseSlots(attempts.map((a) => a.holder));
     },
-    /** Settles the attempt, so that its lead does not come back for ever. */
+    /** Settles the attempt, so that its lead is not due for ever. */
     async settle({ attempt: { lead_id, claim_no, holder }, error }: Of<Dropped, "attempt">): Promise<void> {
       const message = error instanceof Error ? error.message : String(error);
       const fields = { event: "order.invalid", lead_id, ...errorForLog(error) };

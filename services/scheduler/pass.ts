@@ -43,11 +43,11 @@ export interface PassDeps
 
 /** Full scans that edits ask for are at least this far apart. */
 const SCAN_GAP_MS = 200;
-/** Slot requests, claims and offers made side by side. Several diallers share a pass. */
+/** Slot requests, claims and offers made side by side. Several dialers share a pass. */
 const REQUESTS_AT_ONCE = 10;
 const CLAIMS_AT_ONCE = 2;
 const OFFERS_AT_ONCE = 4;
-/** Orders offered to one dialler in one request. */
+/** Orders offered to one dialer in one request. */
 const ORDERS_PER_OFFER = 50;
 
 /** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
@@ -59,7 +59,7 @@ const together = <T>(results: readonly StageResult<T>[]): StageResult<T> => ({
   dropped: results.flatMap((r) => r.dropped),
 });
 
-/** The stages of one pass, from due queues to orders at the dialler. `budget`: most leads it may hand over. */
+/** The stages of one pass, from due queues to orders at the dialer. `budget`: most leads it may hand over. */
 function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, full: boolean) => Promise<void> {
   const { clock, env, schedule, reservations } = deps;
   const expireLeads = createExpiry(deps);
@@ -107,7 +107,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
   };
 }
 
-/** The passes over these parts. Between full scans, each SCHEDULER_INTERVAL_MS, a pass looks only at the queues that are due. */
+/** The passes over these parts. Between full scans, each SCHEDULER_INTERVAL_MS, a pass serves only the queues that are due. */
 export function createPasses(deps: PassDeps): Passes {
   const { clock, env, schedule, budget } = deps;
   const scan = createScan(deps);

@@ -24,7 +24,7 @@ const DUE_COUNT_TTL_MS = 2000;
 const MAX_PARTIES = 10_000;
 const MAX_QUEUES = 50_000;
 
-/** What the passes of this process keep in memory. All of it may be lost. */
+/** What the passes of this process keep in memory. A crash may lose all of it. */
 function passMemory(deps: ServiceDeps, rates: RateWindows) {
   const { clock, env } = deps;
   return {

@@ -5,11 +5,11 @@ import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 export interface SlidingWindowLimiter {
   /** Counts an attempt at `nowMs` (monotonic). 0: it may go ahead; else the whole seconds until the next attempt is allowed, and nothing is counted. */
   acquirePermit(key: string, nowMs: number): number;
-  /** Takes back the newest attempt of the key: it succeeded, and only failures count. */
+  /** Removes the newest attempt of the key: it succeeded, and only failures count. */
   refund(key: string): void;
 }
 
-/** A limiter of `limit` attempts in any `windowMs`. It holds `maxKeys` keys; past that it forgets the key used longest ago. */
+/** A limiter of `limit` attempts in any `windowMs`. It keeps `maxKeys` keys; past that it forgets the key used longest ago. */
 export function slidingWindowLimiter(limit: number, windowMs: number, maxKeys: number): SlidingWindowLimiter {
   const attempts = recencyCache<number[]>({ max: maxKeys });
   return {

@@ -12,7 +12,7 @@ const LANES = 1;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** Hashes at work at once: more would fill libuv's pool and hold 19 MiB each. */
+/** Hashes at work at once: more would fill libuv's pool and use 19 MiB each. */
 const AT_ONCE = 2;
 /** Hashes that may wait, about a second of work; past it the answer is BUSY. */
 const MAX_WAITING = 64;

@@ -13,10 +13,10 @@ const TYPE = "at+jwt";
 const S2S_PREFIX = "cag_s2s_";
 const S2S_SECRET_BYTES = 32;
 const S2S = /^cag_s2s_[A-Za-z0-9_-]{43}$/;
-/** Letters of a token by which a person knows it again in a list. */
+/** Letters of a token by which a person recognises it in a list. */
 const S2S_SHOWN = S2S_PREFIX.length + 6;
 
-/** What an access token says of its bearer. */
+/** The claims of an access token about its bearer. */
 export interface Bearer {
   id: string;
   role: Role;

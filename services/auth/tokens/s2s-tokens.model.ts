@@ -2,7 +2,7 @@ import { Schema } from "mongoose";
 import type { Role } from "../../../shared/contracts/records/identity.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** A server-to-server token. Of the token itself only its SHA-256 is kept, and the first letters by which a person knows it again. */
+/** A server-to-server token. Of the token itself only its SHA-256 is kept, and the first letters by which a person recognises it. */
 export interface S2sTokenDoc {
   _id: string;
   name: string;

@@ -78,6 +78,6 @@ export function refuseScopeChange(by: By, user: UserScope & { _id: string }, to:
   return refuseScope(by, user) ?? refuseScope(by, to);
 }
 
-/** True for a user without whom the deployment might have no admin. */
+/** True for a user whose removal might leave the deployment without an admin. */
 export const isActiveAdmin = (user: { role: Role; is_active: boolean }): boolean =>
   user.role === "admin" && user.is_active;

@@ -23,7 +23,7 @@ const conflict = (): never =>
     retry_after_seconds: RACE_RETRY_SECONDS,
   });
 
-/** The fields that change, for the audit log, which never holds a password. */
+/** The fields that change, for the audit log, which never contains a password. */
 const changes = (
   user: UserDoc,
   {

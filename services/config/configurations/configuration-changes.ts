@@ -14,7 +14,7 @@ import type { TemplatesRepository } from "../templates/templates.repository.ts";
 /** Times a change is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
 
-/** Said alike of unknown configurations and of others'. */
+/** The same answer for unknown configurations and those of other owners. */
 export const configurationNotFound = (): never =>
   fail(
     "CONFIGURATION_NOT_FOUND",

@@ -2,10 +2,10 @@ import { Schema } from "mongoose";
 import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** What a client set, and nothing else: defaults are added when it is read (rules/effective-configuration.ts), so that a deployment can change them. */
+/** What a client set, and nothing else: defaults are added when it is read (effective-configuration.ts), so that a deployment can change them. */
 export type Settings = Omit<ConfigurationInput, "template_id">;
 
-/** A configuration as it is kept. `settings` is JSON text, since pre-checks hold clients' free JSON. */
+/** A configuration as it is kept. `settings` is JSON text, since pre-checks contain clients' free JSON. */
 export interface ConfigurationDoc {
   _id: string;
   reseller_id: string;

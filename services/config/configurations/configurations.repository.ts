@@ -30,7 +30,7 @@ export interface ConfigurationsRepository {
   ofOwner(reseller_id: string, merchant_id: string | null): Promise<ConfigurationDoc[]>;
 }
 
-/** Configurations of one owner that are looked through for one that takes inbound calls. */
+/** Most configurations of one owner that are searched for one that takes inbound calls. */
 const MAX_OF_OWNER = 1000;
 
 const sought = ({ template_id, ...same }: ConfigurationFilter): ConfigurationFilter => ({

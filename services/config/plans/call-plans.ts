@@ -29,7 +29,7 @@ const planOf = (t: TemplateDoc, configuration: ConfigurationRecord | null): Plan
   configuration,
 });
 
-/** Planning over the repositories; `default_timezone` holds for windows that name none. */
+/** Planning over the repositories; `default_timezone` applies to windows that name none. */
 export function callPlans(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,

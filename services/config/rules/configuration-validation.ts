@@ -39,7 +39,7 @@ const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100
 const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
 type Part = Partial<Settings>;
 
-/** Offsets such as +02:00 are zones to the runtime, but know no daylight saving: who writes one means a place. */
+/** The runtime accepts offsets such as +02:00 as zones, but they have no daylight saving time: a client who writes one means a place. */
 const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
 const zoneIssues = (s: Part): ValidationIssue[] =>
@@ -85,7 +85,7 @@ export const configurationIssues = (s: Part): ValidationIssue[] => [
   ...checkIssues(s),
 ];
 
-/** The settings with their phone numbers in the one spelling everybody compares. They must have passed `configurationIssues`. */
+/** The settings with their phone numbers in the one spelling that every comparison uses. They must have passed `configurationIssues`. */
 export const normalizedSettings = <T extends Part>(s: T): T => ({
   ...s,
   ...(s.inbound_redirect_number === undefined
@@ -96,7 +96,7 @@ export const normalizedSettings = <T extends Part>(s: T): T => ({
     : { rate_limit_whitelist: [...new Set(s.rate_limit_whitelist.map((n) => toE164(n) ?? n))] }),
 });
 
-/** Settings with a change over them; null takes a field out, so that its default holds again. */
+/** Settings with a change over them; null removes a field, so that its default applies again. */
 export const patchedSettings = (stored: Settings, patch: ConfigurationPatch): Settings =>
   Object.fromEntries(
     Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null),

@@ -4,7 +4,7 @@ import { configurationIssues, normalizedSettings } from "./configuration-validat
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import { checkOf } from "./json-schema-validation.ts";
 
-/** What holds where a client set nothing. Time zones come from the deployment. */
+/** Defaults of settings that a client left out. Time zones come from the deployment. */
 const DEFAULTS = {
   enable_calling: true,
   enable_international_call: true,
@@ -55,7 +55,7 @@ export function effective(
 
 const overrideIssues = checkOf(Type.Partial(Strict(configurationFields)));
 
-/** The fields of an override that are known and hold a usable value; all others are left out. */
+/** The fields of an override that are known and have a usable value; all others are left out. */
 function usable(override: Readonly<Record<string, unknown>>): Partial<Settings> {
   const bad = new Set(overrideIssues(override).map((f) => f.path.split(".")[0]));
   return Object.fromEntries(

@@ -2,7 +2,7 @@ import type { Condition, FlowNode, TemplateInput, Transition } from "../../../sh
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { patternIssue } from "./pattern-validation.ts";
 
-/** What is wrong with the rules of nodes and with how they gather keys. Pure. */
+/** What is wrong with the rules of nodes and with their DTMF collections. Pure. */
 
 const TESTS = ["equals", "one_of", "exists", "matches"] as const;
 

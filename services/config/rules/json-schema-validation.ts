@@ -12,7 +12,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 /** Deepest nesting of objects and arrays in a schema. */
 export const MAX_SCHEMA_DEPTH = 32;
-/** Issues told of one value; more would say nothing new. */
+/** Most issues reported of one value; more would add no information. */
 const MAX_ISSUES = 100;
 /** Longest time a client's schema may take to check a value, or to be compiled. */
 const CHECK_MS = 250;

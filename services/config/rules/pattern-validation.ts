@@ -1,4 +1,4 @@
-/** Whether a pattern is safe to be tried on what customers say and key: by its own shape it can't take long. Pure. */
+/** Whether a pattern is safe to match against speech and DTMF of customers: by its own shape it can't take long. Pure. */
 
 /** Values that patterns are tried on are at most as long. */
 const MAX_VALUE_CHARS = 200;

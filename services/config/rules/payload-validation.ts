@@ -1,12 +1,12 @@
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { checkOf, type Check, type JsonSchema } from "./json-schema-validation.ts";
 
-/** Keys every payload may have, whatever the template's schema says: the number to dial, and where the report goes. */
+/** Fields every payload may have, whatever the template's schema says: the number to dial, and the address of the webhook. */
 export const ALWAYS_ALLOWED = ["customer_mobile_number", "reporting_webhook_url"] as const;
 
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
-/** The schema with the keys it speaks of opened at its root, so that a closed root does not shut out what the contract allows. */
+/** The schema with these fields allowed at its root, so that a closed root does not refuse what the contract allows. */
 function opened(schema: JsonSchema): JsonSchema {
   const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const missing = ALWAYS_ALLOWED.filter((key) => !Object.hasOwn(properties, key));
@@ -20,7 +20,7 @@ export function payloadCheck(schema: JsonSchema | null): Check {
   if (schema === null) return () => [];
   const check = checkOf(opened(schema));
   const text = JSON.stringify(schema);
-  // keys the schema never speaks of are none of its business, however deep it closes the object
+  // fields that the schema never names are not checked by it, however deep it closes the object
   const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
   return (payload): ValidationIssue[] => {
     const seen = isRecord(payload)

@@ -12,7 +12,7 @@ export const MAX_FUNCTIONS = 400;
 
 const HTTP_ORIGIN = /^https?:\/\/[^/?#{}\s]+(?:[/?#]|$)/;
 
-/** Places where a name comes again that should be there once; the first use is left alone. */
+/** Paths at which a unique name is repeated; its first use is no issue. */
 function repeated(
   names: readonly string[],
   path: (i: number) => string,
@@ -55,7 +55,7 @@ function nameIssues(t: TemplateInput): ValidationIssue[] {
   ];
 }
 
-/** Names of the nodes that a talk can come to: from the initial node, and from anywhere by a global function. */
+/** Names of the nodes that a conversation can reach: from the initial node, and from any node by a global function. */
 function reachable(t: TemplateInput): Set<string> {
   const next = new Map(
     t.nodes.map((n) => [n.name, [...(n.functions ?? []), ...(n.transitions ?? [])].flatMap((f) => f.next_node ?? [])]),
@@ -83,7 +83,7 @@ function roadIssues(t: TemplateInput): ValidationIssue[] {
       ? []
       : [{ path: `${path}.next_node`, message: `there is no node named ${next_node}` }],
   );
-  // where the start itself is unknown every node is unreachable: telling that would only hide the cause
+  // without a known initial node every node is unreachable: those issues would only hide the cause
   if (!names.has(t.initial_node))
     return [{ path: "initial_node", message: `there is no node named ${t.initial_node}` }, ...lost];
   const reached = reachable(t);
@@ -132,7 +132,7 @@ function transferIssues(fn: FlowFunction, path: string, variables: Variables): V
     : [];
 }
 
-/** Keys between the variables; those that variables bring are looked at when they are pressed. */
+/** DTMF between the variables; DTMF that comes from variables is checked when it is sent. */
 function digitsIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "send_digits") return [];
   if (fn.digits === undefined) return [{ path: `${path}.digits`, message: "is required for the action send_digits" }];

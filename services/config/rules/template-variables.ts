@@ -2,7 +2,7 @@ import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../..
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { ALWAYS_ALLOWED } from "./payload-validation.ts";
 
-/** What a template knows of variables: those that come with the payload or are declared, and those the talk sets itself. */
+/** What a template knows of variables: those that come with the payload or are declared, and those the conversation sets itself. */
 export interface Variables {
   given: ReadonlySet<string>;
   said: ReadonlySet<string>;
@@ -24,17 +24,17 @@ export const functionsOf = (t: Pick<TemplateInput, "nodes" | "global_functions">
   ...(t.global_functions ?? []).map((fn, j) => ({ path: `global_functions.${j}`, fn })),
 ];
 
-/** The name under which the keys just pressed stand in a rule. */
+/** In a rule, the variable name of the DTMF just entered. */
 const DIGITS = "digits";
 const KEYED = /\{\{\s*digits\s*\}\}/;
 
-/** Variables that rules set: from what is keyed, or from what is known anyway. */
+/** Variables that rules set: from DTMF, or from what is known anyway. */
 function ruled(t: TemplateInput): { keyed: string[]; known: string[] } {
   const set = t.nodes.flatMap((n) => n.transitions ?? []).flatMap((rule) => Object.entries(rule.set ?? {}));
   return { keyed: set.flatMap(([name, text]) => (KEYED.test(text) ? [name] : [])), known: set.map(([name]) => name) };
 }
 
-/** The variables of a template. `said`: set from what the model says or the customer keys, so never to be trusted with an address. */
+/** The variables of a template. `said`: set from the model's output or the customer's DTMF, so never trusted in an address. */
 export function variablesOf(t: TemplateInput): Variables {
   const properties = t.payload_schema?.["properties"];
   const given = new Set([

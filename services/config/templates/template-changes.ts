@@ -13,7 +13,7 @@ import { mayOwn, requireOwner, toChange } from "../tenancy.ts";
 /** Times a save is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
 
-/** Said alike of unknown templates and of others'. */
+/** The same answer for unknown templates and those of other owners. */
 export const templateNotFound = (): never =>
   fail("TEMPLATE_NOT_FOUND", "There is no such template, or it is not yours; list yours with GET /templates.");
 

@@ -130,11 +130,11 @@ const LATER_FIELDS = {
   evaluation_wait_seconds: DEFAULT_EVALUATION_WAIT_SECONDS,
 };
 
-/** Versions kept from before evaluators had a shape may hold any JSON in their place: what asks nothing is none. */
+/** Versions older than the schema of evaluators may have any JSON in their place: an entry without a question is no evaluator. */
 const isEvaluator = ({ name, question }: Partial<Evaluator>): boolean =>
   typeof name === "string" && typeof question === "string";
 
-/** The record of a version. Frozen: in one process it goes to other services as it is, and it is remembered here. */
+/** The record of a version. Frozen: in one process other services get the same object, and it is cached here. */
 export function recordOf(v: VersionDoc): TemplateRecord {
   const record = { ...LATER_FIELDS, ...(JSON.parse(v.record) as TemplateRecord) };
   return frozen({ ...record, evaluators: record.evaluators.filter(isEvaluator) });

@@ -19,8 +19,8 @@ export interface TemplateDoc {
 }
 
 /**
- * One version of a template, never changed. `record` is the TemplateRecord as JSON text: it holds clients' JSON Schemas, whose keys (`$ref`, `$id`,
- * names with dots) mean something else to the database and its driver.
+ * One version of a template, never changed. `record` is the TemplateRecord as JSON text: it contains clients' JSON Schemas,
+ * whose keywords (`$ref`, `$id`, names with dots) mean something else to the database and its driver.
  */
 export interface VersionDoc {
   _id: string;

@@ -17,7 +17,7 @@ export interface TemplateFilter {
 
 /** Reads and writes of the collections `templates` and `template_versions`. */
 export interface TemplatesRepository {
-  /** Writes the version, then the head that names it: a crash in between leaves a version nobody sees. */
+  /** Writes the version, then the head that names it: a crash in between leaves a version that no reader sees. */
   create(record: TemplateRecord): Promise<void>;
   /** The head, if it lies in the scope. */
   head(scope: Scope, id: string): Promise<TemplateDoc | null>;
@@ -36,7 +36,7 @@ export interface TemplatesRepository {
   /** Whether there is any template in the scope. */
   any(scope: Scope): Promise<boolean>;
   page(scope: Scope, filter: TemplateFilter, after: PageFilter, size: number): Promise<TemplateDoc[]>;
-  /** One version, whole; remembered, since it never changes. */
+  /** One version, whole; cached, since it never changes. */
   version(template_id: string, version: number): Promise<TemplateRecord | null>;
   /** The current versions of these heads, in their order. */
   current(heads: readonly TemplateDoc[]): Promise<TemplateRecord[]>;

@@ -7,7 +7,7 @@ const HIGHEST_HZ = 2000;
 const GRID_HZ = 25;
 /** Windows that a tone of 120 ms fills wherever it begins. */
 const MIN_WINDOWS = 10;
-/** A longer tone is a line tone, not a beep. */
+/** A longer tone is a dial or busy tone, not a beep. */
 const MAX_WINDOWS = 300;
 /** Share of the tone in the total power: two equal tones have half each. */
 const PURE = 0.8;
@@ -24,7 +24,7 @@ interface Tone {
   readonly db: number;
 }
 
-/** Returns a function that finds the single tone of a window; null: the window holds something else. */
+/** Returns a function that finds the single tone of a window; null: the window contains something else. */
 function toneFinder(length: number, rate: number): (samples: Float64Array) => Tone | null {
   const shape = Float64Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * (i + 0.5)) / length));
   const weight = shape.reduce((a, b) => a + b);

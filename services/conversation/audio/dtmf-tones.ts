@@ -8,14 +8,14 @@ const WAIT_MS = 500;
 const EDGE_MS = 3;
 /** Each of the two tones; together they stay 3 dB below full scale. */
 const TONE_DB = -12;
-/** Keys of one sequence; further ones are left out. */
+/** Most digits of one sequence; further ones are left out. */
 const MAX_KEYS = 64;
 
 const KEYPAD = ["123A", "456B", "789C", "*0#D"];
 const LOW_HZ = [697, 770, 852, 941];
 const HIGH_HZ = [1209, 1336, 1477, 1633];
 
-/** The two tones of a key (ITU-T Q.23), Hz; null: there is no such key. */
+/** The two tones of a DTMF digit (ITU-T Q.23), Hz; null: no such digit. */
 function tonesOf(key: string): readonly [number, number] | null {
   const row = KEYPAD.findIndex((keys) => keys.includes(key));
   const low = LOW_HZ[row];
@@ -23,7 +23,7 @@ function tonesOf(key: string): readonly [number, number] | null {
   return low === undefined || high === undefined ? null : [low, high];
 }
 
-/** The audio of DTMF keys (0-9 * # A-D; w waits half a second); other characters are left out. */
+/** The audio of DTMF digits (0-9 * # A-D; w waits half a second); other characters are left out. */
 export function dtmfTones(digits: string, rate: number): Pcm {
   const samples = (ms: number): number => Math.round((ms * rate) / 1000);
   const keys = [...digits.toUpperCase()].filter((key) => key === "W" || tonesOf(key)).slice(0, MAX_KEYS);

@@ -1,4 +1,4 @@
-/** Words that tell whether a speaker continues. All in lower case; entries of several words are written with _. */
+/** Words that indicate whether a speaker continues. All in lower case; entries of several words are written with _. */
 export interface EndpointingLexicon {
   /** Never the end of a turn: conjunctions, articles, possessives, introductions of a name or a number. */
   readonly open: ReadonlySet<string>;
@@ -178,7 +178,7 @@ const mixed = (a: Lists, b: Lists): Lists => ({
 });
 
 const NONE = words({ open: "", loose: "", fillers: "", answers: "", numbers: "", backchannels: "" });
-/** Who speaks Hindi on the telephone mixes it with English. */
+/** Speakers of Hindi mix it with English on the telephone. */
 const KNOWN = new Map(
   Object.entries({ ...LISTS, hi: mixed(ENGLISH, HINDI) }).map(([language, lists]) => [language, words(lists)]),
 );

@@ -5,7 +5,7 @@ import { lexiconFor, type EndpointingLexicon } from "./endpointing-lexicon.ts";
 export const MIN_WAIT_MS = 300;
 /** Longest silence of an unfinished turn, ms. */
 export const MAX_WAIT_MS = 2500;
-/** Nothing tells whether the turn is over. */
+/** No evidence whether the turn is over. */
 const UNSURE_WAIT_MS = 500;
 /** The last word seldom ends a sentence, and no mark ends it. */
 const LOOSE_WAIT_MS = 1500;
@@ -33,7 +33,7 @@ const TERMINAL = /[.!?।॥؟。！？]["'”’»)]*$/u;
 const ASKS = /[!?؟！？]["'”’»)]*$/u;
 const TRAILS_OFF = /(?:\.{2,}|…|[-–—:;(])["'”’»]*$/u;
 const COMMA = /[,،，、]["'”’»]*$/u;
-/** Hesitations and nods of any length. */
+/** Hesitations and backchannels of any length. */
 const THINKS = /^(?:h?m{2,}|hm+|e+h?m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
 const NODS = /^(?:m+h+m+|m+ h+m+|u+h ?h+u+h|a+h+a+|a+ha+m)$/u;
 

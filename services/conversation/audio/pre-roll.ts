@@ -7,7 +7,7 @@ export interface PreRoll {
   take(): Pcm;
 }
 
-/** Keeps this many samples in one ring buffer: frames kept as objects would each survive a garbage collection. */
+/** Keeps this many samples in one circular buffer: frames kept as objects would each survive a garbage collection. */
 export function preRoll(samples: number): PreRoll {
   const ring = new Int16Array(samples);
   let next = 0;

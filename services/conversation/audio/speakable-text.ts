@@ -13,7 +13,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/<\/?[a-zA-Z][^<>]{0,80}>/g, " "], // tags
   [/^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|){1,20}[ \t:-]*$/gm, " "], // the rule under a table header
   [/[`|]|\*{2,}|~{2,}|_{2,}/g, " "],
-  [/(?<=\S)\*|\*(?![\s.,;:!?]|$)/g, ""], // the key * stands alone and stays
+  [/(?<=\S)\*|\*(?![\s.,;:!?]|$)/g, ""], // the DTMF digit * stands alone and stays
   [/(?<![\p{L}\p{N}])_(?=\S)|(?<=\S)_(?![\p{L}\p{N}])/gu, ""], // emphasis; names_like_this stay
   [/\s+([.,;!?…।。])(?=\s|$)/g, "$1"], // blanks left by markup
 ];

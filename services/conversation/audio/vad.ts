@@ -50,7 +50,7 @@ function levelDb(pcm: Pcm): number {
 /** Tracks the power of the noise floor, step by step. */
 function noiseFloor(): (power: number) => number {
   const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
-  // the beginning of a call counts as noise until it dips, unless it is as loud as speech: line noise must not interrupt the greeting
+  // the beginning of a call counts as noise until it dips, unless it is as loud as speech: background noise must not interrupt the greeting
   let [floor, lowest, steps] = [FLOOR_MAX, Infinity, 0];
   return (power) => {
     lowest = Math.min(lowest, power);

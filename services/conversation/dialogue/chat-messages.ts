@@ -21,7 +21,7 @@ export interface ChatTool {
   };
 }
 
-/** A call that came back from the model, not yet looked at. */
+/** A function call of the model, not validated yet. */
 export interface ModelCall {
   readonly id: string;
   readonly name: string;

@@ -47,12 +47,12 @@ function begin(flow: Flow, s: DialogueState): Step {
   );
 }
 
-/** The customer said or keyed something. */
+/** The customer spoke or entered DTMF. */
 function callerInput(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
   if (s.closing !== "no") return none(s);
-  // words already on their way are let out; before the first one, the generation begins anew
+  // speech that has started goes on; before its first word, the generation starts anew
   const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
   return attends ? think(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
 }
@@ -65,7 +65,7 @@ function interrupted(flow: Flow, before: DialogueState, spoken: string, said: st
   return silenced.closing === "no" ? listen(flow, silenced) : endConversation(silenced, "agent", { at_once: true });
 }
 
-/** Output that can't be used: tried again at most twice, then the conversation goes on without it. */
+/** Unusable output: retried at most twice, then the conversation goes on without it. */
 const retryGeneration = (flow: Flow, s: DialogueState): Step =>
   s.unusable_answers > MAX_UNUSABLE_ANSWERS
     ? continueWithoutModel(flow, { ...s, unusable_answers: 0 })
@@ -92,7 +92,7 @@ function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: r
   return prependEffects(effects, retryGeneration(flow, state));
 }
 
-/** The model gave nothing: an apology once, a goodbye when it happens again. */
+/** The model produced nothing: an apology the first time, a goodbye the second time. */
 function modelFailed(flow: Flow, before: DialogueState, code: string, said: string): Step {
   const noted = noteError(addSpoken({ ...before, model_failures: before.model_failures + 1 }, said), code);
   const s = noted.state;

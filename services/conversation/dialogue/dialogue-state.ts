@@ -5,7 +5,7 @@ import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages
 /** What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. */
 export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
 
-/** A message of the history; `seq` ties it to the transcript line it was spoken as. */
+/** A message of the history; `seq` is the transcript entry it was spoken as. */
 export type HistoryMessage =
   | { readonly role: "user"; readonly content: string }
   | {
@@ -16,14 +16,14 @@ export type HistoryMessage =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
 
-/** One line of the transcript. */
+/** One entry of the transcript. */
 export interface TranscriptLine {
   readonly seq: number;
   readonly role: "user" | "assistant";
   readonly content: string;
 }
 
-/** Something the customer said or entered by DTMF. `shown`: how the transcript shows it. `dtmf`: the entry and its node; null for speech. */
+/** Speech or DTMF of the customer. `shown`: its text in the transcript. `dtmf`: the entry and its node; null for speech. */
 export interface CallerInput {
   readonly content: string;
   readonly shown: string;
@@ -52,7 +52,7 @@ export interface DialogueState {
   readonly node: string;
   /** Role prompt in force: a node without one keeps the one before. */
   readonly role: string;
-  /** `node`: the current node is the last word; `farewell`: the model is to say a plain goodbye, then the call ends. */
+  /** `node`: the current node is the last one; `farewell`: the model says a plain goodbye, then the call ends. */
   readonly closing: "no" | "node" | "farewell";
   /** Number of the latest generation; answers to earlier ones are stale. */
   readonly turn: number;
@@ -60,10 +60,10 @@ export interface DialogueState {
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
   readonly unusable_answers: number;
-  /** Thoughts in a row that gave nothing. */
+  /** Generations in a row without output. */
   readonly model_failures: number;
   readonly reprompts: number;
-  /** What the customer said while it could not be attended to. */
+  /** What the customer said before it could be processed. */
   readonly pending: readonly CallerInput[];
   readonly awaiting: AwaitedResult | null;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ export interface DialogueState {
   readonly secret_entries: readonly string[];
   readonly history: readonly HistoryMessage[];
   readonly transcript: readonly TranscriptLine[];
-  /** Our transcript lines that may not have been heard to their end: an interruption cuts among them. */
+  /** Our transcript entries that the customer may not have heard to the end: an interruption cuts one of them. */
   readonly open: readonly number[];
   readonly seq: number;
   readonly traversal: readonly string[];
@@ -83,7 +83,7 @@ export interface DialogueState {
   readonly ended_by: EndedBy | null;
   readonly idle_out: boolean;
   readonly time_limit: boolean;
-  /** What is done about voicemail. */
+  /** How to handle voicemail. */
   readonly voicemail_action: VoicemailAction;
   readonly voicemail: boolean;
   readonly message_left: boolean;
@@ -175,9 +175,9 @@ export const MAX_TRAVERSAL = 500;
 export const MAX_ERRORS = 50;
 export const MAX_PENDING = 20;
 export const MAX_SECRET_ENTRIES = 50;
-/** Function calls and rules followed in a row without a word from the customer. */
+/** Function calls and transitions in a row without input from the customer. */
 export const MAX_CHAIN = 8;
-/** Times bad output is told back to the model before the conversation goes on without it. */
+/** Times the model gets its unusable output back before the conversation goes on without it. */
 export const MAX_UNUSABLE_ANSWERS = 2;
 /** Generations in a row that may fail; the next failure ends the conversation. */
 export const MAX_MODEL_FAILURES = 1;

@@ -49,13 +49,13 @@ export function endConversation(
   };
 }
 
-/** Waits for the customer, or attends to what they said meanwhile. */
+/** Waits for the customer, or processes what they said meanwhile. */
 export function listen(flow: Flow, s: DialogueState): Step {
   if (s.pending.length > 0) return think(flow, { ...s, chain: 0, unusable_answers: 0 });
   return { state: { ...s, mode: "listening", awaiting: null }, effects: [] };
 }
 
-/** Goes on without the model: asks the customer to say it again, or says goodbye where the conversation was closing. */
+/** Goes on without the model: asks the customer to repeat, or says goodbye when the conversation was closing. */
 export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
   const phrases = phrasesFor(flow.language);
   if (s.closing !== "no") return endConversation(s, "agent", { goodbye: phrases.goodbye });
@@ -87,7 +87,7 @@ export function think(flow: Flow, before: DialogueState): Step {
   };
 }
 
-/** What the node's rules say to the keys among what has just been attended to. Keys that were pressed in another node were not meant for this one. */
+/** Applies the node's transitions to the DTMF among the inputs just processed. DTMF entered in another node is ignored. */
 function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
   let ruled: TransitionResult = { state: s, nextNode: null, matchedDtmf: false };
   for (const uttered of s.closing === "no" ? attended : []) {
@@ -98,7 +98,7 @@ function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pendin
   return ruled;
 }
 
-/** Goes where a rule leads; rules that lead on and on end in a question to the customer. */
+/** Follows a transition. Too many transitions in a row end in a question to the customer. */
 export function followTransition(flow: Flow, s: DialogueState, to: string): Step {
   if (s.chain < MAX_CHAIN) return enterNode(flow, { ...s, chain: s.chain + 1 }, to);
   const noted = noteError(s, "TOO_MANY_TRANSITIONS");
@@ -119,7 +119,7 @@ function runAction(flow: Flow, s: DialogueState, action: NodeAction): DialogueSt
 const runActions = (flow: Flow, s: DialogueState, actions: readonly NodeAction[] | undefined): DialogueState =>
   (actions ?? []).reduce((now, action) => runAction(flow, now, action), s);
 
-/** Says a node's fixed text, then waits, goes on or ends. */
+/** Speaks a node's fixed text, then waits, goes on or ends. */
 function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
   const said = say(flow, s, render(text, [s.extracted, s.payload]));
   if (s.closing !== "no") return prependEffects(said.effects, endConversation(said.state, "agent"));

@@ -7,7 +7,7 @@ export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string,
 export interface Flow {
   readonly language: string;
   readonly greeting: string | null;
-  /** What is left on a machine; null: nothing. */
+  /** The voicemail message; null: none. */
   readonly voicemail_message: string | null;
   readonly initial_node: string;
   readonly nodes: ReadonlyMap<string, FlowNode>;
@@ -33,10 +33,10 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
   return [...own, ...flow.global_functions.filter((f) => !names.has(f.name))];
 }
 
-/** Whether the customer may interrupt what is said in a node; true where nothing is said about it. */
+/** Whether the customer may interrupt the speech of a node; default true. */
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;
 
-/** How the keys of an entry are gathered. `end_key` null: only length and pause end it. */
+/** How DTMF digits are collected to one entry. `end_key` null: only length and pause end it. */
 export interface DtmfCollection {
   readonly max_digits: number;
   readonly end_key: string | null;
@@ -44,13 +44,13 @@ export interface DtmfCollection {
   readonly secret: boolean;
 }
 
-/** Most keys of one entry, and the pause that ends it, where a node says nothing. */
+/** Defaults of a node: most digits of one entry, and the pause that ends it. */
 export const MAX_ENTRY_DIGITS = 32;
 export const ENTRY_PAUSE_MS = 3000;
 const END_KEY = "#";
 const MS_PER_SECOND = 1000;
 
-/** How a node gathers keys to one entry; null: each key counts by itself. */
+/** How a node collects DTMF to one entry; null: each digit counts by itself. */
 export function collectionOf(flow: Flow, name: string): DtmfCollection | null {
   const node = flow.nodes.get(name);
   if (node?.collect !== "dtmf") return null;

@@ -17,7 +17,7 @@ const E164 = /^\+[1-9][0-9]{6,14}$/;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** The arguments as an object; a text says what is wrong with them. */
+/** The arguments as an object, or a text that says what is wrong with them. */
 export function readArguments(text: string): Arguments | string {
   if (text.length > MAX_ARGUMENT_CHARS) return `the arguments are longer than ${MAX_ARGUMENT_CHARS} characters`;
   if (text.trim() === "") return {};
@@ -41,7 +41,7 @@ function takeArguments(flow: Flow, s: DialogueState, called: FlowFunction, args:
   );
 }
 
-/** A call's step, and whether the model is to go on in the same place: only then are further calls of the same answer looked at. */
+/** The step of a function call. Further calls of the same answer are processed only when the model goes on in the same node. */
 export interface FunctionResult {
   readonly step: Step;
   readonly stays: boolean;
@@ -53,13 +53,13 @@ const stays = (state: DialogueState, effects: Step["effects"] = []): FunctionRes
 });
 const leaves = (step: Step): FunctionResult => ({ step, stays: false });
 
-/** Tells the model that its call can't be used. */
+/** Reports to the model that its call is invalid. */
 function refuse(s: DialogueState, id: string, error: string): FunctionResult {
   const noted = noteError(s, "BAD_CALL");
   return stays(addResult({ ...noted.state, unusable_answers: s.unusable_answers + 1 }, id, { error }), noted.effects);
 }
 
-/** Done as called: outcome, then the next node, the end, where the node's rules lead now, or on in the same node. */
+/** Executes a function call: outcome, then the next node, the end, a transition of the node, or the same node again. */
 function carryOut(
   flow: Flow,
   s: DialogueState,
@@ -116,7 +116,7 @@ function transferCall(s: DialogueState, id: string, called: FlowFunction): Funct
   });
 }
 
-/** DTMF is sent before anything is said about it. The digits may be a secret: they are recorded nowhere. */
+/** DTMF is sent before the text that announces it. The digits may be secret, so they are never recorded. */
 function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction, spoke: boolean): FunctionResult {
   const digits = render(called.digits ?? "", [s.extracted, s.payload]).replace(/\s/g, "");
   if (!DIGITS.test(digits))
@@ -125,11 +125,11 @@ function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction
   return { step: prependEffects([{ type: "keys", digits }], step), stays: on };
 }
 
-/** Does one call of the model's answer; `text` is what it said beside it, already spoken. */
+/** Executes one function call of the model's answer. `text` is the answer's text, already spoken. */
 export function callFunction(flow: Flow, before: DialogueState, call: ModelCall, text: string): FunctionResult {
   const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
   const args = readArguments(call.arguments);
-  // what is kept must be JSON: some servers refuse a history with broken arguments in it
+  // the history keeps valid JSON only: some servers refuse a history with broken arguments
   const kept: ToolCall = {
     id: call.id,
     type: "function",
@@ -159,7 +159,7 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
 const awaited = (flow: Flow, s: DialogueState): FlowFunction | undefined =>
   functionsIn(flow, s.awaiting?.node ?? "").find((f) => f.name === s.awaiting?.function);
 
-/** The web request of a call has ended. Outcome and next node hold only when it went well. */
+/** The web request of a function call has ended. Outcome and next node apply only when it succeeded. */
 export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: boolean, result: string): Step {
   const called = awaited(flow, s);
   const answer = result.slice(0, MAX_RESULT_CHARS);
@@ -177,7 +177,7 @@ export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: bool
   );
 }
 
-/** What a transferred conversation is decided as where its function names no outcome. */
+/** Outcome of a transferred conversation whose function names none. */
 const TRANSFERRED = "transferred";
 
 /** The carrier has the call now. */
@@ -190,7 +190,7 @@ export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Ste
     },
   );
 
-/** The carrier did not take the call over: the conversation goes on, if the customer is still there. */
+/** The carrier did not transfer the call: the conversation goes on if the customer is still connected. */
 export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {
   const noted = noteError(
     addResult(s, call_id, { error: "the transfer did not work; tell them and go on" }),

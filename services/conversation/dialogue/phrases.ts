@@ -1,14 +1,14 @@
 /** Fixed sentences of the service itself, for the moments when no model is asked. */
 export interface Phrases {
-  /** The customer is silent. */
+  /** The customer is silent: a reprompt. */
   readonly still_there: string;
-  /** They stayed silent. */
+  /** The customer stays silent after the reprompts. */
   readonly idle_goodbye: string;
-  /** The conversation has reached its maximal length. */
+  /** The conversation has reached its maximum length. */
   readonly time_up: string;
-  /** The model gave nothing usable. */
+  /** The model produced no usable output. */
   readonly say_again: string;
-  /** Nothing works any more. */
+  /** An error ends the conversation. */
   readonly trouble: string;
   readonly goodbye: string;
 }

@@ -19,7 +19,7 @@ export function systemPrompt(flow: Flow, s: DialogueState): string {
     .join("\n\n");
 }
 
-/** All the model is told. */
+/** The whole prompt: system message and history. */
 export const messagesFor = (flow: Flow, s: DialogueState): readonly ChatMessage[] => [
   { role: "system", content: systemPrompt(flow, s) },
   ...s.history.map((m): ChatMessage =>

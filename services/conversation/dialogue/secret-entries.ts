@@ -2,13 +2,14 @@ import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
 
 /**
- * What is keyed in a node with a secret collection. Variables get it, and the model unless a rule has taken it, because the conversation needs it; transcript and reported
- * variables show it masked: every variable that is set in such a node, and longer entries wherever they come again. Pure.
+ * DTMF entered in a node with a secret collection. Variables get it, and so does the model unless a transition consumed it: the
+ * conversation needs it. Transcript and reported variables show it masked: every variable that is set in such a node, and
+ * longer entries wherever they come again. Pure.
  */
 
-/** Stands for a secret; always as long, so that it does not tell how long the secret was. */
+/** Stands for a secret; always of the same length, so that it does not reveal the length of the secret. */
 export const MASK = "****";
-/** Shorter entries are not looked for elsewhere: a 1 is in many a sentence. */
+/** Shorter entries are not masked elsewhere: a 1 occurs in many sentences. */
 const MIN_TRACED_DIGITS = 4;
 /** Digits that are said one after the other. */
 const SPOKEN_DIGITS = /\d(?:[\s.-]*\d){2,}/g;
@@ -22,14 +23,14 @@ export const speechInput = (flow: Flow, s: DialogueState, text: string): CallerI
   dtmf: null,
 });
 
-/** The customer's keys, as the model and the transcript know them. */
+/** The customer's DTMF as the model and the transcript show it. */
 export const dtmfInput = (flow: Flow, s: DialogueState, digits: string): CallerInput => ({
   content: `[keypad] ${digits}`,
   shown: `[keypad] ${isSecret(flow, s.node) ? MASK : digits}`,
   dtmf: { digits, node: s.node },
 });
 
-/** What the model is told of an entry that a rule has taken: of a secret, no more than the transcript. */
+/** The model's view of an entry that a transition consumed: a secret is masked as in the transcript. */
 export const maskConsumed = (s: DialogueState, { content, shown }: CallerInput): DialogueState =>
   content === shown
     ? s
@@ -38,7 +39,7 @@ export const maskConsumed = (s: DialogueState, { content, shown }: CallerInput):
         history: s.history.map((m) => (m.role === "user" && m.content === content ? { ...m, content: shown } : m)),
       };
 
-/** Remembers what is a secret; what is too short to be looked for is left out. */
+/** Stores a secret to be masked. Skips values that are too short to search for. */
 const remember = (s: DialogueState, entries: readonly string[]): DialogueState => {
   const fresh = entries.filter((entry) => entry.length >= MIN_TRACED_DIGITS && !s.secret_entries.includes(entry));
   return fresh.length === 0
@@ -46,11 +47,11 @@ const remember = (s: DialogueState, entries: readonly string[]): DialogueState =
     : { ...s, secret_entries: [...s.secret_entries, ...new Set(fresh)].slice(-MAX_SECRET_ENTRIES) };
 };
 
-/** Remembers an entry that is a secret. */
+/** Stores a secret entry. */
 export const rememberSecret = (flow: Flow, s: DialogueState, digits: string): DialogueState =>
   isSecret(flow, s.node) ? remember(s, [digits]) : s;
 
-/** Digits in a value, whatever it is: a secret may have been said instead of keyed. */
+/** Digits in a value of any type: the customer may speak a secret instead of entering it by DTMF. */
 const digitsIn = (value: unknown): readonly string[] => (JSON.stringify(value) ?? "").match(/\d+/g) ?? [];
 
 /** Sets variables; those that get their values in a node with a secret are secret from then on. */

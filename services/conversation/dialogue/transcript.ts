@@ -9,7 +9,7 @@ import {
   type CallerInput,
 } from "./dialogue-state.ts";
 
-/** Pure: what was said and heard. History and transcript hold what the customer said, and of our words only what they may have heard. */
+/** Pure: what was said and heard. History and transcript contain what the customer said, and of our speech only what the customer may have heard. */
 
 const clip = (text: string): string => text.trim().slice(0, MAX_TURN_CHARS);
 
@@ -35,11 +35,11 @@ function addHeard(s: DialogueState, { content, shown }: CallerInput): DialogueSt
   };
 }
 
-/** Keeps what the customer said until it is attended to. */
+/** Queues what the customer said until it is processed. */
 export const addPending = (s: DialogueState, uttered: CallerInput): DialogueState =>
   clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, uttered] };
 
-/** Attends to what was kept. */
+/** Processes the queued inputs. */
 export const takePending = (s: DialogueState): DialogueState => ({ ...s.pending.reduce(addHeard, s), pending: [] });
 
 /** We said something, perhaps with a call of a function. */
@@ -62,7 +62,7 @@ export function addSpoken(s: DialogueState, text: string, call?: ToolCall): Dial
   };
 }
 
-/** What a function gave back to the model. */
+/** The result of a function call, for the model. */
 export const addResult = (
   s: DialogueState,
   call_id: string,
@@ -76,8 +76,8 @@ const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 /**
  * Which of our texts were heard, when speech stopped after `spoken`: the texts kept, the last of them cut to exactly `spoken`.
- * The carrier reports from the start of an utterance; which of the texts that was is told by the words, the latest first.
- * Words that fit nowhere replace the last text: the carrier heard what it heard.
+ * The carrier reports from the start of an utterance. The words identify the text; the latest text is tried first.
+ * Words that match no text replace the last text: the carrier's report wins.
  */
 export function heardTexts(texts: readonly string[], spoken: string): readonly string[] {
   const heard = spoken.trim();

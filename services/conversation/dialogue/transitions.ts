@@ -38,7 +38,10 @@ export interface TransitionResult {
   readonly matchedDtmf: boolean;
 }
 
-/** Looks at the rules in order; `digits`: the keys just pressed, if any. One that leads nowhere only sets; the first that is met and leads somewhere is the last. */
+/**
+ * Evaluates the rules in order; `digits`: the DTMF just entered, if any. A rule without a target only sets variables. The first
+ * rule that is met and has a target ends the search.
+ */
 export function applyTransitions(flow: Flow, s: DialogueState, digits: string | null): TransitionResult {
   let state = s;
   let matchedDtmf = false;

@@ -4,14 +4,14 @@ import { addSpoken, truncateSpeech } from "./transcript.ts";
 import { endConversation, noteError, prependEffects } from "./dialogue-steps.ts";
 import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
 
-/** Voicemail took the call: what the configuration wants done about it. Pure. */
+/** Voicemail answered the call: carries out the `voicemail_action` of the configuration. Pure. */
 
 const none = (state: DialogueState): Step => ({ state, effects: [] });
 
 const messageOf = (flow: Flow, s: DialogueState): string =>
   render(flow.voicemail_message ?? "", [s.extracted, s.payload]).trim();
 
-/** Voicemail has been detected. Where a message is to be left the conversation falls silent until the beep; without a message there is nothing to stay for. */
+/** Voicemail has been detected. Where a message is to be left the conversation falls silent until the beep; without a message the call ends. */
 export function voicemailDetected(flow: Flow, s: DialogueState): Step {
   const machine: DialogueState = { ...s, voicemail: true };
   const message = s.voicemail_action === "leave_message" ? messageOf(flow, s) : "";

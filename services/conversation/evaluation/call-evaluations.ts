@@ -21,7 +21,7 @@ const ANNOTATE_BASE_MS = 250;
 const ANNOTATE_MAX_MS = 2000;
 const MS_PER_SECOND = 1000;
 
-/** A conversation that is call, and its attempt. */
+/** A conversation that is over, and its attempt. */
 export interface EvaluatedCall {
   readonly lead_id: string;
   readonly claim_no: number;
@@ -29,7 +29,7 @@ export interface EvaluatedCall {
   readonly talk: ConversationFacts;
 }
 
-/** Evaluates conversations once they are call, in time or later. */
+/** Evaluates conversations once they are over, before the settlement or after it. */
 export interface CallEvaluations {
   /**
    * Begins to evaluate the conversation, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
@@ -38,7 +38,7 @@ export interface CallEvaluations {
   settle(call: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
   /** From now on no conversation waits for its evaluation, which is added later: the process shuts down. */
   stopWaiting(): void;
-  /** Ends what is under way: answers that are not there within 2 s are given up, which their leads say. */
+  /** Ends what is under way: requests without an answer within 2 s are aborted, and their leads record it. */
   close(): Promise<void>;
 }
 
@@ -179,7 +179,7 @@ export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
         waitingOver.signal,
       );
       const settled = await settle(inTime);
-      // what was told before the attempt is settled would be overwritten by it
+      // the settlement would overwrite an annotation that is written before it
       if (inTime === null && settled) {
         late.add(answer.then((evaluation) => annotate(parts, call, evaluation, closed.signal)));
       }

@@ -7,10 +7,10 @@ import { evaluationPrompt, isEvaluable, type EvaluationInput } from "./evaluatio
 
 /** Longest evaluation of one conversation. */
 export const EVALUATION_LIMIT_MS = 60_000;
-/** Times a model is asked that answers something else. */
+/** Most requests of one evaluation: an answer of the wrong form is requested again. */
 const ASKED_AT_MOST = 2;
 
-/** What a conversation is evaluated with. */
+/** Dependencies of an evaluation. */
 export interface EvaluationDeps {
   readonly model: ChatModel;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ async function ask(model: ChatModel, talk: EvaluationInput, signal: AbortSignal)
 }
 
 /**
- * Has a model answer a template's evaluators and sum up, in one question. Never rejects: what could not be answered is in `errors`.
+ * Has a model answer a template's evaluators and sum up, in one question. Never rejects: `errors` lists what could not be answered.
  * null: there is nothing to evaluate, or the customer said nothing; then no model is asked.
  */
 export async function evaluateConversation(

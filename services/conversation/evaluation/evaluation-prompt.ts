@@ -19,7 +19,7 @@ const DEFAULT_SCALE = { min: 0, max: 10 };
 /** Most of a transcript that a model is shown, in characters: its beginning and its end, where decisions fall. */
 const MAX_TRANSCRIPT_CHARS = 24_000;
 const HEAD_CHARS = 6000;
-/** Names of the latest steps that are told. */
+/** How many of the latest nodes the prompt names. */
 const MAX_NODES = 100;
 
 /** Lowest and highest answer to an evaluator. */
@@ -36,7 +36,7 @@ export const isEvaluable = ({ evaluators, summary, transcription }: EvaluationIn
 const lineOf = ({ role, content }: ConversationFacts["transcription"][number]): string =>
   `${role === "user" ? "CUSTOMER" : "AGENT"}: ${content.replace(/\s+/g, " ").trim()}`;
 
-/** The transcript as text, line by line; the middle of a very long one is left out. */
+/** The transcript as text, one entry per row; the middle of a very long one is left out. */
 export function transcriptText(
   transcription: ConversationFacts["transcription"],
   most = MAX_TRANSCRIPT_CHARS,

@@ -2,7 +2,7 @@ import { MAX_SUMMARY_CHARS, type Evaluation } from "../../../shared/contracts/re
 import type { ModelAnswer } from "../providers/port.ts";
 import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EvaluationInput } from "./evaluation-prompt.ts";
 
-/** Why an answer is missing: the model's fault code, or ours. */
+/** Why an answer is missing: the model's error code, or ours. */
 export type EvaluationReason =
   | "NO_ANSWER"
   | "MISSING"

@@ -1,21 +1,24 @@
 import type { AudioPlayout } from "../transport/audio-playout.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 
-/** Speech over ours that lasts this long makes us fall silent. */
+/** Speech over ours of this length pauses our playout. */
 export const BARGE_IN_MS = 300;
-/** A caller who has made us fall silent without words that can be recognised is waited for this long, and as long again during transcription; then we resume, unless they still speak. */
+/**
+ * After a barge-in without recognised words we wait this long, and as long again during transcription. Then our speech resumes,
+ * unless the caller still speaks.
+ */
 const DECISION_MS = 2000;
 
 /** At the end of our speech a backchannel may be the answer to it. */
 const ANSWER_MS = 1000;
 
-/** Decides whether speech over ours is an interruption, a backchannel, or nothing. */
+/** Classifies speech over ours: an interruption, a backchannel, or noise. */
 export interface BargeIn {
   /** After each frame of the caller. `more`: speech of ours is being made that is not audio yet. */
   voiceActivity(activity: VoiceActivity, more: boolean): void;
   /** Words of the caller, so far. */
   partialTranscript(text: string): void;
-  /** Their sound held no speech. */
+  /** The caller's sound contained no speech. */
   noSpeech(): void;
   /** Their turn is over; true: it was a backchannel while we spoke, and is no turn. */
   turnEnded(text: string): boolean;
@@ -23,7 +26,7 @@ export interface BargeIn {
   tick(): void;
 }
 
-/** What it is decided with. `interrupt`: it was an interruption. `isBackchannel`: these words only show that the caller listens. */
+/** Dependencies of the decision. `interrupt`: it was an interruption. `isBackchannel`: these words only show that the caller listens. */
 export interface BargeInOptions {
   playout: AudioPlayout;
   now(): number;
@@ -34,7 +37,7 @@ export interface BargeInOptions {
 
 /** Starts without an interruption. */
 export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }: BargeInOptions): BargeIn {
-  /** Since when we are silent for the caller's sake; null: we are not. */
+  /** Since when a barge-in pauses our speech; null: it does not. */
   let since: number | null = null;
   let speaking = false;
 

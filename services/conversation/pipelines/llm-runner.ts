@@ -13,7 +13,7 @@ interface Generation {
   readonly key: string;
   readonly abort: AbortController;
   readonly began_ms: number;
-  /** What was given to speech; tokens of a preemptive generation wait in `held`. */
+  /** The text handed to speech; tokens of a preemptive generation wait in `held`. */
   said: string;
   held: string[];
   sink: TokenSink | null;
@@ -35,7 +35,7 @@ export interface LlmRunner {
   interrupt(report: () => void): void;
   /** A generation that is not preemptive is under way. */
   readonly busy: boolean;
-  /** What of it was given to speech. */
+  /** The part of it that was handed to speech. */
   spokenText(): string;
   /** Of the last generation, from the request to its first token, ms; null until there was one. */
   readonly first_token_ms: number | null;
@@ -52,7 +52,10 @@ export interface LlmRunnerOptions {
 
 const UNSPEAKABLE = /[*`\p{Extended_Pictographic}\u{FE0F}\u{200D}]/gu;
 
-/** A model's text without markup and emoji, which a voice would read aloud; works piece by piece. Digits, # and © stay: they can be spoken. */
+/**
+ * A model's text without markup and emoji, which a voice would read aloud; processes the text piece by piece. Digits, # and ©
+ * stay: they can be spoken.
+ */
 export const plainText = (text: string): string => text.replace(UNSPEAKABLE, (c) => (/[©®™]/.test(c) ? c : ""));
 
 const keyOf = ({ messages, tools }: GenerateEffect): string => JSON.stringify([messages, tools]);
@@ -186,5 +189,5 @@ class SingleLlmRunner implements LlmRunner {
   }
 }
 
-/** A runner with nothing to generate yet. */
+/** An idle runner. */
 export const llmRunner = (o: LlmRunnerOptions): LlmRunner => new SingleLlmRunner(o);

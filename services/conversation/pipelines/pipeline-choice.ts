@@ -13,7 +13,7 @@ export type PipelineEnv = Pick<
 /** The pipeline of a conversation, or why there can be none: a sentence for people. */
 export type PipelineChoice = { engine: Engine } | { refused: string };
 
-/** Which models each way of talking needs beside the deployment's language model, and where the deployment's own are named. */
+/** The models that each engine needs besides the deployment's language model, and the settings that name the deployment's own. */
 const NEEDS: Record<
   Engine,
   readonly (readonly [
@@ -43,7 +43,7 @@ export const mediaKindOf = (engine: Engine): Prepared["kind"] => (engine === "re
 
 /**
  * The pipeline of a template's conversations: the template's own, else its configuration's, else the deployment's. Refused where a model that it needs is missing: falling back to another
- * would change who hears the call and what it costs without anybody having asked for it. Pure.
+ * would change who processes the speech and what the call costs, and no client asked for it. Pure.
  */
 export function choosePipeline(
   { engine: wanted, models }: Pick<TemplateRecord, "engine" | "models">,

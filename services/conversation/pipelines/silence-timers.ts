@@ -42,7 +42,7 @@ export class IdleWatch {
     this.#sinceMs = nowMs;
   }
 
-  /** Somebody speaks, or something is under way. */
+  /** The silence is broken: speech on either side, or work in progress. */
   reset(nowMs: number): void {
     this.#sinceMs = nowMs;
   }

@@ -14,7 +14,7 @@ import { latencyMeter } from "./turn-latency.ts";
 import { VoicemailBeep } from "./voicemail-beep.ts";
 import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-processor.ts";
 
-/** A carrier that sends nothing for so many ticks (half a second) sends silence. Fewer are a late network, whose audio still comes: silence put into it would break its words. */
+/** No audio for this many ticks (half a second) counts as silence. A shorter gap is network delay: inserted silence would break its words. */
 const DTX_TICKS = 25;
 const MS_PER_SECOND = 1000;
 /** After our question a backchannel is its answer, even while we still speak. */
@@ -51,7 +51,7 @@ const dtmfSender =
     else playTones(digits);
   };
 
-/** Who speaks when on an audio leg, what an interruption cuts, and what silence means. */
+/** Turn-taking on an audio leg: whose turn it is, what a barge-in cuts, and what silence means. */
 export class TurnTaking {
   /** Monotonic ms. */
   readonly #now: () => number;
@@ -153,7 +153,7 @@ export class TurnTaking {
     this.#watchIdle(now);
   }
 
-  /** The conversation has ended: nothing more is heard, only the goodbye is said. */
+  /** The conversation has ended: input is ignored, only the goodbye is spoken. */
   end(goodbye: string | null): void {
     this.#ended = true;
     this.#dtmf.stop();
@@ -164,12 +164,12 @@ export class TurnTaking {
     if (goodbye !== null) this.#processor.say(goodbye, { interruptible: false });
   }
 
-  /** The leg is gone. */
+  /** The leg is closed. */
   close(): void {
     this.#dtmf.stop();
     this.#beep.stop();
     this.#processor.discardTurn();
-    // what the caller did not hear was not said
+    // speech that the caller did not hear does not count
     if (this.sounding) this.#interrupt();
     this.#processor.close();
   }
@@ -228,7 +228,7 @@ export class TurnTaking {
     this.#callerInput({ type: "heard", text });
   }
 
-  /** What the caller says or keys cuts what they interrupted. */
+  /** Speech or DTMF of the caller cuts the speech that it interrupts. */
   #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }): void {
     if (this.#ended) return;
     if (this.sounding && this.#playout.interruptible) this.#interrupt();
@@ -245,7 +245,7 @@ export class TurnTaking {
 
   #awaitBeep(): void {
     this.#dtmf.stop();
-    // what is cut here was not said either
+    // speech that is cut here does not count as heard either
     if (this.sounding) this.#interrupt();
     else this.#processor.interrupt(() => undefined);
     this.#processor.discardTurn();

@@ -15,7 +15,7 @@ export interface ProcessorEvents {
   sttFailed(code: string): void;
   /** Speech can't be synthesised any more. */
   ttsFailed(code: string): void;
-  /** A text was given to synthesis; its first audio has come. */
+  /** TTS got a text; its first audio has arrived. */
   synthesisRequested(): void;
   synthesisStarted(): void;
 }
@@ -44,7 +44,7 @@ export interface VoiceProcessor {
   generate(effect: Extract<SpeechEffect, { type: "think" }>): void;
   /** Audio that is no speech (DTMF tones). */
   playAudio(pcm: Pcm): void;
-  /** What of the generation under way was given to speech. */
+  /** The part of the current generation that was handed to speech. */
   spokenText(): string;
   /** Of the last generation, from the question to its first word, ms. */
   readonly first_token_ms: number | null;

@@ -19,7 +19,7 @@ export interface ModelAddress {
   readonly own_voice?: string;
   /** Samples a second of its raw speech. */
   readonly sample_rate?: number;
-  /** Settings to look at when it fails, for error messages. */
+  /** Settings to check when it fails, for error messages. */
   readonly check: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import { ModelError } from "./port.ts";
 
-/** How long an endpoint that failed is not asked first: every question to it would cost its time-outs. */
+/** How long a failed endpoint is not asked first: every request to it would cost its time-outs. */
 export const COOL_DOWN_MS = 30_000;
 /** Tries at each endpoint. */
 const TRIES = 2;

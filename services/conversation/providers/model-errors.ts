@@ -6,7 +6,7 @@ const TOO_MANY_REQUESTS = 429;
 /** The error of a question that its asker aborted. */
 export const abortedError = (): ModelError => new ModelError("MODEL_ABORTED", "the question was aborted", false);
 
-/** The error of a failed request. Only the status goes into it: bodies may repeat what was said, or the key. `check`: the settings to look at. */
+/** The error of a failed request. Only the status goes into it: bodies may repeat what was said, or the key. `check`: the settings to check. */
 export function modelErrorOf(error: unknown, check: string): ModelError {
   if (error instanceof ModelError) return error;
   const status = typeof error === "object" && error !== null && "status" in error ? error.status : undefined;

@@ -37,10 +37,10 @@ export interface ChatModel {
   answer(request: ChatRequest, how: { signal: AbortSignal; onText(text: string): void }): Promise<ModelAnswer>;
 }
 
-/** Why a model gave no answer. */
+/** Why a model did not answer. */
 export type ModelErrorCode = "MODEL_TIMEOUT" | "MODEL_REFUSED" | "MODEL_BUSY" | "MODEL_ERROR" | "MODEL_ABORTED";
 
-/** A failed question to a model. `retryable`: the same question may be answered a moment later. The message never holds what was said. */
+/** A failed question to a model. `retryable`: the same question may be answered a moment later. The message never contains what was said. */
 export class ModelError extends Error {
   readonly code: ModelErrorCode;
   readonly retryable: boolean;

@@ -8,7 +8,7 @@ export interface Recorder {
   heard(pcm: Pcm, at_ms: number): void;
   /** Audio of ours that the caller hears; audio thrown away by a clear is not part of it. */
   played(pcm: Pcm, at_ms: number): void;
-  /** Ends the recording; resolves when it is stored or given up. Idempotent, never throws. */
+  /** Ends the recording; resolves when it is stored or abandoned. Idempotent, never throws. */
   end(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface RecordingSink {
   abandon(): Promise<void>;
 }
 
-/** Dependencies of a recorder. `fault` is called once at the end when the recording was given up or misses audio that the disk was too slow for. */
+/** Dependencies of a recorder. `fault` is called once, at the end, when the recording was abandoned or lacks audio because the disk was too slow. */
 export interface RecorderDeps {
   rate: 8000 | 16_000;
   clock: Clock;

@@ -76,7 +76,7 @@ class Window implements StereoWindow {
     return interleaved.some((sample) => sample !== 0) ? { from, interleaved } : null;
   }
 
-  /** Audio came in a burst after a gap: the gap was the network's, so it shrinks and the later audio moves up. */
+  /** Audio came in a burst after a gap: the gap was the network's, so it shrinks and the later audio moves earlier. */
   #closeGap(channel: Channel, track: Track, excess: number): void {
     const by = Math.min(excess, track.gapTo - track.gapFrom);
     if (by <= 0) return;

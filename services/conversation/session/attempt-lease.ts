@@ -8,18 +8,18 @@ import { errorForLog, type Log } from "../../../shared/process/log.ts";
 
 const SETTLE_BASE_MS = 250;
 const SETTLE_MAX_MS = 5000;
-/** Tries of a settle that is refused although the lease lives. */
+/** Tries of a settle that is refused although the lease is valid. */
 const MAX_SETTLE_TRIES = 20;
 
-/** The lease of one attempt as its owner keeps it. */
+/** The lease of one attempt, on the side of its owner. */
 export interface AttemptLease {
-  /** Ends the attempt. True: it is settled, by us or by another process; false: it could not be done while the lease lived. */
+  /** Ends the attempt. True: it is settled, by us or by another process; false: it failed until the lease expired. */
   settle(facts: AttemptFacts): Promise<boolean>;
   /** Stops renewing. */
   drop(): void;
 }
 
-/** What a lease is kept with. */
+/** Dependencies of a lease. */
 export interface AttemptLeaseDeps {
   bus: Bus;
   clock: Clock;
@@ -31,7 +31,7 @@ export interface AttemptLeaseDeps {
   onLost(): void;
 }
 
-/** Keeps the lease alive from now on. A renewal that fails is tried again; only the answer `done: false` means that the lease is lost. */
+/** Renews the lease from now on. A failed renewal is retried; only the answer `done: false` means that the lease is lost. */
 export function holdAttemptLease(deps: AttemptLeaseDeps): AttemptLease {
   const { bus, clock, log, lead_id, claim_no, lease_seconds, onLost } = deps;
   const lease = keepLease({

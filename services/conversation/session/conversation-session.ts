@@ -21,7 +21,7 @@ import { settleSession } from "./conversation-settlement.ts";
 
 /** The carrier's session must be ready this long after its socket opened. */
 const SETUP_MS = 10_000;
-/** At the maximal length of a call its goodbye begins this long before, so that it is over in time. */
+/** The goodbye begins this long before the maximum length of a call, so that it is over in time. */
 const LAST_WORDS_MS = 4000;
 const MS_PER_SECOND = 1000;
 
@@ -154,7 +154,7 @@ class LiveSession implements ConversationSession {
         this.#pipeline.interrupt?.();
         this.#loop.dispatch({ type: "time_up" });
       }),
-      // where the carrier does speech its own limit cuts: our last words may be on their way to it
+      // where the carrier does speech its own limit ends the call: our last words may still be in transit
       startTimer(clock, max_ms, () => {
         if (this.#pipeline.interrupt) this.closeLeg();
       }),
@@ -190,7 +190,7 @@ class LiveSession implements ConversationSession {
     if (this.#isReady) return;
     this.#isReady = true;
     this.#call_id = call_id;
-    // voicemail that was detected before is not greeted
+    // voicemail that was detected earlier gets no greeting
     for (const type of this.#early) this.#loop.dispatch({ type });
     this.#loop.dispatch({ type: "started" });
   }
@@ -252,7 +252,7 @@ class LiveSession implements ConversationSession {
   }
 }
 
-/** Starts a conversation on its media; this process must hold the attempt's lease. */
+/** Starts a conversation on its media; this process must own the attempt's lease. */
 export const startSession = (
   deps: SessionDeps,
   doc: SessionDoc,

@@ -32,7 +32,7 @@ export interface EndedSession {
 
 const MS_PER_SECOND = 1000;
 
-/** Waits for what may fail without harm: the sweep and the carrier's own time limit stand behind it. */
+/** Waits for a step that may fail: the sweep and the carrier's own time limit cover a failure. */
 async function bestEffort(log: Log, what: string, work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) =>
     log.warn(

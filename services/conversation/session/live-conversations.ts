@@ -27,13 +27,13 @@ const AT_ONCE_MS = 1000;
 export interface MediaAttachment {
   /** How its pipeline is opened. NOT_AVAILABLE where the deployment lacks what that needs. */
   openPipeline(template: CompiledTemplate): OpenPipeline;
-  /** Turns it away, politely and within a bound. */
+  /** Rejects the media politely and within a time limit. */
   dismiss(): Promise<void>;
 }
 
 /** All live conversations of this process. */
 export interface LiveConversations {
-  /** The session a carrier's socket is for; null: token or signature is wrong. Uses the token up. BUSY: no room. */
+  /** The session a carrier's socket is for; null: token or signature is wrong. Consumes the token. BUSY: no room. */
   admit(request: UpgradeRequest): Promise<SessionDoc | null>;
   /** Runs the conversation on media that was admitted; never rejects. */
   run(media: MediaAttachment, doc: SessionDoc): Promise<void>;
@@ -116,7 +116,7 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
   const full = (): boolean => running.size >= most;
 
   const converse = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
-    // the template first: once the lease is taken nothing may stand in the way of settling
+    // the template first: after the lease is taken, no error may prevent settling
     const template = await templates.get(bus, doc.template_id, doc.template_version);
     const open = media.openPipeline(template);
     const signals: SessionSignal[] = [];
@@ -141,7 +141,7 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
       if (full()) fail("BUSY", "This process runs as many conversations as it can.");
       const hash = sha256(token);
       if (!(await sessions.peek(hash, provider, clock.now()))) return null;
-      // a wrong signature must not use the token up
+      // a wrong signature must not consume the token
       const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },

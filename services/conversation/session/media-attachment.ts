@@ -9,7 +9,7 @@ const DISMISS_MS = 3000;
 
 const ignore = (): void => undefined;
 
-/** A leg with the pipeline of its conversation. `farewell`: ends the leg politely, and listens for `closed` alone. */
+/** A leg with the pipeline of its conversation. `farewell`: ends the leg politely and handles only `closed`. */
 const attachLeg = <Leg extends { close(): void }>(
   leg: Leg,
   pipeline: (template: CompiledTemplate) => PipelineFactory<Leg>,

@@ -6,7 +6,7 @@ import type { Engine } from "../../../shared/contracts/records/models.ts";
 import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** A session's life: prepared before the dial, TALKING once media has joined, its facts kept until the lead has them. */
+/** States of a session: prepared before the dial, TALKING once media has joined, then kept until its facts are settled. */
 export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";
 
 /** One conversation, by its call_ref. The media token is kept as SHA-256 only, and only until it is used. */
@@ -39,7 +39,7 @@ export interface SessionDoc {
   ended_at: Date | null;
   created_at: Date;
   updated_at: Date;
-  /** The document is of no use after this. */
+  /** The document expires at this time. */
   purge_at: Date;
 }
 

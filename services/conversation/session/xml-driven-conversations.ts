@@ -55,7 +55,7 @@ export function xmlDrivenConversations({
     if (refusing || conversations.full()) fail("BUSY", "This process holds as many conversations as it can.");
     const hash = sha256(token);
     const found = await sessions.peek(hash, provider, clock.now());
-    // the template before the token is used up: without it there would be nothing to say
+    // the template first, then the token: without a template the conversation has no text
     const template =
       found?._id === call_ref && mediaKindOf(found.engine) === "text"
         ? await templates.get(bus, found.template_id, found.template_version)

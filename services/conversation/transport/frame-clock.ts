@@ -4,7 +4,7 @@ import { FRAME_MS } from "./port.ts";
 /** Calls are spread over this many phases of a frame, so that they do not all need the processor at once. */
 const PHASES = 4;
 const PHASE_MS = FRAME_MS / PHASES;
-/** After a longer standstill the missed ticks are dropped: subscribers look at the clock themselves. */
+/** After a longer standstill the missed ticks are dropped: subscribers read the clock themselves. */
 const MAX_BEHIND_MS = 5 * FRAME_MS;
 
 /** One tick every FRAME_MS for all calls of a process. */

@@ -1,6 +1,6 @@
 /** What comes in on a leg that carries text: the carrier does speech recognition and synthesis. */
 export interface TextLegEvents {
-  /** The carrier is ready to speak; `call_id` is its own name of the call, null where it tells none. */
+  /** The carrier is ready to speak; `call_id` is its own name of the call, null where it reports none. */
   ready(call_id: string | null): void;
   /** Words of the customer; `final` false while they are still speaking. */
   prompt(text: string, final: boolean): void;
@@ -25,7 +25,10 @@ export interface Floor {
   keys_only: boolean;
 }
 
-/** A leg of a call that carries text. Optional members belong to XML-driven calls (`giveFloor`, `flush`, `leaveMessage`) or to legs that press keys themselves. */
+/**
+ * A leg of a call that carries text. Optional members belong to XML-driven calls (`giveFloor`, `flush`, `leaveMessage`) or to
+ * legs that send DTMF themselves.
+ */
 export interface TextLeg {
   /** Sets the receiver and delivers the events that came before. Once only. */
   listen(events: TextLegEvents): void;
@@ -56,7 +59,7 @@ export const FRAME_MS = 20;
 
 /** What comes in on a leg that carries audio. */
 export interface MediaLegEvents {
-  /** The stream is set up; nothing comes before it. `call_id` is the carrier's own name of the call, null where it tells none. */
+  /** The stream is set up; nothing comes before it. `call_id` is the carrier's own name of the call, null where it reports none. */
   ready(call_id: string | null, format: AudioFormat): void;
   /** Audio of the other side in the leg's format, in order, in frames of the carrier's length (20 ms as a rule). */
   audio(frame: Uint8Array): void;

@@ -2,11 +2,11 @@
 export interface ReorderBuffer<T> {
   /** Takes a frame and delivers what is in order now. Number null: the frame is delivered as it comes. */
   push(number: number | null, frame: T): void;
-  /** Delivers what is held back: nothing more will come. */
+  /** Delivers the buffered frames: no more frames arrive. */
   flush(): void;
 }
 
-/** Frames held back for a missing one: a tenth of a second of 20 ms frames, then it counts as lost. */
+/** Frames buffered while one is missing: a tenth of a second of 20 ms frames, then it counts as lost. */
 const MAX_HELD_FRAMES = 5;
 /** This many late numbers in a row are no repeats: the carrier counts anew. */
 const RESTART_AFTER = 25;

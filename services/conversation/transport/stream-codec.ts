@@ -24,12 +24,12 @@ export interface StreamEvents {
 /** Reads and writes the frames of one stream as its dialect says. Frames are written only after `start`. */
 export interface StreamCodec {
   read(frame: Frame): void;
-  /** Delivers audio held back by reordering: no more will come. */
+  /** Delivers the audio in the reorder buffer: no more audio arrives. */
   flush(): void;
   media(audio: Uint8Array): string;
   mark(name: string): string;
   clear(): string;
-  /** Null: the stream has no message that presses keys. */
+  /** Null: the stream has no message that sends DTMF. */
   readonly dtmf: ((digits: string) => string) | null;
 }
 

@@ -6,7 +6,7 @@ const MAX_KEPT_CHARS = 20_000;
 /** Text to be spoken that was not handed over yet: it arrives in pieces and leaves as utterances. */
 export interface UtteranceBuffer {
   add(piece: string, how: { last: boolean; interruptible: boolean }): void;
-  /** True when no complete utterance is held. */
+  /** True when the buffer contains no complete utterance. */
   empty(): boolean;
   /** Takes the complete utterances out. An incomplete one stays, so that it is spoken in one go. */
   take(): Utterance[];

@@ -40,7 +40,7 @@ const MAX_LISTEN_SECONDS = 60;
 const NEARLY_OVER_MS = 500;
 /** Recognised words arrive about this long after the last of them was spoken. */
 const END_OF_SPEECH_MS = 1000;
-/** A carrier that does not ask this long after it was due is gone. */
+/** A carrier whose request is overdue by this long counts as disconnected. */
 const OVERDUE_MS = 30_000;
 const MS_PER_SECOND = 1000;
 const END_KEY = "#";
@@ -76,7 +76,7 @@ interface Message {
 const secondsOf = (idle_ms: number): number =>
   Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
 
-/** One XML-driven call: speech is kept until the carrier asks, and the carrier's request is held until there is something to do. */
+/** One XML-driven call: speech is kept until the carrier asks, and the carrier's request stays open until there is a document to send. */
 class XmlDrivenCall implements XmlDrivenLeg {
   readonly #deps: XmlDrivenLegDeps;
   readonly #utterances = utteranceBuffer();

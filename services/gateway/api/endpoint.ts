@@ -50,7 +50,7 @@ export async function identifyAsker(
 const isReplay = (result: unknown): result is { replayed: boolean } =>
   typeof result === "object" && result !== null && "replayed" in result && typeof result.replayed === "boolean";
 
-/** Sends what the action gave, in the row's way. That an answer is a repeated one is said by a header, so that its body is the first one's. */
+/** Sends the action's result in the row's format. A header marks a repeated answer, so that its body equals the first one. */
 function answerRow(row: Row, res: ServerResponse, result: unknown): void {
   if (row.success === 204) return answer(res, row.success, {}, "");
   if (!isReplay(result)) return answerJson(res, row.success, result);

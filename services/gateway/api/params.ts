@@ -66,7 +66,7 @@ export function isBodyOptional(row: Row): boolean {
   return requiredOf(schemasOf(row.action).params).every((name) => beside.has(name));
 }
 
-/** The reader of one row; its action's schema is looked at once. */
+/** The reader of one row; its action's schema is read once. */
 export function paramsReader(row: Row): ParamsReader {
   const properties = propertiesOf(schemasOf(row.action).params);
   const guarded = row.guard ? propertiesOf(schemasOf(row.guard).params) : {};

@@ -103,7 +103,7 @@ async function run(
       last.catch(() => undefined); // handled below
       written.push(last);
       if (written.length >= IN_FLIGHT) await written.shift();
-      if (exchange.res.destroyed) return; // the client is gone: the rest is not pushed
+      if (exchange.res.destroyed) return; // the client has disconnected: the rest is not pushed
     }
   } finally {
     await last;
@@ -123,7 +123,7 @@ function drainRequest({ req }: Exchange): void {
   });
 }
 
-/** A row of the table whose body is many rows: read, pushed and answered piece by piece, never held as a whole. */
+/** A row of the table whose body is many rows: read, pushed and answered piece by piece, never kept as a whole. */
 export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
   const reader = paramsReader(row);
   return async (exchange) => {

@@ -64,7 +64,7 @@ export const LEAD = {
     errors: [],
   },
 };
-/** A call to one of our numbers that was blocked. */
+/** A blocked inbound call. */
 export const INBOUND_CALL = {
   id: "1f0e9d8c-7b6a-8594-8372-615f4e3d2c1b",
   provider: "PROVIDER_ONE",

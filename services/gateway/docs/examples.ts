@@ -11,7 +11,7 @@ export interface Example {
   request?: unknown;
   /** Resources that must exist in addition to those the request names. */
   needs?: readonly (keyof typeof SAMPLE)[];
-  /** Absent: no body. Of a bulk row: a list. */
+  /** Absent: no body. For a bulk row: a list. */
   response?: unknown;
 }
 

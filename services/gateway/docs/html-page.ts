@@ -54,7 +54,7 @@ export function typeText(schema: Schema): string {
   return `${base}${isText(format) ? ` (${format})` : ""}${bounds}${length}${isText(pattern) ? `, like ${pattern}` : ""}`;
 }
 
-/** One line of a field table. */
+/** One row of a field table. */
 export interface FieldLine {
   name: string;
   type: string;

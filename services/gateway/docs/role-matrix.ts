@@ -7,7 +7,7 @@ export const MATRIX_MARKS = {
   end: "<!-- /roles -->",
 } as const;
 
-/** Who may call what, as a Markdown table: a line for each path, a column for each role, in the cells the methods it may use. */
+/** Who may call what, as a Markdown table: a row for each path, a column for each role, in the cells the methods it may use. */
 export function roleMatrix(rows: readonly Row[]): string {
   const paths = [...new Set(rows.map((row) => row.path))];
   const cell = (path: string, role: (typeof ROLES)[number]): string =>

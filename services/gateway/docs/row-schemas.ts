@@ -28,7 +28,7 @@ export function responseSchemaOf(row: Row): Schema | null {
 /** True when an answer may be a replay, marked by the header Idempotency-Replayed. */
 export const isReplayable = (row: Row): boolean => "replayed" in propertiesOf(schemasOf(row.action).result);
 
-/** An outcome as the gateway sends it on: a refused row's status is put to it (bulk/push-endpoint.ts). */
+/** An outcome as the gateway sends it on: it adds the status of a refused row (bulk/push-endpoint.ts). */
 function withHttpStatus(outcome: unknown): Schema {
   const schema = outcome as Schema;
   return {

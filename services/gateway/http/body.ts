@@ -51,7 +51,7 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** Removes `__proto__` keys at any depth and refuses what is nested too deep. Works on the parsed value, without recursion. */
+/** Removes `__proto__` properties at any depth and refuses what is nested too deep. Works on the parsed value, without recursion. */
 function disarm(value: unknown): void {
   const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {

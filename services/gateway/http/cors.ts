@@ -1,4 +1,4 @@
-/** How long a browser may remember a preflight's answer. */
+/** How long a browser may cache a preflight's answer. */
 const MAX_AGE_SECONDS = 600;
 
 /** What a page's script may send and read beyond what every page may. */

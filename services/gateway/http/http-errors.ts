@@ -1,7 +1,7 @@
 import { CATALOGUE, codeOf, type ErrorCode, type ValidationIssue } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
 
-/** HTTP statuses of the catalogue; the styles below override some. No other file holds error statuses. */
+/** HTTP statuses of the catalogue; the styles below override some. No other file defines error statuses. */
 const STATUS: Record<ErrorCode, number> = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,

@@ -17,7 +17,7 @@ export interface FixedWindowLimiter {
   refund(key: string): void;
 }
 
-/** At most `limit` in each `windowMs` from a key's first request on. It holds `maxKeys` keys; past that it forgets the key used longest ago. */
+/** At most `limit` in each `windowMs` from a key's first request on. It keeps `maxKeys` keys; past that it forgets the key used longest ago. */
 export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
   const windows = recencyCache<{ began: number; used: number }>({ max: maxKeys });
   return {

@@ -29,7 +29,7 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 /** A listening HTTP server. */
 export interface HttpServer {
   server: Server;
-  /** Where it is reached from this machine. */
+  /** Its address from the local host. */
   url: string;
   /** Takes no new request, lets those under way end, cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;

@@ -39,7 +39,10 @@ export interface Row {
   success: 200 | 201 | 204;
   /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
   body?: string;
-  /** The parameter that `body` names is a list: it arrives as lines or as an array, goes to the action in batches, and `results` is streamed back (bulk/push-endpoint.ts). One item is the parameter `row` of this action. */
+  /**
+   * The parameter that `body` names is a list, sent as NDJSON or as an array. Batches go to the action; `results` is streamed
+   * back (bulk/push-endpoint.ts). One item is the parameter `row` of this action.
+   */
   bulk?: { action: ActionName; row: string };
   /** The answer is a file of one of these content types, read where the action says it is (recording-download.ts); ranges of it can be requested. */
   download?: readonly string[];

@@ -6,10 +6,10 @@ import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";
 
-/** A call of somebody to us that was accepted. */
+/** An accepted inbound call. */
 export type InboundCall = ParamsOf<"leads.receive">;
 
-/** Nothing is tried again: nobody is called back because a call of theirs ended badly. */
+/** No retries: a failed inbound call is not called back. */
 const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
 
 /** Longest request_id; the contract's. */
@@ -74,13 +74,13 @@ export function inboundDocument(p: InboundCall, now: Date): LeadDoc {
   };
 }
 
-/** What is known of an inbound call whose taker went silent before it was written down: the caller was left without an answer. */
+/** Facts of an inbound call whose process died before it recorded any: the caller got no answer. */
 export const lostFacts = (): AttemptFacts => ({
   ...noFacts("failed"),
   error: { code: "INBOUND_LOST", message: "The process that took the call went silent before the call was connected." },
 });
 
-/** Why an inbound lead is not called: it never is. */
+/** Why an inbound lead is not called: inbound leads are never dialled. */
 export function explainInbound(
   { _id, status, outcome }: Pick<LeadDoc, "_id" | "status" | "outcome">,
   at: string,

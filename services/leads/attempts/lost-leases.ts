@@ -14,7 +14,7 @@ const BATCH = 100;
 const PARALLEL = 10;
 /** Lease of the sweep on a lead it recovers: longer than dialer.reconcile may take. */
 const TAKE_OVER_SECONDS = 30;
-/** A lead whose lease ran out this often finishes with an error outcome, so that it can't take worker after worker down. */
+/** A lead whose lease expired this often finishes with an error outcome, so that it can't crash one worker after another. */
 const MAX_RECOVERIES = 3;
 
 async function recoverLead(deps: LeadDeps, lead: LeadDoc): Promise<void> {
@@ -52,7 +52,7 @@ async function recoverLead(deps: LeadDeps, lead: LeadDoc): Promise<void> {
   if (released) announceQueues(deps, [released]);
 }
 
-/** One pass over leads whose lease ran out. True when there were as many as one pass takes. */
+/** One pass over leads whose lease expired. True when there were as many as one pass takes. */
 export async function recoverExpiredLeases(deps: LeadDeps): Promise<boolean> {
   const lost = await deps.leads.expiredLeases(deps.clock.now(), BATCH);
   await pLimit(PARALLEL).map(lost, (lead) =>

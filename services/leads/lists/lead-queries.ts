@@ -18,12 +18,12 @@ const TOOK_TOO_LONG = 50;
 
 const notFound = (): never => fail("LEAD_NOT_FOUND", "no lead with this id was found");
 
-/** What carriers name calls with; anything else names none. */
+/** Characters of carriers' call ids; any other text is no call id. */
 const CALL_ID = /^[\x21-\x7e]{1,200}$/;
 /** A recording on its way is asked for again after this long. */
 const NOT_READY_SECONDS = 15;
 
-/** Where a recording can be read, or why it can't be. */
+/** The location of a recording, or why there is none. */
 function readable({
   state,
   key,

@@ -7,7 +7,7 @@ import { OUTCOMES } from "../rules/outcomes.ts";
 /** Longest period that is summed up at once, and the one taken where none is named. */
 const MAX_PERIOD_SECONDS = 366 * 86_400;
 const DEFAULT_PERIOD_SECONDS = 30 * 86_400;
-/** Groups looked at: templates times outcomes. */
+/** Most groups of one summary: templates times outcomes. */
 const MAX_GROUPS = 50_000;
 /** Templates that are listed one by one. */
 const MAX_TEMPLATES = 500;
@@ -85,7 +85,7 @@ function countsBy(groups: readonly Group[], word: (g: Group) => string | null): 
   return Object.fromEntries(counts);
 }
 
-/** Groups -> the figures of all and of each template. VALIDATION_FAILED for more groups than are looked at. */
+/** Groups -> the figures of all and of each template. VALIDATION_FAILED for more groups than that limit. */
 export function summaryOf(groups: readonly Group[], period: { from: Date; to: Date }, cost_currency: string): Summary {
   if (groups.length > MAX_GROUPS)
     fail(

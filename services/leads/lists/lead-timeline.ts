@@ -68,7 +68,7 @@ const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "obj
 const instant = (v: unknown): string | null =>
   typeof v === "string" && Number.isFinite(Date.parse(v)) ? new Date(v).toISOString() : null;
 
-/** The results of an attempt's pre-checks that an entry keeps, each at its own time where it tells one. */
+/** The results of an attempt's pre-checks that an entry keeps, each at its own time where it has one. */
 const fromChecks = (results: unknown, claim_no: unknown, at: string): TimelineEvent[] =>
   Array.isArray(results)
     ? results
@@ -76,13 +76,13 @@ const fromChecks = (results: unknown, claim_no: unknown, at: string): TimelineEv
         .flatMap((r) => timelineEvent(instant(r["at"]) ?? at, "dialer", "pre_checked", { claim_no, ...r }))
     : [];
 
-/** A move of the machine; of an attempt's end what is known of its talk, and of its pre-checks what each found out. */
+/** A transition of the lead. The end of an attempt also gives its conversation's facts and the result of each pre-check. */
 function fromHistory({ event, at, details }: HistoryEntry): TimelineEvent[] {
   const { talk, pre_check_results, ...rest } = details;
   const { ended_at } = rest;
   const move: TimelineEvent = { at: new Date(at).toISOString(), source: "leads", event, details: rest };
   const checks = fromChecks(pre_check_results, rest["claim_no"], move.at);
-  // Facts that were nothing but results are told as these.
+  // Facts that contain only results are shown as results.
   if (event === "noted" && checks.length > 0 && Object.keys(rest).length === 1) return checks;
   return isRecord(talk)
     ? [
@@ -102,7 +102,7 @@ const beginning = ({ lead }: Recorded): TimelineEvent[] =>
     ? []
     : timelineEvent(lead.created_at.toISOString(), "leads", "queued", {});
 
-/** Results of pre-checks may be told twice: when they were noted, and with the attempt's end. */
+/** Results of pre-checks may be recorded twice: when they arrive, and at the end of the attempt. */
 function once(events: TimelineEvent[]): TimelineEvent[] {
   const seen = new Set<string>();
   return events.filter((e) => {

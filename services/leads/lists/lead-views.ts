@@ -63,7 +63,7 @@ export const toRecord = (d: LeadDoc): LeadRecord => ({
 /** Of leads from before the size was written down. */
 const USUAL_PAYLOAD_BYTES = 2000;
 
-/** Document -> what the scheduler is told; null for one that can't be dialled at all. */
+/** Document -> the due lead for the scheduler; null for one that can't be dialled at all. */
 export function toDue(d: DueDoc): DueLead | null {
   if (!d.due_at || !d.phone_number || (d.status !== "BACKLOG" && d.status !== "RETRY")) return null;
   return {
@@ -84,13 +84,13 @@ export function toDue(d: DueDoc): DueLead | null {
   };
 }
 
-/** What of a document is told when it reaches FINISHED. */
+/** The fields of a document that are broadcast when it reaches FINISHED. */
 export type FinishedDoc = Pick<
   LeadDoc,
   "_id" | "reseller_id" | "merchant_id" | "request_id" | "outcome" | "attempt_count"
 >;
 
-/** Document -> what the scheduler is told of a lead that it is to explain, waiting or not. */
+/** Document -> the lead that the scheduler is to explain, waiting or not. */
 export const toWaiting = (d: LeadDoc): WaitingLead => ({
   lead_id: d._id,
   status: d.status,
@@ -108,7 +108,7 @@ export const toWaiting = (d: LeadDoc): WaitingLead => ({
   configurations_override: d.configurations_override,
 });
 
-/** What of a document the holder of the lease is told. */
+/** The fields of a document that the lease owner gets. */
 export type ClaimedDoc = Pick<
   LeadDoc,
   | "_id"
@@ -123,7 +123,7 @@ export type ClaimedDoc = Pick<
   | "pre_check_defers"
 >;
 
-/** Document -> what the holder of the lease is told. */
+/** Document -> the view of the lease owner. */
 export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   lead_id: d._id,
   claim_no: d.claim_no,

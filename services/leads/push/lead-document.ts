@@ -11,10 +11,10 @@ export type PushedLead = ParamsOf<"leads.push">["lead"];
 /** Its template as the config service resolves it. */
 export type ResolvedTemplate = ResultOf<"config.resolveForPush">;
 
-/** The key of the payload that holds the number to dial. */
+/** The payload's field with the number to dial. */
 export const PHONE = "customer_mobile_number";
 
-/** Whether a key anywhere in the value holds a NUL, which no document can have. */
+/** Whether a property name anywhere in the value contains a NUL, which no document can have. */
 export const hasNulKey = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(hasNulKey);

@@ -107,7 +107,7 @@ const checkWebhookAddress: PushCheck = async (rows, { bus }) => {
   });
 };
 
-/** The number is on no blacklist that holds for the reseller. NUMBER_BLACKLISTED. */
+/** The number is on no blacklist that applies to the reseller. NUMBER_BLACKLISTED. */
 const checkBlacklist: PushCheck = async (rows, { bus }) => {
   const pairs = rows.flatMap(({ lead, phone }) =>
     phone ? [{ reseller_id: lead.reseller_id, phone_number: phone }] : [],

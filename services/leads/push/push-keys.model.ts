@@ -2,15 +2,15 @@ import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
 /**
- * What an Idempotency-Key stands for: written before the lead, whose id it fixes. Whoever repeats the push finds the id and finishes the same insert, so that a
- * push that broke off blocks nobody and no key ever makes two leads.
+ * What an Idempotency-Key stands for: written before the lead, whose id it fixes. A repeated push finds the id and finishes the
+ * same insert, so that a push that broke off blocks no later one, and no key ever makes two leads.
  */
 export interface PushKeyDoc {
   _id: string;
   /** SHA-256 of the lead as it was pushed. */
   body_hash: string;
   lead_id: string;
-  /** What the pusher was told. */
+  /** The answer that the client got. */
   message: string;
   expires_at: Date;
 }

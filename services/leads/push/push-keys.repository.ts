@@ -8,7 +8,7 @@ import type { PushKeyDoc } from "./push-keys.model.ts";
 export interface PushKeys {
   /** Those of the ids that stand for something now. */
   find(ids: readonly string[], now: Date): Promise<Map<string, PushKeyDoc>>;
-  /** Takes keys; for each what it stands for afterwards: these, or what others took it for before. */
+  /** Takes keys; returns for each the push it stands for: this one, or the earlier one that took it. */
   reserve(wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>>;
 }
 
@@ -31,11 +31,11 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
   );
   const takeOne = batched(take, { maxItems: PER_BATCH });
 
-  /** What keys stand for that others have: what they took them for, unless that is over. */
+  /** The pushes of keys that are taken already, unless they have expired. */
   const others = async (wanted: readonly PushKeyDoc[], now: Date): Promise<Map<string, PushKeyDoc>> => {
     if (wanted.length === 0) return new Map();
     const held = await read(wanted.map((w) => w._id));
-    // the database clears expired keys once a minute; until then they are in the way
+    // the database deletes expired keys once a minute; until then they block an insert
     const over = wanted.flatMap((fresh) => {
       const old = held.get(fresh._id);
       return old && old.expires_at <= now ? [{ old, fresh }] : [];

@@ -51,7 +51,10 @@ const answerEarlierPushes: Step = async (rows, { keys, leads, clock }) => {
   });
 };
 
-/** Makes the documents, then takes the keys of their rows: a key that was taken before fixes the lead's id, so that repeated pushes make one lead. */
+/**
+ * Makes the documents, then takes the Idempotency-Keys of their rows. A key that was taken before fixes the lead's id, so
+ * repeated pushes make one lead.
+ */
 const makeDocuments: Step = async (rows, { by, keys, clock, ids }) => {
   const now = clock.now();
   for (const row of rows)
@@ -77,13 +80,13 @@ const write: Step = async (rows, { leads, log }) => {
     return docs.map(() => "failed" as const);
   });
   return rows.map(({ doc, key }, i): Answer => {
-    // without a key nobody else can have made this lead
+    // without a key no other push can have made this lead
     if (!doc || written[i] === "failed" || (written[i] === "present" && !key)) return notWritten();
     return { lead_id: doc._id, message: messageFor(doc), replayed: written[i] === "present" };
   });
 };
 
-/** The way of a push, in order. */
+/** The steps of a push, in order. */
 const STEPS: readonly Step[] = [answerEarlierPushes, ...PUSH_CHECKS, makeDocuments, write];
 
 /** Takes rows through the steps; their answers in order. Rejects only where nothing can be said of any row. */

@@ -1,7 +1,10 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { queueOf, type Queued } from "../rules/queue-names.ts";
 
-/** Tells every scheduler that leads wait: one broadcast for each queue, with its first due lead. A hint: the schedulers find by scanning what it misses. */
+/**
+ * Notifies every scheduler of waiting leads: one broadcast for each queue, with its first due lead. It is a hint: a full scan
+ * finds what it misses.
+ */
 export function announceQueues(
   { bus }: Pick<ServiceDeps, "bus">,
   leads: readonly (Queued & { due_at?: Date })[],

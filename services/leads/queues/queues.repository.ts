@@ -6,7 +6,7 @@ export type HeadDoc = Pick<
   LeadDoc,
   "queue" | "template_id" | "reseller_id" | "merchant_id" | "configurations_override"
 > & { due_at: Date };
-/** What the scheduler is told of a due lead. */
+/** A due lead as the scheduler gets it. */
 export type DueDoc = Pick<
   LeadDoc,
   | "_id"
@@ -37,7 +37,7 @@ export interface QueuesRepository {
   head(names: Names, by: Date): Promise<HeadDoc | null>;
   /** The longest waiting leads of a queue that are due by then. */
   dueOf(queue: string, by: Date, limit: number): Promise<DueDoc[]>;
-  /** Leads in PROCESSING, counted by template; by an index that holds no others. */
+  /** Leads in PROCESSING, counted by template; by an index that contains no others. */
   inFlight(): Promise<{ template_id: string; count: number }[]>;
   /** Waiting leads of a template from before then, the oldest first. */
   waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;

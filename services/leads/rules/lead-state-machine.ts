@@ -8,7 +8,7 @@ interface HistoryPush {
   history: { $each: HistoryEntry[]; $slice: number };
 }
 
-/** One legal transition as a guarded write: it happens whole or, when the guard no longer holds, not at all. */
+/** One legal transition as a guarded write: it is applied whole or, when the guard no longer matches, not at all. */
 export interface LeadTransition {
   filter: Record<string, unknown>;
   update: {
@@ -31,7 +31,7 @@ export interface SeenLead {
   due_at: Date;
 }
 
-/** The exclusive right to work on a lead: every write out of PROCESSING names it. claim_no is the fencing token. */
+/** The lease of a lead: every write out of PROCESSING names it. claim_no is the fencing token. */
 export interface Lease {
   lead_id: string;
   claim_no: number;
@@ -114,7 +114,7 @@ export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Da
   },
 });
 
-/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang nowhere. */
+/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang no phone. */
 export const release = (
   lease: Lease,
   lead: Queued & Pick<LeadDoc, "attempt_count">,

@@ -1,6 +1,6 @@
 import type { AttemptFacts, CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 
-/** The closed list of outcomes that are not a template's own word, and whether one is tried again when a template says nothing else. */
+/** The closed list of outcomes besides a template's own, and whether each is retried by default. */
 export const OUTCOMES = {
   no_answer: { retried: true },
   busy: { retried: true },
@@ -24,7 +24,7 @@ export const OUTCOMES = {
 /** An outcome of the closed list. */
 export type ClosedOutcome = keyof typeof OUTCOMES;
 
-/** A call that dropped this soon after the answer, with nothing said by the customer, counts as a line fault and is tried again. */
+/** A call that dropped this soon after the answer, with nothing said by the customer, counts as a connection error and is tried again. */
 export const EARLY_DROP_SECONDS = 5;
 
 const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
@@ -38,7 +38,7 @@ const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
   not_dialled: "failed",
 };
 
-/** The one word for an attempt, from its recorded facts: the template's own word where the talk reached a decision, else one of the closed list. */
+/** The outcome of an attempt, from its facts: the template's own where the conversation reached a decision, else one of the closed list. */
 export function outcomeOf(facts: AttemptFacts): string {
   const { talk } = facts;
   if (facts.dropped_as) return facts.dropped_as;
@@ -53,7 +53,7 @@ export function outcomeOf(facts: AttemptFacts): string {
   return talk.ended_by === "customer" ? "customer_hangup" : "no_outcome";
 }
 
-/** True when the line dropped within 5 s of the answer, before a decision and before the customer said anything. */
+/** True when the call dropped within 5 s of the answer, before a decision and before the customer said anything. */
 export function droppedEarly(facts: AttemptFacts): boolean {
   if (facts.ended !== "completed" || facts.machine || facts.talk?.machine || facts.talk?.decided) return false;
   if ((facts.talk?.user_turns ?? 0) > 0 || facts.talk?.idle_out) return false;
@@ -65,7 +65,7 @@ export function droppedEarly(facts: AttemptFacts): boolean {
 /** Whether an attempt with these facts is tried again, the budget aside. A template's `retry_on` list replaces the rule. */
 export function isRetried(facts: AttemptFacts, retry_on: readonly string[] | null): boolean {
   const outcome = outcomeOf(facts);
-  if (facts.ended === "not_dialled") return false; // what may be tried again before a dial is given back, not settled
+  if (facts.ended === "not_dialled") return false; // an attempt that may be repeated and dialled nothing is released, not settled
   if (retry_on) return retry_on.includes(outcome);
   if (outcome === "voicemail") return !(facts.talk?.message_left ?? false);
   return (outcome in OUTCOMES && OUTCOMES[outcome as ClosedOutcome].retried) || droppedEarly(facts);

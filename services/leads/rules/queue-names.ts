@@ -13,8 +13,8 @@ const BEHIND_OWN = "p;";
 const MERCHANT_MARK_CHARS = 27;
 
 /**
- * The queue a lead waits in, so that whatever holds one of its leads holds them all: its template's; a reseller's template serves many merchants, each with a queue of
- * its own; a playground lead that changes the configuration has a queue to itself.
+ * The queue a lead waits in: a gate that defers one of its leads defers them all. It is the template's; a reseller's template
+ * serves many merchants, each with a queue of its own; a playground lead that changes the configuration has a queue to itself.
  */
 export function queueName(lead: Omit<Queued, "queue">, template_of: "merchant" | "reseller"): string {
   if (lead.configurations_override) return OWN + lead._id;

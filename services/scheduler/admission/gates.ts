@@ -54,7 +54,7 @@ export interface Ruling {
   outcome?: DropOutcome;
 }
 
-/** Permits that become free within this long (ms) count as free: the dialler sends its request at the permit's instant. */
+/** Permits that become free within this long (ms) count as free: the dialer sends its request at the permit's instant. */
 export const PERMIT_AHEAD_MS = 100;
 
 type Values = Record<string, unknown>;
@@ -115,7 +115,7 @@ function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling
   return hold(`${what} is used up; the next place frees at ${next.toISOString()}.`, until, values);
 }
 
-/** The window's state for a call that is to ring: a window that closes sooner than a phone can ring counts as closed. */
+/** The window's state for a new call: a window that closes before a phone can ring counts as closed. */
 export function ringableState(window: CallingWindow, at: Date): WindowState {
   const state = windowState(window, at);
   if (!state.open || state.closes_at === null) return state;

@@ -1,10 +1,10 @@
-/** How many leads a pass may hand over, learned from what the dialler takes: halved when it has no room, raised step by step while it has (AIMD). */
+/** How many leads a pass may hand over, learned from what the dialer takes: halved when it has no room, raised step by step while it has (AIMD). */
 export interface PassBudget {
   /** Leads the next pass may hand over; 0 while it backs off. */
   available(nowMs: number): number;
   /** When the back-off ends; null: there is none. */
   backsOffUntil(nowMs: number): number | null;
-  /** What the dialler took of an offer. */
+  /** Records how many orders the dialer took of an offer. */
   record(offered: number, taken: number, nowMs: number): void;
 }
 

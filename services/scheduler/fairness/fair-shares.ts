@@ -12,7 +12,10 @@ export interface Candidate {
   wants?: number;
 }
 
-/** What may be given out. `pools`: how much each named pool holds; one that is not named has no end. `in_flight`: leads in flight, in all and by template. */
+/**
+ * What may be handed out. `pools`: the size of each named pool; a pool that is not named is unlimited. `in_flight`: leads in
+ * flight, in all and by template.
+ */
 export interface Supply {
   budget: number;
   pools: ReadonlyMap<string, number>;

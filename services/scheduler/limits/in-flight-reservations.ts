@@ -1,4 +1,4 @@
-/** Permits that leads on their way to the dialler will ask for, so that a pass does not count them as free. By rate window. */
+/** Permits that leads on their way to the dialer will ask for, so that a pass does not count them as free. By rate window. */
 export interface InFlightReservations {
   add(window: string, nowMs: number): void;
   /** A permit was asked for: one of those expected, whichever replica handed its lead over; over several replicas this evens out. */
@@ -6,7 +6,7 @@ export interface InFlightReservations {
   count(window: string, nowMs: number): number;
 }
 
-/** An order that has not asked by then ended before: by a pre-check, an abort, a process that died. */
+/** An order without a request by then ended earlier: by a pre-check, an abort or a crashed process. */
 const EXPECTED_WITHIN_MS = 3000;
 
 /** No reservations. Times are monotonic milliseconds. */

@@ -38,7 +38,7 @@ const NOTHING: Cache<never> = {
 export const answerCache = <T extends {}>(clock: ServiceDeps["clock"], ttlMs: number): Cache<T> =>
   ttlMs === 0 ? NOTHING : recencyCache<T>({ max: MAX_ENTRIES, ttl: { ms: ttlMs, clock } });
 
-/** The values of these keys: from the cache, else read in chunks. */
+/** The values of these cache keys: from the cache, else read in chunks. */
 async function readThrough<T>(
   cache: Cache<Answer<T>>,
   keys: readonly string[],

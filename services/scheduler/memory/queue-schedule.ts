@@ -5,18 +5,18 @@ import type { QueueHead } from "../../../shared/contracts/records/lead.ts";
 /** A queue and its owner; that never changes. */
 export type Queue = Omit<QueueHead, "due_at">;
 
-/** When queues are looked at next, in milliseconds of wall time, as far as this process knows: a full scan finds what it forgets. */
+/** When queues are served next, in milliseconds of wall time, as far as this process knows. A full scan finds what it forgets. */
 export interface QueueSchedule {
   /** Keeps the owner of a queue. */
   register(queue: Queue): void;
   registered(queue: string): Queue | null;
-  /** A lead of the queue is due at that time: the queue is looked at then, or sooner if it is scheduled sooner. */
+  /** A lead of the queue is due at that time: the queue is served then, or sooner if it is scheduled sooner. */
   schedule(queue: string, at: number): void;
-  /** The same after a look at the queue; null: it has nothing more, so only what was scheduled meanwhile counts. */
+  /** The same after the queue was served; null: it has no more leads, so only what was scheduled meanwhile counts. */
   reschedule(queue: string, at: number | null): void;
-  /** The queue is looked at at that time, and before only if a slot of that provider is released. */
+  /** The queue is served at that time, and earlier only if a slot of that provider is released. */
   awaitSlot(queue: string, provider: Provider, until: number): void;
-  /** The queue is not looked at before then, whatever is scheduled. */
+  /** The queue is not served before then, whatever is scheduled. */
   block(queue: string, until: number): void;
   /** A slot was released: some of the queues that wait for one are due, the longest waiting first. */
   slotReleased(provider: Provider, now: number): void;

@@ -37,7 +37,7 @@ const NO_SLOT: SlotAvailability = { numbers: 1, free_lines: 0, home: null };
 /** The gates whose inputs are read only for queues that all others let pass. */
 const LIMIT_GATES = ["rate_limit", "carrier_limit"] as const;
 
-/** When a closed queue is looked at again: when its gate may open, if that is soon; else a later full scan finds it. */
+/** When a closed queue is judged again: when its gate may open, if that is soon; else a later full scan finds it. */
 function deferral({ queue: { queue }, plan }: QueueInputs, { gate, until }: Closed, soon: Date): Deferred {
   if (gate === "line" && plan?.configuration)
     return { kind: "slot", queue, provider: plan.configuration.calling_provider };

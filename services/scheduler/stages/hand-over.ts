@@ -10,7 +10,7 @@ import type { WonLead } from "./claim.ts";
 /** What the stage needs. */
 export type HandOverDeps = Pick<ServiceDeps, "bus" | "clock" | "log">;
 
-/** The result, with what the dialler took of each offer. */
+/** The result, with the number of orders that the dialer took of each offer. */
 export interface HandedOver extends StageResult<WonLead> {
   offers: { offered: number; taken: number }[];
 }
@@ -19,11 +19,11 @@ type Order = ParamsOf<"dialer.dialMany">["orders"][number];
 
 /** Orders of a refused offer that are offered alone, side by side. */
 const OFFERS_AT_ONCE = 4;
-/** A lead comes back after this long when the dialler has no room, or can't take it at all. */
+/** A lead is due again after this long when the dialer has no room, or can't take it at all. */
 const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
-/** The dialler's order for a claimed lead. */
+/** The dialer's order for a claimed lead. */
 function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, now: Date): Order {
   const { call_start_time: start, call_end_time: end, timezone: zone } = configuration;
   const window = ringableState({ start, end, zone }, now);
@@ -40,7 +40,7 @@ function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, 
     number_id: slot.id,
     provider: slot.provider,
     payload: claimed.payload,
-    // a window that closed since the lead was admitted: the dialler releases it
+    // a window that closed since the lead was admitted: the dialer releases it
     dial_until: window.open ? (window.closes_at?.toISOString() ?? null) : now.toISOString(),
     record: configuration.record_calls,
     ...(configuration.engine === null ? {} : { engine: configuration.engine }),
@@ -59,15 +59,15 @@ const attemptOf = ({ claimed: { lead_id, claim_no }, holder }: WonLead): Claimed
   holder,
 });
 
-/** Leads that the dialler certainly did not take. */
+/** Leads that the dialer certainly did not take. */
 const release = (leads: readonly WonLead[], after_ms: number, reason: string): Deferred[] =>
   leads.length === 0 ? [] : [{ kind: "attempts", attempts: leads.map(attemptOf), after_ms, reason }];
 
-/** The dialler went away with the orders in hand: it may have taken them, and may still be alive beyond a broken bus. */
+/** The dialer disconnected during the offer: it may have taken the orders and may still run behind a broken bus. */
 const mayBeTaken = (error: unknown): boolean =>
   error instanceof Error && "type" in error && error.type === "REQUEST_REJECTED";
 
-/** An offer without an answer. Where it is unknown whether the dialler took the leads, their leases decide. */
+/** An offer without an answer. Where it is unknown whether the dialer took the leads, their leases decide. */
 function unanswered(leads: readonly WonLead[], error: unknown): HandedOver {
   const queues = new Set(leads.map((l) => l.admitted.open.inputs.queue.queue));
   const deferred = [...queues].map((queue): Deferred => ({ kind: "failed_queue", queue, error }));
@@ -83,7 +83,7 @@ const together = (results: readonly HandedOver[]): HandedOver => ({
   offers: results.flatMap((r) => r.offers),
 });
 
-/** Offers claimed leads to a dialler in one request. What it certainly did not take is released. */
+/** Offers claimed leads to a dialer in one request. What it certainly did not take is released. */
 export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): Promise<HandedOver> {
   try {
     const orders = leads.map((l) => orderOf(l, deps.clock.now()));

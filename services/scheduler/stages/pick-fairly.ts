@@ -54,7 +54,7 @@ const LEAST_READ = 4;
 const WIDER = 4;
 /** Most leads of one queue that one read returns. */
 const MOST_OF_A_QUEUE = 500;
-/** Time until a queue is read again whose permits are reserved by leads on their way to the dialler. */
+/** Time until a queue is read again whose permits are reserved by leads on their way to the dialer. */
 const RESERVED_RECHECK_MS = 25;
 /** Leads searched for callees on the whitelist while the rate limit is used up. */
 const WHITELIST_READ = 200;
@@ -69,7 +69,7 @@ export function rateWindowsOf({ inputs, rate, carrier, whitelisted_only }: OpenQ
   ];
 }
 
-/** Permits that each rate window has left, without those that leads on their way to the dialler will ask for. */
+/** Permits that each rate window has left, without those that leads on their way to the dialer will ask for. */
 function permitsLeft(queues: readonly OpenQueue[], { clock, reservations }: PickFairlyDeps): Map<string, number> {
   const at = plusMs(clock.now(), PERMIT_AHEAD_MS);
   const left = new Map<string, number>();
@@ -136,7 +136,7 @@ function inTurns(shares: readonly Share[]): PickedLead[] {
   return Array.from({ length: longest }, (_, i) => nth(i)).flat();
 }
 
-/** When each queue is looked at next. One whose turn did not come: at once where the budget was too small. */
+/** When each queue is served next. A queue that got no turn because the budget was too small is served at once. */
 const deferralOf = (share: Share, now: number, budgetLeft: number): Deferred[] => {
   if (share.open.whitelisted_only) return [];
   const at = share.read ? share.next_at : now + (budgetLeft > 0 ? RESERVED_RECHECK_MS : 0);

@@ -8,7 +8,7 @@ import { admitLead } from "../admission/admission.ts";
 import type { Deferred, Dropped, StageResult } from "../dispositions.ts";
 import { droppedLead, type AdmittedLead } from "./admit-leads.ts";
 
-/** An admitted lead with a number slot in its holder's name. */
+/** An admitted lead with a number slot, reserved under its `holder`. */
 export interface ReservedLead {
   admitted: AdmittedLead;
   holder: string;
@@ -29,7 +29,7 @@ export interface SlotRequest {
   leads: readonly AdmittedLead[];
 }
 
-/** A slot's first lease, in seconds: as long as claim and hand-over may take. The dialler renews it for the call. */
+/** A slot's first lease, in seconds: as long as claim and hand-over may take. The dialer renews it for the call. */
 const FIRST_LEASE_SECONDS = 30;
 const NODE_MARK_CHARS = 8;
 /** Leads whose slots are counted side by side. */

@@ -7,20 +7,23 @@ import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
 import { speakable } from "../../audio/speakable-text.ts";
 
-/** Synthesises what a conversation says for certain, or probably, before the phone is answered, so that the caller does not wait for it. */
+/** Synthesises the certain and probable sentences of a conversation before the answer, so that the caller does not wait. */
 
 /** Sentences asked for at once: conversations under way come first at an endpoint that takes few requests. */
 const MOST_AT_ONCE = 4;
-/** Sentences that wait, at most; who comes later is spoken when it is said. */
+/** Longest queue of sentences; a sentence beyond it is synthesised when it is spoken. */
 const MOST_WAITING = 400;
 /** Fixed texts of one template, at most. */
 const MOST_FIXED = 40;
 /** Longer texts are not synthesised ahead. */
 const MAX_CHARS = 1000;
-/** The fixed texts of a template are looked after this often: those that others have pushed out of the cache come back, and an endpoint that fails is let alone. */
+/**
+ * Interval at which the fixed texts of a template are synthesised again: evicted texts return to the cache, and a failing
+ * endpoint is left alone in between.
+ */
 const FIXED_EVERY_MS = 60_000;
 
-/** Has sentences ready before they are said. */
+/** Synthesises sentences before they are spoken. */
 export interface SpeechCacheWarmer {
   /** For a conversation whose speech we synthesise, once it is prepared. Returns at once and never throws. */
   warm(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
@@ -51,7 +54,7 @@ export function openingTexts(
   return asSaid([greeting ?? "", ...known].map((text) => render(text, [payload])));
 }
 
-/** Everything conversations of a template may say: the service's own sentences and fillers, and its texts that hold no variable. Pure. */
+/** Every fixed text of a template's conversations: the service's own sentences and fillers, and its texts without variables. Pure. */
 export function fixedTexts({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
   const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
   return asSaid([
@@ -61,7 +64,7 @@ export function fixedTexts({ greeting, voicemail_message, language, nodes }: Spo
   ]).slice(0, MOST_FIXED);
 }
 
-/** What sentences are made ready with. `speech`: the model that a template is spoken by; it may refuse. */
+/** Dependencies of the warmer. `speech`: the TTS model of a template; it may refuse. */
 export interface SpeechCacheWarmerDeps {
   clock: Clock;
   speech(wishes: ModelChoice): SpeechModel;

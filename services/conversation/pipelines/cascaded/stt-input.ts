@@ -13,7 +13,7 @@ const MID_SPEECH_TRANSCRIPTION_MS = 700;
 const MAX_EARLY_TRANSCRIPTIONS = 4;
 const MS_PER_SECOND = 1000;
 
-/** What STT input reports. All milliseconds are of the caller's audio. */
+/** Events of STT input. All milliseconds are of the caller's audio. */
 export interface SttEvents {
   /** Words so far, while the caller still speaks or has just paused. */
   partialTranscript(text: string): void;
@@ -169,7 +169,7 @@ class VadSttInput implements SttInput {
     else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms });
   }
 
-  /** Asks for the words of all that was heard so far; an answer that the caller's voice has overtaken only tells what they are about. */
+  /** Asks for the words of all that was heard so far; an answer that is older than the caller's latest speech serves as a partial transcript only. */
   async #transcribe(turn: Turn, paused: boolean): Promise<void> {
     const { version } = turn;
     const asked = this.#o.now();

@@ -34,7 +34,10 @@ interface Job {
   started: boolean;
 }
 
-/** What TTS output works with. `failed`: a text can't be synthesised. `requested`, `started`: a text was given to the model, and its first audio has come. */
+/**
+ * Dependencies of TTS output. `failed`: a text can't be synthesised. `requested`, `started`: the model got a text, and its
+ * first audio has arrived.
+ */
 export interface TtsOutputOptions {
   speech: SpeechModel;
   playout: AudioPlayout;
@@ -143,5 +146,5 @@ class SentenceTtsOutput implements TtsOutput {
   }
 }
 
-/** TTS output with nothing to say yet. */
+/** TTS output with an empty queue. */
 export const ttsOutput = (o: TtsOutputOptions): TtsOutput => new SentenceTtsOutput(o);

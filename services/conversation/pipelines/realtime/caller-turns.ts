@@ -1,12 +1,12 @@
 import type { VoiceActivity, Endpointing } from "../../audio/port.ts";
 
-/** Words of a turn that don't come this long after its end will not come. */
+/** Longest wait for the words of a turn after its end. */
 const WORDS_MS = 5000;
-/** What sounds unfinished is held back this long at most, unless the caller speaks on; then still for so long. */
+/** Longest delay of a turn that sounds unfinished. It starts anew when the caller goes on speaking. */
 const MAX_HOLD_MS = 2500;
 const MAX_SPEAKING_HOLD_MS = 10_000;
 
-/** What is heard of the caller. */
+/** Events of the caller's speech. */
 export interface TurnEvents {
   partialTranscript(text: string): void;
   /** There was sound, but no speech in it. */
@@ -40,14 +40,17 @@ export interface CallerTurnsOptions {
   readonly events: TurnEvents;
 }
 
-/** The caller's turns: the server tells where sound ends and, later, which words were in it; what sounds unfinished is waited for and joined. */
+/**
+ * The caller's turns. The server reports the end of the sound and, later, its words. An unfinished turn waits for its
+ * continuation and is merged with it.
+ */
 export class CallerTurns {
   readonly #o: CallerTurnsOptions;
-  /** What the server took for a turn, and whose words are not known yet. */
+  /** Items that the server reported as turns and whose words are not known yet. */
   #pending: Pending[] = [];
-  /** Words that are known and not told yet. */
+  /** Words that are known and not reported yet. */
   #known: Known | null = null;
-  /** Items of the turn that is being told. */
+  /** Items of the turn that is being reported. */
   #telling: string[] = [];
   #silence_ms = Infinity;
   #lastSilence_ms = 0;
@@ -107,7 +110,7 @@ export class CallerTurns {
 
   transcriptionFailed(item_id: string, code = "TRANSCRIPTION_FAILED"): void {
     if (!this.#taken(item_id)) return;
-    // the model has heard what the conversation has not: it is to be said again to both
+    // the model has heard what the conversation has not: the caller has to repeat it for both
     this.#o.events.itemDiscarded(item_id);
     if (this.#known === null) this.#o.events.sttFailed(code);
     else this.#release();
@@ -120,7 +123,7 @@ export class CallerTurns {
     this.#release();
   }
 
-  /** All that was heard and not told is void, and what is being told. */
+  /** Discards what was heard and not reported, and the turn that is being reported. */
   discard(): void {
     const items = [...this.#telling, ...(this.#known?.items ?? []), ...this.#pending.map((p) => p.item_id)];
     this.#pending = [];
@@ -139,7 +142,7 @@ export class CallerTurns {
     return turn ?? null;
   }
 
-  /** Tells what is known, once the silence behind it is long enough for what it sounds like. */
+  /** Reports the known words once the silence after them is long enough for their endpointing. */
   #release(): void {
     const known = this.#known;
     if (known === null || this.#pending.length > 0) return;

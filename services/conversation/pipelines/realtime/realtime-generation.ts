@@ -86,7 +86,7 @@ export class RealtimeGeneration {
     this.#deps.responses.cancel(current.response);
   }
 
-  /** Forgets both; the connection is gone. */
+  /** Drops both: the connection is lost. */
   clear(): void {
     this.#preemptive = this.#current = null;
   }

@@ -14,7 +14,7 @@ import type { SessionSync } from "./session-sync.ts";
 import { VerbatimTexts } from "./verbatim-texts.ts";
 import type { WireAudio } from "./wire-audio.ts";
 
-/** What an output is made with. `failed`: nothing can be said any more. */
+/** Dependencies of an output. `failed`: speech is no longer possible. */
 export interface RealtimeOutputDeps {
   readonly context: ProcessorContext;
   readonly dialect: Dialect;
@@ -24,7 +24,7 @@ export interface RealtimeOutputDeps {
   failed(code: string): void;
 }
 
-/** What the realtime model says: answers to the dialogue and verbatim texts, on their way through the playout. */
+/** The realtime model's speech: answers to the dialogue and verbatim texts, on their way through the playout. */
 export class RealtimeOutput {
   readonly #deps: RealtimeOutputDeps;
   readonly #responses: ResponseQueue;
@@ -61,7 +61,7 @@ export class RealtimeOutput {
     });
   }
 
-  /** Something is being said, or waits to be. */
+  /** Speech is in progress or queued. */
   get speaking(): boolean {
     return this.#responses.speaking;
   }
@@ -71,7 +71,7 @@ export class RealtimeOutput {
   get first_token_ms(): number | null {
     return this.#generation.first_token_ms;
   }
-  /** What of the generation under way was given to speech. */
+  /** The part of the current generation that was handed to speech. */
   get text(): string {
     return this.#generation.text;
   }

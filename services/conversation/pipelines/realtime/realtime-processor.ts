@@ -57,7 +57,7 @@ class RealtimeProcessor implements VoiceProcessor {
   readonly #output: RealtimeOutput;
   readonly #errors = new Set<string>();
   #activity: VoiceActivity;
-  /** The connection is of no use any more. */
+  /** The connection is unusable. */
   #closed = false;
 
   constructor(o: RealtimeProcessorOptions, context: ProcessorContext) {
@@ -111,7 +111,7 @@ class RealtimeProcessor implements VoiceProcessor {
   }
 
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
-    // a filler would be one more response of the same model, in the way of the one that is awaited
+    // a filler would be one more response of the same model and would delay the awaited one
     if (how.aside || text.trim() === "" || this.#closed) return;
     this.#output.say(text.trim(), how);
   }
@@ -199,7 +199,7 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#context.host.recordError(realtimeErrorCode(code));
   }
 
-  /** Nothing is heard or said any more. */
+  /** Stops input and output. */
   #failed(code: string): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -7,7 +7,7 @@ import {
   type RealtimeEvent,
 } from "../../providers/realtime/realtime-dialect.ts";
 
-/** A response without output for this long is given up. */
+/** A response without output for this long is abandoned. */
 export const RESPONSE_TIMEOUT_MS = 5000;
 /** A cancelled response has this long to end before the next one is requested all the same. */
 const CANCEL_MS = 1500;
@@ -16,7 +16,7 @@ const REFUSED_MS = 250;
 
 /** A response of the model: requested, in progress, or completed. */
 export interface ModelResponse {
-  /** What it must say, word for word; null: what the model generates. */
+  /** Its verbatim text; null: the model generates it. */
   readonly verbatim: string | null;
   /** Its name between us and the server; a new one at each try. */
   ask: string;
@@ -80,7 +80,7 @@ interface Output {
   readonly item_id?: string;
 }
 
-/** Notes output of a response; what it does waits where the response is preemptive. */
+/** Records output of a response. The effects of a preemptive response are deferred. */
 function takeOutput(response: ModelResponse, event: Output, now: number, act: (response: ModelResponse) => void): void {
   if (event.item_id !== undefined) response.items.add(event.item_id);
   response.alive_at = now;
@@ -98,9 +98,9 @@ export class ResponseQueue {
   /** The response in progress at the server, cancelled or not. */
   #slot: ModelResponse | null = null;
   #cancelledAt = 0;
-  /** When the server refused the slot's response because another is in progress. */
+  /** When the server refused the response because another is in progress. */
   #refusedAt: number | null = null;
-  /** Answers that were given up before the server named them: their names may still come. */
+  /** Responses that were abandoned before the server named them: their names may still arrive. */
   #unnamed: string[] = [];
   #asks = 0;
 
@@ -234,7 +234,7 @@ export class ResponseQueue {
 
   #started({ response_id, ask }: Of<"response_started">): void {
     const slot = this.#slot;
-    // names come in the order in which responses were asked for, where they are not told apart by more
+    // names arrive in the order of the requests, unless the server repeats our name of the response
     const stray = ask === null ? this.#unnamed.shift() !== undefined : ask !== slot?.ask;
     if (ask !== null) this.#unnamed = this.#unnamed.filter((r) => r !== ask);
     if (stray || slot === null || slot.id !== null) {

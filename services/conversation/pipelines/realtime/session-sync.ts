@@ -64,7 +64,7 @@ export class SessionSync {
     this.#o.send({ ...event, event_id: `session_${++this.#updates}` });
   }
 
-  /** Keys, and what functions gave back, once each. The history forgets its oldest messages: what is gone from it does not come back. */
+  /** Sends DTMF and function results, once each. The history drops its oldest messages, and they never return. */
   #sendMessages(messages: readonly ChatMessage[]): boolean {
     let sent = false;
     const outputs = new Set<string>();

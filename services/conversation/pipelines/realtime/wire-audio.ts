@@ -5,10 +5,10 @@ import { resampler } from "../../audio/resampler.ts";
 import { PCM_RATE, type RealtimeAudioFormat } from "../../providers/realtime/realtime-dialect.ts";
 import type { ItemDecoder } from "./response-audio.ts";
 
-/** How sound travels between a leg and the server. */
+/** Converts audio between a leg and the server. */
 export interface WireAudio {
   readonly name: RealtimeAudioFormat;
-  /** What the server's sound has for a millisecond. */
+  /** Bytes of the server's audio in a millisecond. */
   readonly bytesPerMs: number;
   /** The caller's sound for the server; the frame as it came, where the server takes it as it is. */
   up(pcm: Pcm, frame: Uint8Array | null): Uint8Array;

@@ -11,11 +11,11 @@ import { playbackEstimate } from "./playback-estimate.ts";
 
 /** Longest wait for our own speech to end before the call goes on without it. */
 export const MAX_PLAYOUT_WAIT_MS = 20_000;
-/** The carrier gets this long to close the leg after we ended it; it may say the last words first. */
+/** The carrier gets this long to close the leg after we ended it; it may speak the last words first. */
 const CLOSE_MS = 5000;
 /** The same where nothing that is still to be heard matters: voicemail, a lost lease, a shutdown without time for a goodbye. */
 const CLOSE_AT_ONCE_MS = 500;
-/** A caller who began to speak gets this long to come to an end before silence is counted. */
+/** A caller who began to speak gets this long to finish before silence counts. */
 const MAX_UTTERANCE_MS = 30_000;
 /** How often the end of our speech is checked while it is waited for. */
 const PLAYOUT_CHECK_MS = 250;
@@ -187,7 +187,7 @@ class TextRelayPipeline implements VoicePipeline {
     this.#dtmf.stop();
     this.#beepWait?.stop();
     if (goodbye !== null) this.#speak(goodbye, false);
-    // a leg that is given the floor says its last words and ends by one document
+    // an XML-driven leg speaks its last words and ends by one document
     if (this.#leg.giveFloor && !transferred) this.#leg.end();
     if (!at_once) await this.playedOut();
     if (transferred) this.#leg.close();

@@ -27,7 +27,7 @@ const MAX_ARGUMENT_CHARS = 16_000;
 
 type AnswerHandling = Parameters<ChatModel["answer"]>[1];
 
-/** What has come of an answer so far. */
+/** The answer received so far. */
 interface DraftAnswer {
   text: string;
   calls: Map<number, { id: string; name: string; arguments: string }>;
@@ -71,7 +71,7 @@ interface Limits {
   readonly token_timeout_ms: number;
 }
 
-/** Asks one endpoint once; `draft` holds what came of the answer. */
+/** Asks one endpoint once; `draft` collects the answer so far. */
 async function ask(
   open: ChatStream,
   { clock, token_timeout_ms }: Limits,

@@ -17,18 +17,18 @@ export interface RealtimeConnection {
   close(): void;
 }
 
-/** What a connection tells. `lost`: it broke, or never came about; comes once. */
+/** Events of a connection. `lost`: it broke or was never established; comes once. */
 export interface RealtimeEvents {
   event(event: RealtimeEvent): void;
   lost(): void;
 }
 
 const CONNECT_MS = 3000;
-/** Times a connection is tried for. Once one stood, what was said on it can't be said again on another. */
+/** Tries to establish a connection. An established connection is not replaced: its conversation can't be repeated on another. */
 const CONNECTS = 2;
 /** Largest event that is read, bytes. */
 const MAX_EVENT_BYTES = 4_194_304;
-/** Events kept while the connection comes about: the sound of all tries and more. */
+/** Events queued while the connection is being established: the audio of all tries and more. */
 const MAX_EARLY = 500;
 /** Unsent bytes at which the other side counts as gone. */
 const MAX_BUFFERED_BYTES = 1_048_576;
@@ -49,7 +49,7 @@ function open({ base_url, key, model, dialect }: RealtimeAddress): WebSocket {
   });
 }
 
-/** Connects; what is sent before the connection stands waits. */
+/** Connects; events sent before the connection is established are queued. */
 export function realtimeConnection(address: RealtimeAddress, events: RealtimeEvents): RealtimeConnection {
   let early: string[] | null = [];
   let over = false;

@@ -15,7 +15,7 @@ export interface SessionSettings {
   readonly transcription_model: string;
 }
 
-/** What comes from the server, in our words. */
+/** Server events, normalised over both dialects. */
 export type RealtimeEvent =
   | { readonly type: "ready" }
   | { readonly type: "committed"; readonly item_id: string }
@@ -74,7 +74,7 @@ const task = ({ instructions, tools }: Pick<SessionSettings, "instructions" | "t
 /** ISO 639-1, as recognition takes it. */
 const shortLanguage = (language: string): string => language.toLowerCase().split(/[-_]/)[0] ?? "en";
 
-/** `session.update`, the first of a session: the server tells turns apart, we say when it answers. */
+/** `session.update`, the first of a session: the server separates turns, we decide when it answers. */
 export function sessionUpdate(dialect: Dialect, wish: SessionSettings): object {
   const { voice, audio_format: sound, language, transcription_model } = wish;
   const turn_detection = {
@@ -121,22 +121,22 @@ export const instructionsUpdate = (
 /** Sound of the caller, base64. */
 export const appendAudio = (audio: string): object => ({ type: "input_audio_buffer.append", audio });
 
-/** What the caller did without sound. */
+/** Input of the caller that is not audio. */
 export const userText = (text: string): object => ({
   type: "conversation.item.create",
   item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
 });
 
-/** What a function gave back. */
+/** The result of a function call. */
 export const functionOutput = (call_id: string, output: string): object => ({
   type: "conversation.item.create",
   item: { type: "function_call_output", call_id, output },
 });
 
-/** Takes back what was heard. */
+/** Deletes a heard item from the server's conversation. */
 export const deleteItem = (item_id: string): object => ({ type: "conversation.item.delete", item_id });
 
-/** Tells what the caller heard of an item. */
+/** Truncates an item to what the caller heard. */
 export const truncateItem = (item_id: string, audio_end_ms: number): object => ({
   type: "conversation.item.truncate",
   item_id,
@@ -158,7 +158,7 @@ export function createResponse(dialect: Dialect, ask: string, verbatim: string |
   return { type: "response.create", event_id: ask, response: { ...exactly, ...metadata } };
 }
 
-/** Ends an answer that is being made. */
+/** Cancels a response in progress. */
 export const cancelResponse = (response_id: string): object => ({ type: "response.cancel", response_id });
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -216,7 +216,7 @@ function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
   }
 }
 
-/** Reads one event, by either dialect's name; null: it does not concern us. */
+/** Reads one event, by either dialect's name; null: it is not relevant. */
 export function readEvent(data: string): RealtimeEvent | null {
   let event: Record<string, unknown>;
   try {

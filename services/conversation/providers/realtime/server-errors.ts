@@ -1,14 +1,14 @@
 /** What an error of the server means to a conversation. */
 export type ServerErrorKind = "noise" | "error" | "fatal";
 
-/** Housekeeping that came too late: what it was about is gone already. */
+/** A late housekeeping event: its item or response no longer exists. */
 const NOISE: ReadonlySet<string> = new Set([
   "response_cancel_not_active",
   "item_not_found",
   "item_delete_invalid_item_id",
   "item_truncate_invalid_item_id",
 ]);
-/** Nothing comes of this session any more. */
+/** The session is unusable. */
 const FATAL: ReadonlySet<string> = new Set([
   "session_expired",
   "invalid_api_key",
@@ -22,7 +22,7 @@ const MAX_CODE_CHARS = 40;
 /** Classifies an error by its code, and by which of our events it is about. */
 export function serverErrorKind(code: string, event_id: string | null): ServerErrorKind {
   if (NOISE.has(code)) return "noise";
-  // instructions that the server refused: it would go on with the ones before
+  // the server refused the new instructions and would go on with the previous ones
   if (FATAL.has(code) || event_id?.startsWith("session_") === true) return "fatal";
   return "error";
 }

@@ -9,7 +9,7 @@ export const MAX_SEGMENT_SECONDS = 30;
 /** That part is cut in a pause somewhere after this. */
 const MIN_PART_SECONDS = 20;
 const STEP_MS = 20;
-/** Length of the pause that is looked for, in steps. */
+/** Length of the pause to cut at, in steps. */
 const PAUSE_STEPS = 5;
 
 /** A question that several callers of `text` wait for; it is cancelled when the last of them aborts. */

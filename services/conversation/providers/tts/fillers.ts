@@ -11,5 +11,5 @@ const FILLERS: Readonly<Record<string, Fillers>> = {
   hi: ["एक क्षण, कृपया।", "मैं अभी देखती हूँ।"],
 };
 
-/** Filler sentences for late answers in a BCP 47 language, to be said in rotation; English for unknown languages. */
+/** Filler sentences for late answers in a BCP 47 language, used in rotation; English for unknown languages. */
 export const fillers = (language: string): Fillers => FILLERS[language.toLowerCase().split(/[-_]/)[0] ?? ""] ?? ENGLISH;

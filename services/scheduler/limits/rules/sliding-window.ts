@@ -8,7 +8,7 @@ export interface RateLimit {
 
 /**
  * The sliding-window log of a limit: the instants of its last permits (`ring`), oldest first. Every entry stands for `group`
- * permits by the time of their last one; the newest holds `filled` of them and was opened at `opened`. Up to LOG_ENTRIES
+ * permits by the time of their last one; the newest contains `filled` of them and was opened at `opened`. Up to LOG_ENTRIES
  * permits are kept one by one. `closed_until`: no permit lies before it.
  */
 export interface WindowLog {
@@ -27,7 +27,7 @@ export const COARSE_ENTRIES = 64;
 /** An instant before every permit. */
 export const EPOCH = new Date(0);
 
-/** The layout of a log for at most `max` permits. It never holds more than `max` in all. */
+/** The layout of a log for at most `max` permits. It never contains more than `max` in all. */
 export function layoutFor(max: number): { group: number; entries: number } {
   const group = max <= LOG_ENTRIES ? 1 : Math.ceil(max / COARSE_ENTRIES);
   return { group, entries: Math.floor(max / group) };
@@ -53,7 +53,7 @@ function newestPermits(log: WindowLog, most: number): Date[] {
   return out;
 }
 
-/** The log laid out for this limit. It keeps the newest permits, so that a lowered limit holds at once and a raised one forgets nothing. */
+/** The log laid out for this limit. It keeps the newest permits, so that a lowered limit applies at once and a raised one loses no permit. */
 export function withLayout(log: WindowLog | null, max: number): WindowLog {
   const { group, entries } = layoutFor(max);
   const known = log ?? { ring: [], group: 1, filled: 1, opened: EPOCH, closed_until: null, closed_why: null };
