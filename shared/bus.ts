@@ -97,7 +97,7 @@ interface Running {
   store: Store | null;
 }
 
-/** What must be known of a service before it is built: whom it waits for at start, and the events it subscribes to. */
+/** What the broker needs before a service is built: the services it waits for at start, and the events it subscribes to. */
 export interface ServiceOptions {
   dependencies?: ServiceName[];
   listens?: EventName[];

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import NodeCache from "node-cache";
 import type { Clock } from "./time/clock.ts";
 
-/** A bounded cache in this process. What it holds may go at any time. */
+/** A bounded cache in this process. Entries may go at any time. */
 export interface Cache<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;

@@ -13,7 +13,7 @@ export type WindowState = { open: true; closes_at: Date | null } | { open: false
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Offset changes crossed in one look-ahead: no zone has had more within the days one look-ahead spans. */
+/** Offset changes crossed in one search: no zone has had more within the days that one search spans. */
 const MAX_SEGMENTS = 16;
 
 /** A zone's offset through one UTC day: at its beginning, and each change after that, the last instant of the day being the first of the next. */
@@ -22,7 +22,7 @@ interface ZoneDay {
   changes: { at: number; offset_ms: number }[];
 }
 
-/** Offsets of a zone that were looked up: the runtime takes microseconds for one, and a pass over many queues needs many. */
+/** Cached offsets by zone: the runtime takes microseconds for one, and a pass over many queues needs many. */
 interface KnownZone {
   zone: IANAZone;
   days: Map<number, ZoneDay>;
@@ -57,7 +57,7 @@ function firstChange(zone: IANAZone, from: number, to: number): number {
   return high;
 }
 
-/** Offsets are asked for by the hour: no zone has changed twice within one. */
+/** The search steps by the hour: no zone has changed its offset twice within one. */
 function lookUp(zone: IANAZone, from: number): ZoneDay {
   let offset = zone.offset(from);
   const day: ZoneDay = { offset_ms: offset * MINUTE_MS, changes: [] };

@@ -2,7 +2,7 @@ import { Errors } from "moleculer";
 import { isRecord } from "./json.ts";
 
 /**
- * The one catalogue of what can go wrong: code -> what it means to a person, and whether the same request may succeed later.
+ * The one catalogue of errors: code -> its meaning for a person, and whether the same request may succeed later.
  * The code travels over the bus as a string (`type`); compare strings, never `instanceof`, across the wire.
  */
 export const CATALOGUE = {

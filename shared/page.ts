@@ -46,7 +46,7 @@ export function pageFilter(cursor: string | undefined): PageFilter {
   return { created_at: { $lte: created_at }, $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] };
 }
 
-/** How many documents to read for a page: one more than is shown tells whether there is a next page. */
+/** How many documents to read for a page: one more than is shown, to detect a next page. */
 export const pageSize = (limit: number | undefined): number => (limit ?? DEFAULT_PAGE) + 1;
 
 /** Most bytes of a page whose items may be large: an answer must pass over the bus, whose messages are 1 MiB at most. */

@@ -1,7 +1,7 @@
 import { parsePhoneNumberFromString as parseExactly } from "libphonenumber-js/max";
 import { parsePhoneNumberFromString as parse } from "libphonenumber-js/min";
 
-/** Longest text looked at: fifteen digits, a plus, and a separator between any two of them. */
+/** Longest text that is parsed: fifteen digits, a plus, and a separator between any two of them. */
 const LONGEST_TEXT = 32;
 
 /** A plus, a country code, then digits with ASCII separators a person may write between them; it ends with a digit. Linear: one class, no nesting. */
@@ -14,7 +14,7 @@ const NO_AREA_CODE = /^\+1[01]/;
 /**
  * The number in E.164 (`+14155550100`), or null when the text is no valid phone number with its country code.
  * Only ASCII is taken: other scripts' digits, invisible marks, line breaks, `tel:` and extensions are refused rather than guessed at,
- * because two spellings of one number must never be told apart by the blacklist. Checked is the form libphonenumber knows for the country
+ * because two spellings of one number must never differ for the blacklist. Checked is the form libphonenumber knows for the country
  * (calling code, lengths, trunk prefix). Its tables of allocated ranges are left out: they age, a new range would be refused, and the carrier's
  * own refusal (INVALID_NUMBER) rings nowhere.
  */
@@ -31,7 +31,7 @@ function parsed(text: string): string | null {
   return E164.test(number.number) && !NO_AREA_CODE.test(number.number) ? number.number : null;
 }
 
-/** Countries of the numbers asked for last: a lead on its way is asked about four times, and our own numbers with every lead. */
+/** Countries of recent numbers: each lead needs its country four times, and our own numbers come with every lead. */
 const countries = new Map<string, string | null>();
 const MAX_COUNTRIES = 20_000;
 

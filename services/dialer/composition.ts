@@ -21,7 +21,7 @@ import { createRecordings } from "./recordings/recordings.repository.ts";
 
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
-/** Answers to inbound calls that are remembered, so that a webhook that comes twice to one node has the same answer. */
+/** Answers to inbound calls in the cache, so that a webhook that comes twice to one node has the same answer. */
 const MAX_INBOUND_ANSWERS = 1000;
 
 /** Everything that the parts of the dialer are made of, put together once per process. */

@@ -51,7 +51,7 @@ export interface CallbackStore {
 /** Recordings of calls, and the worker that fetches and uploads them. */
 export interface RecordingStore {
   recordings: Recordings;
-  /** Has the worker look for due recordings soon. */
+  /** Makes the worker check for due recordings soon. */
   wakeRecordings(): void;
 }
 

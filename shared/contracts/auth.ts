@@ -11,7 +11,7 @@ const User = Type.Object({
 const Password = Type.String({ minLength: 12, maxLength: 1024 });
 const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
 
-/** A person who logs in. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password never comes back. */
+/** A person with a login. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password is never returned. */
 export const UserRecord = Type.Object({
   id: Type.String(),
   email: Type.String(),
@@ -26,7 +26,7 @@ export type UserRecord = Static<typeof UserRecord>;
 
 const TokenRole = Type.Enum(["reseller", "merchant", "user"]);
 
-/** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is nowhere. */
+/** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is not stored. */
 export const S2sTokenRecord = Type.Object({
   id: Type.String(),
   prefix: Type.String(),
@@ -49,7 +49,7 @@ const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$"
 /** Most keys of an entry's details. */
 const MAX_DETAILS = 50;
 
-/** An entry of the audit log: who did what to which resource, and its owner (null: none). */
+/** An entry of the audit log: actor, action and resource, and its owner (null: none). */
 export const AuditRecord = Type.Object({
   id: Type.String(),
   actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Type.String(), role: Type.Enum([...ROLES]) }),
@@ -62,7 +62,7 @@ export const AuditRecord = Type.Object({
 });
 export type AuditRecord = Static<typeof AuditRecord>;
 
-/** Identity: people who log in, tokens of programs, and the log of what was done with either. */
+/** Identity: users, tokens of programs, and the audit log of both. */
 export const auth = {
   name: "auth",
   actions: {
@@ -132,7 +132,7 @@ export const auth = {
     ),
     /** USER_NOT_FOUND when it is unknown or foreign. */
     getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
-    /** A new password and switching off end the access tokens the user holds. As createUser; RESOURCE_IN_USE for the last active admin. */
+    /** A new password and switching off end the user's access tokens. As createUser; RESOURCE_IN_USE for the last active admin. */
     updateUser: action(
       Strict({
         by: By,
@@ -148,11 +148,11 @@ export const auth = {
     ),
     /** USER_NOT_FOUND, FORBIDDEN, RESOURCE_IN_USE for the last active admin. */
     deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
-    /** Who a bearer token stands for; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
-     *  The gateway may remember the answer for less than 5 s from asking. */
+    /** The identity behind a bearer token; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
+     *  The gateway may cache the answer for less than 5 s from asking. */
     identify: action(Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }) }), By),
     /** Internal: writes an entry of the audit log, for good; called after the action. `subject` is the id of the thing (a lead, a user, …);
-     *  reseller_id and merchant_id say whose it is; `details` hold no secret, no transcript and no full phone number. */
+     *  reseller_id and merchant_id name its owner; `details` hold no secret, no transcript and no full phone number. */
     record: action(
       Strict({
         by: By,

@@ -1,7 +1,7 @@
 import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
 import { By, PageParams } from "./records/identity.ts";
 
-/** A listed number. `reseller_id` null: listed by an admin, holds for everybody. */
+/** A listed number. `reseller_id` null: listed by an admin, holds for every tenant. */
 export const BlacklistEntry = Type.Object({
   phone_number: Type.String(),
   reseller_id: Nullable(Type.String()),
@@ -9,7 +9,7 @@ export const BlacklistEntry = Type.Object({
 });
 export type BlacklistEntry = Static<typeof BlacklistEntry>;
 
-/** What add and remove take. `reseller_id`: whose list; absent: the asker's own, an admin's holds for everybody. */
+/** Parameters of add and remove. `reseller_id`: the owner of the list; absent: the asker's own, an admin's holds for every tenant. */
 const written = {
   by: By,
   phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }),

@@ -15,7 +15,7 @@ export const Plan = Type.Object({
 });
 export type Plan = Static<typeof Plan>;
 
-/** What a call to one of our numbers is judged and led by; `configuration` is null where the template has none. Owner and language are the template's. */
+/** What judges and leads an inbound call; `configuration` is null where the template has none. Owner and language are the template's. */
 export const InboundPlan = Type.Object({
   template_id: Uuid,
   version: Type.Integer(),
@@ -57,7 +57,7 @@ const PushRefusal = Type.Object({
 export const config = {
   name: "config",
   actions: {
-    /** TEMPLATE_INVALID lists every fault: unreachable nodes, functions that lead nowhere, variables that are not in the schema. */
+    /** TEMPLATE_INVALID lists every validation issue: unreachable nodes, functions that lead nowhere, variables that are not in the schema. */
     createTemplate: action(Strict({ by: By, template: TemplateInput }), TemplateRecord),
     listTemplates: action(
       Strict({
@@ -121,7 +121,8 @@ export const config = {
       Type.Object({ any: Type.Boolean() }),
     ),
     /** Internal, for push: the template if it belongs to this reseller (and merchant), and its payload checked against its schema.
-     *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every fault. */
+     *  TEMPLATE_UNKNOWN: the id exists nowhere; TEMPLATE_NOT_FOUND: it exists elsewhere; TEMPLATE_INACTIVE; PAYLOAD_INVALID lists every
+     *  validation issue. */
     resolveForPush: action(PushQuestion, Resolved),
     /** Internal, for bulk push: the same for up to 500 leads, each by itself, in order; `refusal` says what resolveForPush would fail with. */
     resolveManyForPush: action(
@@ -135,13 +136,14 @@ export const config = {
       Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }),
       Type.Object({ plans: Type.Array(Plan) }),
     ),
-    /** Internal: the template that takes calls to a number of this owner (nulls: of the shared pool): the one named, if the owner may use it; else that of the merchant's, then
-     *  the reseller's own, oldest configuration that takes inbound calls; else that of their oldest configuration at all, so that its block action holds; null: there is none. */
+    /** Internal: the template that takes inbound calls of a number of this owner (nulls: of the shared pool): the one named, if the owner may use it;
+     *  else that of the merchant's, then the reseller's own, oldest configuration that takes inbound calls; else that of their oldest
+     *  configuration at all, so that its block action holds; null: there is none. */
     inboundFor: action(
       Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Nullable(Uuid) }),
       Type.Object({ plan: Nullable(InboundPlan) }),
     ),
-    /** Internal: whether the owner of a number may have its calls taken by this template. */
+    /** Internal: whether the owner of a number may use this template for its inbound calls. */
     mayTakeCalls: action(
       Strict({ reseller_id: Nullable(Text(64)), merchant_id: Nullable(Text(64)), template_id: Uuid }),
       Type.Object({ may: Type.Boolean() }),
@@ -155,7 +157,7 @@ export const config = {
     ),
   },
   events: {
-    /** A configuration or template changed: caches drop it, the scheduler looks again. */
+    /** A configuration or template changed: caches drop it, the scheduler judges again. */
     "config.changed": Type.Object({ template_id: Uuid }),
   },
 };

@@ -5,7 +5,7 @@ import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
 
-/** What a talk is made ready with. */
+/** Input of preparing a conversation. */
 export const Preparation = Strict({
   call_ref: CallRef,
   lead_id: Uuid,
@@ -22,18 +22,21 @@ export const Preparation = Strict({
   stream: Type.Optional(StreamDialect),
   /** The configuration's engine; null: the deployment's. The template's own wins. */
   engine: Nullable(EngineEnum),
-  /** The talk is recorded by us. */
+  /** We record the conversation. */
   record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
   ttl_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
 });
 export type Preparation = Static<typeof Preparation>;
 
-/** Where the talk waits for its call: a one-use WebSocket address (its token is the last part of the path), and how the carrier is to speak there. */
+/**
+ * Where the conversation waits for its call: a one-use WebSocket address (its token is the last part of the path), and the carrier's manner of
+ * speech there.
+ */
 export const Prepared = Type.Object({
   media_url: Type.String(),
   token: Type.String(),
-  /** `text`: the carrier does the speech; `audio`: its stream of sound is to be connected. */ kind: Type.Enum([
+  /** `text`: the carrier does the speech; `audio`: its audio stream is to be connected. */ kind: Type.Enum([
     "text",
     "audio",
   ]),
@@ -43,11 +46,14 @@ export const Prepared = Type.Object({
 export type Prepared = Static<typeof Prepared>;
 
 /**
- * What a call that is led by documents does next: say this, then listen (for speech or keys, `seconds` long), ask again at once (the talk still thinks), wait for a machine's
- * beep and say `message`, or hang up. `nothing`: the talk is over or elsewhere, the document changes nothing.
+ * Next step of an XML-driven call: say this, then listen (for speech or DTMF, `seconds` long), ask again at once (the answer is not ready), wait
+ * for the voicemail beep and say `message`, or hang up. `nothing`: the conversation is over or on another node, the document changes nothing.
  */
 export const XmlTurnReply = Type.Object({
-  /** Number of this reply. The address asked next carries it, `/turn/<call_ref>?turn=<number>`: only so a carrier's retry can be told from a customer who says the same again. */
+  /**
+   * Number of this reply. The address asked next carries it, `/turn/<call_ref>?turn=<number>`: it distinguishes a carrier's retry from a customer
+   * who says the same again.
+   */
   turn: Type.Integer(),
   say: Type.Array(Type.Object({ text: Type.String(), interruptible: Type.Boolean() })),
   next: Type.Union([
@@ -62,7 +68,7 @@ export const XmlTurnReply = Type.Object({
 });
 export type XmlTurnReply = Static<typeof XmlTurnReply>;
 
-/** A turn of a call that is led by documents. `token` only with the first one, the answer: it admits the call, once. */
+/** A turn of an XML-driven call. `token` only with the first one, the answer: it admits the call, once. */
 export const XmlTurn = Strict({
   call_ref: CallRef,
   provider: ProviderEnum,
@@ -75,12 +81,12 @@ export const XmlTurn = Strict({
 });
 export type XmlTurn = Static<typeof XmlTurn>;
 
-/** The talk: prepared before the dial, spoken when media joins, settled once. */
+/** The conversation: prepared before the dial, started when media joins, settled once. */
 export const conversation = {
   name: "conversation",
   actions: {
-    /** Makes ready for calls, each by itself, in order: the one-use WebSocket address for the carrier, or a refusal: TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY where the talk
-     *  has begun. Made ready again, the address given before is void. */
+    /** Prepares conversations, each by itself, in order: the one-use WebSocket address for the carrier, or a refusal: TEMPLATE_NOT_FOUND,
+     *  TEMPLATE_INVALID, BUSY where the conversation has begun. Preparing again voids the address given before. */
     prepareMany: action(
       Strict({ calls: Type.Array(Preparation, { minItems: 1, maxItems: 500 }) }),
       Type.Object({
@@ -92,15 +98,17 @@ export const conversation = {
         ),
       }),
     ),
-    /** A turn of a call that is led by documents: what it does next. With a token on any node, which keeps the talk; after that it must be sent to that node.
-     *  UNAUTHENTICATED: the token is unknown or used. Unknown calls are answered `nothing`. Answers within 8 s, with `again` when the talk still thinks. */
+    /** A turn of an XML-driven call: returns its next step. With a token it goes to any node, which keeps the conversation; later turns must go to
+     *  that node.
+     *  UNAUTHENTICATED: the token is unknown or used. Unknown calls are answered `nothing`. Answers within 8 s, with `again` when the answer
+     *  is not ready. */
     turn: action(XmlTurn, XmlTurnReply, { timeout_ms: 12_000 }),
-    /** Ends a talk from outside; must be sent to the node that holds it. Unknown calls are no fault. */
+    /** Ends a conversation from outside; must be sent to its node. Unknown calls are no error. */
     stop: action(
       Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }),
       Nothing,
     ),
-    /** What is known of a talk whose node died; null: nothing was said. */
+    /** The facts of a conversation whose node died; null: it has no turns. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(ConversationFacts) })),
   },
   events: {},

@@ -10,7 +10,7 @@ import { RateLimit } from "./scheduler.ts";
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
 export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$" });
 
-/** All a dial needs, snapshotted by the scheduler, so that later edits touch only later claims. */
+/** The order of one dial, snapshotted by the scheduler, so that later edits touch only later claims. */
 export const DialJob = Strict({
   lead_id: Uuid,
   claim_no: Type.Integer({ minimum: 1 }),
@@ -26,16 +26,16 @@ export const DialJob = Strict({
   payload: Json,
   /** The calling window closes here: no ring and no answer is accepted from this instant on; null: it never closes. */
   dial_until: Nullable(IsoTime),
-  /** The carrier records the call; what is done when a machine answers. */
+  /** Whether the carrier records the call; what happens when voicemail answers. */
   record: Type.Boolean(),
   voicemail_action: VoicemailActionEnum,
-  /** The configuration's way of holding talks; absent: the deployment's. The template's own wins. */
+  /** The configuration's engine; absent: the deployment's. The template's own wins. */
   engine: Type.Optional(EngineEnum),
   enforce_blacklist: Type.Boolean(),
   max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),
-  /** The configuration's pre-checks, and how often each has put the lead off. */
+  /** The configuration's pre-checks, and how often each has deferred the lead. */
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
@@ -54,7 +54,7 @@ export const RawCallback = Strict({
 });
 export type RawCallback = Static<typeof RawCallback>;
 
-/** What became of an attempt whose holder went silent. `never_dialled` also makes sure that it never will be. */
+/** Result of reconciling an attempt whose lease owner went silent. `never_dialled` also guarantees that it will never be dialled. */
 export const Verdict = Type.Union([
   Type.Object({ verdict: Type.Literal("never_dialled") }),
   Type.Object({ verdict: Type.Literal("live"), lease_seconds: Type.Integer() }),
@@ -88,7 +88,7 @@ export const CallHistory = Type.Object({
 });
 export type CallHistory = Static<typeof CallHistory>;
 
-/** A callback of the carrier as it was taken: the steps it told of, and whether they have been acted on. Kept for a week. */
+/** A carrier's callback as stored: the steps it reported, and whether they are applied. Kept for a week. */
 export const CarrierEventHistory = Type.Object({
   call_ref: CallRef,
   kind: Type.String(),
@@ -100,8 +100,8 @@ export const CarrierEventHistory = Type.Object({
 export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
 
 /**
- * States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our folder; uploaded: it is
- * in the bucket; absent: there is none; failed: the carrier did not give it, however often it was asked.
+ * States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our
+ * folder; uploaded: it is in the bucket; absent: there is none; failed: the carrier did not deliver it in all tries.
  */
 export const RECORDING_STATES = ["wanted", "fetching", "stored", "uploaded", "absent", "failed"] as const;
 export type RecordingState = (typeof RECORDING_STATES)[number];
@@ -112,13 +112,14 @@ export const RECORDING_PLACES = ["local", "cloud"] as const;
 export const dialer = {
   name: "dialer",
   actions: {
-    /** Takes batons and answers at once, for each whether it was taken; the attempts run on. One that was not, for want of room, is still the caller's. Where the
-     *  call itself fails after it was sent (no answer in time, the node gone), nobody knows: the caller must give nothing back, the leads' leases decide. */
+    /** Accepts orders and answers at once, for each whether it was accepted; the attempts run on. One refused for lack of room stays with the caller.
+     *  Where the request itself fails after it was sent (no answer in time, the node gone), its result is unknown: the caller must release
+     *  nothing, the leads' leases decide. */
     dialMany: action(
       Strict({ orders: Type.Array(DialJob, { minItems: 1, maxItems: 500 }) }),
       Type.Object({ taken: Type.Array(Type.Boolean()) }),
     ),
-    /** Verify, store, answer: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
+    /** Verifies, stores and answers: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
     carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() }), {
       timeout_ms: 15_000,
     }),
@@ -127,8 +128,8 @@ export const dialer = {
       Strict({ provider: ProviderEnum, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }),
       Type.Object({ valid: Type.Boolean() }),
     ),
-    /** The fence at answer: a conversation node says that media joined and takes the baton. go false: hang up, the attempt is over. `machine`, `beep`: what the carrier had
-     *  told before; what it tells later comes by conversation.stop. `tells_beep`: it tells when a machine's greeting is over. */
+    /** The fence at answer: a conversation node reports that media joined and takes the lease. go false: hang up, the attempt is over. `machine`,
+     *  `beep`: the AMD result so far; later results come by conversation.stop. `tells_beep`: the carrier reports the end of a voicemail greeting. */
     joined: action(
       Strict({ call_ref: CallRef, node_id: Text(200) }),
       Type.Object({
@@ -144,7 +145,7 @@ export const dialer = {
     hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
     /** Hands the live call to another number. */
     transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
-    /** Presses keys towards the callee, where the talk's own channel can't. VALIDATION_FAILED: the call is not in progress. */
+    /** Sends DTMF to the callee, where the conversation's own channel can't. VALIDATION_FAILED: the call is not in progress. */
     sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, {
       timeout_ms: 20_000,
     }),
@@ -152,7 +153,7 @@ export const dialer = {
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {
       timeout_ms: 25_000,
     }),
-    /** Calls to the asker's numbers, taken and blocked, newest first; `from` inclusive, `to` exclusive, by created_at. */
+    /** Inbound calls of the asker's numbers, accepted and blocked, newest first; `from` inclusive, `to` exclusive, by created_at. */
     inboundCalls: action(
       Strict({
         by: By,
@@ -186,7 +187,8 @@ export const dialer = {
         ),
       }),
     ),
-    /** The conversation has put its own recording of a talk into the local folder, at `key`. Idempotent. wanted false: nobody needs the file there, it is to be removed:
+    /** The conversation has put its own recording into the local folder, at `key`. Idempotent. wanted false: the file is not needed and is to be
+     *  removed:
      *  there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
     recorded: action(
       Strict({
@@ -198,14 +200,16 @@ export const dialer = {
       }),
       Type.Object({ wanted: Type.Boolean() }),
     ),
-    /** Internal, after the lead's scope was checked by its owner: its calls and what the carriers told of them, oldest first; the newest 100 calls, 500 callbacks. */
+    /**
+     * Internal, after the lead's scope was checked by its owner: its calls and their callbacks, oldest first; the newest 100 calls, 500 callbacks.
+     */
     history: action(
       Strict({ lead_id: Uuid }),
       Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) }),
     ),
   },
   events: {
-    /** The carrier's side of a call ended: a hint for whoever shows or waits. */
+    /** The carrier's side of a call ended: a hint for listeners. */
     "call.ended": Type.Object({ call_ref: CallRef }),
   },
 };

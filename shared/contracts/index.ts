@@ -1,11 +1,11 @@
 /**
- * What the services say to each other, in one place.
+ * Every contract between the services (docs/glossary.md).
  *
- * Glossary: a **reseller** owns **merchants**; a merchant owns **templates** (a conversation flow of **nodes** with **functions**) and each template has
- * at most one **configuration** (window, retries, provider). A **lead** is one request to call somebody; it lives through one or more **attempts**.
- * An attempt is claimed by the scheduler: (lead_id, claim_no) is the **baton**, written as one word the **call_ref**. A **call** is the carrier's side of
- * an attempt, a **talk** is the conversation's side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
- * A **report** is the webhook owed for a finished lead, a **delivery** is that report on its way.
+ * Glossary: a **reseller** owns **merchants**; a merchant owns **templates** (a graph of **nodes** with **functions**) and each template has
+ * at most one **configuration** (window, retries, provider). A **lead** is one person to call; it has one or more **attempts**.
+ * An attempt is claimed by the scheduler: (lead_id, claim_no) is its **lease**, named `call_ref` on the bus. A **call** is the carrier's side of
+ * an attempt, a **conversation** is our side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
+ * A **webhook event** announces a finished lead to the client; a **delivery** sends it, in one or more tries.
  */
 import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
@@ -18,7 +18,7 @@ import { numbers } from "./numbers.ts";
 import { scheduler } from "./scheduler.ts";
 import { webhook } from "./webhook.ts";
 
-/** The gateway offers nothing on the bus: it only asks. */
+/** The gateway offers no action on the bus: it only calls others. */
 const gateway = { name: "gateway", actions: {}, events: {} };
 
 /** Every contract by its service's name. */

@@ -50,13 +50,13 @@ export const PushInput = Strict({
   configurations_override: Type.Optional(Json),
 });
 
-/** Leads: the queue, the machine, the record. A move answers done: false when the race was lost, which is no fault. */
+/** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
 export const leads = {
   name: "leads",
   actions: {
     /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, VALIDATION_FAILED, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE.
      *  The same `idempotency_key` of the same asker within 24 h: with the same lead the first answer, replayed; with another one IDEMPOTENCY_KEY_REUSED.
-     *  Failures are not remembered. */
+     *  Failures are not stored. */
     push: action(
       Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }),
       Type.Object({
@@ -175,7 +175,7 @@ export const leads = {
       }),
       Type.Object({ claimed: Type.Array(Nullable(ClaimedLead)) }),
     ),
-    /** Internal: leads being dialled or talked to, by template. */
+    /** Internal: leads in dialling or in conversation, by template. */
     inFlight: action(
       Strict({}),
       Type.Object({
@@ -183,7 +183,7 @@ export const leads = {
         templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })),
       }),
     ),
-    /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` in one go. */
+    /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` per request. */
     expire: action(
       Strict({
         template_id: Uuid,
@@ -193,7 +193,7 @@ export const leads = {
       }),
       Type.Object({ expired: Type.Integer() }),
     ),
-    /** Internal: a lead that must not be dialled ends with this outcome. Guard: not claimed, due_at as seen. */
+    /** Internal: a lead that must not be dialled ends with this outcome. Guard: not claimed, due_at as read. */
     drop: action(
       Strict({
         ...Seen,
@@ -202,15 +202,15 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: renews the lease; done false: it is lost, stop. */
+    /** Internal: renews the lease; done false: the lease is lost, stop. */
     extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Done),
-    /** Internal: gives a lead back that provably rang nowhere; the attempt is not spent. */
+    /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. */
     release: action(
       Strict({
         ...AttemptLease,
         due_at: IsoTime,
         reason: Text(200),
-        /** A pre-check put it off: its name is counted, and the results so far are kept. */
+        /** A pre-check deferred it: the count of its name rises, and the results so far are kept. */
         pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
       }),
       Done,
@@ -224,7 +224,10 @@ export const leads = {
         outcome: Nullable(Type.String()),
       }),
     ),
-    /** Internal: a lead for a call of somebody to us, in its only attempt from the start; its holder is the asker. The same lead_id again makes no second one (made: false). */
+    /**
+     * Internal: a lead for an inbound call, in its only attempt from the start; the caller of the action owns its lease. The same lead_id again
+     * makes no second one (made: false).
+     */
     receive: action(
       Strict({
         lead_id: Uuid,
@@ -254,17 +257,17 @@ export const leads = {
         cost: Type.Optional(Type.Number()),
         cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })),
         recording_url: Type.Optional(Nullable(Type.String())),
-        /** What the pre-checks found out, and the variables they give the payload. */
+        /** The results of the pre-checks, and the variables they add to the payload. */
         pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })),
         exported: Type.Optional(Json),
-        /** What a model made of the talk, after the attempt was settled; taken whole, and only while no other attempt has begun. */
+        /** The evaluation of the conversation, after the attempt was settled; taken whole, and only while no other attempt has begun. */
         evaluation: Type.Optional(Evaluation),
       }),
       Done,
     ),
   },
   events: {
-    /** A lead waits: pushed, given back or to be tried again. */
+    /** A lead waits: pushed, released or due for a retry. */
     "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(Type.String()), due_at: Nullable(IsoTime) }),
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: Type.String() }),
   },

@@ -11,7 +11,7 @@ export const ResellerRecord = Type.Object({
 });
 export type ResellerRecord = Static<typeof ResellerRecord>;
 
-/** Calling was stopped by a person: when, by whom (kind:id) and why. */
+/** A pause by a person: when, by whom (kind:id) and why. */
 export const Pause = Type.Object({ at: IsoTime, by: Type.String(), reason: Nullable(Type.String()) });
 export type Pause = Static<typeof Pause>;
 

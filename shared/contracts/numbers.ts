@@ -2,7 +2,7 @@ import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uu
 import { ProviderEnum } from "./records/configuration.ts";
 import { By, PageParams } from "./records/identity.ts";
 
-/** States of a number. IN_USE is derived: all its channels are taken. */
+/** States of a number. IN_USE is derived: all its slots are reserved. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 
 /** An outbound number (caller id), which people may call too. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
@@ -79,7 +79,10 @@ export const numbers = {
     ),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
-    /** Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest. null: nobody's. */
+    /**
+     * Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest.
+     * null: none.
+     */
     called: action(
       Strict({ phone_number: E164, provider: ProviderEnum }),
       Type.Object({
@@ -115,7 +118,8 @@ export const numbers = {
       }),
       Type.Object({ kept: Type.Array(Type.Boolean()) }),
     ),
-    /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not), to tell "wait" from "never", and how many of their lines are free now;
+    /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not; "wait" or "never"), and how
+     *  many of their slots are free now;
      *  `country`: only numbers of that country (ISO). */
     availability: action(
       Strict({
@@ -126,8 +130,8 @@ export const numbers = {
       }),
       Type.Object({ numbers: Type.Integer(), free_lines: Type.Integer() }),
     ),
-    /** Internal: frees the holders' lines, and for each every line taken in its name as `<holder>~<who>` (schedulers that race for one lead each take their own,
-     *  so that the loser can't free the winner's); freeing twice is no fault. */
+    /** Internal: releases the holders' slots, and for each every slot reserved in its name as `<holder>~<replica>` (schedulers that race for one lead
+     *  each reserve their own, so that the loser can't release the winner's). Idempotent. */
     releaseMany: action(Strict({ holders: Type.Array(Text(80), { maxItems: 500 }) }), Nothing),
   },
   events: {

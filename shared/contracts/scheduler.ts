@@ -3,7 +3,7 @@ import { ProviderEnum } from "./records/configuration.ts";
 import { Explanation } from "./records/explanation.ts";
 import { WaitingLead } from "./records/lead.ts";
 
-/** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialler. */
+/** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialer. */
 export const SHORTEST_RING_SECONDS = 5;
 /** A permit is valid for this long after its instant, by the caller's own monotonic clock. The rate windows are longer by as much. */
 export const GRANT_VALID_MS = 100;
@@ -15,14 +15,15 @@ export const RateLimit = Strict({
   window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
 });
 
-/** The scheduler: decides who is called when; owns the rate windows. */
+/** The scheduler: decides when each lead is called; owns the rate windows. */
 export const scheduler = {
   name: "scheduler",
   actions: {
     /**
      * Internal, right before an intent: the right to place one call. `send_in_ms` counts from the reply: the request must go out no sooner than that, and no later than
      * the moment of asking + send_in_ms + GRANT_VALID_MS, or not at all. The instant lies min_wait_ms or more ahead: what
-     * the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Grants never go back.
+     * the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Permits
+     * are never returned.
      */
     grant: action(
       Strict({
@@ -40,7 +41,10 @@ export const scheduler = {
         }),
       ]),
     ),
-    /** Internal: no call goes through this provider's account until then (429 with Retry-After, connection refused, a queue at the carrier). Never shortens a longer pause. */
+    /**
+     * Internal: no call goes through this provider's account until then (429 with Retry-After, connection refused, a queue at the carrier). Never
+     * shortens a longer back-off.
+     */
     slow: action(Strict({ provider: ProviderEnum, until: IsoTime, why: Text(200) }), Nothing),
     /** Internal, after the lead's scope was checked by its owner: the gates as a pass would judge them now, or at another instant. */
     explain: action(Strict({ lead: WaitingLead, at: Type.Optional(IsoTime) }), Explanation),

@@ -23,11 +23,14 @@ const delivery = {
   tries: Type.Array(DeliveryTry),
   created_at: IsoTime,
 };
-/** A delivery of a lead. `host_paused_until`: its host failed too often in a row and is left alone until then, as the answering process sees it; no try is spent meanwhile. */
+/**
+ * A delivery of a lead. `host_paused_until`: its host failed too often in a row and is paused until then, as the answering process sees it; no try
+ * is spent meanwhile.
+ */
 export const DeliveryRecord = Type.Object(delivery);
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
-/** A delivery in the list of all, with whose it is. */
+/** A delivery in the list of all, with its owner. */
 export const ListedDelivery = Type.Object({
   ...delivery,
   reseller_id: Type.String(),
@@ -35,7 +38,7 @@ export const ListedDelivery = Type.Object({
 });
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
-/** The report of a finished lead; `data` is the webhook's. */
+/** The webhook event of a finished lead; `data` is the webhook's. */
 export const WebhookEvent = Strict({
   lead_id: Uuid,
   reseller_id: Text(64),
@@ -46,14 +49,17 @@ export const WebhookEvent = Strict({
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
-/** Reports handed over in one go, at most. */
+/** Webhook events in one batch, at most. */
 export const MAX_EVENTS_PER_REQUEST = 100;
 
 /** The reporting webhook: signed, retried, listed. */
 export const webhook = {
   name: "webhook",
   actions: {
-    /** Internal: takes over reports of finished leads, all or none acknowledged; the same lead twice makes one delivery. The caller minds the size of a message on the bus. */
+    /**
+     * Internal: takes over webhook events of finished leads, all or none acknowledged; the same lead twice makes one delivery. The caller bounds
+     * the size of a message on the bus.
+     */
     enqueueMany: action(
       Strict({ reports: Type.Array(WebhookEvent, { minItems: 1, maxItems: MAX_EVENTS_PER_REQUEST }) }),
       Type.Object({ delivery_ids: Type.Array(Type.String()) }),
@@ -82,7 +88,7 @@ export const webhook = {
         next_cursor: Nullable(Type.String()),
       }),
     ),
-    /** After the lead's scope was checked by its owner: sends the report of a lead again, with the same webhook-id and bytes, whatever became of it.
+    /** After the lead's scope was checked by its owner: sends the webhook event of a lead again, with the same webhook-id and bytes, in any state.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
     replay: action(Strict({ lead_id: Uuid }), DeliveryRecord),
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */

@@ -1,11 +1,11 @@
-/** One look at the database's clock: when we asked and had the answer by our clock, and what it said; ms since 1970. */
+/** One reading of the database's clock: our time before and after the request, and the database's answer; ms since 1970. */
 export interface ClockReading {
   asked_ms: number;
   answered_ms: number;
   store_ms: number;
 }
 
-/** Clocks further apart than this make leases and due times lie. */
+/** Beyond this difference leases and due times are unreliable. */
 export const MAX_SKEW_MS = 2000;
 
 /** How far the database's clock is ahead of ours (behind: negative), and by how much this may be wrong: the answer was made somewhere on its way. */

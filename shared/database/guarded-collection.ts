@@ -8,7 +8,7 @@ export interface GuardedTransition {
   update: { $set?: object; $push?: object };
 }
 
-/** A document that keeps the marks of its last transitions, so that a writer whose answer was lost, or who wrote many at once, knows its own. */
+/** A document that keeps the marks of its last transitions: a writer of a batch, or one that lost the answer, recognises its own. */
 export interface Marked {
   marks?: string[];
 }
@@ -19,12 +19,12 @@ export interface GuardedOptions {
   projection: Record<string, 0 | 1>;
 }
 
-/** Marks kept per document: so many transitions by others may come between a write and its writer's look. */
+/** Marks kept per document: so many transitions by others may come between a write and its writer's read. */
 const MARKS_KEPT = 6;
 /** Transitions of one moment that share a write. */
 const TRANSITIONS_PER_WRITE = 100;
 
-/** What became of one transition: the document afterwards, null when its guard no longer held, or the error where nothing is known. */
+/** Result of one transition: the document afterwards, null when its guard no longer held, or the error where the result is unknown. */
 type Applied<Read> = { doc: Read | null } | { failure: unknown };
 
 const marked = ({ filter, update }: GuardedTransition, mark: string) => ({

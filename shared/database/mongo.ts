@@ -7,7 +7,7 @@ export interface Store {
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
   /** Connects, compares the clocks and makes the indexes; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart. */
   open(): Promise<void>;
-  /** Lets go of the connection; the last one to do so closes it. */
+  /** Releases the connection; the last release closes it. */
   close(): Promise<void>;
   /** True while the driver has a usable connection. */
   isUp(): boolean;
@@ -17,7 +17,7 @@ const SERVER_SELECTION_MS = 5000;
 const SOCKET_MS = 30_000;
 const POOL = 50;
 const CONNECTED = 1;
-/** The database gives up on a query, write or aggregation after this long, unless it says otherwise itself. */
+/** Default time limit of a query, write or aggregation, enforced by the database. */
 export const MAX_QUERY_MS = 8000;
 /** Writes that take no time limit from their connection, as reads, aggregations and findOneAndUpdate do. */
 const WRITES = [
@@ -30,14 +30,14 @@ const WRITES = [
   "findOneAndReplace",
 ] as const;
 
-/** The first connection has this many times SERVER_SELECTION_MS: the database may be starting too, or the machine be busy. */
+/** The first connection gets this many times SERVER_SELECTION_MS: the database may still be starting, or the host be busy. */
 const CONNECT_TRIES = 4;
 
 const OPTIONS: ConnectOptions = {
   serverSelectionTimeoutMS: SERVER_SELECTION_MS,
   socketTimeoutMS: SOCKET_MS,
   maxPoolSize: POOL,
-  // over whatever the URI asks for: an acknowledged write is never rolled back, and nobody decides on an old copy
+  // overrides the URI: an acknowledged write is never rolled back, and no decision reads a stale copy
   retryWrites: true,
   w: "majority",
   readConcernLevel: "majority",
@@ -109,7 +109,7 @@ async function compareClocks(connection: Connection, now: () => number): Promise
   while (readings.length < CLOCK_READINGS && (readings.length === 0 || skewFault(readings) !== null)) {
     const asked_ms = now();
     const { localTime } = (await connection.getClient().db("admin").command({ hello: 1 })) as { localTime?: Date };
-    if (!localTime) return; // a database that does not say can't be compared with
+    if (!localTime) return; // without localTime there is nothing to compare
     readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() });
   }
   const fault = skewFault(readings);
@@ -145,5 +145,5 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
   };
 }
 
-/** Options every schema shares: our own string ids, no version key, unknown fields are a fault rather than a loss. */
+/** Options every schema shares: our own string ids, no version key, unknown fields are an error, not dropped. */
 export const SCHEMA_OPTIONS = { versionKey: false, strict: "throw", minimize: false, id: false } as const;

@@ -1,7 +1,7 @@
 import mongoose, { type Model } from "mongoose";
 import { isDuplicateKey } from "../errors.ts";
 
-/** What became of a document that was to be inserted; `present`: there is one of its id or unique key already. */
+/** Result of inserting one document; `present`: one with its id or unique key exists already. */
 export type Written = "written" | "present" | "failed";
 
 const WRITE = { ordered: false, lean: true, rawResult: true, throwOnValidationError: true } as const;
@@ -14,7 +14,7 @@ function refusedIn(error: unknown): readonly { index: number; code?: number }[] 
   return faults;
 }
 
-/** Inserts what can be inserted, each document for itself, and tells what became of each, in order. Throws where nothing is known of any. */
+/** Inserts what can be inserted, each document for itself; returns each result in order. Throws where no result is known. */
 export async function insertEach<Doc>(model: Model<Doc>, docs: readonly Doc[]): Promise<Written[]> {
   const written: Written[] = docs.map(() => "written");
   try {

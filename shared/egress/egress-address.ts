@@ -43,7 +43,7 @@ const REFUSED_PORTS = new Set([
   "27017",
 ]);
 
-/** Whether the port is one that no report, function or check may be sent to. */
+/** Whether the port is one that no webhook event, function or pre-check may use. */
 export const isRefusedPort = (port: string): boolean => REFUSED_PORTS.has(port);
 
 /** The deprecated IPv4-compatible addresses, `::7f00:1` for 127.0.0.1 (RFC 4291, 2.5.5.1). */

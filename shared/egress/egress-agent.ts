@@ -56,7 +56,7 @@ function refusalBefore(policy: AddressPolicy, hostname: string, port: string): A
   return isRefusedPort(port) ? new AddressRefused("the port is not allowed") : null;
 }
 
-/** A connector that asks before it connects, and looks afterwards whom it met. */
+/** A connector that checks the address before it connects, and the peer's address afterwards. */
 function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resolve): buildConnector.connector {
   const connect = buildConnector({ timeout, allowH2: false, lookup: checkedLookup(policy, resolve) });
   return (options, callback) => {
@@ -75,7 +75,10 @@ function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resol
   };
 }
 
-/** The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would lead; `addressRefusal` tells why before. */
+/**
+ * The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would
+ * lead; `addressRefusal` gives the reason beforehand.
+ */
 export const egressAgent = (policy: AddressPolicy, bounds: EgressBounds, resolve: Resolve = systemLookup): Agent =>
   new Agent({
     connect: checkedConnector(policy, bounds.connectTimeoutMs, resolve),

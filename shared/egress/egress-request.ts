@@ -44,7 +44,7 @@ export interface EgressClient {
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/;
 const TOO_LARGE = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-/** Read of a body that nobody wants: enough that the connection can be used again, too little to hurt. */
+/** Read of an unused body: enough that the connection can be used again, too little to hurt. */
 const DISCARDED_BYTES = 65_536;
 
 const fieldOf = (value: unknown, name: "cause" | "code" | "message"): unknown =>

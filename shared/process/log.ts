@@ -16,7 +16,7 @@ const REDACTED = [
   "headers.authorization",
 ];
 
-/** The process's root log, JSON lines on stdout, or where a test reads them. Transcripts and full phone numbers must never be given to it. */
+/** The process's root log: JSON lines on stdout, or in a test's stream. It never gets transcripts or full phone numbers. */
 export function rootLog(env: Env, to?: DestinationStream): Log {
   const options: LoggerOptions<string> = {
     level: env.LOG_LEVEL,
@@ -35,7 +35,7 @@ const KEPT_TAIL = 4;
 export const maskPhone = (phone: string): string =>
   phone.length <= KEPT_HEAD + KEPT_TAIL ? "***" : `${phone.slice(0, KEPT_HEAD)}***${phone.slice(-KEPT_TAIL)}`;
 
-/** What a thrown thing looks like in a log: name, code and message, and the stack where it is unexpected. */
+/** Log form of a thrown value: name, code and message, and the stack where it is unexpected. */
 export function errorForLog(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const type = "type" in error ? error.type : undefined;

@@ -21,7 +21,10 @@ export function nextPricePoll(deps: Pick<Clocked, "clock">, call: CallDoc): Date
     : plusSeconds(deps.clock.now(), wait);
 }
 
-/** Tells the lead what its attempt cost, then writes it down. The lead's sum is in the deployment's currency: an amount in another one is only itemised. */
+/**
+ * Writes the cost of the attempt to the lead, then to the call. The lead's sum is in the deployment's currency: an amount in another one is only
+ * itemised.
+ */
 async function charge(deps: ChargeDeps, call: CallDoc, item: CostItem): Promise<void> {
   const { lead_id, claim_no } = call;
   await deps.bus.call("leads.annotate", {
@@ -40,7 +43,7 @@ export async function chargeReported(deps: ChargeDeps, ref: string, call_id: str
   await charge(deps, call, carrierItem(cost, conversationSeconds(call)));
 }
 
-/** What the table says of a talk that the carrier names no price for. */
+/** The table's price of a conversation that the carrier names no price for. */
 function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | null {
   if (call.direction === "INBOUND" || call.order === undefined) return null; // the table has prices of numbers called
   return tableItem(
@@ -51,7 +54,7 @@ function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | nu
   );
 }
 
-/** Asks for the price of a talk, which carriers know some time after its end; after the last look the price table stands in. */
+/** Polls the price of a conversation, which carriers know some time after its end; after the last poll the price table stands in. */
 export async function pollPrice(deps: ChargeDeps, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;

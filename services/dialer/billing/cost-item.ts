@@ -10,7 +10,7 @@ const SECONDS_PER_MINUTE = 60;
 
 const rounded = (amount: number): number => Math.round(amount * DECIMALS) / DECIMALS;
 
-/** How long the talk lasted, as the carrier said it, else from answer to end; 0 where nobody answered. Pure. */
+/** Duration of the conversation, as the carrier reported it, else from answer to end; 0 for an unanswered call. Pure. */
 export function conversationSeconds({
   talk_seconds,
   answered_at,
@@ -31,7 +31,7 @@ export const carrierItem = ({ amount, currency }: Price, seconds: number): CostI
   currency,
 });
 
-/** What the price table gives for a call to this number, by started minutes; null: nobody talked, or the table names no price. Pure. */
+/** What the price table gives for a call to this number, by started minutes; null: no conversation took place, or the table names no price. Pure. */
 export function tableItem(prices: CallPrices, to: string, seconds: number, currency: string): CostItem | null {
   const price = pricePerMinute(prices, countryOf(to));
   const minutes = minutesOf(seconds);

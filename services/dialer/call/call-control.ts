@@ -13,7 +13,7 @@ export async function hangUpAtCarrier(deps: WithCarriers, call: CallDoc): Promis
   await deps.carriers.of(call.provider).hangUp(handle, call.state === "ANSWERED");
 }
 
-/** Ends a call: the wish is written first, so that a carrier that can't be reached now, or a call that has no name yet, is ended by a later look. */
+/** Ends a call: the request is stored first, so that a later poll ends a call whose carrier is unreachable now, or that has no name yet. */
 export async function endCall(
   deps: Clocked & CallStore & WithCarriers,
   ref: string,
@@ -46,7 +46,7 @@ async function inProgress(deps: CallStore, ref: string, what: string): Promise<I
   return { call: { ...call, order: call.order }, handle, provider: call.provider };
 }
 
-/** Hands a live, answered call to another number. VALIDATION_FAILED when there is none. */
+/** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none. */
 export async function transferCall(
   deps: Pick<Configured, "env"> & CallStore & WithCarriers,
   ref: string,
@@ -58,7 +58,7 @@ export async function transferCall(
     .transfer(handle, to, call.order.from, { base: callbackBase(deps.env, provider), call_ref: ref });
 }
 
-/** Presses keys towards the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the talk's own channel does it. */
+/** Sends DTMF to the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the conversation's own channel does it. */
 export async function sendDtmf(deps: CallStore & WithCarriers, ref: string, digits: string): Promise<void> {
   const { handle, provider } = await inProgress(deps, ref, "sent keys");
   const carrier = deps.carriers.of(provider);

@@ -8,17 +8,17 @@ export const INTENT_DEADLINE_MS = 10_000;
 export const NOT_FOUND_GRACE_MS = 90_000;
 /** Pause between two searches for a call whose request was never answered. */
 export const FIND_EVERY_MS = 3000;
-/** Pause between two looks at a call that should be over. */
+/** Pause between two polls of a call that should be over. */
 export const REPOLL_MS = 10_000;
-/** An unanswered call is looked at this long after it should have stopped ringing. */
+/** An unanswered call is polled this long after it should have stopped ringing. */
 export const RING_MARGIN_MS = 30_000;
-/** A talk is looked at this long after its longest length. */
+/** A conversation is polled this long after its longest length. */
 export const CALL_LENGTH_MARGIN_MS = 60_000;
-/** The carrier cuts a talk this much after its longest length: the conversation ends it before. */
+/** The carrier cuts a conversation this much after its longest length: the conversation ends it before. */
 export const CARRIER_LIMIT_MARGIN_SECONDS = 30;
 /** Media must join this soon after the answer. */
 export const JOIN_GRACE_MS = 10_000;
-/** When the carrier is asked for the price of a talk, in seconds after each look; then it is given up. */
+/** When the price of a conversation is polled, in seconds after each poll; then it is given up. */
 export const PRICE_POLLS_SECONDS = [5, 120, 1800] as const;
 
 const earlier = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a);
@@ -26,17 +26,17 @@ const earlier = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a)
 /** The last instant at which a request sent in time can have been answered. */
 export const lastAnswerAt = (deadline_at: Date): Date => plusMs(deadline_at, DIAL_TIMEOUT_MS);
 
-/** When a call whose sender went silent is first looked for. */
+/** When a call whose sender went silent is first searched. */
 export const dueAfterIntent = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), REPOLL_MS);
 
 /** From here on, "the carrier does not know it" means "it was never placed". */
 export const notFoundAfter = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), NOT_FOUND_GRACE_MS);
 
-/** When a ringing call is looked at, should the carrier stay silent: after the ring time, and when the window closes. */
+/** When a ringing call is polled, should the carrier stay silent: after the ring time, and when the window closes. */
 export const dueAfterPlacing = (now: Date, ring_seconds: number, dial_until: Date | null): Date =>
   earlier(plusMs(plusSeconds(now, ring_seconds), RING_MARGIN_MS), dial_until);
 
-/** When a talk is looked at, should the carrier stay silent. */
+/** When a conversation is polled, should the carrier stay silent. */
 export const dueAfterJoin = (now: Date, max_call_seconds: number): Date =>
   plusMs(plusSeconds(now, max_call_seconds), CALL_LENGTH_MARGIN_MS);
 

@@ -3,7 +3,7 @@ import type { AttemptFacts, CarrierEnd, ConversationFacts } from "../../../share
 import type { CallDoc, HangUpReason } from "./calls.model.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "./call-deadlines.ts";
 
-/** Why we hung up before anyone talked, as the lead's record says it. Hang-ups that are part of a normal end are not listed. */
+/** Why we hung up before a conversation, as the lead's record says it. Hang-ups that are part of a normal end are not listed. */
 const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
   window_closed: {
     code: "WINDOW_CLOSED",
@@ -24,10 +24,10 @@ const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
 
 const LOST = { code: "CONVERSATION_LOST", message: "The process that led the talk went silent; the call was ended." };
 
-/** What is said of an attempt whose talk lost its holder. */
+/** The error of an attempt whose conversation lost its lease owner. */
 export const conversationLost = (): Record<string, unknown> => ({ ...LOST });
 
-/** Ends of a call to us that only say that the caller left before anybody talked. */
+/** Ends of an inbound call that only say that the caller left before a conversation. */
 const LEFT_EARLY: readonly CarrierEnd[] = ["no_answer", "busy", "rejected", "canceled"];
 
 function endOf(call: CallDoc): CarrierEnd {
@@ -36,11 +36,11 @@ function endOf(call: CallDoc): CarrierEnd {
   if (ended !== "completed") return ended;
   const limit = (call.order?.max_call_seconds ?? Infinity) + CARRIER_LIMIT_MARGIN_SECONDS;
   if ((call.talk_seconds ?? 0) >= limit) return "time_limit";
-  // answered outside the window: not a talk that the customer ended
+  // answered outside the window: the customer did not end a conversation
   return call.hang_up === "window_closed" && call.holder === undefined ? "canceled" : ended;
 }
 
-/** The answer's moment: as reported, else the end less the talk time. */
+/** The answer time: as reported, else the end less the duration. */
 function answeredAt(call: CallDoc): Date | null {
   if (call.answered_at) return call.answered_at;
   return call.ended === "completed" && call.ended_at && call.talk_seconds !== undefined
@@ -48,7 +48,7 @@ function answeredAt(call: CallDoc): Date | null {
     : null;
 }
 
-/** All that is known of an ended call, for leads to judge. `talk`: what the conversation left, null when nobody joined. */
+/** All facts of an ended call, for leads to judge. `talk`: the conversation's facts, null when no media joined. */
 export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptFacts {
   const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
   const cause = call.cause === undefined ? {} : { cause: call.cause };

@@ -7,7 +7,7 @@ import type { CallDoc, CallState, HangUpReason, StoredOrder, MediaKind } from ".
 import type { CallProgress } from "../carriers/carrier-port.ts";
 import { dueAfterIntent, JOIN_GRACE_MS, REPOLL_MS } from "./call-deadlines.ts";
 
-/** One legal move as a guarded write: whole, or not at all when the guard no longer holds. */
+/** One legal transition as a guarded write: whole, or not at all when the guard no longer holds. */
 export interface Transition {
   filter: Record<string, unknown>;
   update: {
@@ -21,13 +21,13 @@ export interface Transition {
 const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
 const LIVE: readonly CallState[] = ["DIALING", "RINGING", "ANSWERED"];
 
-/** True while the phone may ring or somebody may be talking. */
+/** True while the phone may ring or a conversation may run. */
 export const isLive = (call: Pick<CallDoc, "state">): boolean => LIVE.includes(call.state);
 
 const live = (ref: string) => ({ _id: ref, rank: { $lt: RANK.ENDED } });
 /** Sent or not, the carrier has not named it yet. */
 const unnamed = (ref: string) => ({ _id: ref, state: "DIALING", carrier_call_id: null });
-/** A call keeps the carrier's first name for it: events of another one are none of its business. */
+/** A call keeps the carrier's first name for it: events of another name are ignored. */
 const named = (call_id: string) => ({ carrier_call_id: { $in: [null, call_id] } });
 
 /** What is kept of an order: nothing that is not needed to know the call by, for payloads and secrets of pre-checks have their own place. */
@@ -70,7 +70,7 @@ export const intent = (
   due_at: dueAfterIntent(deadline_at),
 });
 
-/** A call of somebody to us that is taken: it rings at our number under the carrier's name for it, and this node keeps its lead's lease alive. */
+/** An accepted inbound call: it rings at our number under the carrier's name for it, and this node renews its lead's lease. */
 export const acceptInbound = (
   order: StoredOrder,
   call: { call_id: string; leg_id: string | null },
@@ -93,7 +93,7 @@ export const acceptInbound = (
   due_at: plusMs(now, JOIN_GRACE_MS),
 });
 
-/** RINGING -> ENDED: a call to us that can't be taken after all. */
+/** RINGING -> ENDED: an inbound call that can't be accepted after all. */
 export const rejectInbound = (ref: string, error: Record<string, unknown>, now: Date): Transition =>
   end({ ...live(ref), direction: "INBOUND", holder: null }, "failed", now, now, { error });
 
@@ -127,7 +127,7 @@ const end = (
   },
 });
 
-/** What the carrier says of a call, as a move up the ranks. Late, repeated and reordered steps find the guard shut. */
+/** A carrier's step of a call, as a transition up the ranks. The guard rejects late, repeated and reordered steps. */
 export function progress(ref: string, step: CallProgress, at: Date, now: Date): Transition {
   const id = step.call_id;
   const below = (rank: number) => ({ _id: ref, rank: { $lt: rank }, ...named(id) });
@@ -179,7 +179,7 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
   }
 }
 
-/** Live: how the talk travels, once that is known of a call to us. */
+/** Live: the media of the conversation, once that is known of an inbound call. */
 export const setMediaKind = (ref: string, media: MediaKind): Transition => ({
   filter: live(ref),
   update: { $set: { media } },
@@ -205,13 +205,14 @@ export const refuse = (
 
 /**
  * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.
- * A sender that died right before the request and one that died right after it left the same document: the intent. No further mark can tell them apart. One written before
- * the request has the same gap behind it, one written after it is what the dead did not live to write; so the doubt goes to the callee, and whether such an attempt is
- * followed by another is for the template's retry_on to say. Senders that live and did not send say so (notDialled).
+ * A sender that died right before the request and one that died right after it left the same document: the intent. No further mark distinguishes
+ * them. One written before the request has the same gap behind it, one written after it is what the dead did not live to write; so the doubt goes
+ * to the callee, and whether such an attempt is followed by another is the template's retry_on to decide. Senders that live and did not send use
+ * notDialled.
  */
 export const giveUp = (ref: string, now: Date): Transition => end(unnamed(ref), "unknown", now, now, {});
 
-/** Live -> ENDED, by our own hand: the carrier does not know the call any more, or the talk lost its holder. */
+/** Live -> ENDED, by our own decision: the carrier does not know the call any more, or the conversation lost its lease owner. */
 export const endLocally = (
   ref: string,
   ended: "completed" | "unknown",
@@ -219,14 +220,14 @@ export const endLocally = (
   now: Date,
 ): Transition => end(live(ref), ended, now, now, { error });
 
-/** What is to be done when a machine answers. */
+/** What to do when voicemail answers. */
 export const voicemailActionOf = ({ order }: Pick<CallDoc, "order">): VoicemailAction =>
   order?.voicemail_action ?? "hangup";
 
-/** True where a machine that answers ends the call; else the talk goes on, or leaves a message. */
+/** True where voicemail ends the call; else the conversation goes on, or leaves a message. */
 export const endsForVoicemail = (call: Pick<CallDoc, "order">): boolean => voicemailActionOf(call) === "hangup";
 
-/** Live -> ANSWERED, the baton handed over. The fence at answer: not after the window, not for a machine that is to be hung up on, not twice. */
+/** Live -> ANSWERED, the lease handed over. The fence at answer: not after the window, not for voicemail that is to be hung up on, not twice. */
 export const joinMedia = (ref: string, node: string, now: Date, due_at: Date): Transition => ({
   filter: {
     ...live(ref),
@@ -244,25 +245,25 @@ export const joinMedia = (ref: string, node: string, now: Date, due_at: Date): T
   },
 });
 
-/** Live: we want it over. The first reason stands. */
+/** Live: a hang-up is requested. The first reason stands. */
 export const requestHangUp = (ref: string, reason: HangUpReason, now: Date): Transition => ({
   filter: { ...live(ref), hang_up: null },
   update: { $set: { hang_up: reason, due_at: plusMs(now, REPOLL_MS) } },
 });
 
-/** Live, nobody talking: this node keeps the lead's lease alive from now on. */
+/** Live, no conversation yet: this node renews the lead's lease from now on. */
 export const ownLease = (ref: string, node: string): Transition => ({
   filter: { ...live(ref), holder: null },
   update: { $set: { tended_by: node } },
 });
 
-/** Live: when it is looked at next. */
+/** Live: the time of its next poll. */
 export const pollAgain = (ref: string, due_at: Date): Transition => ({
   filter: live(ref),
   update: { $set: { due_at } },
 });
 
-/** ENDED: the lead is settled and the number free. `due_at` null: nothing is owed any more. */
+/** ENDED: the lead is settled and the number slot released. `due_at` null: nothing is owed any more. */
 export const close = (ref: string, now: Date, due_at: Date | null): Transition => ({
   filter: { _id: ref, state: "ENDED", closed_at: null },
   update: {
@@ -280,7 +281,7 @@ export const priced = (
   update: { $set: { cost: cost.amount, cost_currency: cost.currency, cost_what: cost.what } },
 });
 
-/** ENDED and closed: the price was looked for; when it is again (`due_at` null: not). */
+/** ENDED and closed: the price was polled; when it is again (`due_at` null: not). */
 export const pricePolled = (ref: string, due_at: Date | null): Transition => ({
   filter: { _id: ref, state: "ENDED", closed_at: { $ne: null } },
   update: { $inc: { cost_looks: 1 }, ...(due_at === null ? { $unset: { due_at: 1 } } : { $set: { due_at } }) },

@@ -88,7 +88,7 @@ export interface Loops {
   stop(): Promise<void>;
 }
 
-/** Starts the loops: leases; callbacks that were left over and calls that are due; recordings. */
+/** Starts the loops: leases; callbacks not yet applied and calls that are due; recordings. */
 export function startLoops(deps: CallDeps & CallbackStore, recordings: RecordingWorker): Loops {
   const { clock, env, log } = deps;
   const start = (name: string, intervalMs: number, pass: () => Promise<boolean>): Loop =>

@@ -6,7 +6,7 @@ import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.t
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
 
-/** States of a call. VOID: a tombstone, put where no call was ever dialled so that none ever will be. */
+/** States of a call. VOID: a tombstone, written where no call was dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
@@ -21,7 +21,7 @@ export type HangUpReason =
   | "overdue"
   | "conversation_lost";
 
-/** How a talk travels between carrier and conversation. */
+/** Media between carrier and conversation. */
 export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
@@ -32,7 +32,7 @@ export interface StoredRecording {
   state: RecordingState;
   /** We record it ourselves: the carrier has none. */
   own?: boolean;
-  /** What the carrier told of it. */
+  /** What the carrier reported of it. */
   recording_id?: string;
   url?: string;
   seconds?: number;
@@ -41,13 +41,13 @@ export interface StoredRecording {
   key?: string;
   bytes?: number;
   content_type?: string;
-  /** Times the carrier was asked for a recording it had not told of, and had none. */
+  /** Times the carrier was polled for an unreported recording, and had none. */
   looks?: number;
   /** Tries of the step under way: asking, fetching, then uploading. */
   tries: number;
   /** The lead's record names its address. */
   told?: boolean;
-  /** When somebody must see to it; while one does, when that one counts as gone. Absent when nothing is owed. */
+  /** When it is due for a worker; during a step, when that worker counts as gone. Absent when nothing is owed. */
   due_at?: Date;
   /** Why the last try failed, for people. */
   error?: string;
@@ -59,10 +59,10 @@ export interface CallDoc {
   lead_id: string;
   claim_no: number;
   state: CallState;
-  /** Order of the states: a call only ever moves to a higher rank. */
+  /** Order of the states: a transition only ever leads to a higher rank. */
   rank: number;
   created_at: Date;
-  /** A call of somebody to us; absent: one that we dialled. */
+  /** An inbound call; absent: an outbound call. */
   direction?: "INBOUND";
   /** What was to be dialled, as it stood at the claim; absent in tombstones. */
   order?: StoredOrder;
@@ -78,12 +78,12 @@ export interface CallDoc {
   answered_at?: Date;
   joined_at?: Date;
   ended_at?: Date;
-  /** The dialer node that keeps the lead's lease alive; absent once the baton is handed over or the call is over. */
+  /** The dialer node that renews the lead's lease; absent once the lease is handed over or the call is over. */
   tended_by?: string;
-  /** The conversation node that took the baton. */
+  /** The conversation node that took the lease. */
   holder?: string;
   machine?: AnsweredBy;
-  /** A machine's greeting was over. */
+  /** The voicemail greeting was over. */
   beep_at?: Date;
   hang_up?: HangUpReason;
   ended?: CarrierEnd;
@@ -94,17 +94,17 @@ export interface CallDoc {
   release?: { due_at: Date; reason: string };
   /** What went wrong, as the lead's record will show it. */
   error?: Record<string, unknown>;
-  /** When somebody must look at this call again; absent when nothing is owed any more. */
+  /** When this call must be polled again; absent when nothing is owed any more. */
   due_at?: Date;
-  /** The lead was settled (or given back) and the number freed. */
+  /** The lead was settled (or released) and the number slot released. */
   closed_at?: Date;
   cost?: number;
   cost_currency?: string;
-  /** Times the price was asked for. */
+  /** Times the price was polled. */
   cost_looks?: number;
   /** Who named the price; absent in older documents, where it was the carrier. */
   cost_what?: "carrier" | "price_table";
-  /** How the talk travels; absent in older documents: as text. */
+  /** Media of the conversation; absent in older documents: text. */
   media?: MediaKind;
   /** Absent: it is not recorded. */
   recording?: StoredRecording;

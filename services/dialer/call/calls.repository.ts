@@ -7,7 +7,7 @@ import { insertEach } from "../../../shared/database/unordered-insert.ts";
 import { isSame, tombstone, type Transition } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 
-/** Reads and writes of `calls`; moves come from the machine. */
+/** Reads and writes of `calls`; transitions come from the state machine. */
 export interface Calls {
   /** Writes an intent record or a tombstone; false: the place was taken. */
   insert(call: CallDoc): Promise<boolean>;
@@ -16,11 +16,11 @@ export interface Calls {
   find(ref: string): Promise<CallDoc | null>;
   /** The calls of a lead without their orders, newest first. */
   newestOfLead(lead_id: string, limit: number): Promise<CallDoc[]>;
-  /** Makes a move; null: its guard no longer holds, or the carrier's id belongs to another call. */
+  /** Makes a transition; null: its guard no longer holds, or the carrier's id belongs to another call. */
   apply(move: Transition): Promise<CallDoc | null>;
-  /** Takes the call that waits longest to be looked at and keeps other lookers off until `next_due`. */
+  /** Claims the call whose poll is due longest and keeps other nodes off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
-  /** Live calls whose lead's lease this node keeps alive. */
+  /** Live calls whose lead's lease this node renews. */
   ownedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;

@@ -11,7 +11,7 @@ type CloseDeps = Clocked & CallStore & RecordingStore & WithPeers;
 
 const attemptOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
-/** Tells the node that leads the talk to stop; best effort, for a node that died can't be told. */
+/** Signals the conversation's node to stop; best effort, for a dead node gets no signal. */
 export async function signalConversation(
   deps: Clocked & WithPeers,
   call: CallDoc,
@@ -28,7 +28,7 @@ export async function signalConversation(
   }
 }
 
-/** The lead's side of an end: given back, settled, or, where a conversation holds the baton, only told. */
+/** The lead's side of an end: released, settled, or, where a conversation has the lease, only signalled. */
 async function settleLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void> {
   const baton = attemptOf(call);
   if (call.ended === "not_dialled") {

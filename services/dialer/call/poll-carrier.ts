@@ -30,7 +30,7 @@ export function overdue(call: CallDoc, now: Date): HangUpReason | null {
   return dueAfterJoin(call.joined_at ?? now, call.order?.max_call_seconds ?? 0) <= now ? "overdue" : null;
 }
 
-/** When a live call in order is looked at again. Pure. */
+/** When a live call in order is polled again. Pure. */
 export function nextPollAt(call: CallDoc, now: Date): Date {
   if (call.joined_at) return dueAfterJoin(call.joined_at, call.order?.max_call_seconds ?? 0);
   if (call.state === "ANSWERED") return plusMs(now, JOIN_GRACE_MS);
@@ -38,7 +38,7 @@ export function nextPollAt(call: CallDoc, now: Date): Date {
   return call.dial_until !== undefined && call.dial_until > now && call.dial_until < next ? call.dial_until : next;
 }
 
-/** The one call of ours among those found; undefined where there is none, or no telling which. */
+/** The one call of ours among those found; undefined where there is none, or more than one. */
 async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
   if (call.provider === undefined) return undefined;
   const taken = await deps.calls.knownNames(
@@ -54,7 +54,7 @@ async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): P
   return free.length === 1 ? free[0] : undefined;
 }
 
-/** A request whose answer never came: the carrier is asked by numbers and time. Found, the call is adopted; gone past hope, it is given up. */
+/** A request without an answer: the carrier is searched by numbers and time. A call found is adopted; past the last search it is given up. */
 async function findUnnamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
@@ -89,7 +89,7 @@ async function findUnnamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort):
   if (over) await finishCall(deps, over);
 }
 
-/** Applies what the carrier shows of a call, as if it had been called back. */
+/** Applies what the carrier shows of a call, like a callback. */
 async function applySeen(deps: CallDeps, call: CallDoc, seen: CarrierCall): Promise<void> {
   if (call.provider === undefined) return;
   for (const step of seen.progress) await applyProgress(deps, call.provider, call._id, step, deps.clock.now());

@@ -14,7 +14,7 @@ const SHORT_LEASE_SECONDS = 10;
 
 const live = (lease_seconds: number): Verdict => ({ verdict: "live", lease_seconds });
 
-/** Facts of an ended call; where a node held the talk and went silent, what it left behind goes with them. */
+/** Facts of an ended call; where the conversation's node went silent, the facts it left are included. */
 async function endedVerdict(deps: CallDeps, call: CallDoc): Promise<Verdict> {
   if (call.ended === "not_dialled") return { verdict: "never_dialled" };
   if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null) };
@@ -23,7 +23,7 @@ async function endedVerdict(deps: CallDeps, call: CallDoc): Promise<Verdict> {
   return { verdict: "ended", facts: { ...facts, error: facts.error ?? conversationLost() } };
 }
 
-/** A talk whose holder went silent: the phone must not stay in a dead conversation. */
+/** A conversation whose node went silent: hang up so that the caller is not left in silence. */
 async function endOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null> {
   await hangUpAtCarrier(deps, call);
   const over = await deps.calls.apply(endLocally(call._id, "completed", conversationLost(), deps.clock.now()));
@@ -32,7 +32,7 @@ async function endOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null>
 }
 
 /**
- * What became of an attempt whose holder went silent. Where nothing was dialled a tombstone makes sure that nothing will be.
+ * Result of an attempt whose lease owner went silent. Where nothing was dialled a tombstone guarantees that nothing will be.
  * While the carrier can't be asked the answer is "live" with a short lease, never a guess.
  */
 export async function reconcile(deps: CallDeps, lead_id: string, claim_no: number): Promise<Verdict> {

@@ -14,8 +14,9 @@ import { logCall } from "../call/call-log.ts";
 import type { CallbackStore, CallDeps } from "../deps.ts";
 
 /**
- * A machine answered, or its greeting is over. Hung up on: a talk that began is stopped by its own node, else the call is ended here. For a message: the node that talks is
- * told; one that joins later hears of it then. Else the talk goes on.
+ * Voicemail answered, or its greeting is over. To hang up: a conversation that began is stopped by its own node, else the call is ended here. For
+ * a message:
+ * the node of the conversation gets a signal; one that joins later gets it then. Else the conversation goes on.
  */
 async function voicemailDetected(deps: CallDeps, call: CallDoc, what: "machine" | "beep"): Promise<void> {
   const action = voicemailActionOf(call);
@@ -25,7 +26,7 @@ async function voicemailDetected(deps: CallDeps, call: CallDoc, what: "machine" 
     await signalConversation(deps, call, what);
 }
 
-/** True for a step that tells of a machine on this very call. */
+/** True for a step that reports voicemail on this very call. */
 const isVoicemail = (call: CallDoc, step: CallProgress): step is CallProgress & { type: "machine" | "beep" } =>
   call.carrier_call_id === step.call_id &&
   isLive(call) &&
@@ -55,10 +56,10 @@ async function afterTransition(deps: CallDeps, call: CallDoc, step: CallProgress
       { call_ref: call._id, reason: step.reason },
       "the carrier could not connect the talk's sound; the call is ended",
     );
-  if (call.hang_up !== undefined) await hangUpAtCarrier(deps, call); // the wish came before the carrier's name for the call
+  if (call.hang_up !== undefined) await hangUpAtCarrier(deps, call); // the hang-up was requested before the carrier's name for the call was known
 }
 
-/** Applies one step the carrier reported, by callback or when asked. Gives what was odd about it, or null. */
+/** Applies one step the carrier reported, by callback or when polled. Returns what was odd about it, or null. */
 export async function applyProgress(
   deps: CallDeps,
   provider: Provider,
@@ -81,7 +82,7 @@ export async function applyProgress(
   }
   if (moved) await afterTransition(deps, moved, step);
   else if (call.carrier_call_id !== undefined && call.carrier_call_id !== step.call_id) return "other_call";
-  // from the document, not from the move: a repeat after a crash must still act
+  // from the document, not from the transition: a repeat after a crash must still act
   if (isVoicemail(call, step)) await voicemailDetected(deps, call, step.type);
   return null;
 }
@@ -94,7 +95,7 @@ export async function applyCallback(deps: CallDeps & CallbackStore, stored: Carr
   if (ref === null) {
     await deps.callbacks.markApplied(stored._id, "no_call_of_ours");
     return;
-  } // of a call to us that was blocked
+  } // of an inbound call that was blocked
   const event = { ...stored, ref };
   let odd: string | null = null;
   if (event.carrier_leg_id !== undefined)

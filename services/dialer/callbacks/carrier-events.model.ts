@@ -3,7 +3,7 @@ import type { Provider } from "../../../shared/contracts/records/configuration.t
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { CallbackKind, CallProgress, CarrierRecording, Price } from "../carriers/carrier-port.ts";
 
-/** A carrier's callback as it is kept: stored first, then applied. `_id` tells repeats: provider, call, kind, and sequence or hash of the body. */
+/** A carrier's callback: stored first, then applied. `_id` identifies repeats: provider, call, kind, and sequence or hash of the body. */
 export interface CarrierEventDoc {
   _id: string;
   provider: Provider;
@@ -13,7 +13,7 @@ export interface CarrierEventDoc {
   carrier_call_id: string;
   carrier_leg_id?: string;
   progress: CallProgress[];
-  /** What the callback told of a recording, and of the price. */
+  /** What the callback reported of a recording, and of the price. */
   recording?: CarrierRecording;
   cost?: Price;
   /** The body as received, for disputes with the carrier. */

@@ -41,7 +41,7 @@ export async function receiveCallback(deps: ReceiveDeps, raw: RawCallback): Prom
   return receiveOfCall(deps, carrier, { ...raw, kind });
 }
 
-/** A callback of a call that is known, or that was. */
+/** A callback of a known call, or of a past one. */
 async function receiveOfCall(
   deps: ReceiveDeps,
   carrier: CarrierPort,
@@ -63,7 +63,7 @@ async function receiveOfCall(
     progress,
     ...(recording === null ? {} : { recording }),
     ...(cost === null ? {} : { cost }),
-    body: turn === null ? raw.body : "", // what was said and keyed belongs to the talk alone
+    body: turn === null ? raw.body : "", // speech and DTMF belong to the conversation alone
     received_at: deps.clock.now(),
     applied: progress.length === 0 && recording === null && cost === null,
   };

@@ -9,7 +9,7 @@ const CONNECT_TIMEOUT = "UND_ERR_CONNECT_TIMEOUT";
 /** The fetch standard keeps some ports for other protocols; nothing is ever sent there. */
 const BAD_PORT = "bad port";
 const TOO_MANY_STATUS = 429;
-/** A 403 may be about one call; the carrier's own code tells (credentialsRefused is for its judge too). */
+/** A 403 may be about one call; the carrier's own code decides (credentialsRefused is for its judge too). */
 const UNAUTHORIZED_STATUS = 401;
 /** A proxy gave up waiting: the request may have reached the carrier. */
 const REQUEST_TIMEOUT_STATUS = 408;
@@ -17,7 +17,7 @@ const REQUEST_TIMEOUT_STATUS = 408;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 /** Longest sentence of a carrier that is passed on. */
 const MAX_SENTENCE_CHARS = 500;
-/** How deep the causes of an error are looked through. */
+/** How deep the causes of an error are searched. */
 const MAX_DEPTH = 4;
 
 /** Phone numbers in a carrier's sentence are masked: it travels into logs and records. */
@@ -76,7 +76,7 @@ export const tooMany = ({ retry_after_seconds }: Refusal): DialAnswer => ({
   reason: "the carrier takes no more calls at the moment",
 });
 
-/** The carrier does not let us in, whatever is asked: nothing rang, and nothing will until somebody sets the credentials right. */
+/** The carrier refuses our account for every request: nothing rang, and nothing will until a person corrects the credentials. */
 export const credentialsRefused = (status: number): DialAnswer => ({
   kind: "not_placed",
   retry_after_seconds: null,

@@ -13,7 +13,7 @@ export const ASK_TIMEOUT_MS = 8000;
 /** The carriers there are adapters for. */
 export type CarrierId = Exclude<Env["PROVIDER_ONE"], "none">;
 
-/** Who or what picked up, as the carrier's own detector sees it. Fax machines count as machines. */
+/** AMD result as the carrier reports it. Fax machines count as `machine`. */
 export type AnsweredBy = "human" | "machine" | "unknown";
 
 /** One step of a call, in our words. `at`: the carrier's own time, null where it gives none (whole seconds at best). */
@@ -22,11 +22,14 @@ export type CallProgress = { call_id: string; at: string | null } & (
   | { type: "ringing" }
   | { type: "answered" }
   | { type: "machine"; verdict: AnsweredBy }
-  /** A machine's greeting is over: a message is recorded from now on. */
+  /** The voicemail greeting is over: a message is recorded from now on. */
   | { type: "beep" }
-  /** The carrier can't connect the talk's stream of sound, or lost it; of no meaning once the talk has joined, for that sees it itself. `reason`: for people. */
+  /**
+   * The carrier can't connect the conversation's audio stream, or lost it; ignored once the conversation has joined, which sees it itself.
+   * `reason`: for people.
+   */
   | { type: "media_lost"; reason: string }
-  /** `cause`: the network's own code for people to read; `seconds`: talk time where known. */
+  /** `cause`: the network's own code for people to read; `seconds`: duration where known. */
   | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null }
 );
 
@@ -36,7 +39,10 @@ export interface CallHandle {
   leg_id: string | null;
 }
 
-/** Where an answered call is connected to: our WebSocket, its one-use token (the last part of the address), and how: `text`, the carrier speaking in this manner, or `audio`, its stream of sound. */
+/**
+ * Media of an answered call: our WebSocket, its one-use token (the last part of the address), and how: `text`, the carrier speaking in this
+ * manner, or `audio`, its audio stream.
+ */
 export interface MediaTarget {
   kind: Prepared["kind"];
   url: string;
@@ -57,16 +63,16 @@ export interface DialRequest {
   media: MediaTarget;
   /** The carrier records the whole call, both sides apart, where it can be asked to in this request. */
   record: boolean;
-  /** The end of a machine's greeting is to be reported too, for a message will be left. */
+  /** The carrier reports the end of a voicemail greeting too, for a message will be left. */
   await_beep: boolean;
   /** Address callbacks go to: `/<kind>/<call_ref>` is put behind it. */
   callback_base: string;
 }
 
 /**
- * What became of a dial request. `not_placed`: nothing rang, for certain. `refused`: the carrier's final no to this number or request.
- * `uncertain`: it was sent, and nobody can tell whether the phone rings: it must never be sent again.
- * `credentials_refused`: the carrier does not know our account or its secret, so that no other request will fare better until somebody sets them right.
+ * Result of a dial request. `not_placed`: nothing rang, for certain. `refused`: the carrier's final no to this number or request.
+ * `uncertain`: it was sent, and whether the phone rings is unknown: it must never be sent again.
+ * `credentials_refused`: the carrier does not know our account or its secret: no other request fares better until a person corrects them.
  */
 export type DialAnswer =
   /** `queued_ms`: how long the carrier expects to keep the call waiting in its own queue. */
@@ -90,7 +96,7 @@ export interface Price {
   currency: string;
 }
 
-/** A recording as the carrier tells of it. `url` null: there is none to fetch (absent, failed). */
+/** A recording as the carrier reports it. `url` null: there is none to fetch (absent, failed). */
 export interface CarrierRecording {
   recording_id: string;
   url: string | null;
@@ -105,8 +111,9 @@ export interface CallerTurn {
 }
 
 /**
- * A callback put into our words. `sequence`: the carrier's own number of it, for telling repeats; null where it has none. `leg_id`: the name of the live leg, where the carrier
- * has one beside the call's. `turn` is set for the kinds that are answered with what comes next; `recording` and `cost` where the callback carries them.
+ * A translated callback. `sequence`: the carrier's own number of it, for detecting repeats; null where it has none. `leg_id`: the name of the
+ * live leg, where the carrier has one beside the call's. `turn` is set for the kinds that are answered with what comes next; `recording` and
+ * `cost` where the callback carries them.
  */
 export interface Translated {
   call_id: string;
@@ -131,8 +138,8 @@ export const bareTranslation = (call_id: string): Translated => ({
 
 /**
  * Kinds of callbacks; the word stands in the callback's path: `/carriers/<PROVIDER>/<kind>/<call_ref>`. `event`: everything of a carrier that sends all to one address.
- * `answer`, `turn`: asked for a document. `stream`: what became of the talk's stream of sound. `transfer`: asked how a call goes on that is handed to another number. `inbound`: a call to one of our numbers,
- * `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
+ * `answer`, `turn`: asks for a document. `stream`: state of the conversation's audio stream. `transfer`: asks for the document of a transferred
+ * call. `inbound`: an inbound call, `/carriers/<PROVIDER>/inbound/new` (the address set at the carrier's number or application).
  */
 export const CALLBACK_KINDS = [
   "status",
@@ -148,7 +155,7 @@ export const CALLBACK_KINDS = [
 ] as const;
 export type CallbackKind = (typeof CALLBACK_KINDS)[number];
 
-/** A call to one of our numbers. E.164; `from` null: withheld. */
+/** An inbound call. E.164; `from` null: withheld. */
 export interface InboundCall {
   call_id: string;
   leg_id: string | null;
@@ -156,7 +163,10 @@ export interface InboundCall {
   to: string;
 }
 
-/** What becomes of an inbound call. `connect`: to the talk that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for a dialled one. */
+/**
+ * Decision on an inbound call. `connect`: to the conversation that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for
+ * an outbound one.
+ */
 export type InboundDecision =
   | { kind: "reject"; message: string | null; language: string }
   | { kind: "redirect"; to: string }
@@ -170,21 +180,21 @@ export type InboundDecision =
       greeting: XmlTurnReply | null;
     };
 
-/** How a carrier speaks with our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
+/** How a carrier reaches our side: its own speech over a WebSocket (text), or documents asked for after each turn. */
 export type SpeechMode = "relay" | "turns";
 
 /** What a carrier can do; the table in docs/carriers.md is compared with it and with what the suite has shown. */
 export interface Capabilities {
   speech: SpeechMode;
-  /** It tells machines from people. */
+  /** It detects voicemail (AMD). */
   machine_detection: boolean;
-  /** It reports the end of a machine's greeting. */
+  /** It reports the end of a voicemail greeting. */
   beep: boolean;
   /** Recording: asked for in the dial request, by a command after the answer, or not at all. */
   recording: "dial" | "command" | "none";
   /** It signs the upgrade of the WebSocket. */
   signs_upgrade: boolean;
-  /** Where keys are pressed: by a command, or in the talk's own channel. */
+  /** How DTMF is sent: by a command, or in the conversation's own channel. */
   dtmf: "command" | "media";
 }
 
@@ -215,19 +225,22 @@ export interface RecordingStream {
 export interface CarrierPort {
   readonly id: CarrierId;
   readonly capabilities: Capabilities;
-  /** How its media stream speaks: travels to the conversation service with each call; absent: it has none. */
+  /** How its media stream works: passed to the conversation service with each call; absent: it has none. */
   readonly stream?: StreamDialect;
   /** Loads what is slow to load, so that no dial waits for it. */
   warm(): Promise<void>;
   /** Asks once, never twice; never throws. */
   dial(request: DialRequest): Promise<DialAnswer>;
-  /** Ends a call; one that is over or unknown is no fault. DEPENDENCY_DOWN when the carrier can't be reached. */
+  /** Ends a call; one that is over or unknown is no error. DEPENDENCY_DOWN when the carrier can't be reached. */
   hangUp(call: CallHandle, answered: boolean): Promise<void>;
   /** Connects a live call to another number. `callback`: where the carrier may ask for a document about it. DEPENDENCY_DOWN, CALL_REFUSED. */
   transfer(call: CallHandle, to: string, from: string, callback: { base: string; call_ref: string }): Promise<void>;
-  /** Presses keys (0-9 * # w) towards the callee, where capabilities.digits is "command". DEPENDENCY_DOWN, CALL_REFUSED. */
+  /** Sends DTMF (0-9 * # w) to the callee, where capabilities.digits is "command". DEPENDENCY_DOWN, CALL_REFUSED. */
   sendDtmf(call: CallHandle, digits: string): Promise<void>;
-  /** Begins to record the live call, both sides apart, where capabilities.recording is "command"; its end is told to the callback. DEPENDENCY_DOWN, CALL_REFUSED. */
+  /**
+   * Begins to record the live call in two channels, where capabilities.recording is "command"; the callback gets its end. DEPENDENCY_DOWN,
+   * CALL_REFUSED.
+   */
   record(call: CallHandle, how: { callback_base: string; call_ref: string; limit_seconds: number }): Promise<void>;
   /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
   openRecording(recording: CarrierRecording): Promise<RecordingStream>;
@@ -246,12 +259,13 @@ export interface CarrierPort {
   translate(kind: CallbackKind, request: SignedRequest): Translated;
   /** What the carrier is answered to a callback of this kind; `reply` for those with a turn. */
   answerDocument(kind: CallbackKind, reply: XmlTurnReply | null, at: DocumentPlace): AnswerDocument;
-  /** Reads a call to one of our numbers; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
+  /** Reads an inbound call; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
   answerInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
-  /** For carriers led by commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that call's callbacks says that
-   *  it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN: the carrier is to call back again. */
+  /** For carriers that take commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that
+   *  call's callbacks says that it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN:
+   *  the carrier is to call back again. */
   continueInbound?(request: SignedRequest): Promise<void>;
 }
 

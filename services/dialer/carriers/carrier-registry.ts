@@ -36,7 +36,7 @@ interface Maker {
 /** Where every carrier finds us. */
 const publicAddresses = (env: Env) => ({ public_http_url: env.PUBLIC_HTTP_URL, public_ws_url: env.PUBLIC_WS_URL });
 
-/** One line for each carrier: a further one is a folder and a line here. */
+/** One entry for each carrier: a further one is a folder and an entry here. */
 const MAKERS: Record<Exclude<Env["PROVIDER_ONE"], "none">, Maker> = {
   twilio: {
     names: { account: "TWILIO_ACCOUNT_SID", secret: "TWILIO_AUTH_TOKEN" },

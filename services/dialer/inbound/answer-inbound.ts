@@ -20,12 +20,12 @@ import type { CallbackStore, CallDeps, InboundStore, WithPeers } from "../deps.t
 
 type InboundDeps = CallDeps & CallbackStore & InboundStore;
 
-/** A callback about a call to one of our numbers, its kind checked. */
+/** A callback about an inbound call, its kind checked. */
 export type InboundCallback = RawCallback & { kind: CallbackKind };
 
 type Number = NonNullable<ResultOf<"numbers.called">["number"]>;
 
-/** What a word of our numbers' addresses stands in place of a call's name: the carrier has called us, or tells of such a call. */
+/** The word in our numbers' addresses in place of a call's name: the carrier reports an inbound call. */
 export const INBOUND_REFS: ReadonlySet<string> = new Set(["new", "inbound"]);
 
 /** Another node that judged a call gets this long to answer it; after that it is taken for dead. */
@@ -75,7 +75,7 @@ async function isBlacklisted(deps: WithPeers, { plan, from }: InboundCallDoc): P
   return deps.peers.isBlacklisted({ reseller_id: plan.reseller_id, phone_number: from });
 }
 
-/** Judges a call once; whoever comes later gets the same ruling. `mine`: it was judged here and now. */
+/** Judges a call once; later requests get the same verdict. `mine`: it was judged here and now. */
 async function judgeOnce(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
   if (doc.verdict !== undefined) return { doc, mine: false };
   const configuration = doc.plan?.configuration ?? null;
@@ -115,7 +115,7 @@ async function judgeOnce(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc:
   return { doc: (await deps.inboundCalls.find(doc._id)) ?? doc, mine: false };
 }
 
-/** What a blocked call is answered. */
+/** The answer to a blocked call. */
 function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
   const c = plan?.configuration ?? null;
   if (verdict === "REDIRECTED" && c?.inbound_redirect_number)
@@ -123,7 +123,7 @@ function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
   return { kind: "reject", message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
 }
 
-/** The decision as it stands; one that can't be carried out becomes a block, for the caller is on the line. Null: nothing more is to be said. */
+/** The decision as it stands; one that can't be carried out becomes a block, for the caller waits. Null: the carrier needs no further answer. */
 async function decisionOf(deps: InboundDeps, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
   const accepted = acceptedOf(doc);
   if (!accepted) return blockOf(doc);
@@ -157,7 +157,7 @@ async function answered(
   ) {
     fail("BUSY", "This call is being answered on another node.");
   }
-  // led by commands, the carrier has acted already; a document may have been lost on its way, so it is given again
+  // a carrier that takes commands has acted already; a document may have been lost on its way, so it is given again
   if (doc.settled_at !== undefined && carrier.continueInbound !== undefined) return nothing();
   const decision = await decisionOf(deps, doc, call);
   if (!decision) return nothing();
@@ -176,7 +176,7 @@ async function answered(
 }
 
 /**
- * A call to one of our numbers: stored first, judged once, answered. A webhook that comes again gets the same answer.
+ * An inbound call: stored first, judged once, answered. A repeated webhook gets the same answer.
  * DEPENDENCY_DOWN, BUSY: the carrier is to ask again.
  */
 export async function answerInbound(

@@ -12,7 +12,7 @@ import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
 import type { CallDeps } from "../deps.ts";
 
-/** How long the talk waits for its media: the carrier is on the line already. */
+/** How long the conversation waits for its media: the call exists already. */
 const MEDIA_SECONDS = 60;
 /** An inbound lead's only claim (services/leads). */
 const CLAIM_NO = 1;
@@ -37,7 +37,7 @@ export function acceptedOf(doc: InboundCallDoc): Accepted | null {
     : null;
 }
 
-/** The order as a dialled call has one: `to` is who is talked to, `from` is our number. Nothing tells machines that call us from people. */
+/** The order as an outbound call has one: `to` is the caller, `from` is our number. Inbound calls have no AMD. */
 function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): StoredOrder {
   return {
     lead_id,
@@ -62,7 +62,7 @@ function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): Stor
 const isFresh = (call: CallDoc): boolean =>
   call.state === "RINGING" && call.holder === undefined && call.hang_up === undefined;
 
-/** The lead, and the call's document; null: the call is talked on or over already. */
+/** The lead, and the call's document; null: the conversation has begun or the call is over. */
 async function storeCall(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
   const { doc, plan, number_id, reseller_id, lead_id } = accepted;
   await deps.bus.call("leads.receive", {
@@ -90,7 +90,7 @@ async function storeCall(deps: CallDeps, accepted: Accepted, call: InboundCall):
   return isFresh(there) ? there : null;
 }
 
-/** How the carrier is to connect the call to its talk. */
+/** How the carrier is to connect the call to its conversation. */
 async function decisionFor(
   deps: CallDeps,
   accepted: Accepted,
@@ -141,7 +141,7 @@ async function decisionFor(
   };
 }
 
-/** The webhook of a call that is talked on already came again: where documents lead the call it gets its first one again, for that may be the one that was lost. */
+/** The webhook of a call in conversation came again: an XML-driven call gets its first document again, for that may be the one that was lost. */
 async function repeatedGreeting(
   deps: CallDeps,
   { doc, plan }: Accepted,
@@ -193,7 +193,8 @@ async function giveUp(deps: CallDeps, ref: string, error: unknown): Promise<void
 }
 
 /**
- * Takes an accepted call: its lead, its document, its talk. The decision for the carrier; null: the call is talked on or over already, so nothing is to be said.
+ * Accepts a call: its lead, its document, its conversation. The decision for the carrier; null: the conversation has begun or the call is over,
+ * so no answer is needed.
  * Throws when it can't be taken; then nothing of it is left waiting.
  */
 export async function connectInbound(

@@ -4,7 +4,10 @@ import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** A call to one of our numbers as it is kept, taken or blocked. `_id` follows from the carrier's name for it, so that a webhook that comes twice is one call; an accepted one's lead has it too. */
+/**
+ * An inbound call as it is stored, accepted or blocked. `_id` follows from the carrier's name for it, so that a repeated webhook is one call; an
+ * accepted one's lead has it too.
+ */
 export interface InboundCallDoc {
   _id: string;
   provider: Provider;
@@ -12,7 +15,7 @@ export interface InboundCallDoc {
   /** The caller; null: withheld. */
   from: string | null;
   to: string;
-  /** Where it was routed; nulls: the number is nobody's. */
+  /** Its route; nulls: the number has no owner. */
   number_id: string | null;
   reseller_id: string | null;
   merchant_id: string | null;
@@ -24,7 +27,7 @@ export interface InboundCallDoc {
   verdict?: InboundVerdict;
   reason?: BlockReason;
   judged_at?: Date;
-  /** The carrier was told, or commanded. */
+  /** The carrier got the answer, or the command. */
   settled_at?: Date;
   lead_id?: string;
 }

@@ -22,7 +22,7 @@ export interface InboundCalls {
   store(call: InboundCallDoc): Promise<InboundCallDoc>;
   /** Calls of the same caller to the same template that came before this one within so many seconds and were taken, or are being judged still. */
   countEarlier(call: InboundCallDoc, window_seconds: number): Promise<number>;
-  /** Judges a call that was not judged yet; null: somebody else has. */
+  /** Writes the verdict of a call without one; null: another replica has. */
   judge(id: string, ruling: InboundRuling, lead_id: string | null, now: Date): Promise<InboundCallDoc | null>;
   /** Takes an acceptance back, for the call can't be taken after all. */
   overrule(id: string, ruling: InboundRuling): Promise<InboundCallDoc | null>;

@@ -3,7 +3,7 @@ import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 
-/** All that a call to one of our numbers is judged by. */
+/** All inputs of the verdict on an inbound call. */
 export interface InboundFacts {
   at: Date;
   /** The number that was called. */
@@ -13,7 +13,10 @@ export interface InboundFacts {
   plan: InboundPlan | null;
   /** Whether the caller is on the blacklist; false for one who withholds the number, and where the configuration does not enforce it. */
   listed: boolean;
-  /** Calls of this caller that were taken within the window and came before this one; null: the caller withholds the number, so nobody can tell. */
+  /**
+   * Calls of this caller that were accepted within the window and came before this one; null: the caller withholds the number, so the count is
+   * unknown.
+   */
   earlier: number | null;
 }
 
@@ -42,7 +45,7 @@ function firstBlock({ at, known, plan, listed, earlier }: InboundFacts): BlockRe
   return earlier !== null && earlier >= c.inbound_max_calls_per_caller ? "rate_limited" : null;
 }
 
-/** A blocked call goes where the configuration says; never back to the number that was called, for it would go round and round. */
+/** A blocked call goes where the configuration says; never back to the number that was called, which would loop. */
 export function blocked(plan: InboundPlan | null, to: string, reason: BlockReason): InboundRuling {
   const c = plan?.configuration;
   const elsewhere =
@@ -50,7 +53,7 @@ export function blocked(plan: InboundPlan | null, to: string, reason: BlockReaso
   return { verdict: elsewhere ? "REDIRECTED" : "REJECTED", reason };
 }
 
-/** Judges a call to one of our numbers. */
+/** Judges an inbound call. */
 export function judgeInbound(facts: InboundFacts): InboundRuling {
   const reason = firstBlock(facts);
   return reason === null ? { verdict: "ACCEPTED", reason } : blocked(facts.plan, facts.to, reason);

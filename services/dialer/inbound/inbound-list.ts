@@ -22,7 +22,7 @@ export const toInboundRecord = (d: InboundCallDoc): InboundCallRecord => ({
   created_at: d.created_at.toISOString(),
 });
 
-/** The calls to the asker's numbers, taken and blocked, newest first. */
+/** The inbound calls of the asker's numbers, accepted and blocked, newest first. */
 export async function listInbound(
   calls: InboundCalls,
   { by, limit, cursor, from, to, ...same }: ParamsOf<"dialer.inboundCalls">,

@@ -9,7 +9,7 @@ import type { CallStore, Clocked, WithPeers } from "../deps.ts";
 const ANY_ORIGIN = "http://localhost";
 const MAX_TURNS = 1_000_000;
 
-/** Ends the call without a word: nobody is there to talk. */
+/** Ends the call without speech: no conversation answers it. */
 const HANG_UP: XmlTurnReply = { turn: 0, say: [], next: { kind: "hang_up" }, language: "en-US", voice: null };
 
 /** The address's part in a turn: the token of an answer (`media`), the reply a later turn follows (`turn`). Pure. */
@@ -23,7 +23,7 @@ export function turnAddress({ kind, path }: Pick<RawCallback, "kind" | "path">):
   };
 }
 
-/** Asks the node that holds the talk; an answer that nobody holds yet, any node. */
+/** Asks the node of the conversation; without one yet, any node. */
 async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promise<XmlTurnReply> {
   const holder = async (): Promise<string | undefined> => (await deps.calls.find(turn.call_ref))?.holder;
   const at = await holder();
@@ -32,14 +32,14 @@ async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promis
   try {
     return await deps.bus.call("conversation.turn", turn);
   } catch (error) {
-    // a carrier's retry may come while the first answer is being taken elsewhere: its token is used up, and the talk has a holder by now
+    // a carrier's retry may come while another node takes the first answer: its token is used up, and the conversation has a node by now
     const taken = codeOf(error) === "UNAUTHENTICATED" ? await holder() : undefined;
     if (taken === undefined) throw error;
     return deps.bus.call("conversation.turn", { ...turn, token: null }, { node: taken });
   }
 }
 
-/** What a call led by documents does next. Where no talk can be reached it ends. */
+/** The next step of an XML-driven call. Where no conversation can be reached it ends. */
 export async function nextXmlReply(
   deps: Clocked & CallStore & WithPeers,
   raw: RawCallback,

@@ -6,7 +6,7 @@ import { dueAfterJoin } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
 import type { CallDeps, WithCarriers } from "../deps.ts";
 
-/** What a conversation node is told when media joined. */
+/** The answer to a conversation node when media joined. */
 export interface MediaJoinedAnswer {
   go: boolean;
   reason: string | null;
@@ -24,7 +24,7 @@ const no = (reason: string): MediaJoinedAnswer => ({
   beep: false,
   tells_beep: false,
 });
-/** What the carrier told before the talk joined goes with the answer: nobody was there to be told. */
+/** AMD results from before the conversation joined go with the answer: they reached no node. */
 const yes = (deps: WithCarriers, call: CallDoc): MediaJoinedAnswer => ({
   go: true,
   reason: null,
@@ -34,7 +34,7 @@ const yes = (deps: WithCarriers, call: CallDoc): MediaJoinedAnswer => ({
   tells_beep: call.provider !== undefined && deps.carriers.of(call.provider).capabilities.beep,
 });
 
-/** Why a call may not be talked on, in one word. Pure. */
+/** Why no conversation may run on a call, in one word. Pure. */
 export function refusalReason(call: CallDoc, now: Date): string {
   if (!isLive(call)) return "ended";
   if (call.machine === "machine" && endsForVoicemail(call)) return "machine";
@@ -43,7 +43,7 @@ export function refusalReason(call: CallDoc, now: Date): string {
   return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";
 }
 
-/** The fence at answer: hands the baton to the node whose media joined, or says why not and ends the call. The same node may ask again. */
+/** The fence at answer: hands the lease to the node whose media joined, or refuses with the reason and ends the call. The same node may ask again. */
 export async function mediaJoined(deps: CallDeps, ref: string, node: string): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");

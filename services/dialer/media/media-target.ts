@@ -3,7 +3,7 @@ import type { CallDoc } from "../call/calls.model.ts";
 import type { CarrierPort, MediaTarget } from "../carriers/carrier-port.ts";
 import type { Configured } from "../deps.ts";
 
-/** True where the conversation service is asked to record a talk: it can where the talk carries sound; else the carrier does. */
+/** True where the conversation service is asked to record: it can where the conversation runs over audio; else the carrier does. */
 export const isRecordedByUs = ({ env }: Pick<Configured, "env">, record: boolean): boolean =>
   record && env.RECORDING_SOURCE === "own";
 
@@ -13,7 +13,7 @@ export const isOwnRecording = (
   { order, media }: Pick<CallDoc, "order" | "media">,
 ): boolean => media === "audio" && isRecordedByUs(deps, order?.record ?? false);
 
-/** What a conversation is told of its carrier: its name, and how its media stream speaks. */
+/** What a conversation gets of its carrier: its name, and how its media stream works. */
 export const carrierFacts = ({
   id,
   stream,
@@ -22,7 +22,7 @@ export const carrierFacts = ({
   ...(stream === undefined ? {} : { stream }),
 });
 
-/** Where the talk waits, as the carrier is told. */
+/** Where the conversation waits, as the carrier gets it. */
 export const targetOf = ({ kind, media_url, token, language, voice }: Prepared): MediaTarget => ({
   kind,
   url: media_url,

@@ -7,9 +7,9 @@ import { runAttempt, type AttemptDeps } from "./attempt.ts";
 
 /** Attempts between acceptance and the carrier's answer, per node. */
 const MAX_ATTEMPTS = 500;
-/** Of these, at most so many with pre-checks: other people's slow servers must not keep every attempt waiting. */
+/** Of these, at most so many with pre-checks: slow servers of clients must not keep every attempt waiting. */
 const MAX_WITH_PRE_CHECKS = 300;
-/** Attempts that are remembered, under way or over. */
+/** Attempts that are kept, under way or over. */
 const MAX_REMEMBERED = 10_000;
 
 /** The attempts under way in this process. */

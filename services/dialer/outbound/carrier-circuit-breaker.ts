@@ -58,7 +58,7 @@ const BACKOFF_SHORTEST_MS = 1000;
 const UNANSWERED_TOLERATED = 5;
 /** A call that waits longer than this in the carrier's own queue shows that we dial too fast: the queue knows no calling window. */
 const QUEUE_TOLERATED_MS = 5000;
-/** Replicas are told again when the breaker stays open by this much longer. */
+/** Replicas get a further announcement when the breaker stays open by this much longer. */
 const ANNOUNCE_GRAIN_MS = 500;
 /** A trial without an answer after this long came to nothing (its attempt stopped before the dial); another may go. */
 const TRIAL_MS = 30_000;

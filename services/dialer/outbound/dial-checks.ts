@@ -67,8 +67,8 @@ const TRUSTED_PART = 1 / 3;
 
 /**
  * The lead's lease is still ours. Right after the order was taken nothing is asked: a lead moves on without us only through its sweep, which first puts a tombstone in the
- * place of our intent (reconcile); so the insert of the intent is the fence, and asking would only tell what that insert tells for certain. An attempt that took long (a slow
- * pre-check, a process that stood still) renews the lease, which lasts for the ring time then.
+ * place of our intent (reconcile); so the insert of the intent is the fence, and asking would only repeat what that insert proves. An attempt
+ * that took long (a slow pre-check, a process that stood still) renews the lease, which lasts for the ring time then.
  */
 export const checkLease =
   (takenMs: number): Check =>

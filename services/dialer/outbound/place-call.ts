@@ -31,7 +31,7 @@ export interface Clearance {
 
 /** The carrier's own client gives up at DIAL_TIMEOUT_MS; this much later we do, whatever it does. */
 const DIAL_TIMEOUT_MARGIN_MS = 1000;
-/** K5 lies in the middle of a request: this long after its start it has left, and nobody has heard of an answer. */
+/** K5 lies in the middle of a request: this long after its start it has left, and no answer is known. */
 const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
@@ -91,7 +91,7 @@ async function recordPlaced(deps: PlaceDeps, order: DialJob, call: CallDoc, call
   const moved = await deps.calls.apply(
     place(call._id, call_id, now, dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
   );
-  if (moved?.hang_up !== undefined) await hangUpAtCarrier(deps, moved); // wished for while the carrier was being asked
+  if (moved?.hang_up !== undefined) await hangUpAtCarrier(deps, moved); // the hang-up was requested while the carrier was being asked
   await deps.bus.call("leads.annotate", {
     lead_id: order.lead_id,
     claim_no: order.claim_no,

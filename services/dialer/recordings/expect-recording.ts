@@ -11,7 +11,7 @@ import { addressReported, callOver, expect, absent, reported } from "./recording
 /** What expecting a recording needs. */
 export type RecordingDeps = Omit<CallDeps, "background">;
 
-/** A recording may outlast the talk's own limit by this much: the talk ends it. */
+/** A recording may outlast the conversation's own limit by this much: the conversation ends it. */
 const RECORD_MARGIN_SECONDS = 60;
 /** The carrier may not know yet that the call is answered: recording is asked for again after these pauses. */
 const BEGIN_AGAIN_MS = [1_000, 4_000] as const;
@@ -35,7 +35,7 @@ export async function reportAddress(
   await deps.recordings.apply(addressReported(call._id, known));
 }
 
-/** Has the carrier record a live call. That it won't is no fault of the call: it goes on without. */
+/** Makes the carrier record a live call. A refusal is no error of the call: it goes on without. */
 async function startRecording(deps: RecordingDeps, ref: string): Promise<void> {
   let reason = "the call was over before it could be recorded";
   for (const pauseMs of [0, ...BEGIN_AGAIN_MS]) {
@@ -57,7 +57,7 @@ async function startRecording(deps: RecordingDeps, ref: string): Promise<void> {
   await deps.recordings.apply(absent(ref, reason, deps.clock.now()));
 }
 
-/** True where this call will have a recording from now on: whoever is told to record does so once the talk has joined, and so do we. */
+/** True where this call will have a recording from now on: recording by command starts once the conversation has joined, and so does ours. */
 function isRecorded(deps: Configured & WithCarriers, call: CallDoc): boolean {
   if (call.order?.record !== true || call.provider === undefined) return false;
   if (isOwnRecording(deps, call)) return call.holder !== undefined;
@@ -65,13 +65,15 @@ function isRecorded(deps: Configured & WithCarriers, call: CallDoc): boolean {
   return how === "dial" || (how === "command" && call.holder !== undefined);
 }
 
-/** After the end of a call: its recording is told of soon, or asked for. May be repeated. */
+/** After the end of a call: its recording is reported soon, or polled. Idempotent. */
 export async function afterCall(deps: Clocked & RecordingStore, { _id, recording }: CallDoc): Promise<void> {
   if (recording?.state === "wanted" && recording.recording_id === undefined)
     await deps.recordings.apply(callOver(_id, deps.clock.now(), recording.own ?? false));
 }
 
-/** After the answer: the recording is waited for, and the lead's record names its address at once, so that the report does so too. May be repeated. */
+/**
+ * After the answer: the recording is expected, and the lead's record names its address at once, so that the webhook event does so too. Idempotent.
+ */
 export async function expectRecording(deps: RecordingDeps, call: CallDoc): Promise<void> {
   if (call.provider === undefined || call.recording !== undefined || !isRecorded(deps, call)) return;
   const isOurs = isOwnRecording(deps, call);
@@ -85,7 +87,7 @@ export async function expectRecording(deps: RecordingDeps, call: CallDoc): Promi
   if (isCommanded) await startRecording(deps, call._id);
 }
 
-/** What the carrier told of a recording: it is fetched at once, for some links die within minutes. */
+/** The carrier reported a recording: it is fetched at once, for some links die within minutes. */
 export async function recordingReported(
   deps: Clocked & RecordingStore,
   ref: string,

@@ -12,7 +12,7 @@ import type { RecordedCall } from "./recordings.repository.ts";
 const MAX_RECORDING_BYTES = 500_000_000;
 
 const AUDIO = /^audio\/[a-z0-9.+-]{1,60}$/;
-/** What storages say of files whose kind nobody told them. */
+/** Content types of storages for files of unknown kind. */
 const UNTOLD: readonly string[] = ["application/octet-stream", "binary/octet-stream", ""];
 const SAME: Record<string, string> = {
   "audio/x-wav": "audio/wav",

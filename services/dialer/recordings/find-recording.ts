@@ -7,7 +7,7 @@ import type { RecordedCall } from "./recordings.repository.ts";
 
 const NO_CALL = "The carrier never named the call.";
 
-/** Asks the carrier for a recording that it did not tell of: its callback may be lost. What it has counts as if it had been told. */
+/** Polls the carrier for an unreported recording: its callback may be lost. A recording found is handled like a reported one. */
 export async function findRecording(
   deps: Clocked & RecordingStore & WithCarriers,
   call: RecordedCall,

@@ -8,15 +8,15 @@ import type { CarrierRecording } from "../carriers/carrier-port.ts";
 /** What a recording is owed next. Pure. */
 export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
 
-/** A talk whose end nobody told of: its recording is asked for this long after it can have ended. */
+/** A conversation without a reported end: its recording is polled this long after it can have ended. */
 const UNREPORTED_MS = 2 * 3_600_000;
-/** The carrier is asked for a recording it did not tell of: so long after the end of the call, then after each look; then it is given up. */
+/** The carrier is polled for an unreported recording: so long after the end of the call, then after each poll; then it is given up. */
 const POLLS_SECONDS = [120, 600, 3600] as const;
-/** A look that can't reach the carrier is made again; it is given up after so many. */
+/** A poll that can't reach the carrier is repeated; it is given up after so many. */
 const MAX_POLL_FAILURES = 20;
-/** One of our own is told of this long after the end of the call: the node that recorded it may have to start anew first. */
+/** Our own recording is reported this long after the end of the call: the node that recorded it may have to restart first. */
 const OWN_PATIENCE_SECONDS = 3600;
-/** One try to fetch may take this long; whoever takes longer counts as gone a little later. */
+/** Time limit of one try to fetch; a node that takes longer counts as gone a little later. */
 export const FETCH_LIMIT_MS = 300_000;
 export const LEASE_MS = 330_000;
 /** The carrier is asked this often; a recording that it does not know is believed gone after the second number. */
@@ -68,7 +68,10 @@ export const expect = (ref: string, now: Date, max_call_seconds: number, own: bo
   }),
 });
 
-/** (none)|wanted|absent, of which the carrier has told nothing yet -> wanted, to be fetched at once; absent where the carrier says that there is none. */
+/**
+ * (none)|wanted|absent, of which the carrier has reported nothing yet -> wanted, to be fetched at once; absent where the carrier says that there
+ * is none.
+ */
 export const reported = (
   ref: string,
   call_id: string,
@@ -95,7 +98,7 @@ export const reported = (
 
 const untold = (ref: string) => ({ ...at(ref, "wanted"), "recording.recording_id": null });
 
-/** wanted: the call is over, so that the carrier is asked for its recording, should it not tell of it soon; one of our own is waited for. May be repeated. */
+/** wanted: the call is over: the carrier is polled for its recording unless it reports it soon; one of our own is waited for. Idempotent. */
 export const callOver = (ref: string, now: Date, own: boolean): Transition => ({
   filter: { ...untold(ref), "recording.looks": null },
   update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : POLLS_SECONDS[0]) }),
@@ -114,7 +117,7 @@ export const ownStored = (
   update: set({ state: "stored", own: true, ...kept, channels: 2, tries: 0, due_at: now }, "error"),
 });
 
-/** wanted: the carrier was asked and has none yet: the next look, or, after the last one, the end of it. `due_at` as it was taken. */
+/** wanted: the carrier was asked and has none yet: the next poll, or, after the last one, the end of it. `due_at` as it was taken. */
 export const notFound = (ref: string, due_at: Date, looks: number, now: Date): Transition => ({
   filter: { ...untold(ref), "recording.due_at": due_at },
   update: set({ looks: looks + 1, tries: 0, due_at: plusSeconds(now, POLLS_SECONDS[looks + 1] ?? 0) }),
@@ -130,13 +133,13 @@ export const pollFailed = (ref: string, due_at: Date, tries: number, reason: str
   }),
 });
 
-/** wanted -> absent: nobody ever told of it, or it could not be begun. */
+/** wanted -> absent: it was never reported, or it could not be begun. */
 export const absent = (ref: string, error: string, now: Date): Transition => ({
   filter: untold(ref),
   update: set({ state: "absent", error, due_at: now }),
 });
 
-/** wanted|fetching -> fetching: this try is ours until `lease_until`, which is how its other moves know it. */
+/** wanted|fetching -> fetching: this try is ours until `lease_until`, by which its other transitions know it. */
 export const beginFetch = (ref: string, lease_until: Date): Transition => ({
   filter: { ...at(ref, "wanted", "fetching"), "recording.due_at": lease_until },
   update: { ...set({ state: "fetching" }), $inc: { "recording.tries": 1 } },
@@ -201,7 +204,7 @@ export const uploadFailed = (ref: string, tries: number, reason: string, now: Da
   },
 });
 
-/** stored -> wanted: the folder has it no more (another machine's), so it is fetched anew; one of our own is nowhere else: failed. */
+/** stored -> wanted: the folder has it no more (another host's), so it is fetched anew; one of our own is nowhere else: failed. */
 export const lost = (ref: string, now: Date, own: boolean): Transition => ({
   filter: at(ref, "stored"),
   update: own
@@ -215,13 +218,13 @@ export const addressReported = (ref: string, known: boolean): Transition => ({
   update: set({ told: known }),
 });
 
-/** Nothing is owed: it is not looked at again. `due_at` as it was taken. */
+/** Nothing is owed: it is polled no more. `due_at` as it was taken. */
 export const done = (ref: string, due_at: Date): Transition => ({
   filter: { _id: ref, "recording.due_at": due_at },
   update: { $unset: { "recording.due_at": 1 } },
 });
 
-/** Back in line at once, after a step that worked. `due_at` as it was taken. */
+/** Due again at once, after a step that worked. `due_at` as it was taken. */
 export const proceed = (ref: string, due_at: Date, now: Date): Transition => ({
   filter: { _id: ref, "recording.due_at": due_at },
   update: set({ due_at: now }),

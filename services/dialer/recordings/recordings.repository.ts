@@ -8,7 +8,7 @@ export type RecordedCall = CallDoc & { recording: NonNullable<CallDoc["recording
 
 /** Reads and writes of `calls` as far as recordings go. */
 export interface Recordings {
-  /** The one way in which a call is moved. */
+  /** The one way in which a call makes a transition. */
   apply(move: Transition): Promise<CallDoc | null>;
   /** Takes the call whose recording waits longest and keeps others off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<RecordedCall | null>;

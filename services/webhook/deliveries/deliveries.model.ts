@@ -2,7 +2,10 @@ import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { DeliveryRecord, DeliveryState, ListedDelivery } from "../../../shared/contracts/webhook.ts";
 
-/** A report on its way. `_id` is the webhook-id, stable over all tries; `body` the exact bytes, written once. `next_try_at` is absent once it is over. */
+/**
+ * A webhook event on its way. `_id` is the webhook-id, stable over all tries; `body` the exact bytes, written once. `next_try_at` is absent once
+ * it is over.
+ */
 export interface DeliveryDoc {
   _id: string;
   lead_id: string;
@@ -43,7 +46,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
   SCHEMA_OPTIONS,
 );
 const NEWEST = { created_at: -1, _id: -1 } as const;
-// By host first: what one host has due costs nothing to those who look for another's.
+// By host first: what one host has due costs nothing to reads of another's.
 deliverySchema.index(
   { host: 1, next_try_at: 1 },
   { name: "due_by_host", partialFilterExpression: { next_try_at: { $exists: true } } },

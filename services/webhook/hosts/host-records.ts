@@ -3,7 +3,7 @@ import type { Clock } from "../../../shared/time/clock.ts";
 import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 
-/** Hosts remembered by each record; those forgotten get a fresh start. */
+/** Hosts kept by each record; evicted ones get a fresh start. */
 export const MAX_HOSTS = 10_000;
 
 /** A pause that a try began (for how long), or ended; null: neither. */
@@ -18,7 +18,7 @@ export interface HostRecords {
   learn(host: string, result: TryResult): PauseChange;
   /** Ends a pause: the next request shows whether the host is well again. */
   endPause(host: string): void;
-  /** Until when the host is left alone; null: it is not. */
+  /** Until when the host is paused; null: it is not. */
   pausedUntil(host: string): Date | null;
 }
 

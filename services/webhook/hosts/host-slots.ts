@@ -18,7 +18,8 @@ export interface HostSlot {
 }
 
 /**
- * Who may be requested now: requests under way per host and in all, hosts that are paused, and hosts that have deliveries due. All of this process alone:
+ * Hosts that may be requested now: requests under way per host and in all, hosts that are paused, and hosts that have deliveries due. All of this
+ * process alone:
  * several replicas allow as many times the bounds.
  */
 export class HostSlots {

@@ -55,7 +55,10 @@ export const replayDelivery = (d: Pick<DeliveryDoc, "_id" | "try_count" | "state
   update: { $set: { state: "pending", next_try_at: now, tries_before: d.try_count } },
 });
 
-/** pending -> exhausted, of all whose time came before `due_before` and that could not be tried since: their host was left alone, or had too many before them. */
+/**
+ * pending -> exhausted, of all whose time came before `due_before` and that could not be tried since: their host was paused, or had too many
+ * before them.
+ */
 export const giveUp = (due_before: Date, now: Date): DeliveryTransition => ({
   filter: { host: { $gte: "" }, next_try_at: { $lte: due_before }, state: "pending" },
   update: {

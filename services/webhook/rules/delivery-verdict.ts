@@ -28,7 +28,7 @@ export const RETRY_DELAYS_MS = [
   20 * HOUR,
   24 * HOUR,
 ] as const;
-/** Spread of a pause, so that a failed receiver is not met by everybody at once. */
+/** Spread of a pause, so that a recovered receiver does not get all deliveries at once. */
 export const RETRY_JITTER = 0.1;
 /** The longest a receiver's Retry-After is obeyed. */
 export const MAX_RETRY_AFTER_MS = 24 * HOUR;

@@ -1,14 +1,17 @@
 import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
 import type { TryResult } from "./delivery-verdict.ts";
 
-/** How a host has been doing: failures in a row, and once there were too many, until when it is left alone (monotonic milliseconds) and how often it was in a row. */
+/**
+ * How a host has been doing: failures in a row, and once there were too many, until when it is paused (monotonic milliseconds) and how often it
+ * was in a row.
+ */
 export interface HostHealth {
   failures: number;
   pauses: number;
   paused_until: number | null;
 }
 
-/** Failures in a row after which a host is left alone. */
+/** Failures in a row after which a host is paused. */
 export const FAILURES_TO_PAUSE = 5;
 /** The first pause; each further one without a success between is twice as long, up to the longest. */
 export const FIRST_PAUSE_MS = 5000;
@@ -20,7 +23,10 @@ const TIMED_OUT = 408;
 const TOO_MANY = 429;
 const SERVER_FAULT = 500;
 
-/** Whether the host itself is unwell: no answer, an overload or a fault of the server. A 404 is the fault of one address, and a refused address was never asked. */
+/**
+ * Whether the host itself is unwell: no answer, an overload or a server error. A 404 concerns one address only, and a refused address was never
+ * asked.
+ */
 export function isHostFailure(result: TryResult): boolean {
   if (result.status === null) return !result.refused;
   return result.status >= SERVER_FAULT || result.status === TOO_MANY || result.status === TIMED_OUT;
@@ -33,7 +39,7 @@ export function allowedRequests(health: HostHealth | null, cap: number, nowMs: n
 }
 
 /**
- * What a try says of its host; null: it is well, which any answer but a fault of the server proves.
+ * What a try shows of its host; null: it is well, which any answer but a server error proves.
  * The failures of requests that were under way when the pause began say nothing new. A Retry-After makes the pause longer, up to the longest.
  */
 export function healthAfter(

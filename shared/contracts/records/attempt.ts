@@ -1,6 +1,6 @@
 import { IsoTime, Json, Nullable, Strict, Type, type Static } from "../define.ts";
 
-/** Longest summary of a talk, in characters. */
+/** Longest summary of a conversation, in characters. */
 export const MAX_SUMMARY_CHARS = 2000;
 
 /** How the carrier's side of an attempt ended, in our words, whichever carrier it was. */
@@ -13,7 +13,7 @@ export const CARRIER_ENDS = [
   "canceled",
   "time_limit",
   /** The carrier refused the number itself. */ "invalid_number",
-  /** The request was sent and nobody can tell whether the phone rang. */ "unknown",
+  /** The request was sent; whether the phone rang is unknown. */ "unknown",
   /** Ended before any carrier was asked. */ "not_dialled",
 ] as const;
 export type CarrierEnd = (typeof CARRIER_ENDS)[number];
@@ -22,19 +22,19 @@ export type CarrierEnd = (typeof CARRIER_ENDS)[number];
 export const ENDED_BY = ["agent", "customer", "timeout", "error"] as const;
 export type EndedBy = (typeof ENDED_BY)[number];
 
-/** What the conversation knows of its talk. `decided` is the template's own outcome word, when one was reached. */
+/** The conversation's own facts. `decided` is the template's own outcome word, when one was reached. */
 export const ConversationFacts = Type.Object({
   decided: Nullable(Type.String()),
   ended_by: Type.Enum([...ENDED_BY]),
-  /** Times the customer said or keyed something. */
+  /** Caller turns, by speech or DTMF. */
   user_turns: Type.Integer({ minimum: 0 }),
-  /** True when the talk ended because the customer stayed silent. */
+  /** True when the conversation ended because the customer stayed silent. */
   idle_out: Type.Boolean(),
-  /** True when the talk ran into its maximal length. */
+  /** True when the conversation reached its maximal length. */
   time_limit: Type.Boolean(),
-  /** True when a machine answered. */
+  /** True when voicemail answered. */
   machine: Type.Boolean(),
-  /** True when a message was left on the machine. */
+  /** True when a message was left on voicemail. */
   message_left: Type.Boolean(),
   transcription: Type.Array(Type.Object({ role: Type.Enum(["user", "assistant"]), content: Type.String() })),
   node_traversal: Type.Array(Type.String()),
@@ -43,11 +43,11 @@ export const ConversationFacts = Type.Object({
 });
 export type ConversationFacts = Static<typeof ConversationFacts>;
 
-/** What a model made of a talk after it: the template's scores by name, a summary, and what went wrong on the way. */
+/** A model's evaluation after the conversation: the template's scores by name, a summary, and the errors on the way. */
 export const Evaluation = Type.Object({
   trace_scores: Type.Record(Type.String({ maxLength: 64 }), Type.Number()),
   summary: Nullable(Type.String({ maxLength: MAX_SUMMARY_CHARS })),
-  /** One `{code: "EVALUATION_FAILED", reason, evaluator?}` for each answer that is missing; never a word of the talk. */
+  /** One `{code: "EVALUATION_FAILED", reason, evaluator?}` for each answer that is missing; never a word of the conversation. */
   errors: Type.Array(Json, { maxItems: 50 }),
 });
 export type Evaluation = Static<typeof Evaluation>;
@@ -61,11 +61,11 @@ export const AttemptFacts = Type.Object({
   ended_at: Nullable(IsoTime),
   machine: Type.Boolean(),
   talk: Nullable(ConversationFacts),
-  /** What a model made of the talk, where that was known in time; what comes later is annotated. */
+  /** The evaluation, where it was finished in time; a later one is annotated. */
   evaluation: Type.Optional(Evaluation),
   /** Why nothing was dialled: one of the closed outcomes. */
   dropped_as: Nullable(Type.Enum(["PRECHECK_FAILED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE"])),
-  /** Free-form fault for metaData.errors; never a secret. */
+  /** Free-form error for metaData.errors; never a secret. */
   error: Nullable(Json),
   pre_check_results: Type.Array(Json),
 });

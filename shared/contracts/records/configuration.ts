@@ -7,7 +7,9 @@ export type Provider = (typeof PROVIDERS)[number];
 /** A provider word as it travels. */
 export const ProviderEnum = Type.Enum([...PROVIDERS]);
 
-/** What is done when a machine answers: the call ends, the template's message is left after the beep, or the talk goes on as if it were a person. */
+/**
+ * What happens when voicemail answers: the call ends, the template's message is left after the beep, or the conversation goes on as with a person.
+ */
 export const VOICEMAIL_ACTIONS = ["hangup", "leave_message", "continue"] as const;
 export type VoicemailAction = (typeof VOICEMAIL_ACTIONS)[number];
 /** One of them as it travels. */
@@ -40,15 +42,15 @@ const otherFields = {
   inbound_block_action: Type.Enum(["REJECT", "REDIRECT"]),
   inbound_redirect_number: E164,
   inbound_block_message: Text(1000),
-  /** Told of finished inbound leads: what reporting_webhook_url is for a pushed one. */
+  /** Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
   inbound_webhook_url: Text(2000),
-  /** Calls of one caller that are taken in a sliding window of so many seconds. */
+  /** Inbound calls accepted from one caller in a sliding window of so many seconds. */
   inbound_max_calls_per_caller: Type.Integer({ minimum: 1, maximum: 10_000 }),
   inbound_caller_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
-  /** Calls are recorded; what is done when a machine answers. */
+  /** Whether calls are recorded; what happens when voicemail answers. */
   record_calls: Type.Boolean(),
   voicemail_action: VoicemailActionEnum,
-  /** How talks are held where the template names no engine; absent: the deployment's. */
+  /** The engine of conversations where the template names none; absent: the deployment's. */
   engine: EngineEnum,
   enforce_blacklist: Type.Boolean(),
   rate_limit_enabled: Type.Boolean(),

@@ -8,21 +8,21 @@ export const GATES = [
   /** Its template exists. */ "template",
   /** It is younger than the template's max_age_seconds. */ "expiry",
   /** Its due time has come. */ "due",
-  /** Nobody paused the deployment. */ "deployment",
-  /** Nobody paused its merchant. */ "merchant",
+  /** The deployment is not paused. */ "deployment",
+  /** Its merchant is not paused. */ "merchant",
   /** Its template is switched on. */ "template_active",
   /** Its template has a configuration. */ "configuration",
   /** The configuration's enable_calling. */ "calling_enabled",
   /** The calling window is open, long enough to ring. */ "window",
   /** The number is not on the blacklist, or the blacklist is not enforced. */ "blacklist",
   /** A number in the callee's country exists, where international calls are off. */ "international",
-  /** A line of a usable number is free. */ "line",
+  /** A slot of a usable number is free. */ "line",
   /** The configuration's rate limit has room. */ "rate_limit",
   /** The carrier account's calls per second have room, and the carrier takes calls. */ "carrier_limit",
 ] as const;
 export type GateName = (typeof GATES)[number];
 
-/** One gate as it was judged. `until`: from when it may let the lead through; null: it does, or nobody can tell. */
+/** One gate's verdict. `until`: from when it may let the lead through; null: it does already, or the time is unknown. */
 export const Gate = Type.Object({
   gate: Type.Enum([...GATES]),
   verdict: Type.Enum(["pass", "hold", "drop", "not_judged"]),
@@ -39,7 +39,7 @@ export const Explanation = Type.Object({
   at: IsoTime,
   status: Type.Enum([...LEAD_STATUSES]),
   eligible: Type.Boolean(),
-  /** The first instant at which, as things stand, no gate holds it; null: somebody must act first, or it will not be called. */
+  /** The first instant at which, as things stand, every gate passes; null: a person must act first, or the lead will not be called. */
   next_eligible_at: Nullable(IsoTime),
   summary: Type.String(),
   gates: Type.Array(Gate),

@@ -4,7 +4,7 @@ import { Nullable, Strict, Type, type Static } from "../define.ts";
 export const ROLES = ["admin", "reseller", "merchant", "user"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Who asks: always an explicit parameter `by`, never something in ctx.meta. Admins have no scope; resellers no merchant. */
+/** The caller of an action: always an explicit parameter `by`, never something in ctx.meta. Admins have no scope; resellers no merchant. */
 export const By = Strict({
   kind: Type.Enum(["user", "s2s"]),
   id: Type.String(),

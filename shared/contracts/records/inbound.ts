@@ -1,26 +1,29 @@
 import { IsoTime, Nullable, Type, Uuid, type Static } from "../define.ts";
 import { ProviderEnum } from "./configuration.ts";
 
-/** What became of a call to one of our numbers. */
+/** Verdict on an inbound call. */
 export const INBOUND_VERDICTS = ["ACCEPTED", "REJECTED", "REDIRECTED"] as const;
 export type InboundVerdict = (typeof INBOUND_VERDICTS)[number];
 /** One of them as it travels. */
 export const InboundVerdictEnum = Type.Enum([...INBOUND_VERDICTS]);
 
-/** Why a call was blocked, in the order in which it is judged. */
+/** Why an inbound call was blocked, in the order of the gates. */
 export const BLOCK_REASONS = [
-  /** The number that was called is none of ours, or switched off. */ "unknown_number",
-  /** Its owner has no template that could take the call. */ "no_template",
+  /** The called number is none of ours, or disabled. */ "unknown_number",
+  /** Its owner has no template for inbound calls. */ "no_template",
   /** The template is switched off. */ "template_inactive",
   /** The configuration's enable_inbound is off, or there is no configuration. */ "inbound_disabled",
   /** Outside the inbound hours. */ "outside_window",
   /** The caller is on the blacklist. */ "blacklisted",
-  /** The caller has had as many calls taken as a window allows. */ "rate_limited",
-  /** The call was to be taken, and a part of the service was out of reach. */ "unavailable",
+  /** The caller used up the calls that a window allows. */ "rate_limited",
+  /** The call was to be accepted, and a part of the service was unreachable. */ "unavailable",
 ] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
-/** A call to one of our numbers. Times ISO. Nulls: the caller withheld the number; the called number is nobody's; the call was not accepted (lead_id); not judged yet (verdict). */
+/**
+ * An inbound call. Times ISO. Nulls: the caller withheld the number; the called number has no owner; the call was not accepted (lead_id); no
+ * verdict yet (verdict).
+ */
 export const InboundCallRecord = Type.Object({
   id: Uuid,
   provider: ProviderEnum,

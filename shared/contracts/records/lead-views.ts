@@ -13,7 +13,7 @@ export const PushOutcome = Type.Object({
 });
 export type PushOutcome = Static<typeof PushOutcome>;
 
-/** Who recorded a fact. */
+/** The service that recorded a fact. */
 export const TIMELINE_SOURCES = ["leads", "dialer", "carrier", "conversation", "webhook"] as const;
 
 /** One recorded fact of a lead. */

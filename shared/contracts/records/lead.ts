@@ -55,11 +55,11 @@ export const LeadSummary = Type.Object({
 });
 export type LeadSummary = Static<typeof LeadSummary>;
 
-/** Why a waiting lead was put off by itself: since when, until when. */
+/** Why a waiting lead is deferred: since when, until when. */
 export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime });
 export type Held = Static<typeof Held>;
 
-/** A lead as explain sees it, waiting or not. */
+/** A lead as explain returns it, waiting or not. */
 export const WaitingLead = Type.Object({
   lead_id: Uuid,
   status: Type.Enum([...LEAD_STATUSES]),
@@ -79,7 +79,7 @@ export const WaitingLead = Type.Object({
 export type WaitingLead = Static<typeof WaitingLead>;
 
 /** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
- *  lead with a configuration of its own. The name says nothing; ask the fields beside it. */
+ *  lead with a configuration of its own. The name is opaque; read the fields beside it. */
 export const QueueHead = Type.Object({
   queue: Type.String(),
   template_id: Uuid,
@@ -91,7 +91,7 @@ export const QueueHead = Type.Object({
 });
 export type QueueHead = Static<typeof QueueHead>;
 
-/** What the scheduler is told of a lead that is due. */
+/** What the scheduler gets of a lead that is due. */
 export const DueLead = Type.Object({
   lead_id: Uuid,
   queue: Type.Optional(Type.String()),
@@ -131,7 +131,7 @@ export const ClaimedLead = Type.Object({
   phone_number: Type.String(),
   payload: Json,
   execution_mode: Type.Enum([...EXECUTION_MODES]),
-  /** Times each pre-check has put this lead off. */
+  /** Times each pre-check has deferred this lead. */
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });
 export type ClaimedLead = Static<typeof ClaimedLead>;

@@ -1,7 +1,7 @@
 import { Strict, Text, Type, type Static } from "../define.ts";
 import { ENGINES } from "../../process/variables.ts";
 
-/** How a talk is held: we do speech around a language model, the carrier does the speech, or one model does all. */
+/** How a conversation runs: a cascaded pipeline, the carrier's text relay, or one realtime model. */
 export type Engine = (typeof ENGINES)[number];
 /** One of them as it travels. */
 export const EngineEnum = Type.Enum([...ENGINES]);
@@ -19,7 +19,7 @@ export const ModelUses = Strict({
   transcription: Type.Optional(ModelUse),
   speech: Type.Optional(ModelUse),
   realtime: Type.Optional(ModelUse),
-  /** The model that judges and sums up after the call; absent: the one of the talk. */
+  /** The model that evaluates and summarises after the call; absent: the conversation's. */
   evaluation: Type.Optional(ModelUse),
 });
 export type ModelUses = Static<typeof ModelUses>;

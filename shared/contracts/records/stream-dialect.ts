@@ -7,8 +7,8 @@ const EventName = Text(64);
 const EventNames = Type.Array(EventName, { maxItems: 16 });
 
 /**
- * How a carrier speaks on its media stream, as data: the adapter of the carrier describes it, the conversation service follows it. Frames are JSON objects with an `event` name.
- * Paths that find nothing give an empty text, or no number.
+ * How a carrier's media stream works, as data: the carrier's adapter describes it, the conversation service follows it. Frames are JSON objects
+ * with an `event` name. Paths that find nothing give an empty text, or no number.
  */
 export const StreamDialect = Strict({
   /** How DTMF goes to the callee: as a message of the stream (`send.dtmf`), by the dialer's command, or as tones in the audio. */
@@ -19,7 +19,10 @@ export const StreamDialect = Strict({
   content_types: Nullable(Strict({ pcmu: Text(64), pcma: Text(64), s16le: Text(64) })),
   /** Frames of the carrier. An event that is not named here is a protocol error. */
   receive: Strict({
-    /** The stream begins. `call_id` null: the stream does not tell the name under which the dialer knows the call. `stream_id`: the first of these that is not empty. */
+    /**
+     * The stream begins. `call_id` null: the stream does not carry the call id that the dialer knows. `stream_id`: the first of these that is not
+     * empty.
+     */
     start: Strict({
       event: EventName,
       call_id: Nullable(Path),

@@ -12,12 +12,12 @@ export const NodeAction = Type.Union([
 ]);
 export type NodeAction = Static<typeof NodeAction>;
 
-/** A function the model may call in a node: it moves the talk on, stores what was said, decides the outcome. */
+/** A function the model may call in a node: it leads to another node, stores what the caller said, or decides the outcome. */
 export const FlowFunction = Strict({
   name: Name,
   description: Text(2000),
   parameters: Type.Optional(Json),
-  /** Node the talk goes to; absent: it stays where it is. */
+  /** Next node; absent: the conversation stays in this one. */
   next_node: Type.Optional(Name),
   /** variable -> name of the argument stored in it. */
   set: Type.Optional(Type.Record(Name, Name)),
@@ -25,14 +25,14 @@ export const FlowFunction = Strict({
   action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http", "send_digits"])),
   /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
   transfer_to: Type.Optional(Text(64)),
-  /** Keys of `send_digits`: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in. */
+  /** DTMF of `send_digits`: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in. */
   digits: Type.Optional(Text(200)),
   /** Request of `http`; url and body may hold {{variables}}. */
   http: Type.Optional(Strict({ method: Type.Enum(["GET", "POST"]), url: Text(2000), body: Type.Optional(Json) })),
 });
 export type FlowFunction = Static<typeof FlowFunction>;
 
-/** What a rule asks for: one variable and one thing about it, or the keys that were just pressed. Patterns stand for the whole value, upper and lower case alike. */
+/** Condition of a rule: one variable and one test of it, or the DTMF just entered. Patterns match the whole value, ignoring case. */
 export const Condition = Strict({
   variable: Type.Optional(Name),
   equals: Type.Optional(Scalar),
@@ -45,32 +45,32 @@ export const Condition = Strict({
 export type Condition = Static<typeof Condition>;
 
 /**
- * A rule of a node, followed without asking the model: looked at on entering, when a function has set variables and when keys came; the first one that leads on wins,
+ * A rule of a node, followed without asking the model: evaluated on entry, when a function sets variables and on DTMF; the first with next_node wins,
  * those without next_node only set. Without `when` it leads on as soon as the node's `say` is said.
  */
 export const Transition = Strict({
   when: Type.Optional(Condition),
   next_node: Type.Optional(Name),
-  /** variable -> text, which may hold {{variables}} and {{digits}}, the keys just pressed. */
+  /** variable -> text, which may hold {{variables}} and {{digits}}, the DTMF just entered. */
   set: Type.Optional(Type.Record(Name, Type.String({ maxLength: 2000 }))),
   outcome: Type.Optional(Name),
 });
 export type Transition = Static<typeof Transition>;
 
-/** How keys are gathered to one entry in a node with `collect: "dtmf"`. */
+/** How DTMF forms one entry in a node with `collect: "dtmf"`. */
 export const KeyCollection = Strict({
-  /** The entry is complete with so many keys; absent: 32. */
+  /** The entry is complete with this many digits; absent: 32. */
   max_digits: Type.Optional(Type.Integer({ minimum: 1, maximum: 32 })),
-  /** The key that ends the entry and is no part of it; absent: #. */
+  /** The digit that ends the entry and is no part of it; absent: #. */
   end_key: Type.Optional(Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "none"])),
-  /** The pause after a key that ends the entry; absent: 3. */
+  /** Seconds of pause after a digit that end the entry; absent: 3. */
   pause_seconds: Type.Optional(Type.Number({ minimum: 0.5, maximum: 30 })),
-  /** What is keyed here is nobody's business: masked in transcript, report and logs. */
+  /** The entry is confidential: masked in transcript, webhook event and logs. */
   secret: Type.Optional(Type.Boolean()),
 });
 export type KeyCollection = Static<typeof KeyCollection>;
 
-/** One step of the talk. */
+/** One node of the conversation. */
 export const FlowNode = Strict({
   name: Name,
   prompt: Type.Optional(Text(8000)),
@@ -101,7 +101,7 @@ const LimitsInput = Strict({
 /** Bounds of a template that names none, in seconds. */
 export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 } as const;
 
-/** A question about a finished talk that a model answers with a number: it stands under the name in trace_scores. */
+/** A question about a finished conversation that a model answers with a number: it stands under the name in trace_scores. */
 export const Evaluator = Strict({
   name: Name,
   question: Text(1000),
@@ -115,7 +115,7 @@ export const Evaluator = Strict({
 });
 export type Evaluator = Static<typeof Evaluator>;
 
-/** Seconds the end of a talk waits for its evaluation where the template says nothing. */
+/** Seconds the end of a conversation waits for its evaluation where the template says nothing. */
 export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
 
 const required = {
@@ -129,18 +129,18 @@ const others = {
   variables: Type.Array(Name, { maxItems: 200 }),
   global_functions: Type.Array(FlowFunction, { maxItems: 32 }),
   greeting: Text(1000),
-  /** Left on a machine where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+  /** Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
   voicemail_message: Text(1000),
   voice: Text(100),
   language: Text(35),
   limits: LimitsInput,
   /** Outcome words that are tried again; absent: the deployment's own list. */
   retry_on: Type.Array(Text(64), { maxItems: 50 }),
-  /** How the talk is held; absent: the configuration's, then the deployment's. */
+  /** The engine of the conversation; absent: the configuration's, then the deployment's. */
   engine: EngineEnum,
   models: ModelUses,
   evaluators: Type.Array(Evaluator, { maxItems: 20 }),
-  /** A few sentences of what came of the talk are written after it. */
+  /** A summary of a few sentences is written after the conversation. */
   summary: Type.Boolean(),
   /** How long the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
   evaluation_wait_seconds: Type.Integer({ minimum: 0, maximum: 30 }),
@@ -161,7 +161,7 @@ export const TemplatePatch = Patch({
 });
 export type TemplatePatch = Static<typeof TemplatePatch>;
 
-/** A template as it is kept and shown: one immutable version. Defaults are filled in. */
+/** A template as it is stored and shown: one immutable version. Defaults are filled in. */
 export const TemplateRecord = Type.Object({
   id: Uuid,
   version: Type.Integer({ minimum: 1 }),

@@ -84,7 +84,7 @@ export function isBetween(record: Answer, from: string, to: string): boolean {
   );
 }
 
-/** A recording of a listing; null while it is still being made: Plivo tells its length (as text, "3000.00000") when it is done. */
+/** A recording of a listing; null while it is still being made: Plivo gives its length (as text, "3000.00000") when it is done. */
 export function recordingIn(record: Answer): CarrierRecording | null {
   const [recording_id, url] = [wordOf(record["recording_id"]), wordOf(record["recording_url"])];
   const ms = Number(record["recording_duration_ms"] ?? Number.NaN);

@@ -11,10 +11,10 @@ import {
 } from "../carrier-port.ts";
 import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangup-causes.ts";
 
-/** The call's name in the query of a recording's address: Plivo's own report of it names the leg only. */
+/** The call's name in the query of a recording's address: Plivo's own callback names the leg only. */
 export const CALL_FIELD = "call";
 
-/** The WebSocket of a talk that carries sound, in the query of the answer's address. */
+/** The WebSocket of a conversation over audio, in the query of the answer's address. */
 export const STREAM_FIELD = "stream";
 
 /** Longest name of a call or recording that is believed. */
@@ -28,7 +28,7 @@ const queryOf = (path: string): Fields => new URLSearchParams(path.split("?").sl
 /** A WebSocket's address as it stands in the query: in letters that no signature can read in two ways. */
 export const streamValue = (url: string): string => Buffer.from(url, "utf8").toString("base64url");
 
-/** The WebSocket that an answer's address names; null: the talk is led by documents. */
+/** The WebSocket that an answer's address names; null: the call is XML-driven. */
 export function streamIn(path: string): string | null {
   const value = queryOf(path).get(STREAM_FIELD);
   return value === null ? null : Buffer.from(value, "base64url").toString("utf8");
@@ -56,7 +56,10 @@ const idOf = (fields: Fields, ...names: string[]): string | null => {
   return id !== undefined && id !== null && ID.test(id) ? id : null;
 };
 
-/** The call by Plivo's names: a placed one goes by its request, the leg has a name of its own; a person's call to us is its leg. VALIDATION_FAILED when there is none. */
+/**
+ * The call by Plivo's names: a placed one goes by its request, the leg has a name of its own; an inbound call goes by its leg. VALIDATION_FAILED
+ * when there is none.
+ */
 function namesOf(fields: Fields, path: string): { call_id: string; leg_id: string | null } {
   const leg = idOf(fields, "CallUUID", "call_uuid");
   const request = idOf(fields, "RequestUUID", "ALegRequestUUID") ?? idOf(queryOf(path), CALL_FIELD);
@@ -70,7 +73,7 @@ function namesOf(fields: Fields, path: string): { call_id: string; leg_id: strin
 
 const VERDICTS: Record<string, AnsweredBy> = { true: "machine", false: "human" };
 
-/** Where the call is, by its CallStatus; nothing for a word we do not know. An end tells of the answer before it, whose own report may be late or lost. */
+/** State of the call by its CallStatus; empty for an unknown word. An end implies the answer before it, whose own callback may be late or lost. */
 function stepsOf(fields: Fields, call_id: string): CallProgress[] {
   const status = (fields.get("CallStatus") ?? "").toLowerCase();
   if (fields.get("Event") === "MachineDetection") return machineOf(fields, call_id);
@@ -80,7 +83,7 @@ function stepsOf(fields: Fields, call_id: string): CallProgress[] {
   if (status === "in-progress") return [{ call_id, at: answered_at, type: "answered" }];
   const name = fields.get("HangupCauseName") ?? fields.get("HangupCause");
   const seconds = wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration"));
-  // a person's call to us ends as "completed" also where nobody answered it
+  // an inbound call ends as "completed" also where it was not answered
   const answered =
     status === "completed" && (answered_at !== null || fields.get("AnswerTime") !== "" || (seconds ?? 0) > 0);
   const hangup = {
@@ -109,7 +112,7 @@ function machineOf(fields: Fields, call_id: string): CallProgress[] {
     : [{ call_id, at: null, type: "machine", verdict: VERDICTS[said.toLowerCase()] ?? "unknown" }];
 }
 
-/** A recording as the Record API tells of it (record_url, recording_id, …), or the Record element (RecordUrl, RecordingID, …). */
+/** A recording as the Record API reports it (record_url, recording_id, …), or the Record element (RecordUrl, RecordingID, …). */
 function recordingOf(fields: Fields): CarrierRecording | null {
   const recording_id = idOf(fields, "recording_id", "RecordingID");
   if (recording_id === null) return null;
@@ -152,7 +155,7 @@ const e164 = (text: string | null): string | null => {
   return digits === undefined ? null : `+${digits}`;
 };
 
-/** A person's call to one of our numbers; null where the callback tells of its end. VALIDATION_FAILED. */
+/** An inbound call; null where the callback reports its end. VALIDATION_FAILED. */
 export function inboundOf(request: SignedRequest): InboundCall | null {
   const fields = fieldsOf(request);
   const { call_id, leg_id } = namesOf(fields, request.path);

@@ -42,7 +42,7 @@ async function dial(rest: PlivoRest, lookup: Lookup, request: DialRequest): Prom
   }
 }
 
-/** Takes a request back that has not rung yet, else ends the call. What is over or unknown is no fault. */
+/** Cancels a request that has not rung yet, else ends the call. A call that is over or unknown is no error. */
 async function hangUp(rest: PlivoRest, lookup: Lookup, call: CallHandle, answered: boolean): Promise<void> {
   const cancel = async (): Promise<void> => rest.remove(`Request/${encodeURIComponent(call.call_id)}/`);
   const end = async (): Promise<void> => onLeg(lookup, call, (leg) => rest.remove(callPath(leg)));
@@ -56,7 +56,7 @@ async function hangUp(rest: PlivoRest, lookup: Lookup, call: CallHandle, answere
   }
 }
 
-/** The number a call is handed to, in digits, and our own, from the signed address that asks for the document. */
+/** The target number of a transfer, in digits, and our own, from the signed address that asks for the document. */
 function transferOf(path: string): { to: string; from: string | null } {
   const query = new URLSearchParams(path.split("?").slice(1).join("?"));
   const [to, from] = [query.get("to") ?? "", query.get("from") ?? ""];
@@ -99,7 +99,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       onLeg(lookup, call, (leg) => rest.post(`${callPath(leg)}DTMF/`, { digits })).catch((error: unknown) =>
         refused("the keys", error),
       ),
-    // the name of the call goes with the address, for Plivo's report names the leg only
+    // the name of the call goes with the address, for Plivo's callback names the leg only
     record: (call, { callback_base, call_ref, limit_seconds }) =>
       onLeg(lookup, call, (leg) =>
         rest.post(`${callPath(leg)}Record/`, {

@@ -20,7 +20,7 @@ export function refused(what: string, error: unknown): never {
   return unreachable(error);
 }
 
-/** Acts on a call's leg. Plivo gives requests and legs the same name as a rule; where it does not, the leg is looked for among the calls under way. */
+/** Acts on a call's leg. Plivo gives requests and legs the same name as a rule; where it does not, the leg is searched among the calls under way. */
 export async function onLeg(
   lookup: Lookup,
   { call_id, leg_id }: CallHandle,

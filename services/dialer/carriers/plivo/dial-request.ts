@@ -4,7 +4,10 @@ import { STREAM_FIELD, streamValue } from "./callbacks.ts";
 /** A number as Plivo takes it: without the plus. */
 export const bare = (number: string): string => number.replace(/^\+/, "");
 
-/** The address asked at the answer. It carries the talk's one-use token, or the WebSocket its sound goes to: Plivo signs addresses whole, so nobody else can name another. */
+/**
+ * The address asked at the answer. It carries the conversation's one-use token, or its audio WebSocket: Plivo signs addresses whole, so no other
+ * party can name another.
+ */
 const answerQuery = ({ kind, token, url }: MediaTarget): string =>
   kind === "audio" ? `${STREAM_FIELD}=${streamValue(url)}` : `media=${encodeURIComponent(token)}`;
 

@@ -5,21 +5,21 @@ import { element, escaped, responseDocument } from "../xml.ts";
 import { recognitionLanguage, speechVoice } from "./voices.ts";
 
 /**
- * A machine's greeting counts as over after this much silence. Its beep is not waited for: the talk hears of the machine when somebody's words are passed on, which may be
- * after the beep, and then nothing would be said until the machine has hung up.
+ * A voicemail greeting counts as over after this much silence. Its beep is not waited for: the conversation learns of the voicemail with the
+ * first speech passed on, which may be after the beep, and then it would say nothing until the voicemail hangs up.
  */
 const GREETING_OVER_MS = 2000;
-/** Plivo takes documents of up to 100 KB; this many characters stay below that however they are written, and nobody listens longer. */
+/** Plivo takes documents of up to 100 KB; this many characters stay below that however they are written, and no caller listens longer. */
 const MAX_SPOKEN_CHARS = 8000;
 /** The voices take this much at once. */
 const MAX_SPEAK_CHARS = 2500;
 /** Bounds of GetInput's executionTimeout, in seconds. */
 const LISTEN_SECONDS = { least: 5, most: 60 };
-/** An entry by keys ends this long after its last one, in seconds, after this many, or with the finishing key. */
+/** An entry of DTMF ends this many seconds after its last digit, after this many digits, or with the finishing digit. */
 const KEYS_END_SECONDS = 3;
 const MAX_KEYS = 32;
 const FINISHING_KEY = "#";
-/** Between two questions whether the talk has thought it over, in seconds: Plivo counts whole ones. */
+/** Between two requests for the conversation's next step, in seconds: Plivo counts whole ones. */
 const THINKING_SECONDS = 1;
 
 /** Where the follow-up is asked for. */
@@ -54,11 +54,11 @@ const hangUp = element("Hangup");
 
 const redirect = (url: string): string => element("Redirect", { method: "POST" }, escaped(url));
 
-/** The address asked next. The number tells a retry of this question from the same answer given again. */
+/** The address asked next. The number distinguishes a retry of this question from the same answer given again. */
 const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string =>
   `${callback_base}/turn/${call_ref}?turn=${turn}`;
 
-/** Says what may be interrupted while it listens already; what may not, before. */
+/** Says interruptible text while it listens, other text before. */
 function listening(reply: XmlTurnReply, next: XmlTurnReply["next"] & { kind: "listen" }, place: Place): string {
   const firmEnd = reply.say.findLastIndex((s) => !s.interruptible) + 1;
   const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) =>
@@ -112,18 +112,18 @@ function insideOf(reply: XmlTurnReply, place: Place): string {
   }
 }
 
-/** What a talk says and does next (https://www.plivo.com/docs/voice/xml/getinput). */
+/** The next step of a conversation (https://www.plivo.com/docs/voice/xml/getinput). */
 export const turnDocument = (reply: XmlTurnReply, place: Place): string =>
   responseDocument(insideOf(bounded(reply), place));
 
-/** Nothing to do: the answer to a report. */
+/** Nothing to do: the answer to a notice. */
 export const emptyDocument = (): string => responseDocument("");
 
 /** Connects the call to another number; `caller_id` null: the caller's own. */
 export const dialDocument = (to: string, caller_id: string | null): string =>
   responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));
 
-/** Turns an inbound call away, with a word of why where there is one. */
+/** Rejects an inbound call, with a reason where there is one. */
 export const rejectDocument = (message: string | null, language: string): string =>
   responseDocument(
     message === null || message.trim() === ""
@@ -132,8 +132,8 @@ export const rejectDocument = (message: string | null, language: string): string
   );
 
 /**
- * Connects the sound of the call, both ways, to our WebSocket; the call ends with it (https://www.plivo.com/docs/voice/xml/the-stream-element). Plivo tells of the stream's
- * own fate besides.
+ * Connects the audio of the call, both ways, to our WebSocket; the call ends with it (https://www.plivo.com/docs/voice/xml/the-stream-element).
+ * Plivo reports the stream's own state besides.
  */
 const streaming = (url: string, { callback_base, call_ref }: Place): string =>
   `${element(
@@ -148,14 +148,14 @@ const streaming = (url: string, { callback_base, call_ref }: Place): string =>
     escaped(url),
   )}${hangUp}`;
 
-/** Takes an answered call to the talk that waits at this WebSocket. */
+/** Connects an answered call to the conversation that waits at this WebSocket. */
 export const streamDocument = (url: string, place: Place): string => responseDocument(streaming(url, place));
 
-/** Takes an inbound call whose talk waits at this WebSocket, for so long at most. */
+/** Accepts an inbound call whose conversation waits at this WebSocket, for so long at most. */
 export const inboundStreamDocument = (url: string, talk_seconds: number, place: Place): string =>
   responseDocument(`${element("Hangup", { schedule: String(talk_seconds) })}${streaming(url, place)}`);
 
-/** Takes an inbound call, for so long at most; `greeting` null: it is asked for as with a call we placed. */
+/** Accepts an inbound call, for so long at most; `greeting` null: it is asked for as with an outbound call. */
 export function connectDocument(
   greeting: XmlTurnReply | null,
   talk_seconds: number,

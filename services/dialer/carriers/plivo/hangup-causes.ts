@@ -18,7 +18,7 @@ const INVALID_DESTINATION = 2000;
 const REJECTED = 3020;
 const SCHEDULED = 6000;
 
-/** What a code alone says of a call that nobody answered. */
+/** The end that a code alone implies for an unanswered call. */
 const CODE_ENDS = new Map<number, CarrierEnd>([
   [1000, "canceled"],
   [3000, "no_answer"],
@@ -26,7 +26,7 @@ const CODE_ENDS = new Map<number, CarrierEnd>([
   [6010, "no_answer"],
 ]);
 
-/** Why a call ended, as Plivo tells it. `status`, `code` null: it gave none. `answered`: somebody had picked up. */
+/** Why a call ended, as Plivo reports it. `status`, `code` null: it gave none. `answered`: the call was answered. */
 export interface Hangup {
   status: string | null;
   code: number | null;

@@ -13,7 +13,7 @@ const MAX_LOOKED_AT = 200;
 const AT_A_TIME = 8;
 /** Plivo keeps whole seconds, by its own clock. */
 const CLOCK_TOLERANCE_MS = 3000;
-/** Requests of this process whose numbers are remembered. */
+/** Requests of this process whose numbers are kept. */
 const MAX_REMEMBERED = 20_000;
 
 /** What was asked for in a dial request. */
@@ -137,7 +137,7 @@ export function createLookup(rest: PlivoRest): Lookup {
   const liveByRequest = async (call_id: string): Promise<SeenCall | undefined> =>
     (await live(rest)).find(({ seen }) => seen.call.call_id === call_id)?.seen;
 
-  /** The one call that this process's request led to; null where there is none, or no telling which. */
+  /** The one call that this process's request led to; null where there is none, or more than one. */
   const byNumbers = async (call_id: string): Promise<CarrierCall | null> => {
     const asked = placed.get(call_id);
     if (!asked) return null;

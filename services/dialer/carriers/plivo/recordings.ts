@@ -4,7 +4,7 @@ import { recordingIn, recordsIn } from "./call-records.ts";
 import { unreachable } from "./commands.ts";
 import { isMissing, type PlivoRest } from "./rest.ts";
 
-/** Recordings of one call that are looked at: there should be one. */
+/** Recordings of one call that are read: there should be one. */
 const MAX_LISTED = 20;
 
 /** Opens a recording; a file that is not there is still being made as long as Plivo knows of it. */
@@ -29,7 +29,7 @@ export async function recordingsOf(rest: PlivoRest, { call_id, leg_id }: CallHan
   const listing = await rest
     .get("Recording/", { call_uuid, limit: String(MAX_LISTED), offset: "0" })
     .catch((error: unknown) => (isMissing(error) ? {} : unreachable(error)));
-  // a filter that is not known is passed over: another call's recording must never be taken for ours
+  // Plivo ignores an unknown filter: another call's recording must never be taken for ours
   return recordsIn(listing)
     .filter((record) => record["call_uuid"] === call_uuid)
     .flatMap((record) => recordingIn(record) ?? []);

@@ -21,7 +21,10 @@ export interface FileAddress {
   ours: boolean;
 }
 
-/** Where a file is fetched from; null: not from there, whoever says so. `api_base`: another origin for all that is Plivo's, a proxy or a simulator. */
+/**
+ * Where a file is fetched from; null: it must not be fetched from there. `api_base`: another origin for all that is Plivo's, a proxy or a
+ * simulator.
+ */
 export function fileAt(address: string, api_base: string | null, redirected: boolean): FileAddress | null {
   if (!URL.canParse(address)) return null;
   const url = new URL(address);

@@ -12,7 +12,7 @@ import {
 } from "../carrier-port.ts";
 import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
 
-/** One event of Telnyx's, as its callback or its list of events tells it. */
+/** One event of Telnyx's, from its callback or its list of events. */
 export interface TelnyxEvent {
   id: string | null;
   type: string;
@@ -82,7 +82,7 @@ function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: stri
   return { end, cause: known === null ? word : `sip ${known}` };
 }
 
-/** What an event says of the call's way; nothing for the many that say nothing of it. Talk seconds are not among it: Telnyx tells only when the call began. */
+/** The step an event reports; empty for the many without one. Duration is not among it: Telnyx gives only the beginning of the call. */
 export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string): CallProgress[] {
   const result = textOf(payload["result"]) ?? "";
   switch (type) {
@@ -119,7 +119,7 @@ const secondsBetween = (from: unknown, to: unknown): number | null => {
   return a === null || b === null ? null : Math.max(0, Math.round((Date.parse(b) - Date.parse(a)) / 1000));
 };
 
-/** The recording an event tells of, null where it tells of none. Its links live ten minutes; the id outlives them. */
+/** The recording an event reports, null without one. Its links live ten minutes; the id outlives them. */
 export function recordingOf({ type, payload }: TelnyxEvent): CarrierRecording | null {
   if (type !== "call.recording.saved" && type !== "call.recording.error") return null;
   const links = [recordOf(payload["recording_urls"]), recordOf(payload["public_recording_urls"])];
@@ -151,7 +151,7 @@ const malformed = (path: string, message: string): never =>
 export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxEvent; call_id: string } {
   const event =
     readEvent(recordOf(parsed(body))["data"]) ?? malformed("data", "must be JSON with an event_type and a payload");
-  // recordings may be told of by their leg alone
+  // recordings may be reported by their leg alone
   const call_id =
     textOf(event.payload["call_control_id"]) ??
     textOf(event.payload["call_leg_id"]) ??
@@ -161,7 +161,7 @@ export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxE
 
 /**
  * False for an event that was meant for another call's address: Telnyx signs the body, not the path, but the body carries the reference that stands in the path. Events without
- * one (a transfer's other leg, calls to our numbers) pass.
+ * one (a transfer's other leg, inbound calls) pass.
  */
 export function isAtItsAddress({ path, body }: Pick<SignedRequest, "path" | "body">): boolean {
   const here = CALL_REF.exec(path.split("?")[0]?.split("/").at(-1) ?? "")?.[0];
@@ -183,7 +183,7 @@ export function translate(request: SignedRequest): Translated {
   };
 }
 
-/** A call to one of our numbers, null for every other event. */
+/** An inbound call, null for every other event. */
 export function inboundOf(request: SignedRequest): InboundCall | null {
   const { event, call_id } = eventOf(request);
   if (event.type !== "call.initiated" || event.payload["direction"] !== "incoming") return null;

@@ -3,7 +3,7 @@ import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import { isOver } from "./refusals.ts";
 import { pathPart, type Rest } from "./rest.ts";
 
-/** What Telnyx can be told to do with a call (https://developers.telnyx.com/api-reference/call-commands). */
+/** Commands to Telnyx about a call (https://developers.telnyx.com/api-reference/call-commands). */
 export type Command = "answer" | "hangup" | "reject" | "send_dtmf" | "speak" | "transfer";
 
 const TOO_MANY_STATUS = 429;
@@ -23,7 +23,7 @@ function refused(what: Command, error: unknown): never {
   return unreachable(error);
 }
 
-/** Tells Telnyx to do something with a call. CALL_REFUSED for its no, DEPENDENCY_DOWN when it can't be reached or is too busy. */
+/** Sends a command about a call. CALL_REFUSED for its no, DEPENDENCY_DOWN when it can't be reached or is too busy. */
 export async function command(
   rest: Rest,
   call_id: string,
@@ -33,7 +33,7 @@ export async function command(
   await rest.post(`/calls/${pathPart(call_id)}/actions/${what}`, body).catch((error: unknown) => refused(what, error));
 }
 
-/** The same for a call that may be over by now, which is no fault. */
+/** The same for a call that may be over by now, which is no error. */
 export async function commandIfLive(
   rest: Rest,
   call_id: string,

@@ -1,11 +1,11 @@
 import type { DialRequest, MediaTarget } from "../carrier-port.ts";
 
-/** Telnyx's bounds; a longer ring or talk is refused. */
+/** Telnyx's bounds; a longer ring or call is refused. */
 const MAX_RING_SECONDS = 600;
 const MIN_TALK_SECONDS = 30;
 const MAX_TALK_SECONDS = 14_400;
 
-/** Telnyx's client_state: base64, told again with every event of the call. */
+/** Telnyx's client_state: base64, repeated with every event of the call. */
 export const stateOf = (text: string): string => Buffer.from(text, "utf8").toString("base64");
 
 /** Where events of a call of ours go. */
@@ -28,7 +28,7 @@ const relayOf = ({ url, language, voice }: MediaTarget) => ({
   },
 });
 
-/** The same with its sound, both ways: the callee's to us, ours to the callee. */
+/** The same with its audio, both ways: the callee's to us, ours to the callee. */
 const streamOf = ({ url }: MediaTarget) => ({
   stream_url: url,
   stream_track: "inbound_track",
@@ -38,14 +38,14 @@ const streamOf = ({ url }: MediaTarget) => ({
   stream_bidirectional_target_legs: "self",
 });
 
-/** Connects the call to its talk at the answer. */
+/** Connects the call to its conversation at the answer. */
 export const talkOf = (media: MediaTarget) => (media.kind === "audio" ? streamOf(media) : relayOf(media));
 
 /** Records the whole call from the answer, both sides apart. */
 export const recordingIf = (record: boolean) =>
   record ? { record: "record-from-answer", record_channels: "dual", record_format: "wav" } : {};
 
-/** The dial request as Telnyx takes it. Verdicts on who answered come as events of their own, so nobody waits for them. */
+/** The dial request as Telnyx takes it. AMD results come as events of their own, so nothing waits for them. */
 export const dialBody = (
   connection_id: string,
   { call_ref, to, from, ring_seconds, talk_seconds, media, record, await_beep, callback_base }: DialRequest,
@@ -58,7 +58,7 @@ export const dialBody = (
   client_state: stateOf(call_ref),
   timeout_secs: Math.min(ring_seconds, MAX_RING_SECONDS),
   time_limit_secs: Math.min(Math.max(talk_seconds, MIN_TALK_SECONDS), MAX_TALK_SECONDS),
-  // "detect" tells human from machine; "greeting_end" tells the end of a machine's greeting too, with a beep or without
+  // "detect" distinguishes human from voicemail; "greeting_end" also reports the end of a voicemail greeting, with a beep or without
   answering_machine_detection: await_beep ? "greeting_end" : "detect",
   ...recordingIf(record),
   ...talkOf(media),

@@ -40,13 +40,13 @@ const SPOKEN: readonly string[] = [
 const DEFAULT_LANGUAGE = "en-US";
 const VOICE = "female";
 
-/** What is to be done once the call is answered. It travels in the call's client_state, so that whoever gets the next event knows it. */
+/** Pending action of an answered call. It travels in the call's client_state, so that the node that receives the next event knows it. */
 const saying = (message: string, language: string): string => JSON.stringify({ say: message, language });
 const handing = (to: string): string => JSON.stringify({ hand_to: to });
 
 /**
- * Acts on an inbound call by commands. A command's id makes a repeat harmless: Telnyx ignores it for the same call. What needs an answered call (speech, a transfer) is told
- * when the event of the answer comes (goOn).
+ * Acts on an inbound call by commands. A command's id makes a repeat harmless: Telnyx ignores it for the same call. What needs an answered call
+ * (speech, a transfer) is sent when the event of the answer comes (goOn).
  */
 export async function answerInbound(rest: Rest, { call_id }: InboundCall, decision: InboundDecision): Promise<void> {
   const answer = (body: Record<string, unknown>): Promise<void> =>
@@ -73,7 +73,7 @@ export async function answerInbound(rest: Rest, { call_id }: InboundCall, decisi
   }
 }
 
-/** Tells an answered call what it was answered for; one that can't do it is ended, so that nobody is left in silence. */
+/** Starts the pending action of an answered call; a call that can't do it is ended, so that the caller is not left in silence. */
 async function carryOut(
   rest: Rest,
   call_id: string,
@@ -88,7 +88,7 @@ async function carryOut(
   }
 }
 
-/** Goes on with a call that was answered to be turned away or handed over, when its events say that it is time. */
+/** Continues a call that was answered to be rejected or transferred, when its events allow it. */
 export async function continueInbound(rest: Rest, request: SignedRequest): Promise<void> {
   const { event, call_id } = eventOf(request);
   if (event.type !== "call.answered" && event.type !== "call.speak.ended") return;

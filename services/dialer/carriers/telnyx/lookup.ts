@@ -8,11 +8,11 @@ import { pathPart, type Rest } from "./rest.ts";
 const PAGE_SIZE = 250;
 /** A call has a dozen events; one pair of numbers few calls in two minutes. */
 const MAX_EVENT_PAGES = 3;
-/** The connection's live calls are looked through this far. */
+/** The connection's live calls are searched this far. */
 const MAX_ACTIVE_PAGES = 20;
-/** Calls of one reference that are looked at: there should be one. */
+/** Calls of one reference that are read: there should be one. */
 const MAX_FOUND = 5;
-/** Where the raw event lies in an entry's metadata is not documented: it is looked for this deep. */
+/** Where the raw event lies in an entry's metadata is not documented: it is searched this deep. */
 const MAX_DEPTH = 4;
 /** Between Telnyx's clock and ours. */
 const CLOCK_TOLERANCE_MS = 3000;
@@ -110,7 +110,7 @@ function callOf(call_id: string, shown: Record<string, unknown>, events: TelnyxE
   };
 }
 
-/** The call as Telnyx shows it, with what its events tell of its way; null: unknown there (it is kept ten minutes after its end). */
+/** The call as Telnyx shows it, with the steps its events report; null: unknown there (it is kept ten minutes after its end). */
 export async function fetchCall(rest: Rest, call_id: string): Promise<CarrierCall | null> {
   let shown: Record<string, unknown>;
   try {
@@ -136,7 +136,7 @@ export interface Sought {
   since: Date;
 }
 
-/** The calls that carry our reference: told of by events in the last day, or live on the connection. */
+/** The calls that carry our reference: in events of the last day, or live on the connection. */
 export async function findCalls(
   rest: Rest,
   connection_id: string,

@@ -14,7 +14,7 @@ const STORE_HOST = /^(?:[a-z0-9-]+\.)*s3(?:[.-][a-z0-9-]+)*\.amazonaws\.com$/;
 const DEAD: readonly number[] = [400, 401, 403, 404, 410];
 const MAX_REDIRECTS = 3;
 const REDIRECT = 3;
-/** Recordings of one call that are looked at: there should be one. */
+/** Recordings of one call that are read: there should be one. */
 const MAX_LISTED = 20;
 
 /** True for a link that may be followed at all: the API's own origin, Telnyx's hosts and its store, these by https. Pure. */
@@ -102,7 +102,7 @@ export async function recordingsOf(rest: Rest, call_id: string): Promise<Carrier
     .map(recordOf)
     .flatMap((shown) => {
       const [recording_id, url, ms] = [textOf(shown["id"]), linkOf(shown["download_urls"]), shown["duration_millis"]];
-      // a filter that is not known is passed over: another call's recording must never be taken for ours
+      // Telnyx ignores an unknown filter: another call's recording must never be taken for ours
       if (
         recording_id === null ||
         url === null ||

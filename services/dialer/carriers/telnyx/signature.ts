@@ -3,7 +3,7 @@ import type { SignedRequest } from "../carrier-port.ts";
 
 const SIGNATURE_HEADER = "telnyx-signature-ed25519";
 const TIME_HEADER = "telnyx-timestamp";
-/** A callback signed longer ago, or further ahead, is refused: what was overheard can't be sent again later. Within it, repeats are told by their event's id. */
+/** A callback signed longer ago, or further ahead, is refused: this prevents replay. Within it, the event's id identifies repeats. */
 const TOLERANCE_SECONDS = 300;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

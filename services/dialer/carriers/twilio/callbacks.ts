@@ -76,7 +76,7 @@ export function callIdOf(form: URLSearchParams): string {
   return call_id;
 }
 
-/** Detection's word as steps. With DetectMessageEnd the verdict on a machine comes when its greeting is over. */
+/** The AMD result as steps. With DetectMessageEnd it comes when the voicemail greeting is over. */
 function detected(form: URLSearchParams, call_id: string): CallProgress[] {
   const word = form.get("AnsweredBy");
   const verdict = answeredBy(word);
@@ -104,7 +104,7 @@ function recordingOf(form: URLSearchParams): CarrierRecording | null {
   };
 }
 
-/** A status, machine detection, recording, or end of relay or stream callback in our words. */
+/** Translates a status, AMD, recording, or end of relay or stream callback. */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {
   const form = formOf(request);
   const call_id = callIdOf(form);
@@ -114,10 +114,10 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
     sip: form.get("SipResponseCode"),
     seconds: wholeOf(form.get("CallDuration")),
   });
-  // of a call to us nobody may report the end but its own documents: a number need not have a status address
+  // only the documents of an inbound call report its end: a number need not have a status address
   if (kind === "relay-end" || kind === "stream") {
     const ended = step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [];
-    // a stream that ends while the call goes on: after the talk, or because it could not be connected
+    // a stream that ends while the call goes on: after the conversation, or because it could not be connected
     return {
       ...bareTranslation(call_id),
       progress:

@@ -8,10 +8,13 @@ const MAX_DOCUMENT_CHARS = 4000;
 /** Ends the call. */
 export const hangUpDocument = (): string => responseDocument(element("Hangup"));
 
-/** Nothing to do: the answer to a report. */
+/** Nothing to do: the answer to a notice. */
 export const emptyDocument = (): string => responseDocument("");
 
-/** What the relay needs to know. `action`: asked when the relay is over, for what comes next. `record_to`: the call is recorded, both sides apart, and the end of that told there. */
+/**
+ * Settings of the relay. `action`: asked when the relay is over, for what comes next. `record_to`: the call is recorded in two channels, and this
+ * address gets the end of it.
+ */
 export interface RelayOptions {
   url: string;
   action: string;
@@ -58,7 +61,10 @@ export function relayDocument({ url, action, language, voice, record_to = null }
   );
 }
 
-/** Connects the sound of the answered call, both ways, to our WebSocket (https://www.twilio.com/docs/voice/twiml/stream#bidirectional-media-streams). The address takes no query. */
+/**
+ * Connects the audio of the answered call, both ways, to our WebSocket
+ * (https://www.twilio.com/docs/voice/twiml/stream#bidirectional-media-streams). The address takes no query.
+ */
 export const streamDocument = ({
   url,
   action,
@@ -71,7 +77,7 @@ export const streamDocument = ({
     ),
   );
 
-/** Connects the answered call to its talk; `at` gives the addresses of callbacks. */
+/** Connects the answered call to its conversation; `at` gives the addresses of callbacks. */
 export const talkDocument = (
   media: MediaTarget,
   at: (kind: "relay-end" | "stream") => string,

@@ -12,7 +12,7 @@ const NO_NUMBER = new Set(["+266696687", "+7378742833", "+2562533", "+8656696", 
 export const callerOf = (from: string | null): string | null =>
   from !== null && E164.test(from) && !NO_NUMBER.has(from) ? from : null;
 
-/** Reads the voice webhook of one of our numbers; null for a call of ours. */
+/** Reads the voice webhook of one of our numbers; null for an outbound call. */
 export function readInbound(request: SignedRequest): InboundCall | null {
   const form = formOf(request);
   const call_id = callIdOf(form);
@@ -25,11 +25,11 @@ export function readInbound(request: SignedRequest): InboundCall | null {
   return { call_id, leg_id: null, from: callerOf(form.get("From")), to };
 }
 
-/** What Twilio is answered about a call to one of our numbers. */
+/** The answer to Twilio about an inbound call. */
 export function inboundDocument(decision: InboundDecision): string {
   switch (decision.kind) {
     case "reject": {
-      // a rejected call is not answered and costs nothing; one that is told something is
+      // a rejected call is not answered and costs nothing; one that hears a message is
       if (decision.message === null) return responseDocument(element("Reject"));
       return responseDocument(
         element("Say", { language: decision.language }, escaped(decision.message)) + element("Hangup"),

@@ -5,7 +5,7 @@ import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type { CallProgress, CarrierCall } from "../carrier-port.ts";
 import { answeredBy, stepOf } from "./callbacks.ts";
 
-/** Calls looked at in a search; the newest come first, and one pair of numbers makes few in two minutes. */
+/** Calls read in a search; the newest come first, and one pair of numbers makes few in two minutes. */
 const MAX_FOUND = 50;
 /** Twilio keeps whole seconds, by its own clock. */
 const CLOCK_TOLERANCE_MS = 3000;
@@ -24,7 +24,7 @@ export const wholeOf = (text: string | null | undefined): number | null =>
 const isoOf = (date: Date | null | undefined): string | null =>
   date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null;
 
-/** Twilio's call resource in our words. The moment of the answer is the end less the talk time: the resource has no other. */
+/** Twilio's call resource in our words. The answer time is the end less the duration: the resource has no other. */
 function callOf(c: CallInstance): CarrierCall {
   const seconds = wholeOf(c.duration);
   const step = stepOf(c.status, isoOf(c.endTime), c.sid, { sip: null, seconds });

@@ -7,14 +7,14 @@ import { movedTo, type RestOptions } from "./rest.ts";
 
 /** Twilio's API, where recordings are asked for with the account's credentials. */
 const API_ORIGIN = "https://api.twilio.com";
-/** Where Twilio may send us on to for the file itself; nobody there is given credentials. */
+/** Hosts to which Twilio may redirect for the file itself; they get no credentials. */
 const FILE_HOSTS = [".twilio.com", ".twiliocdn.com", ".amazonaws.com"];
 const MAX_HOPS = 3;
 /** How long Twilio may take to begin its answer; the body's own pace is the reader's to bound. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const NOT_FOUND_STATUS = 404;
 const AUDIO = "audio/x-wav";
-/** Recordings of one call that are looked at: there should be one. */
+/** Recordings of one call that are read: there should be one. */
 const MAX_LISTED = 20;
 
 /** A recording's own address, from which its files are made by their endings. */
@@ -39,7 +39,7 @@ export function fileAddress(options: RestOptions, url: string, ending: ".wav" | 
   );
 }
 
-/** Asks with the account's credentials; where Twilio sends us on, without them and only to its own stores of files. */
+/** Asks with the account's credentials; follows a redirect without them and only to Twilio's own file stores. */
 const ask = (options: RestOptions, first: URL): Promise<Response> =>
   headWithin(ANSWER_TIMEOUT_MS, async (signal) => {
     let [url, headers]: [URL, Record<string, string>] = [

@@ -11,7 +11,7 @@ export interface RestOptions {
   api_base: string | null;
 }
 
-/** Sockets: more than the dialer ever has requests in flight, so that none waits in line past its intent's deadline. */
+/** Sockets: more than the dialer ever has requests in flight, so that none queues past its intent's deadline. */
 const MAX_SOCKETS = 640;
 
 /** The same address at another origin, for a proxy or a simulator. */

@@ -57,7 +57,7 @@ export function createPreCheckClient(policy: AddressPolicy, clock: Clock): PreCh
     connectionsPerHost: CONNECTIONS_PER_HOST,
   });
   const askOnce = async (outgoing: Outgoing, { timeout_ms, json }: Patience, signal: AbortSignal): Promise<Answer> => {
-    // one byte more than is allowed tells a body that is too large
+    // one byte more than is allowed reveals a body that is too large
     const read = json ? { firstBytes: MAX_ANSWER_BYTES + 1 } : "nothing";
     const answer = await egress.send({ ...outgoing, timeoutMs: timeout_ms, read }, signal);
     if ("failure" in answer) return { http_status: null, fault: reasonOf(answer, timeout_ms) };

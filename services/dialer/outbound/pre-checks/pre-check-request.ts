@@ -9,7 +9,7 @@ export interface Outgoing {
   body: string | null;
 }
 
-/** Headers that belong to the connection, not to whoever configured the check. */
+/** Headers that belong to the connection, not to the configuration of the check. */
 const OURS = new Set([
   "host",
   "connection",

@@ -102,7 +102,7 @@ export function judge(check: PreCheck, answer: Answer): Judgement {
   return { status: "passed", http_status, exported, detail: null };
 }
 
-/** What a judged check means for the attempt: on with it, no call at all, or the lead put off. Putting off has an end. */
+/** What a judged check means for the attempt: it goes on, ends without a call, or the lead is deferred. Deferrals are limited. */
 export function whatNext(check: PreCheck, status: Judgement["status"], defers: number): "go_on" | "abort" | "defer" {
   if (status === "passed") return "go_on";
   if (status === "failed") return "abort";

@@ -32,7 +32,7 @@ interface CheckTime {
   end(): void;
 }
 
-/** Renews the lead's lease while other people's servers are waited for. */
+/** Renews the lead's lease while the clients' servers are waited for. */
 function startCheckTime({ clock, env, log, peers, draining }: PreCheckDeps, order: DialJob): CheckTime {
   const { lead_id, claim_no } = order;
   const lost = new AbortController();
@@ -127,7 +127,7 @@ const deferred = (
 
 /**
  * The configuration's pre-checks in order: requests to servers that the client named, whose answers decide whether the phone rings and may add to the payload.
- * They may be asked again for the same lead (after a crash, or in a later attempt), so they should only look things up.
+ * They may be asked again for the same lead (after a crash, or in a later attempt), so they should be read-only.
  */
 export async function runPreChecks(deps: PreCheckDeps, order: DialJob): Promise<Checked | EarlyStop> {
   const checks = order.pre_checks.map(preCheckOf);
