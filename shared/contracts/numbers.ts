@@ -118,9 +118,8 @@ export const numbers = {
       }),
       Type.Object({ kept: Type.Array(Type.Boolean()) }),
     ),
-    /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not; "wait" or "never"), and how
-     *  many of their slots are free now;
-     *  `country`: only numbers of that country (ISO). */
+    /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not; 0 means "never" instead of
+     *  "wait"), and how many of their slots are free now; `country`: only numbers of that country (ISO). */
     availability: action(
       Strict({
         reseller_id: Text(64),
