@@ -30,8 +30,8 @@ export interface RecordingSettings {
 /** The stores that the settings name. */
 export const recordingStores = (
   { dir, upload, bucket, s3: how }: RecordingSettings,
-  ground: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> },
+  deps: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> },
 ): RecordingStores => {
   const cloud = bucket === undefined ? null : s3({ bucket, ...how });
-  return { local: localFolder({ dir, ...ground }), cloud, upload: upload && cloud !== null };
+  return { local: localFolder({ dir, ...deps }), cloud, upload: upload && cloud !== null };
 };

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { startTimer } from "./timer.ts";
 
 /** A time limit on a clock. `clear` must be called when the work is over, or its timer goes on. */
 export interface Deadline {
@@ -11,18 +12,14 @@ export interface Deadline {
 
 /** Starts a time limit of `ms`; `others` abort its signal too, without making it expired. */
 export function startDeadline(clock: Clock, ms: number, ...others: AbortSignal[]): Deadline {
-  const [late, over] = [new AbortController(), new AbortController()];
-  const watch = async (): Promise<void> => {
-    await clock.wait(ms, over.signal);
-    if (!over.signal.aborted) late.abort();
-  };
-  void watch();
+  const late = new AbortController();
+  const clear = startTimer(clock, ms, () => late.abort());
   return {
     signal: others.length === 0 ? late.signal : AbortSignal.any([late.signal, ...others]),
     get expired() {
       return late.signal.aborted;
     },
-    clear: () => over.abort(),
+    clear,
   };
 }
 
@@ -32,7 +29,7 @@ export async function within(clock: Clock, ms: number, promise: Promise<unknown>
   try {
     return await Promise.race([promise.then(() => true), clock.wait(ms, over.signal).then(() => false)]);
   } finally {
-    over.abort();
+    over.abort(null);
   }
 }
 

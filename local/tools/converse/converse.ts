@@ -71,15 +71,15 @@ async function run(asked: Arguments, { env, keyboard }: CommandDeps): Promise<nu
 }
 
 /** Runs the command; its exit code: 0, 1 for an expectation that was not met, 2 for what the person can mend. */
-export async function converse(ground: CommandDeps): Promise<number> {
+export async function converse(deps: CommandDeps): Promise<number> {
   try {
-    const asked = readArguments(ground.argv, isFolder);
-    if (asked) return await run(asked, ground);
-    ground.keyboard.print(USAGE);
+    const asked = readArguments(deps.argv, isFolder);
+    if (asked) return await run(asked, deps);
+    deps.keyboard.print(USAGE);
     return MET;
   } catch (error) {
     if (!(error instanceof UserError) && !isFileError(error)) throw error;
-    ground.keyboard.print(errorMessage(error));
+    deps.keyboard.print(errorMessage(error));
     return UNUSABLE;
   }
 }

@@ -10,7 +10,7 @@ import { readWorld } from "./read-world.ts";
 import { report } from "./report.ts";
 
 /** The inputs of a run: the command line, the laptop's data folder, and the environment. */
-export interface Ground {
+export interface CommandDeps {
   argv: readonly string[];
   folder: string;
   token: string | undefined;
@@ -51,7 +51,7 @@ async function rehearsed(
   client: Client,
   { template, to, rehearsal, calls_per_second }: Asked,
   usual: number,
-  print: Ground["print"],
+  print: CommandDeps["print"],
 ): Promise<void> {
   const { name, numbers: _numbers, calls_per_second: learned, ...read } = await readWorld(client, template, to);
   const provider = read.plan.configuration?.calling_provider ?? "PROVIDER_ONE";
@@ -65,20 +65,20 @@ async function rehearsed(
 }
 
 /** Runs a rehearsal; the exit code: 0, or 2 for an error that the person can correct, which is printed as one line. */
-export async function rehearse(ground: Ground): Promise<number> {
+export async function rehearse(deps: CommandDeps): Promise<number> {
   try {
-    const asked = readArguments(ground.argv, ground.now, ground.token);
+    const asked = readArguments(deps.argv, deps.now, deps.token);
     if (!asked) {
-      ground.print(USAGE);
+      deps.print(USAGE);
       return 0;
     }
     const usual = VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;
     const at: Address =
       asked.url !== null && asked.token !== null
         ? { url: asked.url, token: asked.token, usual }
-        : await laptop(ground.folder);
+        : await laptop(deps.folder);
     const { url } = at;
-    await rehearsed(apiClient(url, at.token), asked, at.usual, ground.print).catch((error: unknown) => {
+    await rehearsed(apiClient(url, at.token), asked, at.usual, deps.print).catch((error: unknown) => {
       if (isUnreachable(error))
         throw new RehearsalFault(`Nothing answers at ${url}; is the address right, and does it run?`);
       if (isNoJson(error))
@@ -90,7 +90,7 @@ export async function rehearse(ground: Ground): Promise<number> {
     return 0;
   } catch (error) {
     if (!(error instanceof RehearsalFault) && !(error instanceof ApiFailure)) throw error;
-    ground.print(error.message);
+    deps.print(error.message);
     return 2;
   }
 }

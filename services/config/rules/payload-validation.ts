@@ -1,10 +1,9 @@
+import { isRecord } from "../../../shared/json.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { checkOf, type Check, type JsonSchema } from "./json-schema-validation.ts";
 
 /** Fields every payload may have, whatever the template's schema says: the number to dial, and the address of the webhook. */
 export const ALWAYS_ALLOWED = ["customer_mobile_number", "reporting_webhook_url"] as const;
-
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
 /** The schema with these fields allowed at its root, so that a closed root does not refuse what the contract allows. */
 function opened(schema: JsonSchema): JsonSchema {

@@ -1,7 +1,7 @@
 import type { Evaluation } from "../../../shared/contracts/records/attempt.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 import { argumentsIn, evaluationOf, failedEvaluation } from "./evaluation-result.ts";
 import { evaluationPrompt, isEvaluable, type EvaluationInput } from "./evaluation-prompt.ts";
 

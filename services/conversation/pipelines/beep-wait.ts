@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/time/clock.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 
 /** The message is left after this long even if the greeting has not ended. */
 export const MAX_BEEP_SECONDS = 30;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 
 /** Collects DTMF to entries, as the node wants it: an end key, a length or a pause ends one. */
 export interface DtmfCollector {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/time/clock.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 import { abortedError } from "./model-errors.ts";
 import { ModelError } from "./port.ts";
 

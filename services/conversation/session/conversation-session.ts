@@ -9,7 +9,7 @@ import { collectionOf } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
 import type { WebRequester } from "../providers/web-request.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 import { holdAttemptLease, type AttemptLease } from "./attempt-lease.ts";
 import type { CompiledTemplate } from "./compiled-templates.ts";
 import { DialogueLoop } from "./dialogue-loop.ts";

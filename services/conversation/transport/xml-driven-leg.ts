@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
-import { startTimer } from "../timer.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";
 import type { Floor, TextLeg, TextLegEvents } from "./port.ts";
 import { lastHeard, totalSpeechMs, speechMs, type Utterance } from "../audio/speech-duration.ts";

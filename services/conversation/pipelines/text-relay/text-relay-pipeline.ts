@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
-import { startTimer } from "../../timer.ts";
+import { startTimer } from "../../../../shared/time/timer.ts";
 import type { TextLeg } from "../../transport/port.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
 import { dtmfCollector, type DtmfCollector } from "../dtmf-collector.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../shared/time/clock.ts";
 import type { ModelCall } from "../../dialogue/chat-messages.ts";
 import { startDeadline } from "../../../../shared/time/deadline.ts";
-import { startTimer } from "../../timer.ts";
+import { startTimer } from "../../../../shared/time/timer.ts";
 import { abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import {

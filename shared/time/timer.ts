@@ -1,4 +1,4 @@
-import type { Clock } from "../../shared/time/clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** Calls `act` after `ms`, unless the returned function is called first. */
 export function startTimer(clock: Clock, ms: number, act: () => void): () => void {
