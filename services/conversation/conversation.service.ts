@@ -1,6 +1,7 @@
 import { service } from "../../shared/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
+import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { composition, MAX_CONVERSATIONS } from "./composition.ts";
 import { deprecationsIn } from "./providers/model-deprecations.ts";
@@ -8,7 +9,6 @@ import { prepareMany } from "./session/preparation.ts";
 import { recoveredFacts } from "./session/conversation-settlement.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 
-const MS_PER_SECOND = 1000;
 /** Interval of the search for recordings of crashed processes. */
 const LEFTOVERS_MS = 300_000;
 /** Parts of the shutdown grace reserved for goodbyes and for settling after them, seconds. */

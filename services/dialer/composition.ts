@@ -1,6 +1,5 @@
 import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus.ts";
-import type { Env } from "../../shared/process/env.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";
@@ -27,18 +26,6 @@ const MAX_INBOUND_ANSWERS = 1000;
 /** Everything that the parts of the dialer are made of, put together once per process. */
 export type DialerParts = AttemptDeps & CallbackStore & InboundStore & RecordingFiles;
 
-const storageOf = (env: Env) => ({
-  dir: env.RECORDINGS_DIR,
-  upload: env.UPLOAD_CALL_RECORDINGS_TO_CLOUD,
-  bucket: env.S3_BUCKET,
-  s3: {
-    region: env.S3_REGION,
-    endpoint: env.S3_ENDPOINT,
-    access_key_id: env.S3_ACCESS_KEY_ID,
-    secret_access_key: env.S3_SECRET_ACCESS_KEY,
-  },
-});
-
 /** Puts the dialer together. `draining` aborts on SIGTERM. */
 export function compose(
   service: ServiceDeps,
@@ -63,7 +50,7 @@ export function compose(
     inboundCalls: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
     inboundAnswers: recencyCache({ max: MAX_INBOUND_ANSWERS }),
     recordings: createRecordings(callModel, calls.apply),
-    stores: recordingStores(storageOf(env), service),
+    stores: recordingStores(service),
     wakeRecordings: () => recordingWorker.wake(),
     carriers,
     peers: createPeers(bus, env.LEASE_SECONDS),

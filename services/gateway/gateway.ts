@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../shared/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
+import { recordingStores } from "../../shared/storage/recordings.ts";
 import { identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
@@ -14,7 +15,7 @@ import { statusOf } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
 import { limitsOf } from "./http/request-limits.ts";
 import { openApi } from "./docs/openapi.ts";
-import { recordingEndpoint, storesOf } from "./recording-download.ts";
+import { recordingEndpoint } from "./recording-download.ts";
 import { inMatchingOrder, ROUTES } from "./routes/index.ts";
 import type { Row } from "./routes/row.ts";
 
@@ -93,7 +94,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const origins = originsOf(deps.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
   const parts = { identifier: who, limits, refused };
-  const keeping = { stores: storesOf(deps), log: deps.log };
+  const keeping = { stores: recordingStores(deps), log: deps.log };
   const handlerOf = (row: Row): Handler =>
     row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts);
   const api = Object.assign(

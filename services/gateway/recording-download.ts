@@ -6,7 +6,7 @@ import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { sha256 } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import type { ByteRange, Opened } from "../../shared/storage/port.ts";
-import { recordingStores, type RecordingStores } from "../../shared/storage/recordings.ts";
+import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import { givenWithoutBody, identifyAsker, type EndpointParts } from "./api/endpoint.ts";
 import type { Exchange, Handler } from "./http/exchange.ts";
 import { paramsReader } from "./api/params.ts";
@@ -42,26 +42,6 @@ export function requestedRange(header: string | undefined, bytes: number, same: 
   if (last !== "" && Number(last) < start) return WHOLE;
   if (start >= bytes) return { kind: "beyond" };
   return { kind: "part", range: { start, end: last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1) } };
-}
-
-/** Where the dialer keeps recordings, as this gateway sees it. */
-export function storesOf(deps: Pick<ProcessDeps, "clock" | "env" | "ids">): RecordingStores {
-  const {
-    RECORDINGS_DIR,
-    UPLOAD_CALL_RECORDINGS_TO_CLOUD,
-    S3_BUCKET,
-    S3_REGION,
-    S3_ENDPOINT,
-    S3_ACCESS_KEY_ID,
-    S3_SECRET_ACCESS_KEY,
-  } = deps.env;
-  const s3 = {
-    region: S3_REGION,
-    endpoint: S3_ENDPOINT,
-    access_key_id: S3_ACCESS_KEY_ID,
-    secret_access_key: S3_SECRET_ACCESS_KEY,
-  };
-  return recordingStores({ dir: RECORDINGS_DIR, upload: UPLOAD_CALL_RECORDINGS_TO_CLOUD, bucket: S3_BUCKET, s3 }, deps);
 }
 
 /** Opens it where it is said to be, else where it may have moved to meanwhile. RECORDING_FAILED. */

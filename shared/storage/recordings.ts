@@ -1,8 +1,7 @@
-import type { Clock } from "../time/clock.ts";
-import type { Ids } from "../ids.ts";
+import type { ProcessDeps } from "../process/process-deps.ts";
 import { localFolder } from "./local-folder.ts";
 import type { Storage } from "./port.ts";
-import { s3, type S3Options } from "./s3.ts";
+import { s3 } from "./s3.ts";
 
 /** The stores of recordings. */
 export interface RecordingStores {
@@ -19,19 +18,18 @@ const EXTENSIONS: Readonly<Record<string, string>> = { "audio/wav": "wav", "audi
 export const recordingKey = (call_ref: string, day: Date, content_type: string): string =>
   `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
 
-/** Settings of the stores, from the environment of the service. */
-export interface RecordingSettings {
-  dir: string;
-  upload: boolean;
-  bucket: string | undefined;
-  s3: Omit<S3Options, "bucket">;
+/** The stores that the environment names. */
+export function recordingStores({ env, clock, ids }: Pick<ProcessDeps, "env" | "clock" | "ids">): RecordingStores {
+  const cloud =
+    env.S3_BUCKET === undefined
+      ? null
+      : s3({
+          bucket: env.S3_BUCKET,
+          region: env.S3_REGION,
+          endpoint: env.S3_ENDPOINT,
+          access_key_id: env.S3_ACCESS_KEY_ID,
+          secret_access_key: env.S3_SECRET_ACCESS_KEY,
+        });
+  const upload = env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && cloud !== null;
+  return { local: localFolder({ dir: env.RECORDINGS_DIR, clock, ids }), cloud, upload };
 }
-
-/** The stores that the settings name. */
-export const recordingStores = (
-  { dir, upload, bucket, s3: how }: RecordingSettings,
-  deps: { clock: Pick<Clock, "now">; ids: Pick<Ids, "uuid"> },
-): RecordingStores => {
-  const cloud = bucket === undefined ? null : s3({ bucket, ...how });
-  return { local: localFolder({ dir, ...deps }), cloud, upload: upload && cloud !== null };
-};

@@ -1,8 +1,7 @@
-import type { Clock } from "./clock.ts";
+import { MS_PER_SECOND, type Clock } from "./clock.ts";
 
 /** A lease is renewed this often within its life. */
 export const RENEWALS_PER_LEASE = 3;
-const MS_PER_SECOND = 1000;
 
 /** What a lease is kept with. */
 export interface LeaseKeeping {

@@ -19,10 +19,14 @@ const container = (name: string) =>
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 
 const sources = readProject()
-  .filter((f) => f.path.startsWith("services/") && f.path.endsWith(".ts"))
+  .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path))
   .map((f) => ({ path: f.path, code: codeOf(f.text).code }));
-const codeOfService = (name: string): string[] =>
-  sources.filter((f) => f.path.startsWith(`services/${name}/`)).map((f) => f.code);
+const codeBelow = (path: string): string[] => sources.filter((f) => f.path.startsWith(path)).map((f) => f.code);
+/** A service's own code, and the shared code that makes the stores of recordings out of its variables where it has them made. */
+const codeOfService = (name: string): string[] => {
+  const own = codeBelow(`services/${name}/`);
+  return own.some((code) => code.includes("recordingStores(")) ? [...own, ...codeBelow("shared/storage/")] : own;
+};
 
 /** Whoever reads them, no container is given them. */
 const TEST_SWITCHES = ["CRASH_AT"];

@@ -1,6 +1,7 @@
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
+
 /** Assumed speed of synthesised speech where the carrier does not report it. */
 export const CHARS_PER_SECOND = 15;
-const MS_PER_SECOND = 1000;
 
 /** A text to be spoken in one go. */
 export interface Utterance {

@@ -1,4 +1,5 @@
 import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /** What is wrong with the arguments of a call; empty when they fit. Injected: compiling schemas is not the dialogue's work. */
 export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[];
@@ -48,7 +49,6 @@ export interface DtmfCollection {
 export const MAX_ENTRY_DIGITS = 32;
 export const ENTRY_PAUSE_MS = 3000;
 const END_KEY = "#";
-const MS_PER_SECOND = 1000;
 
 /** How a node collects DTMF to one entry; null: each digit counts by itself. */
 export function collectionOf(flow: Flow, name: string): DtmfCollection | null {

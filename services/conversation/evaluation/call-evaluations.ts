@@ -1,6 +1,6 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
@@ -19,7 +19,6 @@ const ABORTED_MS = 800;
 const ANNOTATE_TRIES = 3;
 const ANNOTATE_BASE_MS = 250;
 const ANNOTATE_MAX_MS = 2000;
-const MS_PER_SECOND = 1000;
 
 /** A conversation that is over, and its attempt. */
 export interface EvaluatedCall {

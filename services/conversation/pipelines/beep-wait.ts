@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 
 /** The message is left after this long even if the greeting has not ended. */
@@ -7,7 +7,6 @@ export const MAX_BEEP_SECONDS = 30;
 const SILENCE_MS = 1200;
 /** The same where the carrier does not report speech either. */
 const UNTOLD_MS = 5000;
-const MS_PER_SECOND = 1000;
 
 /** The wait for a voicemail greeting to end. */
 export interface BeepWait {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { dtmfTones } from "../audio/dtmf-tones.ts";
 import { isBackchannel } from "../audio/endpointing.ts";
 import { codecFor } from "../audio/g711.ts";
@@ -16,7 +16,6 @@ import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-
 
 /** No audio for this many ticks (half a second) counts as silence. A shorter gap is network delay: inserted silence would break its words. */
 const DTX_TICKS = 25;
-const MS_PER_SECOND = 1000;
 /** After our question a backchannel is its answer, even while we still speak. */
 const ASKS = /[?？؟]/u;
 

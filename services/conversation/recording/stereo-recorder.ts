@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
 import { stereoWindow, type Channel } from "./stereo-window.ts";
 
@@ -42,7 +42,6 @@ const PIECE_SECONDS = 1;
 const WINDOW_SECONDS = LATENESS_MS / 1000 + PIECE_SECONDS + 1;
 /** Pieces that wait for the disk; further ones are lost and become silence. */
 const MAX_QUEUED_PIECES = 8;
-const MS_PER_SECOND = 1000;
 
 interface Piece {
   readonly bytes: Uint8Array;

@@ -1,3 +1,4 @@
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
 
 /** Interleaved samples of both channels, from sample `from` of the recording. */
@@ -21,7 +22,6 @@ export type Channel = 0 | 1;
 
 /** Jitter of arrival: audio this close to the end of the previous audio follows it without a seam. */
 const JITTER_MS = 60;
-const MS_PER_SECOND = 1000;
 const CHANNELS = 2;
 
 /** How far a channel is filled, and its last gap, which closes when the audio was merely late. */

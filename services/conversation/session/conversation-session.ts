@@ -1,5 +1,5 @@
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import type { Env } from "../../../shared/process/env.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
@@ -23,7 +23,6 @@ import { settleSession } from "./conversation-settlement.ts";
 const SETUP_MS = 10_000;
 /** The goodbye begins this long before the maximum length of a call, so that it is over in time. */
 const LAST_WORDS_MS = 4000;
-const MS_PER_SECOND = 1000;
 
 /** What sessions are run with. */
 export interface SessionDeps {

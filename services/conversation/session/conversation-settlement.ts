@@ -1,5 +1,5 @@
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
@@ -29,8 +29,6 @@ export interface EndedSession {
   transferred: boolean;
   lease_lost: boolean;
 }
-
-const MS_PER_SECOND = 1000;
 
 /** Waits for a step that may fail: the sweep and the carrier's own time limit cover a failure. */
 async function bestEffort(log: Log, what: string, work: Promise<unknown>): Promise<void> {

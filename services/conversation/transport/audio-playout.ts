@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
 import { PlayoutQueue, type PartSpec, type QueuedFrame } from "./playout-queue.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";
@@ -9,7 +9,6 @@ export const LEAD_MS = 200;
 const REFILL_MS = LEAD_MS - 2.5 * FRAME_MS;
 /** A mark that does not return this long after its audio must have been played counts as returned. */
 const MARK_TIMEOUT_MS = 1000;
-const MS_PER_SECOND = 1000;
 
 /** What the caller heard when speech was cut: the words of the interrupted utterance ("" where none was heard), and how much of each unfinished group, ms. */
 export interface Cut {

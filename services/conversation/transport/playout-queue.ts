@@ -1,8 +1,7 @@
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { silentFrame } from "../audio/frame-pool.ts";
 import type { Pcm } from "../audio/port.ts";
 import { speechMs, spokenPrefix } from "../audio/speech-duration.ts";
-
-const MS_PER_SECOND = 1000;
 
 /** A part of our speech. `group` ties the parts of one utterance together; `aside` marks audio without words of the conversation (a filler, DTMF tones). */
 export interface PartSpec {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";
@@ -42,7 +42,6 @@ const NEARLY_OVER_MS = 500;
 const END_OF_SPEECH_MS = 1000;
 /** A carrier whose request is overdue by this long counts as disconnected. */
 const OVERDUE_MS = 30_000;
-const MS_PER_SECOND = 1000;
 const END_KEY = "#";
 const NO_RECEIVER: TextLegEvents = {
   ready: () => undefined,

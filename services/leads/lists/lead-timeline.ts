@@ -2,6 +2,7 @@ import type { ResultOf } from "../../../shared/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import type { TimelineEvent } from "../../../shared/contracts/records/lead-views.ts";
 import type { DeliveryRecord } from "../../../shared/contracts/webhook.ts";
+import { isRecord } from "../../../shared/json.ts";
 import type { HistoryEntry, LeadDoc } from "../leads.model.ts";
 
 type Source = TimelineEvent["source"];
@@ -62,8 +63,6 @@ const timelineEvent = (
           details: Object.fromEntries(Object.entries(details).filter(([, v]) => v !== null && v !== undefined)),
         },
       ];
-
-const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null;
 
 const instant = (v: unknown): string | null =>
   typeof v === "string" && Number.isFinite(Date.parse(v)) ? new Date(v).toISOString() : null;

@@ -2,6 +2,7 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.t
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { failAs, refusal, type Refusal } from "../../../shared/errors.ts";
+import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import type { LeadDoc } from "../leads.model.ts";
@@ -131,12 +132,11 @@ export async function push(deps: PushDeps, bus: Bus, params: ParamsOf<"leads.pus
 }
 
 const inputIssues = issueChecker(PushInput);
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
-const isPushedLead = (value: unknown): value is PushedLead => isObject(value) && inputIssues(value).length === 0;
+const isPushedLead = (value: unknown): value is PushedLead => isRecord(value) && inputIssues(value).length === 0;
 
 /** Why a row that has not the shape of a lead is refused. VALIDATION_FAILED. */
 function shapeRefusal(value: unknown): Refusal {
-  const issues = isObject(value) ? inputIssues(value) : [{ path: "", message: "must be a JSON object" }];
+  const issues = isRecord(value) ? inputIssues(value) : [{ path: "", message: "must be a JSON object" }];
   const first = issues.map(({ path, message }) => `${path || "it"} ${message}`).slice(0, 3);
   return refusal("VALIDATION_FAILED", `The row is no lead: ${first.join("; ")}.`, issues);
 }

@@ -1,4 +1,5 @@
 import type { AttemptFacts, RetryPolicy } from "../../../shared/contracts/records/attempt.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import { isRetried, outcomeOf } from "./outcomes.ts";
 
 /** What becomes of a lead after an attempt. */
@@ -9,6 +10,6 @@ export function settle(facts: AttemptFacts, policy: RetryPolicy, attempt_count: 
   const outcome = outcomeOf(facts);
   const triesLeft = attempt_count <= policy.max_retry;
   if (triesLeft && isRetried(facts, policy.retry_on))
-    return { kind: "retry", due_at: new Date(now.getTime() + policy.retry_offset * 1000), outcome };
+    return { kind: "retry", due_at: plusSeconds(now, policy.retry_offset), outcome };
   return { kind: "finish", outcome };
 }

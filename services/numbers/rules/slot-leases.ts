@@ -1,5 +1,6 @@
 import type { PipelineStage } from "mongoose";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /*
  * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock ($$NOW), so that the
@@ -25,7 +26,6 @@ export interface Party {
   provider: Provider;
 }
 
-const MS_PER_SECOND = 1000;
 const NAME_SEPARATOR = "~";
 const LIVE = { $filter: { input: "$slots", as: "slot", cond: { $gt: ["$$slot.until", "$$NOW"] } } };
 /** Expression: how many slots of a number are free; below zero where their number was lowered during calls. */

@@ -5,6 +5,7 @@ import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/recor
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
+import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
@@ -80,7 +81,6 @@ const configured = (f: GateInputs, rule: (configuration: ConfigurationRecord) =>
   const configuration = f.plan?.configuration;
   return configuration ? rule(configuration) : notJudged("The template has no configuration to judge this by.");
 };
-const since = (at: Date, s: number): Date => new Date(at.getTime() + s * 1000);
 
 function pausedBy(pause: Pause, whose: string): Ruling {
   if (!pause) return pass(`Calling is not paused for ${whose}.`);
@@ -92,7 +92,7 @@ function pausedBy(pause: Pause, whose: string): Ruling {
 }
 
 function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling {
-  const { free, next } = permitsAt(log, limit, new Date(at.getTime() + PERMIT_AHEAD_MS));
+  const { free, next } = permitsAt(log, limit, plusMs(at, PERMIT_AHEAD_MS));
   const values = {
     ...(limit ? { max_calls: limit.max, window_seconds: limit.window_ms / 1000 } : {}),
     ...(limit ? { free } : {}),
@@ -104,7 +104,7 @@ function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling
         : `${what} has no limit.`,
       values,
     );
-  const until = new Date(next.getTime() - PERMIT_AHEAD_MS);
+  const until = plusMs(next, -PERMIT_AHEAD_MS);
   const { closed_until, closed_why } = log ?? { closed_until: null, closed_why: null };
   if (closed_until !== null && closed_until > at)
     return hold(
@@ -119,7 +119,7 @@ function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling
 export function ringableState(window: CallingWindow, at: Date): WindowState {
   const state = windowState(window, at);
   if (!state.open || state.closes_at === null) return state;
-  if (state.closes_at.getTime() - at.getTime() >= SHORTEST_RING_SECONDS * 1000) return state;
+  if (state.closes_at.getTime() - at.getTime() >= SHORTEST_RING_SECONDS * MS_PER_SECOND) return state;
   const after = windowState(window, state.closes_at);
   return after.open ? state : after;
 }
@@ -209,7 +209,7 @@ function phoneRuling(lead: GateLead): Ruling {
 }
 
 function expiryRuling(lead: GateLead, plan: Plan, at: Date): Ruling {
-  const expires = since(new Date(lead.created_at), plan.max_age_seconds);
+  const expires = plusSeconds(new Date(lead.created_at), plan.max_age_seconds);
   const values = { max_age_seconds: plan.max_age_seconds, expires_at: expires.toISOString() };
   if (at >= expires) return drop("EXPIRED", `not dialled within ${plan.max_age_seconds} seconds`, values);
   return pass(`The lead may be called until it expires at ${expires.toISOString()}.`, values);

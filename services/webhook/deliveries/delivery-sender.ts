@@ -1,5 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { taskSet } from "../../../shared/time/deadline.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
@@ -12,7 +13,6 @@ import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sign } from "../rules/webhook-signature.ts";
 import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delivery-verdict.ts";
 
-const MS_PER_SECOND = 1000;
 /** The lease of a delivery that is sent: longer than a try may last. */
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 

@@ -1,5 +1,5 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { plusMs, type Clock } from "../../../shared/time/clock.ts";
 import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 
@@ -51,7 +51,7 @@ export function hostRecords(clock: Clock, random: () => number): HostRecords {
     pausedUntil(host) {
       const until = unwell.get(host)?.paused_until ?? null;
       const left = until === null ? 0 : until - clock.monotonicMs();
-      return left > 0 ? new Date(clock.now().getTime() + left) : null;
+      return left > 0 ? plusMs(clock.now(), left) : null;
     },
   };
 }

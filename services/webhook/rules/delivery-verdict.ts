@@ -1,4 +1,5 @@
 import { jitterMs } from "../../../shared/time/backoff.ts";
+import { MS_PER_SECOND, plusMs } from "../../../shared/time/clock.ts";
 
 /** What came of one try: an HTTP status with its Retry-After (seconds), or no answer at all. */
 export type TryResult =
@@ -12,13 +13,12 @@ export type DeliveryVerdict =
   | { kind: "exhausted" }
   | { kind: "refused" };
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+const MINUTE = 60 * MS_PER_SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Pauses before the tries after the first (Standard Webhooks 1.0). */
 export const RETRY_DELAYS_MS = [
-  5 * SECOND,
+  5 * MS_PER_SECOND,
   5 * MINUTE,
   30 * MINUTE,
   2 * HOUR,
@@ -42,8 +42,9 @@ export function verdictOf(result: TryResult, tries: number, now: Date, random: n
   if (result.status === GONE) return { kind: "refused" };
   const planned = RETRY_DELAYS_MS[tries - 1];
   if (planned === undefined) return { kind: "exhausted" };
-  const asked = result.status === null ? 0 : Math.min((result.retry_after_seconds ?? 0) * SECOND, MAX_RETRY_AFTER_MS);
-  return { kind: "again", at: new Date(now.getTime() + Math.max(asked, jitterMs(planned, RETRY_JITTER, random))) };
+  const asked =
+    result.status === null ? 0 : Math.min((result.retry_after_seconds ?? 0) * MS_PER_SECOND, MAX_RETRY_AFTER_MS);
+  return { kind: "again", at: plusMs(now, Math.max(asked, jitterMs(planned, RETRY_JITTER, random))) };
 }
 
 /** Retry-After as seconds or as an HTTP date; null when it says nothing usable. */
@@ -51,5 +52,5 @@ export function retryAfterSeconds(header: string | undefined, now: Date): number
   if (!header) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header);
   const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, Math.round((at - now.getTime()) / SECOND));
+  return Number.isNaN(at) ? null : Math.max(0, Math.round((at - now.getTime()) / MS_PER_SECOND));
 }

@@ -1,4 +1,5 @@
 import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import type { TryResult } from "./delivery-verdict.ts";
 
 /**
@@ -17,7 +18,6 @@ export const FAILURES_TO_PAUSE = 5;
 export const FIRST_PAUSE_MS = 5000;
 export const LONGEST_PAUSE_MS = 300_000;
 const PAUSE_JITTER = 0.1;
-const SECOND_MS = 1000;
 
 const TIMED_OUT = 408;
 const TOO_MANY = 429;
@@ -54,7 +54,7 @@ export function healthAfter(
   if (before.paused_until !== null && before.paused_until > nowMs) return before;
   const failures = before.failures + 1;
   if (failures < FAILURES_TO_PAUSE) return { ...before, failures };
-  const asked = result.status === null ? 0 : (result.retry_after_seconds ?? 0) * SECOND_MS;
+  const asked = result.status === null ? 0 : (result.retry_after_seconds ?? 0) * MS_PER_SECOND;
   const pause = Math.min(
     Math.max(jitterMs(exponentialMs(before.pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random), asked),
     LONGEST_PAUSE_MS,

@@ -1,3 +1,4 @@
+import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
 import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
 import { preRoll, type PreRoll } from "../../audio/pre-roll.ts";
@@ -11,7 +12,6 @@ const EARLY_TRANSCRIPTION_MS = 120;
 const MID_SPEECH_TRANSCRIPTION_MS = 700;
 /** Transcriptions of one turn before its end is certain: each costs a request. */
 const MAX_EARLY_TRANSCRIPTIONS = 4;
-const MS_PER_SECOND = 1000;
 
 /** Events of STT input. All milliseconds are of the caller's audio. */
 export interface SttEvents {

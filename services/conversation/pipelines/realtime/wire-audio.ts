@@ -1,3 +1,4 @@
+import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import type { AudioFormat } from "../../transport/port.ts";
 import { codecFor } from "../../audio/g711.ts";
 import type { Pcm } from "../../audio/port.ts";
@@ -15,7 +16,6 @@ export interface WireAudio {
   decoder(): ItemDecoder;
 }
 
-const MS_PER_SECOND = 1000;
 const BYTES_PER_SAMPLE = 2;
 
 /** G.711 goes through untouched; anything else goes at the one rate that the protocol has. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
 import { startTimer } from "../../../../shared/time/timer.ts";
@@ -21,7 +21,6 @@ const MAX_UTTERANCE_MS = 30_000;
 const PLAYOUT_CHECK_MS = 250;
 /** A carrier that leaves a message by itself gets this much longer than wait and message take. */
 const MESSAGE_MARGIN_MS = 15_000;
-const MS_PER_SECOND = 1000;
 
 /** One conversation over a text leg. */
 class TextRelayPipeline implements VoicePipeline {

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import { recencyCache } from "../../../../shared/cache.ts";
 import { fail } from "../../../../shared/errors.ts";
+import { plusMs } from "../../../../shared/time/clock.ts";
 import type { CallHandle, CarrierCall } from "../carrier-port.ts";
 import { bare } from "./dial-request.ts";
 import { endedCall, isBetween, liveCall, namesIn, queuedCall, recordsIn, type SeenCall } from "./call-records.ts";
@@ -141,7 +142,7 @@ export function createLookup(rest: PlivoRest): Lookup {
   const byNumbers = async (call_id: string): Promise<CarrierCall | null> => {
     const asked = placed.get(call_id);
     if (!asked) return null;
-    const until = new Date(asked.at.getTime() + CLOCK_TOLERANCE_MS);
+    const until = plusMs(asked.at, CLOCK_TOLERANCE_MS);
     const [only, ...more] = await ended(rest, { ...asked, since: asked.at, until });
     return only && more.length === 0 ? named(only.call, call_id) : null;
   };

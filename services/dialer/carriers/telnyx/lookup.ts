@@ -1,3 +1,4 @@
+import { plusMs } from "../../../../shared/time/clock.ts";
 import type { CallProgress, CarrierCall, Price } from "../carrier-port.ts";
 import { isUnknown } from "./refusals.ts";
 import { costOf, progressOf, readEvent, referenceOf, type TelnyxEvent } from "./callbacks.ts";
@@ -145,7 +146,7 @@ export async function findCalls(
   const told = await listEvents(rest, {
     "[from]": from,
     "[to]": to,
-    "[occurred_at][gte]": new Date(since.getTime() - CLOCK_TOLERANCE_MS).toISOString(),
+    "[occurred_at][gte]": plusMs(since, -CLOCK_TOLERANCE_MS).toISOString(),
   });
   const ours = told.filter(({ event }) => referenceOf(event.payload["client_state"]) === call_ref);
   const ids = new Set(ours.flatMap(({ call_id }) => (call_id === null ? [] : [call_id])));

@@ -1,6 +1,7 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { fail } from "../../../../shared/errors.ts";
+import { plusSeconds } from "../../../../shared/time/clock.ts";
 import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type { CallProgress, CarrierCall } from "../carrier-port.ts";
 import { answeredBy, stepOf } from "./callbacks.ts";
@@ -30,10 +31,7 @@ function callOf(c: CallInstance): CarrierCall {
   const step = stepOf(c.status, isoOf(c.endTime), c.sid, { sip: null, seconds });
   const progress: CallProgress[] = [];
   if (step?.type === "ended" && step.end === "completed") {
-    const at =
-      c.endTime instanceof Date && seconds !== null
-        ? new Date(c.endTime.getTime() - seconds * 1000).toISOString()
-        : null;
+    const at = c.endTime instanceof Date && seconds !== null ? plusSeconds(c.endTime, -seconds).toISOString() : null;
     if (at !== null) progress.push({ call_id: c.sid, at, type: "answered" });
   }
   const verdict = answeredBy(c.answeredBy);

@@ -1,9 +1,8 @@
 import type { ParamsOf } from "../../../../shared/bus.ts";
 import type { ConfigurationRecord, Provider } from "../../../../shared/contracts/records/configuration.ts";
 import type { Env } from "../../../../shared/process/env.ts";
+import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import type { RateLimit } from "./sliding-window.ts";
-
-const SECOND_MS = 1000;
 
 /** Id of the rate window of a provider's account. */
 export const carrierWindowId = (provider: Provider): string => `provider:${provider}`;
@@ -13,7 +12,7 @@ export const configurationWindowId = (configuration_id: string): string => `conf
 /** Calls per second of a provider's account; null: no limit. */
 export function carrierLimit(env: Env, provider: Provider): RateLimit | null {
   const max = env[`${provider}_CALLS_PER_SECOND`];
-  return max === 0 ? null : { max, window_ms: SECOND_MS };
+  return max === 0 ? null : { max, window_ms: MS_PER_SECOND };
 }
 
 /** The rate limit of a configuration for a callee, `to` null: for any; null: there is none, or the callee is on its whitelist. */
@@ -26,5 +25,5 @@ export function rateLimitOf(c: ConfigurationRecord, to: string | null): ParamsOf
 /** A rate limit as its window counts it. */
 export const toRateLimit = (limit: { max_calls: number; window_seconds: number }): RateLimit => ({
   max: limit.max_calls,
-  window_ms: limit.window_seconds * SECOND_MS,
+  window_ms: limit.window_seconds * MS_PER_SECOND,
 });

@@ -1,4 +1,5 @@
 import { GRANT_VALID_MS } from "../../../../shared/contracts/scheduler.ts";
+import { plusMs } from "../../../../shared/time/clock.ts";
 
 /** At most `max` calls in any sliding window of this length. */
 export interface RateLimit {
@@ -84,7 +85,7 @@ export function permitsAt(
   const window = windowMs(limit);
   const seen = laid.ring.slice(-entries);
   const begun = laid.filled < laid.group;
-  const first = begun ? laid.opened : new Date((seen[0] ?? EPOCH).getTime() + window);
+  const first = begun ? laid.opened : plusMs(seen[0] ?? EPOCH, window);
   if (closed !== null && closed > at) return after(first > closed ? first : closed);
   const freed = seen.filter((d) => d.getTime() + window <= at.getTime()).length;
   const free = begun && laid.opened > at ? 0 : freed * laid.group + (begun ? laid.group - laid.filled : 0);
