@@ -26,21 +26,6 @@ export interface QueueInputs {
   failed?: unknown;
 }
 
-/** Reads what the gates judge by, the same for a pass and for explain. */
-export interface AdmissionInputs {
-  /** Plans and pauses of these queues, in their order. */
-  ofQueues(queues: readonly Queue[]): Promise<QueueInputs[]>;
-  /** The limits that these queues draw permits from, in their order; read afresh. */
-  limitsOf(queues: readonly QueueInputs[]): Promise<Pick<GateInputs, "rate" | "carrier">[]>;
-  /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
-  slotsFor(queue: QueueInputs, country: string | null): Promise<SlotAvailability | null>;
-  /** The callee's country: DEFAULT_COUNTRY where its number belongs to none. */
-  countryOf(phone_number: string | null): string | null;
-  invalidateTemplate(template_id: string): void;
-  invalidatePauses(): void;
-  invalidateSlots(): void;
-}
-
 /** Whose numbers a call may use. */
 export interface Party {
   reseller_id: string;
@@ -65,9 +50,10 @@ export const partyOf = ({ reseller_id, merchant_id }: Queue, plan: Plan): Party 
 /** A party as a key of caches. */
 export const partyKey = (party: Party): string => JSON.stringify(party);
 
+/** Reads the limits that queues draw permits from, in their order; afresh. */
 const limitReader =
-  ({ env }: Pick<ServiceDeps, "env">, rates: Pick<RateWindows, "read">): AdmissionInputs["limitsOf"] =>
-  async (queues) => {
+  ({ env }: Pick<ServiceDeps, "env">, rates: Pick<RateWindows, "read">) =>
+  async (queues: readonly QueueInputs[]): Promise<Pick<GateInputs, "rate" | "carrier">[]> => {
     const drawn = queues.map(({ plan }) => {
       const c = plan?.configuration;
       if (!c) return null;
@@ -85,12 +71,12 @@ const limitReader =
     });
   };
 
-/** The inputs over the bus. `ttlMs` 0: every answer is fresh. */
+/** Reads what the gates judge by, the same for a pass and for explain. `ttlMs` 0: every answer is fresh. */
 export function createAdmissionInputs(
   deps: Pick<ServiceDeps, "bus" | "clock" | "env">,
   rates: Pick<RateWindows, "read">,
   ttlMs: number,
-): AdmissionInputs {
+) {
   const policies = createPolicyCache(deps, ttlMs);
   const slots = answerCache<ResultOf<"numbers.availability">>(deps.clock, ttlMs);
 
@@ -112,7 +98,8 @@ export function createAdmissionInputs(
   };
 
   return {
-    async ofQueues(queues) {
+    /** Plans and pauses of these queues, in their order. */
+    async ofQueues(queues: readonly Queue[]): Promise<QueueInputs[]> {
       const [plans, { deployment, of }] = await Promise.all([
         policies.plans(unique(queues.map((q) => q.template_id))),
         policies.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
@@ -128,7 +115,8 @@ export function createAdmissionInputs(
       );
     },
     limitsOf: limitReader(deps, rates),
-    async slotsFor({ queue, plan }, country) {
+    /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
+    async slotsFor({ queue, plan }: QueueInputs, country: string | null): Promise<SlotAvailability | null> {
       const c = plan?.configuration;
       if (!plan || !c) return null;
       const party = partyOf(queue, plan);
@@ -138,13 +126,17 @@ export function createAdmissionInputs(
       ]);
       return { ...all, home };
     },
-    countryOf: (phone_number) =>
+    /** The callee's country: DEFAULT_COUNTRY where its number belongs to none. */
+    countryOf: (phone_number: string | null): string | null =>
       phone_number === null ? null : (countryOf(phone_number) ?? deps.env.DEFAULT_COUNTRY ?? null),
-    invalidateTemplate: (template_id) => policies.invalidateTemplate(template_id),
-    invalidatePauses: () => policies.invalidatePauses(),
-    invalidateSlots: () => slots.clear(),
+    invalidateTemplate: policies.invalidateTemplate,
+    invalidatePauses: policies.invalidatePauses,
+    invalidateSlots: slots.clear,
   };
 }
+
+/** What reads the inputs of the gates. */
+export type AdmissionInputs = ReturnType<typeof createAdmissionInputs>;
 
 /** All inputs of one lead for an instant, read afresh: what a pass collects for many, for explain. */
 export async function gateInputsOf(

@@ -43,6 +43,17 @@ export interface StageResult<T> {
   dropped: Dropped[];
 }
 
+/** The results of a stage that worked in parts. */
+export const together = <T>(results: readonly StageResult<T>[]): StageResult<T> => ({
+  ok: results.flatMap((r) => r.ok),
+  deferred: results.flatMap((r) => r.deferred),
+  dropped: results.flatMap((r) => r.dropped),
+});
+
+/** Each queue of these leads, for which something failed. */
+export const failedQueues = (leads: readonly { queue: string }[], error: unknown): Deferred[] =>
+  [...new Set(leads.map((l) => l.queue))].map((queue) => ({ kind: "failed_queue", queue, error }));
+
 /** What applying needs. */
 export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block">;

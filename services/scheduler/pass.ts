@@ -2,8 +2,13 @@ import pLimit from "p-limit";
 import { chunks } from "../../shared/batching.ts";
 import type { ServiceDeps } from "../../shared/bus.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
-import type { ApplyDispositions, StageResult } from "./dispositions.ts";
-import { createDispositions, type DispositionDeps } from "./dispositions.ts";
+import {
+  createDispositions,
+  together,
+  type ApplyDispositions,
+  type DispositionDeps,
+  type StageResult,
+} from "./dispositions.ts";
 import type { PassBudget } from "./fairness/aimd-budget.ts";
 import type { InFlightReservations } from "./limits/in-flight-reservations.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
@@ -16,30 +21,18 @@ import { pickFairly, rateWindowsOf, type PickFairlyDeps } from "./stages/pick-fa
 import { reserveSlots, slotRequests, type ReservedLead, type ReserveSlotsDeps } from "./stages/reserve-slots.ts";
 import { createScan, dueQueues, type ScanDeps } from "./stages/scan.ts";
 
-/** The passes of one scheduler. */
-export interface Passes {
-  /** Makes one pass; the milliseconds after which the next one is wanted. */
-  run(): Promise<number>;
-  /** The next pass makes a full scan, whatever is scheduled. */
-  scanSoon(): void;
-}
-
 /** What the stages of a pass need, taken together; each stage names its own part. */
-export interface PassDeps
-  extends
-    Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId" | "random">,
-    ScanDeps,
-    AdmitQueuesDeps,
-    PickFairlyDeps,
-    AdmitLeadsDeps,
-    ReserveSlotsDeps,
-    DispositionDeps {
-  inputs: AdmitQueuesDeps["inputs"] & AdmitLeadsDeps["inputs"] & ReserveSlotsDeps["inputs"];
-  slotRefusals: AdmitQueuesDeps["slotRefusals"] & ReserveSlotsDeps["slotRefusals"];
-  schedule: QueueSchedule;
-  reservations: Pick<InFlightReservations, "add" | "count">;
-  budget: PassBudget;
-}
+export type PassDeps = Pick<ServiceDeps, "random"> &
+  ScanDeps &
+  AdmitQueuesDeps &
+  PickFairlyDeps &
+  AdmitLeadsDeps &
+  ReserveSlotsDeps &
+  DispositionDeps & {
+    schedule: QueueSchedule;
+    reservations: Pick<InFlightReservations, "add">;
+    budget: PassBudget;
+  };
 
 /** Full scans that edits ask for are at least this far apart. */
 const SCAN_GAP_MS = 200;
@@ -52,12 +45,6 @@ const ORDERS_PER_OFFER = 50;
 
 /** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
 const bytesOf = ({ admitted: { lead } }: ReservedLead): number => lead.payload_bytes ?? 0;
-
-const together = <T>(results: readonly StageResult<T>[]): StageResult<T> => ({
-  ok: results.flatMap((r) => r.ok),
-  deferred: results.flatMap((r) => r.deferred),
-  dropped: results.flatMap((r) => r.dropped),
-});
 
 /** The stages of one pass, from due queues to orders at the dialer. `budget`: most leads it may hand over. */
 function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, full: boolean) => Promise<void> {
@@ -108,7 +95,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
 }
 
 /** The passes over these parts. Between full scans, each SCHEDULER_INTERVAL_MS, a pass serves only the queues that are due. */
-export function createPasses(deps: PassDeps): Passes {
+export function createPasses(deps: PassDeps) {
   const { clock, env, schedule, budget } = deps;
   const scan = createScan(deps);
   const serve = pipeline(deps, createDispositions(deps));
@@ -119,10 +106,12 @@ export function createPasses(deps: PassDeps): Passes {
     scannedAt + (scanWanted ? Math.min(SCAN_GAP_MS, env.SCHEDULER_INTERVAL_MS) : env.SCHEDULER_INTERVAL_MS);
 
   return {
-    scanSoon() {
+    /** The next pass makes a full scan, whatever is scheduled. */
+    scanSoon(): void {
       scanWanted = true;
     },
-    async run() {
+    /** Makes one pass; the milliseconds after which the next one is wanted. */
+    async run(): Promise<number> {
       const began = clock.monotonicMs();
       const full = began >= nextScanAt();
       if (full) {

@@ -93,14 +93,11 @@ function pausedBy(pause: Pause, whose: string): Ruling {
 
 function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling {
   const { free, next } = permitsAt(log, limit, plusMs(at, PERMIT_AHEAD_MS));
-  const values = {
-    ...(limit ? { max_calls: limit.max, window_seconds: limit.window_ms / 1000 } : {}),
-    ...(limit ? { free } : {}),
-  };
+  const values = limit ? { max_calls: limit.max, window_seconds: limit.window_ms / MS_PER_SECOND, free } : {};
   if (next === null)
     return pass(
       limit
-        ? `${what} has room for ${free} more of ${limit.max} in ${limit.window_ms / 1000} s.`
+        ? `${what} has room for ${free} more of ${limit.max} in ${limit.window_ms / MS_PER_SECOND} s.`
         : `${what} has no limit.`,
       values,
     );

@@ -1,27 +1,23 @@
-/** How many leads a pass may hand over, learned from what the dialer takes: halved when it has no room, raised step by step while it has (AIMD). */
-export interface PassBudget {
-  /** Leads the next pass may hand over; 0 while it backs off. */
-  available(nowMs: number): number;
-  /** When the back-off ends; null: there is none. */
-  backsOffUntil(nowMs: number): number | null;
-  /** Records how many orders the dialer took of an offer. */
-  record(offered: number, taken: number, nowMs: number): void;
-}
-
 const FIRST_BACKOFF_MS = 50;
 const LONGEST_BACKOFF_MS = 1000;
 /** Part of the largest budget that comes back with every offer taken whole. */
 const RAISE_PART = 0.1;
 
-/** A budget that starts at `most` and never exceeds it. Times are monotonic milliseconds. */
-export function createAimdBudget(most: number): PassBudget {
+/**
+ * How many leads a pass may hand over, learned from what the dialer takes: halved when it has no room, raised step by step while
+ * it has (AIMD). It starts at `most` and never exceeds it. Times are monotonic milliseconds.
+ */
+export function createAimdBudget(most: number) {
   let budget = most;
   let backoffMs = FIRST_BACKOFF_MS;
   let until = 0;
   return {
-    available: (nowMs) => (nowMs < until ? 0 : Math.max(1, Math.floor(budget))),
-    backsOffUntil: (nowMs) => (nowMs < until ? until : null),
-    record(offered, taken, nowMs) {
+    /** Leads the next pass may hand over; 0 while it backs off. */
+    available: (nowMs: number): number => (nowMs < until ? 0 : Math.max(1, Math.floor(budget))),
+    /** When the back-off ends; null: there is none. */
+    backsOffUntil: (nowMs: number): number | null => (nowMs < until ? until : null),
+    /** Records how many orders the dialer took of an offer. */
+    record(offered: number, taken: number, nowMs: number): void {
       if (offered === 0) return;
       if (taken === offered) {
         budget = Math.min(most, budget + Math.max(1, most * RAISE_PART));
@@ -34,3 +30,6 @@ export function createAimdBudget(most: number): PassBudget {
     },
   };
 }
+
+/** The budget of passes. */
+export type PassBudget = ReturnType<typeof createAimdBudget>;

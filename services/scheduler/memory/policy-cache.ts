@@ -5,17 +5,6 @@ import type { Plan } from "../../../shared/contracts/config.ts";
 import type { Pause } from "../admission/gates.ts";
 import type { Queue } from "./queue-schedule.ts";
 
-/** Plans of templates and pauses of merchants, read for many at once and kept for a moment. */
-export interface PolicyCache {
-  /** Plans by template; null: the template no longer exists. */
-  plans(template_ids: readonly string[]): Promise<Map<string, Plan | null>>;
-  /** The plan with a playground lead's own configuration, which the config service merges. */
-  withOverride(queue: Queue, plan: Plan | null): Promise<Plan | null>;
-  pauses(merchant_ids: readonly string[]): Promise<{ deployment: Pause; of(merchant_id: string | null): Pause }>;
-  invalidateTemplate(template_id: string): void;
-  invalidatePauses(): void;
-}
-
 const MAX_ENTRIES = 50_000;
 const PLANS_AT_ONCE = 500;
 const MERCHANTS_AT_ONCE = 1000;
@@ -62,20 +51,22 @@ async function readThrough<T>(
   return values;
 }
 
-/** The cache over the bus. `ttlMs` 0: every answer is fresh. */
-export function createPolicyCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clock">, ttlMs: number): PolicyCache {
+/** Plans of templates and pauses of merchants over the bus, read for many at once and kept for a moment. `ttlMs` 0: every answer is fresh. */
+export function createPolicyCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clock">, ttlMs: number) {
   const plans = answerCache<Answer<Plan | null>>(clock, ttlMs);
   const overridden = answerCache<Plan>(clock, ttlMs);
   const pauses = answerCache<Answer<Pause>>(clock, ttlMs);
 
   return {
-    plans: (template_ids) =>
+    /** Plans by template; null: the template no longer exists. */
+    plans: (template_ids: readonly string[]): Promise<Map<string, Plan | null>> =>
       readThrough(plans, template_ids, PLANS_AT_ONCE, async (some) => {
         const answer = await bus.call("config.plans", { template_ids: some });
         const byId = new Map(answer.plans.map((p) => [p.template_id, p]));
         return (id) => byId.get(id) ?? null;
       }),
-    async withOverride(queue, plan) {
+    /** The plan with a playground lead's own configuration, which the config service merges. */
+    async withOverride(queue: Queue, plan: Plan | null): Promise<Plan | null> {
       const override = queue.configurations_override;
       if (!plan?.configuration || !override) return plan;
       const known = overridden.get(queue.queue);
@@ -85,7 +76,7 @@ export function createPolicyCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clo
       overridden.set(queue.queue, own);
       return own;
     },
-    async pauses(merchant_ids) {
+    async pauses(merchant_ids: readonly string[]) {
       const known = await readThrough(pauses, [DEPLOYMENT, ...merchant_ids], MERCHANTS_AT_ONCE, async (some) => {
         const answer = await bus.call("merchants.pauses", { merchant_ids: some.filter((id) => id !== DEPLOYMENT) });
         const byId = new Map(answer.merchants.map((m) => [m.id, m.pause]));
@@ -93,13 +84,13 @@ export function createPolicyCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clo
       });
       return {
         deployment: known.get(DEPLOYMENT) ?? null,
-        of: (merchant_id) => (merchant_id === null ? null : (known.get(merchant_id) ?? null)),
+        of: (merchant_id: string | null): Pause => (merchant_id === null ? null : (known.get(merchant_id) ?? null)),
       };
     },
-    invalidateTemplate(template_id) {
+    invalidateTemplate(template_id: string): void {
       plans.delete(template_id);
       overridden.clear();
     },
-    invalidatePauses: () => pauses.clear(),
+    invalidatePauses: (): void => pauses.clear(),
   };
 }

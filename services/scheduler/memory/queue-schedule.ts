@@ -5,27 +5,6 @@ import type { QueueHead } from "../../../shared/contracts/records/lead.ts";
 /** A queue and its owner; that never changes. */
 export type Queue = Omit<QueueHead, "due_at">;
 
-/** When queues are served next, in milliseconds of wall time, as far as this process knows. A full scan finds what it forgets. */
-export interface QueueSchedule {
-  /** Keeps the owner of a queue. */
-  register(queue: Queue): void;
-  registered(queue: string): Queue | null;
-  /** A lead of the queue is due at that time: the queue is served then, or sooner if it is scheduled sooner. */
-  schedule(queue: string, at: number): void;
-  /** The same after the queue was served; null: it has no more leads, so only what was scheduled meanwhile counts. */
-  reschedule(queue: string, at: number | null): void;
-  /** The queue is served at that time, and earlier only if a slot of that provider is released. */
-  awaitSlot(queue: string, provider: Provider, until: number): void;
-  /** The queue is not served before then, whatever is scheduled. */
-  block(queue: string, until: number): void;
-  /** A slot was released: some of the queues that wait for one are due, the longest waiting first. */
-  slotReleased(provider: Provider, now: number): void;
-  /** Takes the queues that are due off the schedule. */
-  takeDue(now: number): string[];
-  /** The next time at which a queue is due; null: none is scheduled. */
-  nextDueAt(): number | null;
-}
-
 /** Queues kept; beyond it the oldest are forgotten. */
 const MAX_QUEUES = 50_000;
 
@@ -61,45 +40,52 @@ function slotWaiters() {
   };
 }
 
-/** An empty schedule. */
-export function createQueueSchedule(): QueueSchedule {
+/** When queues are served next, in milliseconds of wall time, as far as this process knows. A full scan finds what it forgets. */
+export function createQueueSchedule() {
   const owners = recencyCache<Queue>({ max: MAX_QUEUES });
   const dueTimes = new Map<string, number>();
   const blockedUntil = new Map<string, number>();
   const waiters = slotWaiters();
 
+  /** A lead of the queue is due at that time: the queue is served then, or sooner if it is scheduled sooner. */
   const schedule = (queue: string, at: number): void => {
     const dueAt = Math.max(at, blockedUntil.get(queue) ?? 0);
     dueTimes.set(queue, Math.min(dueTimes.get(queue) ?? Number.POSITIVE_INFINITY, dueAt));
     bound(dueTimes);
   };
+  /** The queue is not served before then, whatever is scheduled. */
   const block = (queue: string, until: number): void => {
     blockedUntil.set(queue, until);
     bound(blockedUntil);
     dueTimes.delete(queue);
   };
   return {
-    register(queue) {
+    /** Keeps the owner of a queue. */
+    register(queue: Queue): void {
       if (owners.get(queue.queue) === undefined) owners.set(queue.queue, queue);
     },
-    registered: (queue) => owners.get(queue) ?? null,
+    registered: (queue: string): Queue | null => owners.get(queue) ?? null,
     schedule,
-    reschedule(queue, at) {
+    /** The same after the queue was served; null: it has no more leads, so only what was scheduled meanwhile counts. */
+    reschedule(queue: string, at: number | null): void {
       if (at !== null) schedule(queue, at);
     },
-    awaitSlot(queue, provider, until) {
+    /** The queue is served at that time, and earlier only if a slot of that provider is released. */
+    awaitSlot(queue: string, provider: Provider, until: number): void {
       block(queue, until);
       schedule(queue, until);
       waiters.add(provider, queue);
     },
     block,
-    slotReleased(provider, now) {
+    /** A slot was released: some of the queues that wait for one are due, the longest waiting first. */
+    slotReleased(provider: Provider, now: number): void {
       for (const queue of waiters.take(provider, WOKEN_PER_SLOT)) {
         blockedUntil.delete(queue);
         schedule(queue, now);
       }
     },
-    takeDue(now) {
+    /** Takes the queues that are due off the schedule. */
+    takeDue(now: number): string[] {
       for (const [queue, until] of blockedUntil) if (until <= now) blockedUntil.delete(queue);
       const due = [...dueTimes].filter(([, at]) => at <= now).map(([queue]) => queue);
       for (const queue of due) {
@@ -108,10 +94,14 @@ export function createQueueSchedule(): QueueSchedule {
       }
       return due;
     },
-    nextDueAt() {
+    /** The next time at which a queue is due; null: none is scheduled. */
+    nextDueAt(): number | null {
       let next: number | null = null;
       for (const at of dueTimes.values()) if (next === null || at < next) next = at;
       return next;
     },
   };
 }
+
+/** The schedule of a process. */
+export type QueueSchedule = ReturnType<typeof createQueueSchedule>;

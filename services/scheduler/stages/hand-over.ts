@@ -3,7 +3,7 @@ import type { ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { isFailure } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { ringableState } from "../admission/gates.ts";
-import type { ClaimedAttempt, Deferred, StageResult } from "../dispositions.ts";
+import { failedQueues, together, type ClaimedAttempt, type Deferred, type StageResult } from "../dispositions.ts";
 import { rateLimitOf } from "../limits/rules/rate-limits.ts";
 import type { WonLead } from "./claim.ts";
 
@@ -69,19 +69,14 @@ const mayBeTaken = (error: unknown): boolean =>
 
 /** An offer without an answer. Where it is unknown whether the dialer took the leads, their leases decide. */
 function unanswered(leads: readonly WonLead[], error: unknown): HandedOver {
-  const queues = new Set(leads.map((l) => l.admitted.open.inputs.queue.queue));
-  const deferred = [...queues].map((queue): Deferred => ({ kind: "failed_queue", queue, error }));
+  const deferred = failedQueues(
+    leads.map((l) => l.admitted.open.inputs.queue),
+    error,
+  );
   const untaken = !mayBeTaken(error) && (isFailure(error, "BUSY") || isFailure(error, "DEPENDENCY_DOWN"));
   if (untaken) deferred.push(...release(leads, REFUSED_MS, "dialler_refused"));
   return { ok: [], deferred, dropped: [], offers: [{ offered: leads.length, taken: 0 }] };
 }
-
-const together = (results: readonly HandedOver[]): HandedOver => ({
-  ok: results.flatMap((r) => r.ok),
-  deferred: results.flatMap((r) => r.deferred),
-  dropped: results.flatMap((r) => r.dropped),
-  offers: results.flatMap((r) => r.offers),
-});
 
 /** Offers claimed leads to a dialer in one request. What it certainly did not take is released. */
 export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): Promise<HandedOver> {
@@ -96,7 +91,10 @@ export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): P
     deps.log.warn({ event: "dial.refused", leads: leads.length, ...errorForLog(error) }, "the dialler took no leads");
     if (!isFailure(error, "VALIDATION_FAILED")) return unanswered(leads, error);
     // one of the orders is invalid; the others must not wait for it
-    if (leads.length > 1) return together(await pLimit(OFFERS_AT_ONCE).map(leads, (lead) => handOver([lead], deps)));
+    if (leads.length > 1) {
+      const results = await pLimit(OFFERS_AT_ONCE).map(leads, (lead) => handOver([lead], deps));
+      return { ...together(results), offers: results.flatMap((r) => r.offers) };
+    }
     const dropped = leads.map((lead) => ({ kind: "attempt" as const, attempt: attemptOf(lead), error }));
     return { ok: [], deferred: [], dropped, offers: [] };
   }

@@ -1,11 +1,11 @@
 import pLimit from "p-limit";
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
 import { callRef, sha256 } from "../../../shared/ids.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import { partyKey, partyOf, type AdmissionInputs, type Party } from "../admission-inputs.ts";
 import { admitLead } from "../admission/admission.ts";
-import type { Deferred, Dropped, StageResult } from "../dispositions.ts";
+import { failedQueues, type Deferred, type Dropped, type StageResult } from "../dispositions.ts";
 import { droppedLead, type AdmittedLead } from "./admit-leads.ts";
 
 /** An admitted lead with a number slot, reserved under its `holder`. */
@@ -92,12 +92,7 @@ export async function reserveSlots(
   const holders = leads.map(({ lead }) => `${callRef(lead.lead_id, lead.claim_no + 1)}~${mark}`);
   const wants = leads.map(({ lead }, i) => ({ to: lead.phone_number, holder: holders[i] ?? "" }));
   try {
-    const request: ParamsOf<"numbers.reserveMany"> = {
-      ...party,
-      lease_seconds: FIRST_LEASE_SECONDS,
-      same_country,
-      wants,
-    };
+    const request = { ...party, lease_seconds: FIRST_LEASE_SECONDS, same_country, wants };
     const { lines: slots } = await deps.bus.call("numbers.reserveMany", request);
     const ok: ReservedLead[] = [];
     const foreign: string[] = [];
@@ -121,7 +116,7 @@ export async function reserveSlots(
     if (foreign.length > 0) deferred.push({ kind: "slots", holders: foreign });
     return { ok, deferred, dropped: await withoutNumber(without, deps) };
   } catch (error) {
-    const queues = new Set(leads.map(({ open }) => open.inputs.queue.queue));
-    return { ok: [], deferred: [...queues].map((queue) => ({ kind: "failed_queue", queue, error })), dropped: [] };
+    const queues = leads.map(({ open }) => open.inputs.queue);
+    return { ok: [], deferred: failedQueues(queues, error), dropped: [] };
   }
 }
